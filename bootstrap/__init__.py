@@ -1,0 +1,1 @@
+"""What start.py does before the course's own packages exist: standard library only."""

@@ -1,0 +1,50 @@
+"""The two commands of start.py."""
+
+import os
+import signal
+import sys
+
+from bootstrap.environment import ROOT, VENV, prepare
+from bootstrap.installation import Problem
+from bootstrap.isolation import clean_environment
+
+USAGE = """python3 start.py              opens the course in JupyterLab
+python3 start.py test         runs every test; further words go to pytest"""
+
+
+def main(words: list[str]) -> int:
+    """Prepare .venv, then become JupyterLab or pytest; return an exit status if neither."""
+    match words:
+        case []:
+            program = ["ddl_teach", "lab"]
+        case ["test", *others]:
+            program = ["pytest", *others]
+        case ["-h" | "--help" | "help"]:
+            print(USAGE)
+            return 0
+        case _:
+            print(f"start.py does not know '{' '.join(words)}'.\n{USAGE}", file=sys.stderr)
+            return 2
+    if os.name != "posix":
+        print(
+            "MPI for Python comes as a package for Linux and macOS only.\n"
+            "On Windows, install WSL ('wsl --install'), open it and start the course there.",
+            file=sys.stderr,
+        )
+        return 1
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        python = str(prepare())
+    except Problem as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nStopped. The same command starts again.")
+        return 128 + signal.SIGINT
+    os.chdir(ROOT)
+    # In place of this process, so that Ctrl-C and the exit status are the program's own.
+    os.execve(python, [python, "-m", *program], clean_environment(VENV))
+
+
+def _stop(number: int, _frame: object) -> None:
+    sys.exit(128 + number)
