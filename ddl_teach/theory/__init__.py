@@ -1,0 +1,21 @@
+"""What should happen, before anything runs: one formula, one function.
+
+A message of n bytes costs ``latency + n * per_byte``. Its sender's out-port is busy for
+``n * per_byte``, its head arrives ``latency`` after it began, and then the receiver's in-port is
+busy for ``n * per_byte``: LogGP with ports (Alexandrov, Ionescu, Schauser & Scheiman 1995),
+written L and G in the survey of Ben-Nun & Hoefler (2019). ``per_byte_reduced`` is what it costs to
+combine two arrays, per byte of one of them; ``overhead`` is what a processor spends on each send
+and on each receive.
+
+=============== ==========================================================================
+collectives     time of an all-reduce, one function per algorithm
+rooted          broadcast, reduce, gather, scatter: one rank differs from the others
+symmetric       reduce-scatter, all-gather, all-to-all, scan, barrier: no rank is special
+bounds          what no algorithm can beat
+crossover       the size at which one algorithm begins to beat another, and who wins where
+fit             latency, per_byte and per_byte_reduced out of measurements, with intervals
+robust_line     how fit lays a line through times of which some are far too long
+=============== ==========================================================================
+
+Every function takes ``nbytes`` as a number or as a NumPy array, and answers in seconds, likewise.
+"""

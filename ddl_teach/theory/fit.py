@@ -1,0 +1,80 @@
+"""From stopwatch to formula: latency, per_byte and per_byte_reduced out of measured times.
+
+Two small experiments fix the cost model. A ping-pong over sizes from bytes to megabytes: half its
+round trip is ``latency + n * per_byte``. And combining two arrays of n bytes, once for each of
+several sizes: its time is ``start + n * per_byte_reduced``, of which the slope counts.
+`robust_line` says how the lines are laid and where the intervals come from. What to look at:
+predict an all-reduce from these two experiments alone, then measure it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ddl_teach.theory.collectives import formula
+from ddl_teach.theory.crossover import Choice, fastest
+from ddl_teach.theory.inputs import Bytes, Seconds
+from ddl_teach.theory.robust_line import fit_line
+
+
+@dataclass(frozen=True)
+class CostModel:
+    """The measured costs of a network and a processor, with an interval for each.
+
+    Seconds, seconds per byte sent and seconds per byte combined; about a share `confidence` of
+    experiments like this one has the true value inside its interval.
+    """
+
+    latency: float
+    per_byte: float
+    per_byte_reduced: float
+    latency_interval: tuple[float, float]
+    per_byte_interval: tuple[float, float]
+    per_byte_reduced_interval: tuple[float, float]
+    confidence: float
+
+    def predict(self, algorithm: str, ranks: int, nbytes: Bytes) -> Seconds:
+        """The time an all-reduce by `algorithm` should take here."""
+        return formula(algorithm)(
+            ranks, nbytes, self.latency, self.per_byte, per_byte_reduced=self.per_byte_reduced
+        )
+
+    def fastest(self, ranks: int, nbytes: float) -> Choice:
+        """The algorithm that should win here, and why."""
+        return fastest(
+            ranks, nbytes, self.latency, self.per_byte, per_byte_reduced=self.per_byte_reduced
+        )
+
+
+def fit(
+    nbytes: Sequence[float],
+    seconds: Sequence[float],
+    *,
+    reduced_nbytes: Sequence[float] | None = None,
+    reduced_seconds: Sequence[float] | None = None,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> CostModel:
+    """Fit a cost model to one-way times (half of a ping-pong's round trip) of single messages.
+
+    Give every measurement, repetitions and all, rather than means. `reduced_seconds` are times to
+    combine two arrays of `reduced_nbytes` each; without them combining is taken to be free.
+    """
+    if (reduced_nbytes is None) != (reduced_seconds is None):
+        raise ValueError("give both reduced_nbytes and reduced_seconds, or neither")
+    how = {"confidence": confidence, "resamples": resamples, "seed": seed}
+    link = fit_line(nbytes, seconds, **how)
+    per_byte_reduced, per_byte_reduced_interval = 0.0, (0.0, 0.0)
+    if reduced_nbytes is not None:
+        combining = fit_line(reduced_nbytes, reduced_seconds, **how)
+        per_byte_reduced = combining.per_byte
+        per_byte_reduced_interval = combining.per_byte_interval
+    return CostModel(
+        latency=link.start,
+        per_byte=link.per_byte,
+        per_byte_reduced=per_byte_reduced,
+        latency_interval=link.start_interval,
+        per_byte_interval=link.per_byte_interval,
+        per_byte_reduced_interval=per_byte_reduced_interval,
+        confidence=confidence,
+    )

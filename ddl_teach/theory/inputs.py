@@ -1,0 +1,94 @@
+"""What every formula checks before it computes: counts are counts, costs are not negative.
+
+The formulas divide a vector into ``nbytes / ranks`` bytes as real numbers, whether or not that is
+a whole number of elements. A run cuts 10 elements on 4 ranks into 3, 3, 2 and 2; it lies between
+the formula for its own size and the formula for the next size that divides.
+"""
+
+from numbers import Integral, Real
+
+import numpy as np
+
+Bytes = float | np.ndarray
+Seconds = float | np.ndarray
+
+
+def count(name: str, value: int) -> int:
+    """`value` as an int of at least 1, or an error that says what `name` has to be."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(
+            f"{name} is a count: give a whole number such as 4, not {value!r} "
+            f"({type(value).__name__})"
+        )
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, not {value}")
+    return int(value)
+
+
+def cost(name: str, value: float) -> float:
+    """`value` as a finite float of at least 0, or an error that names `name`."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} is one number of seconds, not {value!r} ({type(value).__name__})")
+    number = float(value)
+    if not np.isfinite(number) or number < 0:
+        raise ValueError(
+            f"{name} must be a finite number of seconds, 0 or more, not {value!r}. "
+            "A bandwidth in bytes per second is given as per_byte = 1 / bandwidth."
+        )
+    return number
+
+
+def byte_count(value: Bytes) -> Bytes:
+    """`value` as a float, or as an array of floats: finite and at least 0."""
+    try:
+        sizes = np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"nbytes is a number or an array of numbers, not {value!r}") from error
+    wrong = ~np.isfinite(sizes) | (sizes < 0)
+    if wrong.any():
+        raise ValueError(
+            f"nbytes must be finite and 0 or more, but holds {float(sizes[wrong].flat[0])}"
+        )
+    return sizes if sizes.ndim else float(sizes)
+
+
+def checked(
+    ranks: int,
+    nbytes: Bytes,
+    latency: float,
+    per_byte: float,
+    per_byte_reduced: float = 0.0,
+    overhead: float = 0.0,
+) -> Bytes:
+    """Check a formula's arguments; give back nbytes as a float or as an array of floats."""
+    count("ranks", ranks)
+    cost("latency", latency)
+    cost("per_byte", per_byte)
+    cost("per_byte_reduced", per_byte_reduced)
+    cost("overhead", overhead)
+    return byte_count(nbytes)
+
+
+def floor_log2(ranks: int) -> int:
+    """The exponent of the largest power of two that is not above `ranks`."""
+    return int(ranks).bit_length() - 1
+
+
+def ceil_log2(ranks: int) -> int:
+    """How many times a set must double to grow from 1 to at least `ranks`."""
+    return (int(ranks) - 1).bit_length()
+
+
+def power_of_two(algorithm: str, ranks: int) -> None:
+    """Refuse rank counts that are no power of two, where the algorithm has no step for them."""
+    if ranks != 2 ** floor_log2(ranks):
+        raise ValueError(
+            f"{algorithm} is for powers of two; {ranks} ranks are none. "
+            f"Try {2 ** floor_log2(ranks)} or {2 ** ceil_log2(ranks)}, or a ring."
+        )
+
+
+def larger(one: Seconds, other: Seconds) -> Seconds:
+    """The larger of two times, size by size; a plain float where both are single times."""
+    both = np.maximum(one, other)
+    return both if both.ndim else float(both)

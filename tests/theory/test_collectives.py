@@ -1,0 +1,224 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from laws import (
+    LATENCIES,
+    OPTIONAL_COST,
+    PER_BYTE,
+    POWERS,
+    RANKS,
+    SEVERAL_RANKS,
+    SIZES,
+    at_least,
+    close,
+)
+
+from ddl_teach.theory import bounds
+from ddl_teach.theory.collectives import (
+    ALGORITHMS,
+    formula,
+    linear,
+    parameter_server,
+    rabenseifner,
+    recursive_doubling,
+    ring,
+    tree,
+)
+
+NAMES = st.sampled_from(sorted(ALGORITHMS))
+IN_STEP = sorted(set(ALGORITHMS) - {"linear"})  # everybody takes the same step at the same time
+
+
+@pytest.mark.parametrize(
+    ("ranks", "expected"),
+    [
+        # latency 1, 0.01 a byte, 1000 bytes: a message of all takes 11
+        (1, {"linear": 0, "tree": 0, "ring": 0, "recursive_doubling": 0, "rabenseifner": 0}),
+        (2, {"linear": 22, "tree": 22, "ring": 12, "recursive_doubling": 11, "rabenseifner": 12}),
+        (4, {"linear": 62, "tree": 44, "ring": 21, "recursive_doubling": 22, "rabenseifner": 19}),
+        (5, {"linear": 82, "tree": 66, "ring": 24, "recursive_doubling": 44, "rabenseifner": 41}),
+        (8, {"linear": 142, "tree": 66, "ring": 31.5, "recursive_doubling": 33,
+             "rabenseifner": 23.5}),
+    ],
+)  # fmt: skip
+def test_by_hand(ranks, expected):
+    times = {name: time(ranks, 1000, 1.0, 0.01) for name, time in ALGORITHMS.items()}
+    assert times == pytest.approx(expected, rel=1e-12)
+
+
+@given(NAMES, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST, OPTIONAL_COST)
+def test_one_rank_costs_nothing(name, nbytes, latency, per_byte, reduced, overhead):
+    costs = {"per_byte_reduced": reduced, "overhead": overhead}
+    assert formula(name)(1, nbytes, latency, per_byte, **costs) == 0
+
+
+@given(NAMES, RANKS, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST)
+def test_never_below_what_can_be_proven(name, ranks, nbytes, latency, per_byte, reduced):
+    time = formula(name)(ranks, nbytes, latency, per_byte, per_byte_reduced=reduced)
+    least = bounds.lower_bound(
+        "allreduce", ranks, nbytes, latency, per_byte,
+        per_byte_reduced=reduced, stepwise=name in IN_STEP,
+    )  # fmt: skip
+    assert at_least(time, least)
+
+
+@given(
+    NAMES,
+    SEVERAL_RANKS,
+    SIZES,
+    LATENCIES,
+    PER_BYTE,
+    OPTIONAL_COST,
+    OPTIONAL_COST,
+    st.integers(0, 4),
+)
+def test_more_of_anything_takes_longer(
+    name, ranks, nbytes, latency, per_byte, reduced, overhead, which
+):
+    arguments = [nbytes, latency, per_byte, reduced, overhead]
+
+    def time(n, latency, per_byte, reduced, overhead):
+        return formula(name)(
+            ranks, n, latency, per_byte, per_byte_reduced=reduced, overhead=overhead
+        )
+
+    before = time(*arguments)
+    arguments[which] = arguments[which] * 2 + (1 if which == 0 else 1e-6)
+    after = time(*arguments)
+    if nbytes == 0 and which in (2, 3):
+        assert after == before  # a rate times no bytes
+    else:
+        assert after > before
+
+
+@given(NAMES, RANKS, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST, OPTIONAL_COST, st.floats(0.1, 10))
+def test_units_do_not_matter(name, ranks, nbytes, latency, per_byte, reduced, overhead, factor):
+    def time(n, unit_of_time=1.0, unit_of_size=1.0):
+        return formula(name)(
+            ranks,
+            n * unit_of_size,
+            latency * unit_of_time,
+            per_byte * unit_of_time / unit_of_size,
+            per_byte_reduced=reduced * unit_of_time / unit_of_size,
+            overhead=overhead * unit_of_time,
+        )
+
+    assert math.isclose(time(nbytes, unit_of_time=factor), factor * time(nbytes), rel_tol=1e-9)
+    assert math.isclose(time(nbytes, unit_of_size=factor), time(nbytes), rel_tol=1e-9)
+
+
+@given(st.sampled_from(IN_STEP), RANKS, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST)
+def test_in_step_an_overhead_is_a_longer_latency(name, ranks, nbytes, latency, per_byte, overhead):
+    with_overhead = formula(name)(ranks, nbytes, latency, per_byte, overhead=overhead)
+    assert close(with_overhead, formula(name)(ranks, nbytes, latency + 2 * overhead, per_byte))
+
+
+@given(SEVERAL_RANKS, LATENCIES)
+def test_without_bytes_only_latencies_are_left(ranks, latency):
+    levels = math.ceil(math.log2(ranks))
+    assert close(linear(ranks, 0, latency, 1e-9), 2 * latency)
+    assert close(tree(ranks, 0, latency, 1e-9), 2 * levels * latency)
+    assert close(ring(ranks, 0, latency, 1e-9), 2 * (ranks - 1) * latency)
+
+
+@given(POWERS, SIZES, PER_BYTE)
+def test_without_latency_ring_and_rabenseifner_meet_the_bandwidth_bound(ranks, nbytes, per_byte):
+    least = bounds.bandwidth_bound("allreduce", ranks, nbytes, per_byte)
+    assert close(ring(ranks, nbytes, 0, per_byte), least)
+    assert close(rabenseifner(ranks, nbytes, 0, per_byte), least)
+
+
+@given(POWERS, LATENCIES, PER_BYTE)
+def test_without_bytes_recursive_doubling_meets_the_stepwise_bound(ranks, latency, per_byte):
+    least = bounds.latency_bound("allreduce", ranks, latency, stepwise=True)
+    assert close(recursive_doubling(ranks, 0, latency, per_byte), least)
+
+
+@given(st.integers(3, 300), SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST)
+def test_ranks_beyond_a_power_of_two_fold_in_and_out(ranks, nbytes, latency, per_byte, reduced):
+    power = 2 ** int(math.log2(ranks))
+    message = latency + nbytes * per_byte
+    fold = 0 if ranks == power else 2 * message + nbytes * reduced
+    for time in (recursive_doubling, rabenseifner):
+        unfolded = time(power, nbytes, latency, per_byte, per_byte_reduced=reduced)
+        folded = time(ranks, nbytes, latency, per_byte, per_byte_reduced=reduced)
+        assert close(folded, unfolded + fold)
+
+
+@given(SEVERAL_RANKS, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST)
+def test_one_shard_is_the_root_of_linear(ranks, nbytes, latency, per_byte, reduced):
+    server = parameter_server(ranks, 1, nbytes, latency, per_byte, per_byte_reduced=reduced)
+    assert close(server, linear(ranks, nbytes, latency, per_byte, per_byte_reduced=reduced))
+
+
+@given(SEVERAL_RANKS, st.floats(1, 1e9), LATENCIES, PER_BYTE, OPTIONAL_COST, st.data())
+def test_every_shard_helps(ranks, nbytes, latency, per_byte, reduced, data):
+    shards = data.draw(st.integers(1, ranks - 1))
+
+    def time(shards):
+        return parameter_server(ranks, shards, nbytes, latency, per_byte, per_byte_reduced=reduced)
+
+    assert time(shards + 1) < time(shards)
+    least = bounds.lower_bound(
+        "allreduce", ranks, nbytes, latency, per_byte, per_byte_reduced=reduced
+    )
+    assert at_least(time(ranks), least)
+
+
+@given(SEVERAL_RANKS, SIZES, PER_BYTE)
+def test_a_shard_per_rank_moves_as_few_bytes_as_the_ring(ranks, nbytes, per_byte):
+    server = parameter_server(ranks, ranks, nbytes, 0, per_byte)
+    assert close(server, ring(ranks, nbytes, 0, per_byte))
+
+
+@pytest.mark.parametrize("name", sorted(ALGORITHMS))
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8])
+def test_arrays_of_sizes_give_arrays_of_times(name, ranks):
+    sizes = np.array([[0, 1, 1000], [10**6, 10**8, 10**9]])
+    times = formula(name)(ranks, sizes, 1e-5, 1e-9, per_byte_reduced=2e-9, overhead=1e-6)
+    assert times.shape == sizes.shape
+    assert times.dtype == float
+    for size, time in zip(sizes.flat, times.flat, strict=True):
+        single = formula(name)(ranks, int(size), 1e-5, 1e-9, per_byte_reduced=2e-9, overhead=1e-6)
+        assert type(single) is float
+        assert close(single, time)
+
+
+@pytest.mark.parametrize("name", sorted(ALGORITHMS))
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ((0, 1, 1, 1), ValueError, "ranks must be at least 1, not 0"),
+        ((2.5, 1, 1, 1), TypeError, "ranks is a count.*2.5"),
+        ((True, 1, 1, 1), TypeError, "ranks is a count.*True"),
+        ((2, -1, 1, 1), ValueError, "nbytes must be finite and 0 or more, but holds -1"),
+        ((2, [1, math.nan], 1, 1), ValueError, "nbytes must be finite.*nan"),
+        ((2, "many", 1, 1), TypeError, "nbytes is a number.*many"),
+        ((2, 1, -1, 1), ValueError, "latency must be a finite number of seconds"),
+        ((2, 1, 1, math.inf), ValueError, "per_byte must be.*1 / bandwidth"),
+        ((2, 1, "1", 1), TypeError, "latency is one number"),
+    ],
+)
+def test_an_input_that_cannot_be_is_named(name, arguments, error, words):
+    with pytest.raises(error, match=words):
+        formula(name)(*arguments)
+
+
+@pytest.mark.parametrize("cost", ["per_byte_reduced", "overhead"])
+def test_an_optional_cost_that_cannot_be_is_named(cost):
+    for time in ALGORITHMS.values():
+        with pytest.raises(ValueError, match=f"{cost} must be a finite number"):
+            time(2, 1, 1, 1, **{cost: -1.0})
+
+
+def test_more_shards_than_ranks_are_refused():
+    with pytest.raises(ValueError, match=r"5 shards need as many ranks to own them.*4"):
+        parameter_server(4, 5, 1, 1, 1)
+
+
+def test_an_unknown_algorithm_is_told_the_known_ones():
+    with pytest.raises(ValueError, match=r"'ringg'.*linear, tree, ring"):
+        formula("ringg")

@@ -1,0 +1,153 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from laws import LATENCIES, OPTIONAL_COST, PER_BYTE, RANKS, SEVERAL_RANKS, SIZES, close
+
+from ddl_teach.theory.collectives import ALGORITHMS, formula
+from ddl_teach.theory.crossover import crossing, crossovers, fastest, reigns, winner_map
+
+PAIRS = st.sampled_from(list(itertools.permutations(ALGORITHMS, 2)))
+COSTS = st.fixed_dictionaries({"per_byte_reduced": OPTIONAL_COST, "overhead": OPTIONAL_COST})
+
+
+@given(PAIRS, RANKS, LATENCIES, PER_BYTE, COSTS)
+def test_the_curves_cross_where_we_say_and_nowhere_else(pair, ranks, latency, per_byte, costs):
+    def lead(nbytes):
+        first, second = (formula(f)(ranks, nbytes, latency, per_byte, **costs) for f in pair)
+        return 0 if math.isclose(first, second, rel_tol=1e-9) else np.sign(first - second)
+
+    found = crossovers(*pair, ranks, latency, per_byte, **costs)
+    for change in found:
+        times = [formula(f)(ranks, change.nbytes, latency, per_byte, **costs) for f in pair]
+        assert math.isclose(*times, rel_tol=1e-9)
+    edges = [0.0, *(change.nbytes for change in found), math.inf]
+    for begin, end in itertools.pairwise(edges):
+        between = np.geomspace(max(begin * 1.01, 1e-3), min(end / 1.01, 1e6 * max(begin, 1e9)), 40)
+        signs = {lead(size) for size in between if begin < size < end} - {0}
+        assert len(signs) <= 1
+    for change in found:
+        assert lead(change.nbytes * 0.99) * lead(change.nbytes * 1.01) <= 0
+
+
+@given(PAIRS, RANKS, LATENCIES, PER_BYTE, COSTS)
+def test_the_order_of_the_question_does_not_matter(pair, ranks, latency, per_byte, costs):
+    asked = crossovers(*pair, ranks, latency, per_byte, **costs)
+    swapped = crossovers(*reversed(pair), ranks, latency, per_byte, **costs)
+    assert [(c.below, c.above) for c in asked] == [(c.below, c.above) for c in swapped]
+    for one, other in zip(asked, swapped, strict=True):
+        assert close(one.nbytes, other.nbytes)
+
+
+def test_by_hand():
+    # 8 ranks: 3 (L + n G) against 14 (L + n/8 G), equal at 11 L = 1.25 n G
+    (change,) = crossovers("ring", "recursive_doubling", 8, 1e-5, 1e-9)
+    assert (change.below, change.above) == ("recursive_doubling", "ring")
+    assert close(change.nbytes, 11 * 1e-5 / 1.25e-9)
+
+
+def test_algorithms_that_cost_the_same_never_cross():
+    assert crossovers("ring", "rabenseifner", 2, 1e-5, 1e-9) == ()
+    assert crossovers("linear", "tree", 1, 1e-5, 1e-9) == ()
+
+
+def test_the_bend_of_linear_is_part_of_its_curve():
+    """Above the bend the root's port sets the pace and the line rises more steeply."""
+    costs = {"latency": 1e-5, "per_byte": 1e-9, "overhead": 3e-6}
+    (change,) = crossovers("linear", "tree", 16, **costs)
+    straight = crossovers("linear", "tree", 16, 1e-5, 1e-9, overhead=0.0)
+    assert change.nbytes != pytest.approx(straight[0].nbytes)
+    times = [formula(f)(16, change.nbytes, **costs) for f in ("linear", "tree")]
+    assert close(*times)
+
+
+@given(
+    st.sampled_from(list(itertools.permutations(ALGORITHMS, 2))),
+    SEVERAL_RANKS,
+    LATENCIES,
+    PER_BYTE,
+)
+def test_bisection_finds_what_the_formula_says(pair, ranks, latency, per_byte):
+    found = crossovers(*pair, ranks, latency, per_byte)
+    assume(found)
+    size = found[0].nbytes
+    first, second = (lambda n, f=f: formula(f)(ranks, n, latency, per_byte) for f in pair)
+    assert math.isclose(crossing(first, second, size / 50, size * 3000), size, rel_tol=1e-9)
+
+
+def test_bisection_of_curves_without_a_formula():
+    measured = np.array([1.0, 10.0, 100.0, 1000.0]), np.array([1.0, 2.0, 9.0, 80.0])
+    size = crossing(lambda n: np.interp(n, *measured), lambda n: 5 + 0.01 * n, 1, 1000)
+    assert float(np.interp(size, *measured)) == pytest.approx(5 + 0.01 * size, rel=1e-9)
+
+
+def test_bisection_refuses_a_range_without_a_change():
+    with pytest.raises(ValueError, match=r"at 1 bytes and at 10 bytes: .* widen the range"):
+        crossing(lambda n: n, lambda n: n + 1, 1, 10)
+    with pytest.raises(ValueError, match="0 < smallest < largest"):
+        crossing(lambda n: n, lambda n: 2, 10, 1)
+
+
+@given(RANKS, LATENCIES, PER_BYTE, COSTS)
+def test_reigns_follow_each_other_without_gaps(ranks, latency, per_byte, costs):
+    order = reigns(ranks, latency, per_byte, **costs)
+    assert order[0].begin == 0
+    assert order[-1].end == math.inf
+    for one, following in itertools.pairwise(order):
+        assert one.end == following.begin
+        assert one.algorithm != following.algorithm
+
+
+@given(RANKS, SIZES, LATENCIES, PER_BYTE, COSTS)
+def test_nobody_is_faster_than_the_fastest(ranks, nbytes, latency, per_byte, costs):
+    choice = fastest(ranks, nbytes, latency, per_byte, **costs)
+    assert choice.times == {
+        name: time(ranks, nbytes, latency, per_byte, **costs) for name, time in ALGORITHMS.items()
+    }
+    assert choice.seconds == choice.times[choice.algorithm]
+    assert choice.seconds <= min(choice.times.values()) * (1 + 1e-11)
+    ruling = [
+        reign.algorithm
+        for reign in reigns(ranks, latency, per_byte, **costs)
+        if reign.begin * (1 - 1e-9) <= nbytes <= reign.end * (1 + 1e-9)
+    ]
+    by_reign = min(choice.times[name] for name in ruling)
+    assert math.isclose(by_reign, choice.seconds, rel_tol=1e-6)
+
+
+def test_the_reason_names_the_winner_the_next_and_the_borders():
+    choice = fastest(8, 1e6, 1e-5, 1e-9)
+    assert choice.algorithm == "rabenseifner"
+    words = choice.explanation
+    assert "rabenseifner is fastest for 1,000,000 bytes on 8 ranks: 1.81 ms" in words
+    assert "60 us would pass without any bytes" in words
+    assert "Next comes ring with 1.89 ms, 1.04 times as much." in words
+    assert "linear up to 909 bytes" in words
+    assert "recursive_doubling up to 24,000 bytes, then rabenseifner." in words
+
+
+def test_one_rank_is_told_so():
+    assert "nobody to talk to" in fastest(1, 1e6, 1e-5, 1e-9).explanation
+
+
+def test_the_map_agrees_with_the_single_choices():
+    ranks, sizes = [2, 3, 16, 1000], [0, 1e3, 1e5, 1e8]
+    names = winner_map(ranks, sizes, 1e-5, 1e-9)
+    assert names.shape == (4, 4)
+    assert len(set(names.flat)) >= 3
+    for row, count in zip(names, ranks, strict=True):
+        for name, size in zip(row, sizes, strict=True):
+            assert name == fastest(count, size, 1e-5, 1e-9).algorithm
+
+
+def test_only_the_named_algorithms_compete():
+    everybody, two = fastest(8, 1e6, 1e-5, 1e-9), ("linear", "tree")
+    assert everybody.algorithm not in two
+    assert fastest(8, 1e6, 1e-5, 1e-9, algorithms=two).algorithm == "tree"
+    with pytest.raises(ValueError, match="no algorithm to choose from"):
+        fastest(8, 1e6, 1e-5, 1e-9, algorithms=())
+    with pytest.raises(ValueError, match=r"'butterfly'.*linear, tree"):
+        crossovers("butterfly", "ring", 8, 1e-5, 1e-9)
