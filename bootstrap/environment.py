@@ -1,9 +1,9 @@
 """Make .venv what requirements.lock says, once, whatever happened before.
 
-A stamp is written into .venv as the last step and removed before anything in it changes. So a .venv
-with a stamp is whole, and one without (an interrupted first time) is made anew: a package that pip
-had half written looks complete to pip, and pip's own cache makes the second time quick. A file lock
-lets a second start.py wait for the first.
+A stamp is written into .venv as the last step and removed before anything in it changes. So a
+.venv with a stamp is whole, and one without (an interrupted first time) is made anew: a package
+that pip had half written looks complete to pip, and pip's own cache makes the second time quick.
+A file lock lets a second start.py wait for the first.
 """
 
 import contextlib
@@ -95,7 +95,8 @@ def _locked(descriptor: int) -> bool:
 def _make(lock_file: int) -> None:
     stamp = _stamp()
     fresh = stamp is None or stamp["place"] != str(ROOT)
-    STAMP.unlink(missing_ok=True)
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        STAMP.unlink()
     if fresh:
         print(
             f"Preparing Python packages in {VENV} (a few minutes, this once).\n"
@@ -122,7 +123,7 @@ def _remove(venv: Path) -> None:
 
 
 def _no_news_popup() -> None:
-    """Spare the newcomer JupyterLab's question about news: one click less before the first cell."""
+    """Spare the newcomer JupyterLab's question about news: a click less before the first cell."""
     settings = VENV / "etc" / "jupyter" / "labconfig" / "page_config.json"
     settings.parent.mkdir(parents=True, exist_ok=True)
     popup = "@jupyterlab/apputils-extension:announcements"

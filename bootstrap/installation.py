@@ -28,7 +28,8 @@ Then type the same command again: what has been fetched is kept."""
 NO_SPACE = """The disk is full. The packages need about 3 GB here, and several more where PyTorch
 comes with CUDA. Make room, then type the same command again."""
 
-NO_BUILD = """The package index has no build of a package for this Python or this machine.
+NO_BUILD = """The package index has no build of a package for this Python or this machine, or
+is another than you think (see PIP_INDEX_URL, PIP_NO_INDEX and "pip config list").
     The course is tested on Linux with Python 3.11 and expected to run on later ones and on macOS.
     With another Python installed, type its name in front: 'python3.12 start.py', say."""
 

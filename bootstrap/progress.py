@@ -1,4 +1,4 @@
-"""One line that says what is going on, rewritten on a terminal, repeated now and then elsewhere."""
+"""What is going on, in one line: rewritten on a terminal, elsewhere repeated now and then."""
 
 import os
 import shutil

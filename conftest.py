@@ -1,0 +1,35 @@
+"""Guards around all tests: nothing of the user's Jupyter reaches in, no engine stays behind."""
+
+import os
+import tempfile
+
+import psutil
+import pytest
+
+PRIVATE = pytest.StashKey[tempfile.TemporaryDirectory]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give the notebooks' kernels and engines folders of their own."""
+    config.stash[PRIVATE] = tempfile.TemporaryDirectory(prefix="ddl-teach-tests-")
+    folder = config.stash[PRIVATE].name
+    for variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR"):
+        os.environ[variable] = os.path.join(folder, variable)
+    # Without this a deadlock in a streaming %%px cell would end as a success.
+    os.environ["IPP_NONINTERACTIVE"] = "1"
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the engines of kernels that nbval has killed: they know our folder."""
+    folder = config.stash[PRIVATE].name
+    for process in psutil.process_iter():
+        try:
+            if process.pid != os.getpid() and _belongs(process, folder):
+                process.kill()
+        except psutil.Error:
+            continue  # it has ended, or belongs to somebody else
+    config.stash[PRIVATE].cleanup()
+
+
+def _belongs(process: psutil.Process, folder: str) -> bool:
+    return process.environ().get("IPYTHONDIR", "").startswith(folder)

@@ -1,0 +1,86 @@
+"""The rooms of the package import one way only."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "ddl_teach"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# Which rooms each room may import; a new room is added here with its walls.
+BELOW = {
+    "theory": set(),
+    "comm": set(),
+    "plots": set(),
+    "collectives": {"comm"},
+    "operators": {"comm", "collectives"},
+    "networks": {"comm", "collectives", "operators"},
+    "sgd": {"comm", "collectives", "operators", "networks"},
+    "exchange": {"comm", "collectives", "operators", "networks", "sgd"},
+    "search": {"comm", "collectives", "operators", "networks", "sgd", "exchange"},
+    "measure": {"comm", "collectives", "theory"},
+}
+BELOW["course"] = set(BELOW)
+DOORS = {"": {"comm"}, "cli": {"course"}, "__main__": {"cli"}}  # files of the package's top
+
+# A library that only one file may import.
+ONE_FILE = {"mpi4py": "comm/mpi.py", "greenlet": "comm/simulator.py"}
+
+# A timeline plots itself: the picture is imported only when it is asked for.
+EXCEPTIONS = {("comm/timeline.py", "plots")}
+
+
+def imported(path):
+    """Every module that a file imports, anywhere in it, with whether that is inside a function."""
+    tree = ast.parse(path.read_text(), str(path))
+    inside = {
+        node
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node in inside) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative imports hide which room they enter"
+            # `from ddl_teach import comm` names the room only in its list.
+            short = node.module == "ddl_teach"
+            names = [f"{node.module}.{a.name}" for a in node.names] if short else [node.module]
+            yield from ((name, node in inside) for name in names)
+
+
+def room_of(path):
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return parts[0] if parts[0] != "__init__" else ""
+
+
+def short(path):
+    return str(path.relative_to(PACKAGE))
+
+
+@pytest.mark.parametrize("path", FILES, ids=short)
+def test_imports_keep_to_the_rooms_below(path):
+    room = room_of(path)
+    allowed = {room} | (DOORS[room] if room in DOORS else BELOW[room])
+    for module, in_function in imported(path):
+        parts = module.split(".")
+        if parts[0] != "ddl_teach":
+            continue
+        other = parts[1] if len(parts) > 1 else ""
+        if (short(path), other) in EXCEPTIONS:
+            assert in_function, f"{short(path)} may import {other} only inside a function"
+        else:
+            assert other in allowed, f"{short(path)} imports {module}, but {room} may not"
+
+
+@pytest.mark.parametrize("library", ONE_FILE)
+def test_one_file_only_imports(library):
+    importers = [
+        short(path)
+        for path in FILES
+        if any(module.split(".")[0] == library for module, _ in imported(path))
+    ]
+    assert importers == [ONE_FILE[library]]
