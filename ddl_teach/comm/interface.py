@@ -1,0 +1,185 @@
+"""How ranks talk: one interface, whatever the ground.
+
+A rank program is a function whose first argument is a `Comm`. Simulated ranks and real MPI
+processes each provide one; the program cannot tell them apart except by the clock.
+
+Matching is MPI's, made strict: a receive takes the oldest message whose source, tag and element
+type agree with it, and the sizes must then be equal. Tags run from 0 to 32767, the range that every
+MPI library promises.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from ddl_teach.comm.arrays import Array, Operation
+from ddl_teach.comm.ledger import Ledger
+
+ANY = -1  # receive from whoever sends first
+HIGHEST_TAG = 32767
+
+# A communicator's messages travel on channel 0. Barriers and splits use their own, so that they
+# never meet the program's messages; every background call takes one of the rest in turn.
+MEETING_CHANNEL = 1
+FIRST_BACKGROUND_CHANNEL = 2
+CHANNELS = 64
+
+
+class Request(ABC):
+    """A message under way, or a function running in the background."""
+
+    @abstractmethod
+    def wait(self) -> int:
+        """Block until done. Returns the rank the message came from (for a send: this rank)."""
+
+
+class Comm(ABC):
+    """A group of ranks and this rank's place in it."""
+
+    rank: int
+    size: int
+    node: int
+    ledger: Ledger
+    channel: int = 0
+    _meeting: Comm | None = None
+    _background_calls: int = 0
+
+    # -- messages ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def isend(self, x: Array, to: int, tag: int = 0) -> Request:
+        """Begin to send `x`; leave it unchanged until `wait()` returns."""
+
+    @abstractmethod
+    def irecv(self, x: Array, source: int, tag: int = 0) -> Request:
+        """Begin to receive into `x`; its contents are there once `wait()` returns."""
+
+    @abstractmethod
+    def send(self, x: Array, to: int, tag: int = 0) -> None:
+        """Send `x`; on return `x` may be changed."""
+
+    @abstractmethod
+    def recv(self, x: Array, source: int, tag: int = 0) -> int:
+        """Receive into `x` and return the rank it came from; `source=ANY` takes the first."""
+
+    @abstractmethod
+    def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
+        """Send `x` and receive into `y` at the same time; returns the rank `y` came from."""
+
+    @abstractmethod
+    def wait_any(self, requests: Sequence[Request]) -> int:
+        """Block until one of the `requests` is done; returns its index.
+
+        Requests already waited for are passed over, so a list can be worked off in a loop.
+        """
+
+    # -- time -------------------------------------------------------------------------------
+
+    @abstractmethod
+    def now(self) -> float:
+        """Seconds since the program began: measured on real ranks, virtual on simulated ones."""
+
+    @abstractmethod
+    def span(self, name: str, kind: str = "span") -> AbstractContextManager[None]:
+        """`with comm.span("forward"):` puts what happens inside on the timeline."""
+
+    @abstractmethod
+    def work(self, seconds: float = 0.0, flops: float = 0.0) -> None:
+        """Be busy: for so long, and for so many floating-point operations.
+
+        Simulated ranks advance their clock. Real ranks sleep through the seconds, as a rank
+        whose accelerator computes does, and really execute the operations.
+        """
+
+    @abstractmethod
+    def combine(self, a: Array, b: Array, out: Array, op: Operation = "sum") -> None:
+        """`out = a op b`, in place. Every rank that must get the same bits must pass `a` and `b`
+        in the same order: a maximum of -0.0 and 0.0 depends on it."""
+
+    # -- groups -----------------------------------------------------------------------------
+
+    def barrier(self) -> None:
+        """Nobody leaves before everybody has come (dissemination: log2 P rounds)."""
+        with self.span("barrier", kind="barrier"):
+            self._meet("barrier")
+
+    def split(self, colour: int | None, key: int = 0) -> Comm | None:
+        """Ranks of one `colour` form a communicator of their own, ordered by `key`, then rank.
+
+        Every rank must call it; a rank with colour None joins no group and gets None.
+        """
+        if colour is not None and (colour != int(colour) or colour < 0):
+            raise ValueError(
+                f"colour must be a whole number of at least 0, or None, not {colour!r}"
+            )
+        self._announce(colour, key)
+        self._meet("split")
+        return self._form_group(colour, key)
+
+    def background(self, function: Callable[..., Any], *args: Any) -> Request:
+        """Run `function(comm, *args)` beside this rank's own work.
+
+        The function gets a communicator of the same ranks whose messages meet no others. All
+        ranks must start their background calls in the same order.
+        """
+        channels = CHANNELS - FIRST_BACKGROUND_CHANNEL
+        channel = FIRST_BACKGROUND_CHANNEL + self._background_calls % channels
+        self._background_calls += 1
+        return self._start(self._twin(channel, ""), function, args)
+
+    def _meet(self, name: str) -> None:
+        if self._meeting is None or self._meeting.label != name:
+            self._meeting = self._twin(MEETING_CHANNEL, name)
+        token, other = np.empty(0, np.uint8), np.empty(0, np.uint8)
+        distance = 1
+        while distance < self.size:
+            to, source = (self.rank + distance) % self.size, (self.rank - distance) % self.size
+            self._meeting.sendrecv(token, to, other, source)
+            distance *= 2
+
+    @abstractmethod
+    def _twin(self, channel: int, label: str) -> Comm:
+        """The same group on another channel. A `label` names the wait that its messages serve
+        ("barrier"), and such messages stand in the ledger under that name."""
+
+    @abstractmethod
+    def _announce(self, colour: int | None, key: int) -> None:
+        """Say which group this rank wants to be in, before everybody meets."""
+
+    @abstractmethod
+    def _form_group(self, colour: int | None, key: int) -> Comm | None:
+        """Make the group; every rank has announced itself by now."""
+
+    @abstractmethod
+    def _start(self, twin: Comm, function: Callable[..., Any], args: tuple) -> Request:
+        """Begin `function(twin, *args)` concurrently."""
+
+    # -- checks -----------------------------------------------------------------------------
+
+    def _check(self, peer: int, tag: int, verb: str) -> None:
+        """Called when a peer or tag looks wrong at first sight: say precisely what is wrong."""
+        if isinstance(peer, bool) or not hasattr(peer, "__index__"):
+            raise TypeError(f"{verb}: a rank is a whole number, not {peer!r}")
+        if not 0 <= peer < self.size:
+            any_allowed = ", or ANY" if verb == "recv" else ""
+            raise ValueError(
+                f"{verb}: rank {peer} does not exist here; the ranks are 0 to {self.size - 1}"
+                + any_allowed
+            )
+        if isinstance(tag, bool) or not hasattr(tag, "__index__"):
+            raise TypeError(f"{verb}: a tag is a whole number, not {tag!r}")
+        if not 0 <= tag <= HIGHEST_TAG:
+            raise ValueError(f"{verb}: tag {tag} is outside 0 to {HIGHEST_TAG}")
+
+
+def check_work(seconds: float, flops: float) -> None:
+    """Refuse work that is no amount of work."""
+    for name, amount in (("seconds", seconds), ("flops", flops)):
+        if not (math.isfinite(amount) and amount >= 0):
+            raise ValueError(f"work: {name} must be zero or more, not {amount!r}")

@@ -1,0 +1,108 @@
+"""Networks without shared links: what a message costs between two ranks.
+
+LogGP (Alexandrov, Ionescu, Schauser and Scheiman, 1995) with ports. A message of n bytes keeps its
+sender's port busy for n / bandwidth, its head arrives `latency` later, and the receiver's port is
+then busy for n / bandwidth: alone it takes
+
+    latency + n / bandwidth                  (plus an `overhead` of processor time at both ends)
+
+while P-1 messages to one rank come in one after another: latency + (P-1) n / bandwidth.
+What to look at: on such a network only ports are ever busy; see `shared_links` for congestion.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+def check_positive(**amounts: float) -> None:
+    """Refuse latencies, bandwidths and the like that cannot be."""
+    for name, amount in amounts.items():
+        least, word = (0, "zero or more") if name != "bandwidth" else (1e-300, "positive")
+        if not isinstance(amount, (int, float)) or math.isnan(amount) or amount < least:
+            raise ValueError(f"{name} must be {word}, not {amount!r}")
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Every pair of ranks alike. Seconds and bytes per second; `gap` is the least time between
+    the starts of two messages beyond their bytes (LogGP's g)."""
+
+    latency: float = 1e-6
+    bandwidth: float = 10e9
+    overhead: float = 0.0
+    gap: float = 0.0
+
+    shared = False
+
+    def __post_init__(self) -> None:
+        check_positive(
+            latency=self.latency, bandwidth=self.bandwidth, overhead=self.overhead, gap=self.gap
+        )
+
+    @property
+    def fixed_link(self) -> tuple[float, float]:
+        """Latency in seconds and seconds per byte between any two ranks."""
+        return self.latency, 1 / self.bandwidth
+
+    def link(self, source: int, dest: int) -> tuple[float, float]:
+        """Latency in seconds and seconds per byte from `source` to `dest`."""
+        return self.fixed_link
+
+    def node(self, rank: int) -> int:
+        return rank
+
+
+@dataclass(frozen=True)
+class TwoLevel:
+    """Nodes of `ranks_per_node` ranks: one network inside a node, another between nodes."""
+
+    ranks_per_node: int
+    inside: Uniform = Uniform(latency=0.5e-6, bandwidth=20e9)
+    between: Uniform = Uniform(latency=2e-6, bandwidth=10e9)
+    overhead: float = 0.0
+    gap: float = 0.0
+
+    shared = False
+    fixed_link = None
+
+    def __post_init__(self) -> None:
+        if self.ranks_per_node < 1:
+            raise ValueError(f"ranks_per_node must be at least 1, not {self.ranks_per_node}")
+        check_positive(overhead=self.overhead, gap=self.gap)
+
+    def link(self, source: int, dest: int) -> tuple[float, float]:
+        """Latency in seconds and seconds per byte from `source` to `dest`."""
+        level = self.inside if self.node(source) == self.node(dest) else self.between
+        return level.link(source, dest)
+
+    def node(self, rank: int) -> int:
+        return rank // self.ranks_per_node
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the simulated ranks compute with, and how unevenly.
+
+    `flops` operations a second; `reduce_bandwidth` bytes a second in a reduction (endless unless
+    given, as in the closed formulas). `jitter` spreads each piece of work log-normally by that
+    relative amount; `latency_jitter` delays each message by an exponentially distributed share
+    of its latency; `stragglers` slows ranks down by a factor. The same `seed` gives the same run.
+    """
+
+    flops: float = 1e10
+    reduce_bandwidth: float = math.inf
+    jitter: float = 0.0
+    latency_jitter: float = 0.0
+    stragglers: dict[int, float] | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_positive(jitter=self.jitter, latency_jitter=self.latency_jitter)
+        for name in ("flops", "reduce_bandwidth"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be positive, not {getattr(self, name)!r}")
+        for rank, factor in (self.stragglers or {}).items():
+            if not factor > 0:
+                raise ValueError(f"straggler {rank}: the factor must be positive, not {factor!r}")

@@ -1,0 +1,379 @@
+"""Simulated ranks: the same program on 2 ranks or 65,536, in virtual time.
+
+Every rank is a strand with a clock of its own and runs until it must wait for a message that was
+not sent yet; then another strand goes on. The clock of a receiver becomes the later of its own
+time and the message's arrival. Where the source is named, the outcome cannot depend on the order of
+simulation. Where it is not (ANY, wait_any, flows that share links), decisions wait until no strand
+can run, and the earliest event in virtual time goes first: nothing that comes later can precede it.
+If then nobody can run and nothing is under way, that is a deadlock, at that very moment.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import heapq
+import random
+from collections import deque
+from collections.abc import Callable
+from itertools import count
+from typing import Any, NamedTuple
+
+from greenlet import GreenletExit, getcurrent, greenlet
+
+from ddl_teach.comm import story
+from ddl_teach.comm.arrays import TYPE_NAMES, describe
+from ddl_teach.comm.flows import Flows
+from ddl_teach.comm.interface import ANY
+from ddl_teach.comm.ledger import Ledger
+from ddl_teach.comm.networks import Machine, Uniform
+from ddl_teach.comm.run import Run
+from ddl_teach.comm.simulated_comm import (
+    COST,
+    HEAD,
+    NBYTES,
+    SENDER,
+    WAITER,
+    Channel,
+    Host,
+    SimulatedComm,
+    SimulatedRequest,
+    Strand,
+    wait_text,
+)
+from ddl_teach.comm.timeline import Timeline
+
+
+class Group(NamedTuple):
+    """One group of a split."""
+
+    number: int
+    ranks: list[int]
+    position: dict[int, int]
+
+
+class Simulation:
+    """The strands, who can run, and what is under way."""
+
+    def __init__(self, ranks: int, network: Any, machine: Machine, trace: bool) -> None:
+        self.network = network
+        self.machine = machine
+        self.flows = Flows(network.capacities()) if network.shared else None
+        self.gap = 0.0 if network.shared else network.gap
+        self.jitters = machine.latency_jitter > 0
+        self.reduce_per_byte = 1 / machine.reduce_bandwidth
+        slow = machine.stragglers or {}
+        self.hosts = [Host(rank, slow.get(rank, 1.0), trace) for rank in range(ranks)]
+        self.ready: deque[Strand] = deque()
+        self._fresh: deque[Strand] = deque()
+        self.live: dict[Strand, None] = {}
+        self.failure: tuple[int, BaseException] | None = None
+        self.wishes: dict[tuple, dict[int, tuple[int | None, int]]] = {}
+        self._groups: dict[tuple, dict[int, Group]] = {}
+        self._contexts: dict[tuple, int] = {}
+        self._order = count()
+        self._offers: list[tuple] = []
+        self._flow_starts: list[tuple] = []
+        self._dice: dict[int, random.Random] = {}
+        self._ending = False
+
+    # -- strands ----------------------------------------------------------------------------
+
+    def spawn(
+        self, strand: Strand, request: SimulatedRequest | None, function: Callable, args: tuple,
+        kwargs: dict | None = None, results: list | None = None,
+    ) -> None:  # fmt: skip
+        """Let a strand run `function`; its result goes into `results`, its end into `request`."""
+
+        def body() -> None:
+            try:
+                value = function(*args, **(kwargs or {}))
+            except GreenletExit:
+                return
+            except BaseException as error:
+                if self.failure is None:
+                    self.failure = strand.host.index, error
+                return
+            finally:
+                self.live.pop(strand, None)
+            if results is not None:
+                results[strand.host.index] = value
+            if request is not None:
+                self._finish(request, strand.clock)
+
+        strand.greenlet = greenlet(body, self.hub)
+        self.live[strand] = None
+        self._fresh.append(strand)
+
+    def next_strand(self) -> None:
+        """Leave the calling strand, which must wait, and run another."""
+        if self._ending:
+            raise GreenletExit
+        if self.ready:
+            self.ready.popleft().greenlet.switch()
+        else:
+            self.hub.switch()
+
+    def run(self, program: Callable, kwargs: dict) -> list[Any]:
+        """Run the program on all ranks to its end, or to the first failure or deadlock."""
+        self.hub = getcurrent()
+        results: list[Any] = [None] * len(self.hosts)
+        for host in self.hosts:
+            comm = SimulatedComm(self, host.main, range(len(self.hosts)), host.index, 0)
+            own = copy.deepcopy(kwargs) if kwargs else None
+            self.spawn(host.main, None, program, (comm,), own, results)
+        while self.failure is None and self.live:
+            if self.ready:
+                self.ready.popleft().greenlet.switch()
+            elif self._fresh:
+                # Only from here: a greenlet begins at the recursion depth of whoever starts it.
+                self._fresh.popleft().greenlet.switch()
+            elif not self._settle():
+                self._give_up()
+        return results
+
+    def dissolve(self) -> None:
+        """Unwind the strands that have not ended, and untie what refers to each other."""
+        self._ending = True
+        for strand in list(self.live):
+            if strand.greenlet:
+                strand.greenlet.throw(GreenletExit)
+        for host in self.hosts:
+            host.main.host = host.main.strand = host.main.greenlet = host.main.wait = None
+            host.channels.clear()
+
+    def _finish(self, request: SimulatedRequest, time: float) -> None:
+        request.done_at = time
+        if request.strand.blocked_on is request:
+            self._wake(request.strand)
+        elif request.strand.host.choosers:
+            self.offer(request.strand.host)
+
+    def hand_over(self, message: Any, receiver: Strand | SimulatedRequest) -> None:
+        """Give a message to whoever asked for it before it was sent."""
+        receiver.message = message
+        owner = receiver.strand
+        if owner.blocked_on is receiver:
+            owner.blocked_on = None
+            self.ready.append(owner)
+
+    def _wake(self, strand: Strand) -> None:
+        strand.blocked_on = None
+        self.ready.append(strand)
+
+    # -- when nobody can run ----------------------------------------------------------------
+
+    def _settle(self) -> bool:
+        """Let the earliest event in virtual time happen; False if there is none."""
+        while not self.ready:
+            while self._offers and self._offers[0][3].blocked_on is not self._offers[0][4]:
+                heapq.heappop(self._offers)
+            flow_time = self._next_flow_time() if self.flows is not None else None
+            if self._offers and (flow_time is None or self._offers[0][0] <= flow_time):
+                strand = heapq.heappop(self._offers)[3]
+                strand.message = self._best_choice(strand)[1:]
+                self._wake(strand)
+            elif flow_time is not None:
+                self._advance_flows(flow_time)
+            else:
+                return False
+        return True
+
+    def offer(self, host: Host) -> None:
+        """Something changed for the strands of `host` that wait for any of several."""
+        for strand in host.choosers:
+            best = self._best_choice(strand)
+            if best is not None:
+                entry = (max(best[0], strand.clock), host.index, next(self._order))
+                heapq.heappush(self._offers, (*entry, strand, strand.wait))
+
+    def _best_choice(self, strand: Strand) -> tuple[float, SimulatedRequest, tuple | None] | None:
+        """The earliest end among the requests a strand chooses from."""
+        choices = []
+        for position, request in enumerate(strand.wait[2]):
+            if request.key is None:
+                if request.done_at is not None:
+                    choices.append((request.done_at, position, None))
+            elif request.key[0] != ANY:
+                if request.message is not None and request.message[HEAD] is not None:
+                    message = request.message
+                    choices.append((message[HEAD] + message[COST], position, request.key))
+            else:
+                for key, channel in strand.host.channels.items():
+                    first = channel.first
+                    if first and key[1:] == request.key[1:] and first[HEAD] is not None:
+                        choices.append((first[HEAD] + first[COST], position, key))
+        if not choices:
+            return None
+        time, position, key = min(choices, key=lambda choice: (*choice[:2], choice[2] or ()))
+        return time, strand.wait[2][position], key
+
+    def _give_up(self) -> None:
+        """Nobody can ever go on: a misfit of types if there is one, a deadlock otherwise."""
+        waits = {}
+        for strand in self.live:
+            comm, _, key, y = strand.wait
+            call, peers = wait_text(strand.wait)
+            note = ""
+            if y is not None and not comm.label:
+                for other, channel in strand.host.channels.items():
+                    if (other[0], other[3]) == (key[0], comm._context) and channel.first:
+                        if other[1] == key[1]:
+                            self.failure = strand.host.index, _misfit(strand, other, channel)
+                            return
+                        note = f"a message from rank {key[0]} with tag {other[1]} lies here unasked"
+            where = story.source_line(strand.greenlet.gr_frame)
+            waits[strand.host.index] = story.Wait(
+                strand.host.index, call, tuple(peers), where, note
+            )
+        active = {s.host.index for s in self.live} - waits.keys()
+        returned = set(range(len(self.hosts))) - waits.keys()
+        raise story.tell_deadlock(story.stuck(waits, active), returned)
+
+    # -- links and flows --------------------------------------------------------------------
+
+    def delay(self, host: Host, latency: float) -> float:
+        """How much later than usual a message arrives."""
+        return latency * self._die(host).expovariate(1.0) * self.machine.latency_jitter
+
+    def start_flow(
+        self, message: list, time: float, source: int, entry: tuple, spans: list | None
+    ) -> None:
+        """The message will enter its path at `time`."""
+        flow = (message, time, source, entry, spans)
+        heapq.heappush(self._flow_starts, (time, next(self._order), flow))
+
+    def _next_flow_time(self) -> float | None:
+        finish = self.flows.next_time()
+        start = self._flow_starts[0][0] if self._flow_starts else None
+        return min((t for t in (start, finish) if t is not None), default=None)
+
+    def _advance_flows(self, time: float) -> None:
+        for message, begun, source, (dest, tag, nbytes, _), spans in self.flows.advance(time):
+            latency = self.network.latency(source, dest)
+            if self.jitters:
+                latency += self.delay(self.hosts[source], latency)
+            message[HEAD] = time + latency
+            if spans is not None:
+                spans.append(("send", "send", begun, time, dest, tag, nbytes))
+            self._finish(message[SENDER], time)
+            if message[WAITER] is not None:
+                self._wake(message[WAITER])
+            elif self.hosts[dest].choosers:
+                self.offer(self.hosts[dest])
+        while self._flow_starts and self._flow_starts[0][0] == time:
+            _, _, flow = heapq.heappop(self._flow_starts)
+            _, _, source, (dest, _, nbytes, _), _ = flow
+            self.flows.start(flow, self.network.path(source, dest), nbytes, time)
+
+    # -- work and groups --------------------------------------------------------------------
+
+    def duration(self, host: Host, seconds: float, flops: float) -> float:
+        """How long a piece of work takes on this rank."""
+        time = (seconds + flops / self.machine.flops) * host.slowness
+        if self.machine.jitter:
+            time *= self._die(host).lognormvariate(0.0, self.machine.jitter)
+        return time
+
+    def _die(self, host: Host) -> random.Random:
+        if host.index not in self._dice:
+            self._dice[host.index] = random.Random(f"{self.machine.seed} {host.index}")
+        return self._dice[host.index]
+
+    def context(self, origin: tuple) -> int:
+        """A number for the group and channel that `origin` names: part of what must match."""
+        return self._contexts.setdefault(origin, len(self._contexts) + 1)
+
+    def groups(self, context: int, split: int) -> dict[int, Group]:
+        """The groups of a split by colour; made when the first rank asks, as all have by then."""
+        if (context, split) not in self._groups:
+            by_colour: dict[int, list[tuple[int, int]]] = {}
+            for rank, (colour, key) in self.wishes.pop((context, split)).items():
+                if colour is not None:
+                    by_colour.setdefault(colour, []).append((key, rank))
+            self._groups[context, split] = {
+                colour: Group(
+                    self.context((context, split, colour)),
+                    [rank for _, rank in sorted(wishes)],
+                    {rank: place for place, (_, rank) in enumerate(sorted(wishes))},
+                )
+                for colour, wishes in by_colour.items()
+            }
+        return self._groups[context, split]
+
+
+def simulate(
+    program: Callable[..., Any],
+    ranks: int = 65_536,
+    *,
+    network: Any = Uniform(),
+    machine: Machine = Machine(),
+    trace: bool = True,
+    **kwargs: Any,
+) -> Run:
+    """Run `program(comm, **kwargs)` on simulated ranks; returns what `launch` would.
+
+    `network` is one of `ddl_teach.comm.networks` or `ddl_teach.comm.topologies`, `machine` says how
+    fast ranks work and how unevenly. Each rank gets copies of the `kwargs`, as real ranks do.
+    Without `trace` no timeline is recorded.
+
+    >>> run = simulate(lambda comm: comm.rank ** 2, ranks=4)
+    >>> run.results
+    [0, 1, 4, 9]
+    """
+    if isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1:
+        raise ValueError(f"ranks must be a whole number of at least 1, not {ranks!r}")
+    if not callable(program):
+        raise TypeError(f"the program must be a function of a communicator, not {program!r}")
+    if network.shared:
+        network.check_ranks(ranks)
+    # Ranks are numerous and long-lived: the collector would walk them all again and again.
+    collecting = gc.isenabled()
+    gc.disable()
+    simulation = Simulation(ranks, network, machine, trace)
+    try:
+        results = simulation.run(program, kwargs)
+        return _conclude(simulation, results)
+    finally:
+        simulation.dissolve()
+        if collecting:
+            gc.enable()
+
+
+def _conclude(simulation: Simulation, results: list[Any]) -> Run:
+    if simulation.failure is not None:
+        rank, error = simulation.failure
+        if isinstance(error, KeyboardInterrupt):
+            raise story.Interrupted(
+                f"interrupted while rank {rank} ran:\n{story.program_traceback(error)}"
+            ) from None
+        what = f"{type(error).__name__}: {error}"
+        raise story.tell_failure(rank, what, story.program_traceback(error)) from error
+    hosts = simulation.hosts
+    run = Run(
+        results,
+        max(host.main.clock for host in hosts),
+        [Ledger(host.ledger) for host in hosts],
+        Timeline([host.spans or [] for host in hosts]),
+    )
+    left = [
+        (key[0], host.index, key[1], message[NBYTES])
+        for host in hosts
+        for key, channel in host.channels.items()
+        for message in channel.messages()
+    ]
+    if left:
+        error = story.tell_unreceived(left)
+        error.run = run
+        raise error
+    return run
+
+
+def _misfit(strand: Strand, key: tuple[int, ...], channel: Channel) -> story.MessageMismatch:
+    """The message that came has the awaited source and tag, but another element type."""
+    comm, _, _, y = strand.wait
+    wanted, code = describe(y)
+    sent = (channel.first[NBYTES], TYPE_NAMES[key[2]])
+    return story.MessageMismatch(
+        story.mismatch_text(comm.rank, key[0], key[1], sent, (wanted, TYPE_NAMES[code]))
+    )

@@ -1,0 +1,91 @@
+"""The timeline: what each rank did when, as plain spans.
+
+`kind` says how to read a span: "work" and "span" are the program's own, "reduce" is local
+arithmetic, "send" lasts until the data has left, "recv" from asking to having, "barrier" is a
+barrier. A message is a send on one rank and the recv that took it on another: on one channel (same
+sender, receiver and tag) the k-th send meets the k-th receive, so messages need no marks of
+their own.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Span(NamedTuple):
+    """Something one rank did from `start` to `end` (seconds); `peer`, `tag` and `bytes` belong to
+    sends and receives."""
+
+    name: str
+    kind: str
+    start: float
+    end: float
+    peer: int = -1
+    tag: int = -1
+    bytes: int = 0
+
+
+class Arrow(NamedTuple):
+    """One message: left `source` at `start`, was in the hands of `dest` at `end`."""
+
+    source: int
+    dest: int
+    start: float
+    end: float
+    tag: int
+    bytes: int
+
+
+class Timeline:
+    """Spans per rank. `spans[r]` lists those of rank r in the order they ended."""
+
+    def __init__(self, entries: list[list[tuple]]) -> None:
+        self._entries = entries
+
+    @property
+    def ranks(self) -> int:
+        return len(self._entries)
+
+    @property
+    def spans(self) -> list[list[Span]]:
+        return [self.of(rank) for rank in range(self.ranks)]
+
+    def of(self, rank: int) -> list[Span]:
+        """The spans of one rank: of 65,536 ranks nobody wants all at once."""
+        return [Span(*entry) for entry in self._entries[rank]]
+
+    @property
+    def messages(self) -> list[Arrow]:
+        """Every message as an arrow from its sender's span to its receiver's."""
+        sent: dict[tuple[int, int, int], deque[float]] = defaultdict(deque)
+        for source, entries in enumerate(self._entries):
+            for _, kind, start, _, dest, tag, _ in entries:
+                if kind == "send":
+                    sent[source, dest, tag].append(start)
+        arrows = []
+        for dest, entries in enumerate(self._entries):
+            for _, kind, _, end, source, tag, nbytes in entries:
+                if kind == "recv" and (starts := sent[source, dest, tag]):
+                    arrows.append(Arrow(source, dest, starts.popleft(), end, tag, nbytes))
+        return arrows
+
+    def plot(self, **options: object) -> Figure:
+        """The chart: ranks down, time across, messages as arrows when few."""
+        from ddl_teach.plots.timeline import plot_timeline
+
+        return plot_timeline(self, **options)
+
+    def save_trace(self, path: str | Path) -> Path:
+        """Write a trace file that Perfetto (ui.perfetto.dev) and chrome://tracing open."""
+        from ddl_teach.plots.trace import write_trace
+
+        return write_trace(self, path)
+
+    def __repr__(self) -> str:
+        count = sum(map(len, self._entries))
+        return f"Timeline({self.ranks} ranks, {count} spans)"
