@@ -1,0 +1,138 @@
+"""The command-line tool: what people do outside a notebook.
+
+    ddl-teach run program.py:function --ranks 4
+    ddl-teach run program.py:function --simulate 4096 --network torus:...
+    ddl-teach doctor
+    ddl-teach lab
+
+It ends with 0 when all went well, 1 when the program failed or the doctor found a failure, 2 when
+what was typed cannot be done.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ddl_teach.course.mistake import Mistake
+
+FAILED, MISTAKEN, INTERRUPTED = 1, 2, 130
+
+RUN_EXAMPLES = """examples:
+  ddl-teach run program.py:main --ranks 4
+  ddl-teach run program.py:main --ranks 2 --arg size=1000 --arg algorithm=ring
+  ddl-teach run program.py:main --ranks 4 --plot timeline.png --trace timeline.json
+  ddl-teach run program.py:main --simulate 4096 --network uniform:latency=1us,bandwidth=10GB/s
+
+networks and their settings (times in s, ms, us, ns; bandwidths in GB/s, Gbit/s and the like):
+"""
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Do what the command line says and return the exit status."""
+    options = _parser().parse_args(words)
+    try:
+        return options.act(options)
+    except Mistake as mistake:
+        print(f"ddl-teach: {mistake}", file=sys.stderr)
+        return MISTAKEN
+    except KeyboardInterrupt as interrupt:
+        print(str(interrupt) or "Interrupted.", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ddl-teach",
+        description="Run rank programs, check this machine, open the course.",
+        epilog="ddl-teach COMMAND --help says more about each.",
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    _add_run(commands)
+    doctor = commands.add_parser(
+        "doctor",
+        help="check this machine and say how to mend what is wrong",
+        description="Check Python, MPI, cores, GPU and left-over processes; 1 means a failure.",
+    )
+    doctor.set_defaults(act=_doctor)
+    lab = commands.add_parser(
+        "lab",
+        help="open the course in JupyterLab",
+        description="Open the first notebook in JupyterLab.",
+        epilog="Words after -- go to JupyterLab, e.g. ddl-teach lab -- --port 9999",
+    )
+    lab.add_argument("others", nargs="*", metavar="-- OPTION", help=argparse.SUPPRESS)
+    lab.set_defaults(act=_lab)
+    return parser
+
+
+def _add_run(commands: argparse._SubParsersAction) -> None:
+    from ddl_teach.course.network_text import listing
+
+    run = commands.add_parser(
+        "run",
+        help="run a rank program on real MPI processes or on simulated ranks",
+        description="Run a function whose first argument is a communicator, once on every rank.",
+        epilog=RUN_EXAMPLES + listing(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    run.add_argument("program", metavar="FILE.py:FUNCTION")
+    ground = run.add_mutually_exclusive_group()
+    ground.add_argument(
+        "--ranks", type=_count, default=4, metavar="N", help="real MPI processes (default: 4)"
+    )
+    ground.add_argument(
+        "--simulate", type=_count, metavar="N", help="simulated ranks, in virtual time, instead"
+    )
+    run.add_argument("--network", help="with --simulate: one of those listed below")
+    run.add_argument(
+        "--timeout",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="stop real ranks after so long (default: 60)",
+    )
+    run.add_argument(
+        "--arg",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a keyword argument of the function; can be repeated",
+    )
+    run.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the timeline")
+    run.add_argument(
+        "--trace", type=Path, metavar="FILE.json", help="save the timeline for ui.perfetto.dev"
+    )
+    run.set_defaults(act=_run)
+
+
+def _count(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"a whole number of ranks, at least 1, not '{text}'")
+    return number
+
+
+def _run(options: argparse.Namespace) -> int:
+    from ddl_teach.course.run_program import run_program
+
+    return run_program(options)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from ddl_teach.course.doctor import examine, report
+
+    findings = examine()
+    print(report(findings))
+    return FAILED if any(finding.status == "fail" for finding in findings) else 0
+
+
+def _lab(options: argparse.Namespace) -> int:
+    from ddl_teach.course.lab import open_lab
+
+    return open_lab(options.others)

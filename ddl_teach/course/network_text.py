@@ -1,0 +1,125 @@
+"""A network in one word of the command line: `two-level:ranks_per_node=8,between.latency=2us`.
+
+What can be said is read off the networks themselves: the fields of each are its settings, and a
+field that is a network of its own is reached with a dot.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import MISSING, fields, is_dataclass, replace
+from typing import Any, get_args, get_origin, get_type_hints
+
+from ddl_teach.comm.dragonfly import Dragonfly
+from ddl_teach.comm.fat_tree import FatTree
+from ddl_teach.comm.networks import TwoLevel, Uniform
+from ddl_teach.comm.shared_links import SharedBus, Star
+from ddl_teach.comm.torus import Torus
+from ddl_teach.course.mistake import Mistake
+from ddl_teach.course.units import read_quantity, write_quantity
+
+NETWORKS = {
+    "uniform": Uniform,
+    "two-level": TwoLevel,
+    "star": Star,
+    "shared-bus": SharedBus,
+    "fat-tree": FatTree,
+    "torus": Torus,
+    "dragonfly": Dragonfly,
+}
+
+# How a setting of each type is written, in words and in code.
+FORMS = {
+    int: ("a whole number", int),
+    bool: ("true or false", lambda text: {"true": True, "false": False}[text.lower()]),
+    tuple: ("whole numbers like 4x4x4", lambda text: tuple(map(int, text.split("x")))),
+}
+
+
+def read_network(text: str) -> Any:
+    """Return the network that ``text`` describes.
+
+    >>> read_network("uniform:latency=2us,bandwidth=1GB/s")
+    Uniform(latency=2e-06, bandwidth=1000000000.0, overhead=0.0, gap=0.0)
+    """
+    name, _, settings = text.partition(":")
+    if name not in NETWORKS:
+        raise Mistake(
+            f"There is no network '{name}'. Those that exist, with settings:\n{listing()}"
+        )
+    pairs = {}
+    for setting in filter(None, settings.split(",")):
+        field, equals, value = setting.partition("=")
+        if not equals:
+            raise Mistake(
+                f"A network's settings are field=value, not '{setting}'.\n{_entry(name)}"
+            )
+        pairs[field.strip()] = value
+    try:
+        values = _values(name, NETWORKS[name], pairs)
+        missing = [key for key in _required(NETWORKS[name]) if key not in values]
+        if missing:
+            raise Mistake(f"{name} needs {', '.join(missing)}:\n{_entry(name)}")
+        return NETWORKS[name](**values)
+    except ValueError as error:
+        raise Mistake(f"{text}: {error}") from error
+
+
+def listing() -> str:
+    """Every network with its settings and their defaults; ? marks those that must be given."""
+    return "\n".join(map(_entry, NETWORKS))
+
+
+def _values(name: str, network: type, pairs: dict[str, str]) -> dict[str, Any]:
+    """The keyword arguments that ``pairs`` of setting and text mean for the class ``network``."""
+    types = get_type_hints(network)
+    defaults = {field.name: field.default for field in fields(network)}
+    values: dict[str, Any] = {}
+    for key, text in pairs.items():
+        outer, dot, inner = key.partition(".")
+        if outer not in defaults or bool(dot) != is_dataclass(types[outer]):
+            raise Mistake(f"{name} has no setting '{key}':\n{_entry(name)}")
+        if dot:
+            base = values.get(outer, defaults[outer])
+            values[outer] = replace(base, **_values(name, types[outer], {inner: text}))
+        else:
+            values[outer] = _value(key, text, types[outer])
+    return values
+
+
+def _required(network: type) -> list[str]:
+    return [field.name for field in fields(network) if field.default is MISSING]
+
+
+def _value(key: str, text: str, wanted: Any) -> Any:
+    if wanted is float or float in get_args(wanted):
+        return read_quantity(key, text)
+    form, read = FORMS[get_origin(wanted) or wanted]
+    try:
+        return read(text)
+    except (ValueError, KeyError):
+        raise Mistake(f"{key}={text} is not understood: write {form}") from None
+
+
+def _entry(name: str) -> str:
+    """A network and its settings, over several lines."""
+    settings = " ".join(_settings(NETWORKS[name]))
+    return textwrap.fill(f"{name}: {settings}", 96, initial_indent="  ", subsequent_indent=" " * 6)
+
+
+def _settings(network: type) -> list[str]:
+    """Each setting with its default, those that must be given first."""
+    settings = []
+    for field in sorted(fields(network), key=lambda field: field.default is not MISSING):
+        if is_dataclass(field.default):
+            inner = vars(field.default).items()
+            settings += [f"{field.name}.{name}={_text(name, value)}" for name, value in inner]
+        else:
+            settings.append(f"{field.name}={_text(field.name, field.default)}")
+    return settings
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, float):
+        return write_quantity(name, value)
+    return {MISSING: "?", None: "none"}.get(value, str(value))

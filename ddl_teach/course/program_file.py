@@ -1,0 +1,106 @@
+"""Find the function that `program.py:function` names, and the values it is to be called with."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import cloudpickle
+
+from ddl_teach.course.mistake import Mistake
+
+
+class BrokenFile(Exception):
+    """The program's file raised while it was imported; the text is the learner's own traceback."""
+
+
+def load_program(target: str) -> Callable[..., Any]:
+    """Return the function named by ``target``, its file imported as Python would import it."""
+    file_name, _, function_name = target.partition(":")
+    module = _import_file(Path(file_name))
+    functions = _functions(module)
+    listed = ", ".join(functions) or "none"
+    if not function_name:
+        example = next(iter(functions), "function")
+        raise Mistake(
+            f"Which function of {file_name}? Write {file_name}:{example}, say.\n"
+            f"Its functions: {listed}"
+        )
+    if function_name not in functions:
+        raise Mistake(f"{file_name} has no function {function_name}. Its functions: {listed}")
+    return functions[function_name]
+
+
+def read_arguments(program: Callable[..., Any], pairs: list[str]) -> dict[str, Any]:
+    """Turn ``name=value`` pairs into keyword arguments that ``program`` accepts."""
+    arguments = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise Mistake(f"--arg takes name=value, not '{pair}'")
+        arguments[name] = _value(text)
+    signature = inspect.signature(program)
+    try:
+        signature.bind("the communicator", **arguments)
+    except TypeError as error:
+        raise Mistake(
+            f"{program.__name__}{signature} cannot be called with a communicator"
+            f"{''.join(f', {name}=...' for name in arguments)}: {error}.\n"
+            "A rank program takes the communicator first; give the others as --arg name=value."
+        ) from error
+    return arguments
+
+
+def _import_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        beside = sorted(other.name for other in path.parent.glob("*.py"))
+        there = (
+            f"Python files there: {', '.join(beside)}" if beside else "No Python file is there."
+        )
+        raise Mistake(f"There is no file {path}. {there}")
+    if path.suffix != ".py":
+        raise Mistake(f"{path} is not a Python file: a program's name ends in .py")
+    path = path.resolve()
+    specification = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[path.stem] = module
+    sys.path.insert(0, str(path.parent))  # so that it finds the files beside it
+    try:
+        specification.loader.exec_module(module)
+    except Exception as error:
+        raise BrokenFile(_own_traceback(error, path)) from error
+    # The ranks cannot import this file by name: its functions travel to them whole.
+    cloudpickle.register_pickle_by_value(module)
+    return module
+
+
+def _own_traceback(error: Exception, path: Path) -> str:
+    """The traceback from the learner's file on; a syntax error names its line by itself."""
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename != str(path):
+        frames = frames.tb_next
+    lines = traceback.format_exception(type(error), error, frames)
+    return f"{path.name} could not be imported.\n\n{''.join(lines).rstrip()}"
+
+
+def _functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
+    return {
+        name: function
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__ and not name.startswith("_")
+    }
+
+
+def _value(text: str) -> Any:
+    """Read ``text`` as Python would: 3, 1e-3, [1, 2], True; anything else is a word."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text

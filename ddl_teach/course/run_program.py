@@ -1,0 +1,77 @@
+"""`ddl-teach run`: one program file, on real or on simulated ranks."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from ddl_teach.comm.launch import launch
+from ddl_teach.comm.run import Run
+from ddl_teach.comm.simulator import simulate
+from ddl_teach.comm.story import StoryError
+from ddl_teach.course.mistake import Mistake
+from ddl_teach.course.network_text import read_network
+from ddl_teach.course.program_file import BrokenFile, load_program, read_arguments
+from ddl_teach.course.run_text import describe_run
+
+DEFAULT_NETWORK = "uniform:latency=1us,bandwidth=10GB/s"
+PICTURES = (".png", ".pdf", ".svg")
+
+
+def run_program(options: argparse.Namespace) -> int:
+    """Run the program that the command line names and tell what came of it; return the status."""
+    _check_outputs(options)
+    network = _network(options)
+    try:
+        program = load_program(options.program)
+        arguments = read_arguments(program, options.arg)
+        trace = bool(options.plot or options.trace)
+        if options.simulate:
+            ground = f"{options.simulate:,} simulated ranks, {options.network or DEFAULT_NETWORK}"
+            run = simulate(program, options.simulate, network=network, trace=trace, **arguments)
+        else:
+            ground = f"{options.ranks} MPI processes on this machine"
+            run = launch(program, options.ranks, timeout=options.timeout, trace=trace, **arguments)
+    except (BrokenFile, StoryError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(describe_run(run, ground))
+    _save(run, options)
+    return 0
+
+
+def _network(options: argparse.Namespace) -> Any:
+    if not options.simulate:
+        if options.network:
+            raise Mistake("--network describes simulated ranks: add --simulate N")
+        return None
+    network = read_network(options.network or DEFAULT_NETWORK)
+    if network.shared:
+        try:
+            network.check_ranks(options.simulate)
+        except ValueError as error:
+            raise Mistake(str(error)) from error
+    return network
+
+
+def _check_outputs(options: argparse.Namespace) -> None:
+    """Refuse before a long run what could not be written after it."""
+    for path in filter(None, (options.plot, options.trace)):
+        if not path.parent.is_dir():
+            raise Mistake(f"There is no folder {path.parent} to write {path.name} into")
+    if options.plot and options.plot.suffix not in PICTURES:
+        raise Mistake(f"--plot {options.plot}: the name must end in one of {', '.join(PICTURES)}")
+
+
+def _save(run: Run, options: argparse.Namespace) -> None:
+    if options.plot:
+        import matplotlib
+
+        matplotlib.use("Agg")  # a file is wanted, not a window
+        run.timeline.plot().savefig(options.plot)
+        print(f"timeline drawn in {options.plot}")
+    if options.trace:
+        run.timeline.save_trace(Path(options.trace))
+        print(f"trace in {options.trace}: open it at ui.perfetto.dev")

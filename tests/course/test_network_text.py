@@ -1,0 +1,61 @@
+"""Networks and quantities in words."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ddl_teach.comm.networks import TwoLevel, Uniform
+from ddl_teach.comm.torus import Torus
+from ddl_teach.course.mistake import Mistake
+from ddl_teach.course.network_text import NETWORKS, listing, read_network
+from ddl_teach.course.units import read_quantity, write_quantity
+
+
+@pytest.mark.parametrize(
+    ("text", "network"),
+    [
+        ("uniform", Uniform()),
+        ("uniform:latency=2us,bandwidth=100Gbit/s", Uniform(latency=2e-6, bandwidth=12.5e9)),
+        ("uniform:latency=1e-5", Uniform(latency=1e-5)),
+        (
+            "two-level:ranks_per_node=8,inside.latency=100ns",
+            TwoLevel(8, inside=Uniform(latency=1e-7, bandwidth=20e9)),
+        ),
+        ("torus:sizes=4x4x2,base_latency=1ms", Torus(sizes=(4, 4, 2), base_latency=1e-3)),
+    ],
+)
+def test_networks_are_what_they_say(text, network):
+    assert read_network(text) == network
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("ring", "There is no network 'ring'"),
+        ("uniform:speed=3", "uniform has no setting 'speed'"),
+        ("uniform:latency", "field=value, not 'latency'"),
+        ("uniform:latency=3GB/s", "one of s, ms, us"),
+        ("uniform:bandwidth=3us", "GB/s"),
+        ("uniform:bandwidth=0", "bandwidth must be positive"),
+        ("two-level", "two-level needs ranks_per_node"),
+        ("two-level:ranks_per_node=2.5", "write a whole number"),
+        ("two-level:ranks_per_node=2,inside=1", "no setting 'inside'"),
+        ("two-level:ranks_per_node=2,inside.speed=1", "no setting 'speed'"),
+        ("torus:sizes=4,4", "field=value, not '4'"),
+        ("torus:sizes=4xx4", "whole numbers like 4x4x4"),
+        ("dragonfly:groups=2,routers=2,hosts_per_router=1,valiant=maybe", "true or false"),
+    ],
+)
+def test_what_is_wrong_is_told(text, told):
+    with pytest.raises(Mistake, match="(?s)" + told):
+        read_network(text)
+
+
+def test_every_network_is_listed():
+    assert all(f"  {name}: " in listing() for name in NETWORKS)
+
+
+@pytest.mark.parametrize("name", ["latency", "bandwidth"])
+@given(amount=st.floats(min_value=1e-9, max_value=1e12))
+def test_a_written_quantity_reads_back(name, amount):
+    assert read_quantity(name, write_quantity(name, amount)) == pytest.approx(amount, rel=1e-5)

@@ -1,0 +1,155 @@
+"""The command-line tool as a person uses it: what it prints and how it ends."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAM = """
+import numpy as np
+import beside
+
+
+def main(comm, size=10):
+    x, y = np.full(size, float(comm.rank)), np.zeros(size)
+    comm.sendrecv(x, (comm.rank + 1) % comm.size, y, (comm.rank - 1) % comm.size)
+    return beside.double(int(y[0]))
+
+
+def same(comm):
+    return "x" * 200
+
+
+def stuck(comm):
+    comm.recv(np.zeros(3), (comm.rank + 1) % comm.size)
+
+
+def wrong(comm):
+    if comm.rank == 1:
+        raise ValueError("my own mistake")
+    comm.barrier()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "beside.py").write_text("def double(x):\n    return 2 * x\n")
+    (tmp_path / "broken.py").write_text("x = (\n")
+    (tmp_path / "raising.py").write_text("import json\n\njson.loads('{')\n")
+    return tmp_path
+
+
+@pytest.fixture
+def tool(folder):
+    def call(*words):
+        return subprocess.run(
+            [sys.executable, "-m", "ddl_teach", *words],
+            cwd=folder,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return call
+
+
+@pytest.mark.parametrize("ground", [("--ranks", "3"), ("--simulate", "3")], ids="".join)
+def test_the_same_program_on_both_grounds(tool, ground):
+    done = tool("run", "program.py:main", *ground, "--arg", "size=100")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "rank 0: 4\nrank 1: 0\nrank 2: 2\n" in done.stdout
+    rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if line}
+    assert rows["messages"] == ["1", "1", "1"]
+    assert rows["bytes"] == ["800", "800", "800"]
+
+
+@pytest.mark.parametrize("ground", [("--ranks", "3"), ("--simulate", "3")], ids="".join)
+@pytest.mark.parametrize(
+    ("function", "story"),
+    [
+        ("stuck", ["Deadlock", "program.py:17 in stuck"]),
+        ("wrong", ["rank 1 raised ValueError: my own mistake", "program.py"]),
+    ],
+)
+def test_a_failing_program_tells_its_story(tool, ground, function, story):
+    done = tool("run", f"program.py:{function}", *ground)
+    assert done.returncode == 1
+    for part in story:
+        assert part in done.stderr
+    assert "run_program.py" not in done.stderr
+
+
+def test_a_network_and_many_ranks(tool):
+    done = tool(
+        *("run", "program.py:main", "--simulate", "4096"),
+        *("--network", "two-level:ranks_per_node=8,between.latency=2us"),
+    )
+    assert done.returncode == 0
+    assert "4,096 simulated ranks" in done.stdout
+    assert "4087 more ranks" in done.stdout
+    assert "time: 2." in done.stdout
+
+
+def test_equal_and_long_results_are_shortened(tool):
+    done = tool("run", "program.py:same", "--simulate", "3")
+    line = done.stdout.splitlines()[1]
+    assert line.startswith("every rank returned 'xxx")
+    assert len(line) < 120
+
+
+def test_timeline_as_picture_and_trace(tool, folder):
+    outputs = ("--plot", "picture.png", "--trace", "trace.json")
+    done = tool("run", "program.py:main", "--simulate", "4", *outputs)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (folder / "picture.png").stat().st_size > 1000
+    assert json.loads((folder / "trace.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "COMMAND"),
+        (["walk"], "invalid choice: 'walk'"),
+        (["run", "nowhere.py:main"], "Python files there: beside.py, broken.py, program.py"),
+        (["run", "program.py"], "Its functions: main, same, stuck, wrong"),
+        (["run", "program.py:man"], "Its functions: main, same, stuck, wrong"),
+        (["run", "program.py:main", "--ranks", "none"], "a whole number of ranks"),
+        (["run", "program.py:main", "--simulate", "0"], "a whole number of ranks"),
+        (["run", "program.py:main", "--arg", "size"], "--arg takes name=value"),
+        (["run", "program.py:main", "--arg", "sise=3"], "unexpected keyword argument 'sise'"),
+        (["run", "program.py:main", "--network", "uniform"], "add --simulate"),
+        (["run", "program.py:main", "--plot", "picture.doc"], "must end in one of .png"),
+        (["run", "program.py:main", "--trace", "no/trace.json"], "There is no folder no"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_mistake_is_explained_without_traceback(tool, words, told):
+    done = tool(*words)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [("broken.py", "SyntaxError: '(' was never closed"), ("raising.py", "line 3, in <module>")],
+)
+def test_a_file_that_cannot_be_imported_shows_where(tool, file, told):
+    done = tool("run", f"{file}:main", "--simulate", "2")
+    assert done.returncode == 1
+    assert told in done.stderr
+    assert "importlib" not in done.stderr
+
+
+def test_help_shows_examples_and_networks(tool):
+    done = tool("run", "--help")
+    assert done.returncode == 0
+    for part in ("--simulate 4096", "fat-tree", "dragonfly", "ranks_per_node=?"):
+        assert part in done.stdout
