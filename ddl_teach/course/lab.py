@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from ddl_teach.course.mistake import Mistake
 
 ROOT = Path(__file__).resolve().parents[2]
-FIRST_NOTEBOOK = ROOT / "notebooks" / "00_tour.ipynb"
+FIRST_NOTEBOOK = "notebooks/00_tour.ipynb"
 
 
-def open_lab(options: list[str]) -> int:
-    """Run JupyterLab with further ``options`` until it ends; return its exit status."""
-    if not FIRST_NOTEBOOK.is_file():
+def open_lab(options: list[str]) -> NoReturn:
+    """Become JupyterLab, with further ``options``: signals and the exit status are its own."""
+    if not (ROOT / FIRST_NOTEBOOK).is_file():
         raise Mistake(
-            f"There are no notebooks in {FIRST_NOTEBOOK.parent}: this works in a clone of the "
-            "course, not where only the package was installed."
+            f"There is no {FIRST_NOTEBOOK} in {ROOT}: this works in a clone of the course, not "
+            "where only the package was installed."
         )
-    command = [sys.executable, "-m", "jupyterlab", str(FIRST_NOTEBOOK)]
-    command += [f"--ServerApp.root_dir={ROOT}", *options]
+    command = [
+        *(sys.executable, "-m", "jupyterlab"),
+        f"--ServerApp.root_dir={ROOT}",
+        f"--LabApp.default_url=/lab/tree/{FIRST_NOTEBOOK}",
+        "--LabApp.extension_manager=readonly",  # a course has no need to ask the network
+        "--Application.log_level=ERROR",
+        *options,
+    ]
     if os.geteuid() == 0:
         command.append("--allow-root")
     if not _has_screen():
-        print(
-            "No screen here: open the address below in a browser, on this machine or through ssh."
-        )
+        print("No screen here: open the address below in a browser, here or through ssh.")
         command.append("--no-browser")
-    process = subprocess.Popen(command)
-    while True:
-        try:
-            return process.wait()
-        except KeyboardInterrupt:
-            continue  # Ctrl-C reaches JupyterLab too, which asks whether to stop
+    print("JupyterLab is starting. Ctrl-C, twice, ends it.", flush=True)
+    os.execv(sys.executable, command)
 
 
 def _has_screen() -> bool:

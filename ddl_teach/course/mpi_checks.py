@@ -15,30 +15,37 @@ import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
-from ddl_teach.comm.launch import launch, mpi_command, mpiexec_path
+from ddl_teach.comm.launch import launch
+from ddl_teach.comm.processes import mpi_command, mpi_environment, mpiexec_path
 from ddl_teach.course.finding import Finding
 from ddl_teach.course.machine_checks import usable_cores
 
 PATIENCE = 60  # seconds for any of the processes started here
 
-ASK_LIBRARY = """
+# The file of the loaded library; the kernel lists it on Linux, with its path after five fields.
+LOADED = """
+def loaded_library():
+    try:
+        with open("/proc/self/maps") as maps:
+            return next(line.split(maxsplit=5)[5].strip() for line in maps if "/libmpi.so" in line)
+    except (OSError, StopIteration):
+        return None
+"""
+
+ASK_LIBRARY = f"""{LOADED}
 import json, mpi4py
 mpi4py.rc.initialize = False
 from mpi4py import MPI
 name, version = MPI.get_vendor()
-try:
-    files = [line.split()[-1] for line in open("/proc/self/maps") if "libmpi" in line]
-except OSError:
-    files = []
-print(json.dumps([name, ".".join(map(str, version)), files[0] if files else "unknown file"]))
+print(json.dumps([name, ".".join(map(str, version)), loaded_library() or "unknown file"]))
 """
 
 # Answers 1 or 0; -1 where the library has no such question.
-ASK_RANK = """
+ASK_RANK = f"""{LOADED}
 import ctypes, json
 from mpi4py import MPI
 try:
-    cuda = ctypes.CDLL(None).MPIX_Query_cuda_support()
+    cuda = ctypes.CDLL(loaded_library()).MPIX_Query_cuda_support()
 except AttributeError:
     cuda = -1
 print(json.dumps([MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size, cuda]), flush=True)
@@ -186,7 +193,9 @@ def _ask_ranks(ranks: int) -> list[list[int]] | str:
 def _ask(command: list[str]) -> list[list] | str:
     """Run ``command`` and read each line of JSON; on failure return the last it said."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE, env=mpi_environment()
+        )
     except subprocess.TimeoutExpired:
         return f"no answer within {PATIENCE} s"
     except OSError as error:
