@@ -42,8 +42,8 @@ class Phantom:
     def __init__(self, nbytes: int, itemsize: int = 1) -> None:
         if nbytes < 0 or itemsize < 1 or nbytes % itemsize:
             raise ValueError(
-                f"Phantom(nbytes={nbytes}, itemsize={itemsize}): nbytes must be zero or more and a "
-                "multiple of itemsize"
+                f"Phantom(nbytes={nbytes}, itemsize={itemsize}): nbytes must be zero or more "
+                "and a multiple of itemsize"
             )
         self.nbytes = int(nbytes)
         self.itemsize = int(itemsize)
@@ -108,12 +108,12 @@ def _refusal(x: object) -> TypeError:
         if type(x) is not np.ndarray:
             return TypeError(f"a {type(x).__name__} is not a plain array: send numpy.asarray(x)")
         if not x.dtype.isnative:
-            return TypeError(f"element type {x.dtype} has foreign byte order: use x.astype('=...')")
+            return TypeError(f"{x.dtype} has foreign byte order: use x.astype('=...')")
         if x.dtype not in _NUMPY_CODES:
             return TypeError(f"element type {x.dtype} cannot travel: use a number type")
         return TypeError(
-            f"this array of shape {x.shape} is not C-contiguous in memory (a transpose or a strided "
-            "view?): send numpy.ascontiguousarray(x), or receive into a contiguous array"
+            f"this array of shape {x.shape} is not C-contiguous in memory (a transpose or a "
+            "strided view?): send numpy.ascontiguousarray(x), or receive into a contiguous array"
         )
     return TypeError(
         f"a {type(x).__name__} cannot travel: wrap it as a NumPy array or a torch tensor, for "

@@ -4,8 +4,8 @@ A rank program is a function whose first argument is a `Comm`. Simulated ranks a
 processes each provide one; the program cannot tell them apart except by the clock.
 
 Matching is MPI's, made strict: a receive takes the oldest message whose source, tag and element
-type agree with it, and the sizes must then be equal. Tags run from 0 to 32767, the range that every
-MPI library promises.
+type agree with it, and the sizes must then be equal. Tags run from 0 to 32767, the range that
+every MPI library promises.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Every rank is a strand with a clock of its own and runs until it must wait for a message that was
 not sent yet; then another strand goes on. The clock of a receiver becomes the later of its own
-time and the message's arrival. Where the source is named, the outcome cannot depend on the order of
-simulation. Where it is not (ANY, wait_any, flows that share links), decisions wait until no strand
-can run, and the earliest event in virtual time goes first: nothing that comes later can precede it.
-If then nobody can run and nothing is under way, that is a deadlock, at that very moment.
+time and the message's arrival. Where the source is named, the outcome cannot depend on the order
+of simulation. Where it is not (ANY, wait_any, flows that share links), decisions wait until no
+strand can run, and the earliest event in virtual time goes first: nothing that comes later can
+precede it. If then nobody can run and nothing is under way, that is a deadlock, at that moment.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from ddl_teach.comm.interface import ANY
 from ddl_teach.comm.ledger import Ledger
 from ddl_teach.comm.networks import Machine, Uniform
 from ddl_teach.comm.run import Run
-from ddl_teach.comm.simulated_comm import (
+from ddl_teach.comm.simulated_comm import SimulatedComm
+from ddl_teach.comm.simulated_rank import (
     COST,
     HEAD,
     NBYTES,
@@ -36,7 +37,6 @@ from ddl_teach.comm.simulated_comm import (
     WAITER,
     Channel,
     Host,
-    SimulatedComm,
     SimulatedRequest,
     Strand,
     wait_text,
@@ -221,7 +221,7 @@ class Simulation:
                         if other[1] == key[1]:
                             self.failure = strand.host.index, _misfit(strand, other, channel)
                             return
-                        note = f"a message from rank {key[0]} with tag {other[1]} lies here unasked"
+                        note = story.unasked_text(key[0], other[1])
             where = story.source_line(strand.greenlet.gr_frame)
             waits[strand.host.index] = story.Wait(
                 strand.host.index, call, tuple(peers), where, note
@@ -313,7 +313,7 @@ def simulate(
 ) -> Run:
     """Run `program(comm, **kwargs)` on simulated ranks; returns what `launch` would.
 
-    `network` is one of `ddl_teach.comm.networks` or `ddl_teach.comm.topologies`, `machine` says how
+    `network` is one of `ddl_teach.comm.networks` or `.shared_links`, `machine` says how
     fast ranks work and how unevenly. Each rank gets copies of the `kwargs`, as real ranks do.
     Without `trace` no timeline is recorded.
 

@@ -84,6 +84,11 @@ def mismatch_text(
     )
 
 
+def unasked_text(source: int, tag: int) -> str:
+    """The note for a receive beside which lies a message that it did not ask for."""
+    return f"a message from rank {source} with tag {tag} lies here that nobody asked for"
+
+
 def stuck(waits: Mapping[int, Wait], active: Collection[int]) -> list[Wait]:
     """The waits that can never end, given that the `active` ranks still run.
 

@@ -1,0 +1,366 @@
+"""Real ranks: the communicator over MPI.
+
+The only file that imports mpi4py. Messages travel as plain bytes, so that every element type does,
+also those that MPI has no name for. The type stands in the MPI tag, beside the learner's own tag
+and the channel, so a message is never taken for one of another type.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+from ddl_teach.comm import arrays
+from ddl_teach.comm.arrays import TYPE_NAMES, Array, Operation, Phantom, describe
+from ddl_teach.comm.interface import ANY, HIGHEST_TAG, Comm, Request, check_work
+from ddl_teach.comm.ledger import Ledger
+from ddl_teach.comm.mpi_requests import BackgroundRequest, MPIRequest, Records
+from ddl_teach.comm.native import Native
+from ddl_teach.comm.patience import Monitor, Patience
+from ddl_teach.comm.story import (
+    MessageMismatch,
+    Wait,
+    call_text,
+    mismatch_text,
+    source_line,
+    unasked_text,
+)
+
+TYPE_SHIFT, CHANNEL_SHIFT = 15, 20  # where element type and channel stand in an MPI tag
+LARGEST_MESSAGE = 2**31 - 1
+
+
+class MPIComm(Comm):
+    """A communicator of MPI processes."""
+
+    def __init__(
+        self, mpi: MPI.Intracomm, members: Sequence[int], nodes: Sequence[int], records: Records,
+        monitor: Monitor, channel: int = 0, label: str = "",
+    ) -> None:  # fmt: skip
+        self.rank = mpi.rank
+        self.size = mpi.size
+        self.node = nodes[members[mpi.rank]]
+        self.ledger = Ledger(records.ledger)
+        self.label = label
+        self.mpi = mpi
+        self._members = members
+        self._nodes = nodes
+        self._records = records
+        self._monitor = monitor
+        self._patience = Patience(monitor, sum(node == self.node for node in nodes))
+        self._kind = label or "host"
+        self._spans = None if label else records.spans
+        self._channel = channel << CHANNEL_SHIFT
+        self._status = MPI.Status()
+
+    # -- messages ---------------------------------------------------------------------------
+
+    def _begin_send(self, x: Array, to: int, tag: int, verb: str) -> MPI.Request:
+        if not (0 <= to < self.size and 0 <= tag <= HIGHEST_TAG):
+            self._check(to, tag, verb)
+        nbytes, code = describe(x)
+        wire = _memory(x, nbytes)
+        handle = self.mpi.Isend([wire, MPI.BYTE], to, tag | code << TYPE_SHIFT | self._channel)
+        self._records.ledger.append((self._members[to], tag, nbytes, self._kind))
+        return handle
+
+    def _begin_receive(self, x: Array, source: int, tag: int, verb: str) -> MPI.Request:
+        if not (0 <= source < self.size and 0 <= tag <= HIGHEST_TAG):
+            self._check(0 if source == ANY else source, tag, verb)
+            source = MPI.ANY_SOURCE if source == ANY else source
+        nbytes, code = describe(x)
+        arrays.check_writable(x)
+        wire = _memory(x, nbytes)
+        return self.mpi.Irecv([wire, MPI.BYTE], source, tag | code << TYPE_SHIFT | self._channel)
+
+    def isend(self, x: Array, to: int, tag: int = 0) -> Request:
+        handle = self._begin_send(x, to, tag, "isend")
+        return MPIRequest(self, handle, "isend", x, to, tag)
+
+    def irecv(self, x: Array, source: int, tag: int = 0) -> Request:
+        handle = self._begin_receive(x, source, tag, "irecv")
+        return MPIRequest(self, handle, "irecv", x, source, tag)
+
+    def send(self, x: Array, to: int, tag: int = 0) -> None:
+        begun = time.perf_counter()
+        self._finish_send(self._begin_send(x, to, tag, "send"), begun, x, to, tag)
+
+    def recv(self, x: Array, source: int, tag: int = 0) -> int:
+        begun = time.perf_counter()
+        handle = self._begin_receive(x, source, tag, "recv")
+        return self._finish_receive(handle, begun, "recv", x, source, tag)
+
+    def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
+        begun = time.perf_counter()
+        incoming = self._begin_receive(y, source, tag, "sendrecv")
+        try:
+            outgoing = self._begin_send(x, to, tag, "sendrecv")
+        except BaseException:
+            MPIRequest(self, incoming, "irecv", y, source, tag)
+            raise
+        came_from = self._finish_receive(incoming, begun, "sendrecv", y, source, tag)
+        self._finish_send(outgoing, begun, x, to, tag)
+        return came_from
+
+    def _finish_send(self, handle: MPI.Request, begun: float, x: Array, to: int, tag: int) -> None:
+        try:
+            self._patience.wait(handle.Test, self._explain, "send", x, to, tag)
+        except BaseException:
+            MPIRequest(self, handle, "isend", x, to, tag)  # MPI still reads the memory of x
+            raise
+        self._sent(begun, x, to, tag)
+
+    def _finish_receive(
+        self, handle: MPI.Request, begun: float, call: str, x: Array, source: int, tag: int
+    ) -> int:
+        try:
+            self._patience.wait(
+                partial(handle.Test, self._status), self._explain, call, x, source, tag
+            )
+        except MPI.Exception as error:
+            raise self._misfit(error, x, source, tag) from None
+        except BaseException:
+            MPIRequest(self, handle, "irecv", x, source, tag)  # MPI still writes into x
+            raise
+        return self._received(begun, x, source, tag)
+
+    def _test(self, handle: MPI.Request, x: Array, source: int, tag: int) -> bool:
+        """Whether a receive is done."""
+        try:
+            return handle.Test(self._status)
+        except MPI.Exception as error:
+            raise self._misfit(error, x, source, tag) from None
+
+    def _received(self, begun: float, x: Array, source: int, tag: int) -> int:
+        """Check and record the message that `status` tells of; returns where it came from."""
+        status = self._status
+        nbytes = x.nbytes
+        came = status.Get_count(MPI.BYTE)
+        source = status.Get_source()
+        if came != nbytes:
+            name = TYPE_NAMES[describe(x)[1]]
+            raise MessageMismatch(
+                mismatch_text(self.rank, source, tag, (came, name), (nbytes, name))
+            )
+        world = self._members[source]
+        if not self.label:
+            self._records.received.append((world, tag, nbytes))
+        if self._spans is not None:
+            start = begun - self._records.began
+            self._spans.append(("recv", "recv", start, self.now(), world, tag, nbytes))
+        return source
+
+    def _sent(self, begun: float, x: Array, to: int, tag: int) -> None:
+        if self._spans is not None:
+            start, peer = begun - self._records.began, self._members[to]
+            self._spans.append(("send", "send", start, self.now(), peer, tag, x.nbytes))
+
+    def wait_any(self, requests: Sequence[Request]) -> int:
+        waiting = [(i, request) for i, request in enumerate(requests) if not request.waited]
+        if not waiting:
+            raise ValueError(
+                "wait_any: all of these requests have been waited for already"
+                if requests
+                else "wait_any: the list of requests is empty"
+            )
+        done: list[int] = []
+
+        def any_finished() -> bool:
+            done.extend(next(([i] for i, request in waiting if request.finished()), []))
+            return bool(done)
+
+        def explain() -> Wait:
+            waits = [request.explain() for _, request in waiting]
+            peers = tuple(sorted({peer for wait in waits for peer in wait.peers}))
+            call = waits[0].call if len(waits) == 1 else f"wait_any of {len(waits)} requests"
+            return self._explain_call(call, peers)
+
+        self._patience.wait(any_finished, explain)
+        return done[0]
+
+    # -- stories ----------------------------------------------------------------------------
+
+    def _explain_call(self, call: str, peers: tuple[int, ...], note: str = "") -> Wait:
+        where = source_line(sys._getframe(1))
+        return Wait(self._members[self.rank], call, peers, where, note)
+
+    def _explain(self, call: str, x: Array, peer: int, tag: int) -> Wait:
+        """What this rank waits for, and whether something lies here that almost fits."""
+        if self.label:
+            return self._explain_call(f"{self.label}()", (self._members[peer],))
+        nbytes, code = describe(x)
+        if peer == ANY:
+            everybody = tuple(m for i, m in enumerate(self._members) if i != self.rank)
+            return self._explain_call(
+                call_text(call, "ANY", tag, nbytes, TYPE_NAMES[code]), everybody
+            )
+        text = call_text(call, peer, tag, nbytes, TYPE_NAMES[code])
+        note = "" if call.endswith("send") else self._look_around(x, peer, tag)
+        return self._explain_call(text, (self._members[peer],), note)
+
+    def _look_around(self, x: Array, source: int, tag: int) -> str:
+        nbytes, code = describe(x)
+        for other, name in enumerate(TYPE_NAMES):
+            wire_tag = tag | other << TYPE_SHIFT | self._channel
+            if other != code and self.mpi.Iprobe(source, wire_tag, self._status):
+                sent = (self._status.Get_count(MPI.BYTE), name)
+                raise MessageMismatch(
+                    mismatch_text(self.rank, source, tag, sent, (nbytes, TYPE_NAMES[code]))
+                )
+        if self.mpi.Iprobe(source, MPI.ANY_TAG, self._status):
+            found = self._status.Get_tag()
+            if found >> CHANNEL_SHIFT << CHANNEL_SHIFT == self._channel:
+                return unasked_text(source, found & HIGHEST_TAG)
+        return ""
+
+    def _misfit(
+        self, error: MPI.Exception, x: Array, source: int, tag: int
+    ) -> MessageMismatch | MPI.Exception:
+        if error.Get_error_class() != MPI.ERR_TRUNCATE:
+            return error
+        nbytes, code = describe(x)
+        name = TYPE_NAMES[code]
+        source = self._status.Get_source() if source == ANY else source
+        return MessageMismatch(
+            mismatch_text(self.rank, source, tag, (f"more than {nbytes}", name), (nbytes, name))
+        )
+
+    # -- time -------------------------------------------------------------------------------
+
+    def now(self) -> float:
+        return time.perf_counter() - self._records.began
+
+    @contextmanager
+    def span(self, name: str, kind: str = "span"):
+        begun = self.now()
+        try:
+            yield
+        finally:
+            if self._records.spans is not None:
+                self._records.spans.append((name, kind, begun, self.now(), -1, -1, 0))
+
+    def work(self, seconds: float = 0.0, flops: float = 0.0) -> None:
+        check_work(seconds, flops)
+        with self.span("work", kind="work"):
+            time.sleep(seconds)
+            _multiply_and_add(flops)
+
+    def combine(self, a: Array, b: Array, out: Array, op: Operation = "sum") -> None:
+        if self._spans is None:
+            arrays.combine(op, a, b, out)
+        else:
+            begun = self.now()
+            arrays.combine(op, a, b, out)
+            self._spans.append(("reduce", "reduce", begun, self.now(), -1, -1, out.nbytes))
+
+    # -- groups -----------------------------------------------------------------------------
+
+    @property
+    def native(self) -> Native:
+        """MPI's own collectives, for comparison; their inner messages are not in the ledger."""
+        return Native(self, MPI)
+
+    def _twin(self, channel: int, label: str) -> MPIComm:
+        return MPIComm(
+            self.mpi, self._members, self._nodes, self._records, self._monitor, channel, label
+        )
+
+    def _announce(self, colour: int | None, key: int) -> None:
+        """Nothing to say beforehand: MPI asks when everybody has come."""
+
+    def _form_group(self, colour: int | None, key: int) -> Comm | None:
+        # MPI's split cannot be interrupted, but all ranks have just met: nobody keeps it waiting.
+        mpi = self.mpi.Split(MPI.UNDEFINED if colour is None else colour, key)
+        if mpi == MPI.COMM_NULL:
+            return None
+        ranks = MPI.Group.Translate_ranks(mpi.group, range(mpi.size), self.mpi.group)
+        members = [self._members[rank] for rank in ranks]
+        return MPIComm(mpi, members, self._nodes, self._records, self._monitor)
+
+    def _start(self, twin: Comm, function: Callable[..., Any], args: tuple) -> Request:
+        return BackgroundRequest(self, function, (twin, *args))
+
+    def shared_arrays(self, size: int, dtype: Any) -> list[np.ndarray]:
+        """One array per rank in memory that all ranks of this node can read and write.
+
+        The ranks must be on one node; all must call it. The memory lasts as long as the process.
+        """
+        self._meet("barrier")
+        dtype = np.dtype(dtype)
+        window = MPI.Win.Allocate_shared(size * dtype.itemsize, dtype.itemsize, comm=self.mpi)
+        return [
+            np.frombuffer(window.Shared_query(rank)[0], dtype, size) for rank in range(self.size)
+        ]
+
+
+def _memory(x: Array, nbytes: int) -> Any:
+    """The memory of `x`, as MPI takes it."""
+    if nbytes > LARGEST_MESSAGE:
+        raise ValueError(
+            f"a message of {nbytes} bytes is more than MPI takes at once (2 GiB): send it in "
+            "parts, for instance x[:half] and x[half:]"
+        )
+    if x.__class__ is np.ndarray:
+        return x
+    if x.__class__ is Phantom:
+        return np.empty(nbytes, np.uint8)  # real ranks move real bytes
+    return MPI.buffer.fromaddress(x.data_ptr(), nbytes)
+
+
+def _multiply_and_add(flops: float) -> None:
+    """Execute that many floating-point operations, in products of small matrices."""
+    width = 128
+    matrix = np.ones((width, width))
+    each = 2 * width**3
+    for _ in range(int(flops // each)):
+        matrix @ matrix
+    rows = int(flops % each / (2 * width**2))
+    matrix[:rows] @ matrix
+
+
+class World:
+    """All processes that were started together, ready to run one program after another."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self._monitor = monitor
+        self._mpi = MPI.COMM_WORLD
+        self.rank = self._mpi.rank
+        self.size = self._mpi.size
+        names = self._mpi.allgather(socket.gethostname())
+        self._nodes = [sorted(set(names), key=names.index).index(name) for name in names]
+        # What programs that failed have left with MPI, and its memory, for as long as we live.
+        self._abandoned: list[MPIRequest] = []
+
+    def begin(self, ranks: int, trace: bool) -> tuple[MPIComm, Records]:
+        """A fresh communicator of the first `ranks` processes: no message of an earlier program
+        can stray into it. All of them must call this at the same time."""
+        self._monitor.strands = 1
+        group = self._mpi.group.Incl(range(ranks))
+        mpi = self._mpi.Create_group(group)
+        records = Records(trace)
+        comm = MPIComm(mpi, range(ranks), self._nodes[:ranks], records, self._monitor)
+        mpi.Barrier()
+        # One clock for all ranks of a node; COURSE unit 20 corrects the offsets between nodes.
+        records.began = mpi.bcast(time.perf_counter())
+        return comm, records
+
+    def end(self, comm: MPIComm) -> None:
+        """A program has returned: finish the sends it began and did not wait for."""
+        for request in list(comm._records.open):
+            if request._details[0] == "isend":
+                comm._patience.wait(request.finished, request.explain)
+
+    def clear(self, comm: MPIComm) -> None:
+        """A program is over, however it ended."""
+        for request in comm._records.open:
+            request.abandon()
+            self._abandoned.append(request)
+        comm._records.open.clear()

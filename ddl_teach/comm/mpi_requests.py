@@ -1,0 +1,113 @@
+"""What is under way on a real rank: messages, and functions in threads."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ddl_teach.comm.arrays import Array
+from ddl_teach.comm.interface import Request
+from ddl_teach.comm.story import Wait
+
+if TYPE_CHECKING:
+    from ddl_teach.comm.mpi import MPIComm
+
+
+class Records:
+    """What all communicators of one rank write down during one program."""
+
+    def __init__(self, trace: bool) -> None:
+        self.ledger: list[tuple] = []
+        self.received: list[tuple[int, int, int]] = []  # source, tag, bytes
+        self.spans: list[tuple] | None = [] if trace else None
+        # Begun and not finished: MPI may still read or write their memory.
+        self.open: dict[Any, None] = {}
+        self.began = 0.0
+
+
+class MPIRequest(Request):
+    """A message under way."""
+
+    __slots__ = ("_begun", "_comm", "_details", "_handle", "_source", "waited")
+
+    def __init__(
+        self, comm: MPIComm, handle: Any, what: str, x: Array, peer: int, tag: int
+    ) -> None:
+        self._comm = comm
+        self._handle = handle
+        self._details = (what, x, peer, tag)
+        self._begun = time.perf_counter()
+        self._source = comm.rank
+        self.waited = False
+        comm._records.open[self] = None
+
+    def wait(self) -> int:
+        if not self.waited:
+            self._comm._patience.wait(self.finished, self.explain)
+        return self._source
+
+    def finished(self) -> bool:
+        """Ask MPI once, and keep the books when it is done."""
+        what, x, peer, tag = self._details
+        comm = self._comm
+        if what == "isend":
+            if not self._handle.Test():
+                return False
+            comm._sent(self._begun, x, peer, tag)
+        else:
+            if not comm._test(self._handle, x, peer, tag):
+                return False
+            self._source = comm._received(self._begun, x, peer, tag)
+        self.waited = True
+        del comm._records.open[self]
+        return True
+
+    def explain(self) -> Wait:
+        """What is waited for."""
+        return self._comm._explain(*self._details)
+
+    def abandon(self) -> None:
+        """The program has ended without it: a receive must not write into freed memory."""
+        if self._details[0] == "irecv":
+            self._handle.Cancel()
+
+
+class BackgroundRequest(Request):
+    """A function running in a thread of this rank."""
+
+    def __init__(self, comm: MPIComm, function: Callable[..., Any], args: tuple) -> None:
+        self._comm = comm
+        self._error: BaseException | None = None
+        self.waited = False
+
+        def body() -> None:
+            try:
+                function(*args)
+            except BaseException as error:
+                self._error = error
+            finally:
+                comm._monitor.strands -= 1
+
+        comm._monitor.strands += 1
+        self._thread = threading.Thread(target=body, daemon=True)
+        self._thread.start()
+
+    def wait(self) -> int:
+        if not self.waited:
+            self._comm._patience.wait(self.finished, self.explain)
+        return self._comm.rank
+
+    def finished(self) -> bool:
+        """Whether the function has returned; raises what it raised."""
+        if self._thread.is_alive():
+            return False
+        self.waited = True
+        if self._error is not None:
+            raise self._error
+        return True
+
+    def explain(self) -> Wait:
+        """What is waited for."""
+        return self._comm._explain_call("background()", ())

@@ -1,0 +1,143 @@
+"""MPI's own collectives behind our signatures, for comparison.
+
+They run in MPI's non-blocking form and are waited for as every message is, so a rank that never
+comes is found out here too. What MPI sends inside nobody sees: the ledger holds one entry of kind
+"native" per call, which counts no bytes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ddl_teach.comm import arrays
+from ddl_teach.comm.arrays import Array, Operation, describe
+
+if TYPE_CHECKING:
+    from ddl_teach.comm.mpi import MPIComm
+
+OPERATIONS = {"sum": "SUM", "max": "MAX", "min": "MIN", "product": "PROD"}
+NO_MPI_ARITHMETIC = ("bool", "float16", "bfloat16", "complex32")
+
+
+class Native:
+    """The collectives of the MPI library, on one communicator."""
+
+    def __init__(self, comm: MPIComm, library: Any) -> None:
+        self._comm = comm
+        self._mpi = comm.mpi
+        self._library = library
+
+    def barrier(self) -> None:
+        self._wait("barrier", self._mpi.Ibarrier(), 0)
+
+    def allreduce(self, x: Array, op: Operation = "sum") -> None:
+        with _Reduction(self._library, x, op) as (buffer, operation):
+            place = self._library.IN_PLACE
+            self._wait("allreduce", self._mpi.Iallreduce(place, buffer, operation), x.nbytes)
+
+    def reduce(self, x: Array, root: int = 0, op: Operation = "sum") -> None:
+        with _Reduction(self._library, x, op) as (buffer, operation):
+            if self._comm.rank == root:
+                request = self._mpi.Ireduce(self._library.IN_PLACE, buffer, operation, root)
+            else:
+                request = self._mpi.Ireduce(buffer, None, operation, root)
+            self._wait("reduce", request, x.nbytes)
+
+    def scan(self, x: Array, op: Operation = "sum") -> None:
+        with _Reduction(self._library, x, op) as (buffer, operation):
+            place = self._library.IN_PLACE
+            self._wait("scan", self._mpi.Iscan(place, buffer, operation), x.nbytes)
+
+    def reduce_scatter(self, x: Array, op: Operation = "sum") -> Array:
+        """Returns this rank's reduced chunk, a view of `x`; the other chunks are undefined."""
+        chunks = arrays.split_evenly(x, self._comm.size)
+        mine = chunks[self._comm.rank]
+        result = arrays.empty_like(mine)
+        counts = [len(chunk) for chunk in chunks]
+        reduction = _Reduction(self._library, x, op)
+        with reduction as (buffer, operation):
+            out = reduction.buffer(result)
+            request = self._mpi.Ireduce_scatter(buffer, out, counts, operation)
+            self._wait("reduce_scatter", request, x.nbytes)
+        arrays.copy_into(mine, result)
+        return mine
+
+    def allgather(self, x: Array) -> None:
+        """In place: every rank contributes its own chunk of `x`."""
+        sizes = [chunk.nbytes for chunk in arrays.split_evenly(x, self._comm.size)]
+        buffer = [arrays.as_bytes(x), sizes, self._library.BYTE]
+        place = self._library.IN_PLACE
+        self._wait("allgather", self._mpi.Iallgatherv(place, buffer), x.nbytes)
+
+    def broadcast(self, x: Array, root: int = 0) -> None:
+        self._wait("broadcast", self._mpi.Ibcast(self._bytes(x), root), x.nbytes)
+
+    def gather(self, x: Array, out: Array | None, root: int = 0) -> None:
+        into = self._bytes(out) if self._comm.rank == root else None
+        self._wait("gather", self._mpi.Igather(self._bytes(x), into, root), x.nbytes)
+
+    def scatter(self, x: Array | None, out: Array, root: int = 0) -> None:
+        source = self._bytes(x) if self._comm.rank == root else None
+        self._wait("scatter", self._mpi.Iscatter(source, self._bytes(out), root), out.nbytes)
+
+    def alltoall(self, x: Array, out: Array) -> None:
+        self._wait("alltoall", self._mpi.Ialltoall(self._bytes(x), self._bytes(out)), x.nbytes)
+
+    def _bytes(self, x: Array) -> list:
+        describe(x)
+        return [arrays.as_bytes(x), self._library.BYTE]
+
+    def _wait(self, name: str, request: Any, nbytes: int) -> None:
+        comm = self._comm
+        comm.ledger.record((-1, -1, nbytes, "native"))
+        others = tuple(m for i, m in enumerate(comm._members) if i != comm.rank)
+        comm._patience.wait(request.Test, comm._explain_call, f"native {name}()", others)
+
+
+class _Reduction:
+    """What MPI needs to know of an array and an operation. Types and functions that MPI does not
+    know are reduced by our own arithmetic, called back from inside the library."""
+
+    def __init__(self, library: Any, x: Array, op: Operation) -> None:
+        if x.__class__ is arrays.Phantom:
+            raise TypeError("MPI's own reductions need real data, not a Phantom")
+        self._library = library
+        self._x = x
+        self._op = op
+        self._element: Any = None
+        self._operation: Any = None
+
+    def __enter__(self) -> tuple[Any, Any]:
+        library, name = self._library, arrays.TYPE_NAMES[describe(self._x)[1]]
+        ordered = self._op in ("max", "min") and "complex" in name
+        if self._op in OPERATIONS and name not in NO_MPI_ARITHMETIC and not ordered:
+            return self.buffer(self._x), getattr(library, OPERATIONS[self._op])
+        itemsize = self._x.dtype.itemsize
+        self._element = library.BYTE.Create_contiguous(itemsize).Commit()
+        self._operation = library.Op.Create(self._reduce, commute=True)
+        return self.buffer(self._x), self._operation
+
+    def buffer(self, x: Array) -> Any:
+        """The memory of `x` with the element type that MPI is told."""
+        if self._element is not None:
+            return [arrays.as_bytes(x), self._element]
+        return x.reshape(-1) if isinstance(x, np.ndarray) else x.detach().reshape(-1).numpy()
+
+    def _reduce(self, incoming: Any, held: Any, _: Any) -> None:
+        a, b = self._as_elements(incoming), self._as_elements(held)
+        arrays.combine(self._op, a, b, out=b)
+
+    def _as_elements(self, memory: Any) -> Array:
+        raw = np.frombuffer(memory, np.uint8)
+        if isinstance(self._x, np.ndarray):
+            return raw.view(self._x.dtype)
+        import torch
+
+        return torch.from_numpy(raw).view(self._x.dtype)
+
+    def __exit__(self, *_: object) -> None:
+        if self._element is not None:
+            self._element.Free()
+            self._operation.Free()

