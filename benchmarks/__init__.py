@@ -1,0 +1,1 @@
+"""Measurements, each a table printed by one command and kept as a file in `results/`."""
