@@ -1,78 +1,15 @@
-"""Flows that share links: the laws of max-min fairness, and what follows for times."""
+"""Flows that start, share links and end: fair at all times, and what follows for their ends."""
 
 import random
 from math import inf
 
-import numpy as np
 import pytest
+from fairness import CLOSE, assert_max_min_fair, networks
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ddl_teach.comm import flows as flows_module
-from ddl_teach.comm.flows import Flows, max_min_rates
-
-CLOSE = 1e-9
-
-
-@st.composite
-def networks(draw, most_flows=14):
-    """A few links, a few paths over them."""
-    capacities = draw(st.lists(st.integers(1, 12), min_size=1, max_size=6))
-    links = st.integers(0, len(capacities) - 1)
-    path = st.lists(links, min_size=1, max_size=4, unique=True).map(tuple)
-    return capacities, draw(st.lists(path, min_size=1, max_size=most_flows))
-
-
-def rates_of(capacities, paths):
-    """All flows at once, as columns of a matrix."""
-    longest = max(map(len, paths))
-    padded = [path + (len(capacities),) * (longest - len(path)) for path in paths]
-    rates, bottlenecks = max_min_rates(np.array(padded).T, np.array([*capacities, inf]))
-    return rates.tolist(), bottlenecks.tolist()
-
-
-def assert_max_min_fair(capacities, paths, rates):
-    """No link above its capacity, and for every flow a full link on which none is faster."""
-    load = [0.0] * len(capacities)
-    fastest = [0.0] * len(capacities)
-    for path, rate in zip(paths, rates, strict=True):
-        for link in path:
-            load[link] += rate
-            fastest[link] = max(fastest[link], rate)
-    for link, capacity in enumerate(capacities):
-        assert load[link] <= capacity * (1 + CLOSE), f"link {link} is overloaded"
-    for path, rate in zip(paths, rates, strict=True):
-        assert any(
-            load[link] >= capacities[link] * (1 - CLOSE) and fastest[link] <= rate * (1 + CLOSE)
-            for link in path
-        ), f"the flow over {path} has no bottleneck: {rates}"
-
-
-def brute_force_rates(capacities, paths):
-    """By the definition alone: raise the lowest rate as far as any rates are feasible at all, fix
-    the flows that cannot have more, and go on with the others."""
-
-    def feasible(rates):
-        load = [0.0] * len(capacities)
-        for path, rate in zip(paths, rates, strict=True):
-            for link in path:
-                load[link] += rate
-        return all(used <= limit + 1e-9 for used, limit in zip(load, capacities, strict=True))
-
-    fixed = {}
-    while len(fixed) < len(paths):
-        low, high = 0.0, float(max(capacities))
-        for _ in range(60):
-            middle = (low + high) / 2
-            if feasible([fixed.get(flow, middle) for flow in range(len(paths))]):
-                low = middle
-            else:
-                high = middle
-        level = [fixed.get(flow, low) for flow in range(len(paths))]
-        for flow in set(range(len(paths))) - fixed.keys():
-            if not feasible([*level[:flow], low + 1e-6, *level[flow + 1 :]]):
-                fixed[flow] = low
-    return [fixed[flow] for flow in range(len(paths))]
+from ddl_teach.comm.flows import Flows
 
 
 def run(capacities, starts, check=False):
@@ -98,60 +35,6 @@ def run(capacities, starts, check=False):
             _, name, path, nbytes = waiting.pop(0)
             flows.start(name, path, nbytes, now)
     return ends, flowed
-
-
-# -- fair rates -----------------------------------------------------------------------------
-
-
-@given(networks())
-def test_every_flow_has_a_bottleneck(network):
-    capacities, paths = network
-    rates, bottlenecks = rates_of(capacities, paths)
-    assert_max_min_fair(capacities, paths, rates)
-    for path, bottleneck in zip(paths, bottlenecks, strict=True):
-        assert bottleneck in path
-
-
-@given(networks(most_flows=7))
-def test_rates_are_those_of_the_definition(network):
-    capacities, paths = network
-    assert rates_of(capacities, paths)[0] == pytest.approx(
-        brute_force_rates(capacities, paths), abs=1e-5
-    )
-
-
-@given(networks(), st.randoms(use_true_random=False))
-def test_the_order_of_the_flows_changes_no_bit(network, shuffler):
-    capacities, paths = network
-    order = list(range(len(paths)))
-    shuffler.shuffle(order)
-    rates, _ = rates_of(capacities, paths)
-    shuffled, _ = rates_of(capacities, [paths[flow] for flow in order])
-    assert shuffled == [rates[flow] for flow in order]
-
-
-@given(networks(), st.integers(-20, 20))
-def test_twice_the_capacity_is_twice_the_rate(network, exponent):
-    capacities, paths = network
-    rates, _ = rates_of(capacities, paths)
-    scaled, _ = rates_of([capacity * 2.0**exponent for capacity in capacities], paths)
-    assert scaled == [rate * 2.0**exponent for rate in rates]
-
-
-def test_one_long_flow_among_short_ones_leaves_room_on_the_wider_links():
-    """Links of 1, 2 and 3, a flow over all and one on each: 1/2 for the long one."""
-    rates, bottlenecks = rates_of([1, 2, 3], [(0, 1, 2), (0,), (1,), (2,)])
-    assert rates == [0.5, 0.5, 1.5, 2.5]
-    assert bottlenecks == [0, 0, 1, 2]
-
-
-def test_a_few_flows_on_few_of_very_many_links():
-    rates, bottlenecks = rates_of([4.0] * 10_000, [(7, 9_000), (9_000,)])
-    assert rates == [2.0, 2.0]
-    assert bottlenecks == [9_000, 9_000]
-
-
-# -- times ----------------------------------------------------------------------------------
 
 
 @st.composite

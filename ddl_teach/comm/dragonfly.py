@@ -1,0 +1,126 @@
+"""Dragonfly: groups of routers that act as one huge switch each, every two groups joined.
+
+Cables inside a group are short and cheap and join all its routers; the long ones between groups
+are few. With g groups of a routers with p hosts each, one cable for every two groups, hence
+h = (g-1)/a global links on a router (balanced is a = 2p = 2h):
+
+    hosts = g * a * p          longest route = local, global, local
+    bisection bandwidth = (g/2)^2 * bandwidth     (where g is even)
+
+What to look at: when everybody in one group sends to one other group, one cable carries it all:
+a shift by a * p takes a * p times as long as on a star. Valiant's way out (1982): by way of a
+third group drawn at random. That doubles the load on average, but no pattern is as bad any more.
+
+Kim, Dally, Scott and Abts, Technology-Driven, Highly-Scalable Dragonfly Topology (2008).
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from functools import cached_property
+
+from ddl_teach.comm.shared_links import Topology, check_counts
+
+
+@dataclass(frozen=True)
+class Dragonfly(Topology):
+    """`groups` of `routers` with `hosts_per_router` each; the shortest way, or `valiant`.
+
+    The third group of a pair of hosts is drawn once, from the `seed`, and is the same both ways.
+    """
+
+    groups: int
+    routers: int
+    hosts_per_router: int
+    valiant: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_counts(
+            groups=self.groups, routers=self.routers, hosts_per_router=self.hosts_per_router
+        )
+        if self.valiant and self.groups < 3:
+            raise ValueError(f"valiant needs a third group to go by, and there are {self.groups}")
+
+    @cached_property
+    def hosts(self) -> int:
+        return self.groups * self.routers * self.hosts_per_router
+
+    @cached_property
+    def global_links(self) -> int:
+        """The most global links that a router has."""
+        return max(1, -(-(self.groups - 1) // self.routers))
+
+    @cached_property
+    def local_links(self) -> int:
+        """How many links run inside all the groups; the global ones are numbered after them."""
+        return self.groups * self.routers * (self.routers - 1)
+
+    @property
+    def switch_links(self) -> int:
+        return self.local_links + self.groups * (self.groups - 1)
+
+    def route(self, source: int, dest: int) -> tuple[int, ...]:
+        start, end = source // self.hosts_per_router, dest // self.hosts_per_router
+        group, last = start // self.routers, end // self.routers
+        if not self.valiant or group == last:
+            return self._shortest(start, end)
+        by = self._third_group(source, dest)
+        entry = by * self.routers + self._gateway(by, group)
+        return self._shortest(start, entry) + self._shortest(entry, end)
+
+    def _shortest(self, start: int, end: int) -> tuple[int, ...]:
+        """From router to router: at most local, global, local."""
+        group, last = start // self.routers, end // self.routers
+        if group == last:
+            return self._local(group, start % self.routers, end % self.routers)
+        over = self.local_links + group * (self.groups - 1) + (last - group - 1) % self.groups
+        return (
+            *self._local(group, start % self.routers, self._gateway(group, last)),
+            over,
+            *self._local(last, self._gateway(last, group), end % self.routers),
+        )
+
+    def _gateway(self, group: int, other: int) -> int:
+        """The router of `group` that has the cable to `other`."""
+        return (other - group - 1) % self.groups // self.global_links
+
+    def _local(self, group: int, start: int, end: int) -> tuple[int, ...]:
+        """The link inside a group, numbered without the links from a router to itself."""
+        if start == end:
+            return ()
+        return ((group * self.routers + start) * (self.routers - 1) + end - (end > start),)
+
+    def _third_group(self, source: int, dest: int) -> int:
+        """Any group but the two, and the same one for the way back."""
+        low, high = sorted((source, dest))
+        per_group = self.routers * self.hosts_per_router
+        by = random.Random(f"{self.seed} {low} {high}").randrange(self.groups - 2)
+        for taken in (low // per_group, high // per_group):
+            by += by >= taken
+        return by
+
+    def switch(self, host: int) -> str:
+        return self._router_name(*divmod(host // self.hosts_per_router, self.routers))
+
+    def switch_link_ends(self, link: int) -> tuple[str, str]:
+        if link < self.local_links:
+            router, end = divmod(link, self.routers - 1)
+            group, start = divmod(router, self.routers)
+            end += end >= start
+            return self._router_name(group, start), self._router_name(group, end)
+        group, ahead = divmod(link - self.local_links, self.groups - 1)
+        other = (group + 1 + ahead) % self.groups
+        return (
+            self._router_name(group, self._gateway(group, other)),
+            self._router_name(other, self._gateway(other, group)),
+        )
+
+    def _router_name(self, group: int, router: int) -> str:
+        return f"router {router} of group {group}"
+
+    def bisection_bandwidth(self) -> float:
+        half = self.groups // 2
+        return half * (self.groups - half) * self.bandwidth

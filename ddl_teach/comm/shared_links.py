@@ -1,0 +1,257 @@
+"""Networks whose links are shared by the messages that cross them, so that congestion shows.
+
+A topology is hosts, switches and full-duplex links, and one fixed route for each pair of hosts.
+A message that meets no other takes, as on every network of this course,
+
+    base_latency + hop_latency * (links between switches) + n / bandwidth
+
+and where several cross a link, they share it (see `flows`). How bad that gets is a question of
+cuts: what one half of the hosts has for the other must squeeze through the bisection bandwidth.
+For P hosts with links of bandwidth B:
+
+    topology            cables between switches   longest route   bisection bandwidth, one way
+    Star                0 (one switch)            0               P/2 * B
+    SharedBus           1                         1               B
+    FatTree, 3 levels   2P                        4               P/2 * B / oversubscription
+    Torus, k^d          d * P                     d * k/2         2P/k * B
+    Dragonfly           about 3/2 P               3               about P/4 * B
+
+Dally and Towles, Principles and Practices of Interconnection Networks (2004). What to look at:
+`link_loads` of an algorithm's messages. No schedule is faster than max(load / capacity), and
+`link_name` says which link that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ddl_teach.comm.networks import check_positive
+
+
+def check_counts(**counts: int) -> None:
+    """Refuse numbers of things that are not whole or not above zero."""
+    for name, count in counts.items():
+        if not isinstance(count, int) or count < 1:
+            raise ValueError(f"{name} must be a whole number above zero, not {count!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topology:
+    """What all topologies share: hosts, each with one link to its switch, and ranks on the hosts.
+
+    Ranks fill the hosts in order, `ranks_per_node` on each. Messages between the ranks of one
+    host do not touch the host's link: each rank has a port of `local_bandwidth` to its host's
+    memory, one in each direction. Left out, `local_latency` and `local_bandwidth` are those
+    outside. Seconds and bytes per second.
+
+    Links are numbered: two for each rank (to and from memory), two for each host (to and from its
+    switch), then those between switches, which a topology numbers from 0 by arithmetic alone. So
+    65,536 hosts need no stored graph.
+    """
+
+    base_latency: float = 1e-6
+    bandwidth: float = 10e9
+    hop_latency: float = 0.0
+    overhead: float = 0.0
+    ranks_per_node: int = 1
+    local_latency: float | None = None
+    local_bandwidth: float | None = None
+
+    shared = True
+
+    def __post_init__(self) -> None:
+        check_positive(
+            base_latency=self.base_latency,
+            hop_latency=self.hop_latency,
+            overhead=self.overhead,
+            local_latency=self.local_latency or 0.0,
+        )
+        check_positive(bandwidth=self.bandwidth)
+        if self.local_bandwidth is not None:
+            check_positive(bandwidth=self.local_bandwidth)
+        check_counts(ranks_per_node=self.ranks_per_node)
+
+    # -- what a topology says of itself ------------------------------------------------------
+
+    @property
+    def hosts(self) -> int:
+        """How many hosts there are."""
+        raise NotImplementedError
+
+    @property
+    def switch_links(self) -> int:
+        """How many links run between switches, each direction counted."""
+        raise NotImplementedError
+
+    def route(self, source: int, dest: int) -> tuple[int, ...]:
+        """The links between switches that lead from one host's switch to another's."""
+        raise NotImplementedError
+
+    def switch(self, host: int) -> str:
+        """The name of the switch that a host hangs on."""
+        raise NotImplementedError
+
+    def switch_link_ends(self, link: int) -> tuple[str, str]:
+        """From which switch to which a link between switches runs."""
+        raise NotImplementedError
+
+    def bisection_bandwidth(self) -> float:
+        """Bytes per second from one half of the hosts to the other."""
+        raise NotImplementedError
+
+    # -- what the simulator asks -------------------------------------------------------------
+
+    @cached_property
+    def most_ranks(self) -> int:
+        """How many ranks there is room for."""
+        return self.hosts * self.ranks_per_node
+
+    def check_ranks(self, ranks: int) -> None:
+        """Refuse more ranks than there is room for."""
+        if ranks > self.most_ranks:
+            raise ValueError(
+                f"{ranks} ranks do not fit: this {type(self).__name__} has room for "
+                f"{self.most_ranks} ({self.hosts} hosts x {self.ranks_per_node} on each); "
+                f"make it larger, or put ranks_per_node={-(-ranks // self.hosts)} on each host"
+            )
+
+    def node(self, rank: int) -> int:
+        """The host of a rank."""
+        return rank // self.ranks_per_node
+
+    def path(self, source: int, dest: int) -> tuple[int, ...]:
+        """The links from rank to rank, in the order they are crossed."""
+        last = self.most_ranks - 1
+        if not (0 <= source <= last and 0 <= dest <= last):
+            raise ValueError(f"no path from rank {source} to {dest}: ranks are 0..{last}")
+        start, end = self.node(source), self.node(dest)
+        if start == end:
+            return 2 * source, 2 * dest + 1
+        first = 2 * self.most_ranks
+        switches = first + 2 * self.hosts
+        between = (switches + link for link in self.route(start, end))
+        return first + 2 * start, *between, first + 2 * end + 1
+
+    def latency(self, source: int, dest: int) -> float:
+        """Seconds until the first byte arrives."""
+        start, end = self.node(source), self.node(dest)
+        if start == end:
+            return self.base_latency if self.local_latency is None else self.local_latency
+        if not self.hop_latency:
+            return self.base_latency
+        return self.base_latency + self.hop_latency * len(self.route(start, end))
+
+    def capacities(self) -> np.ndarray:
+        """Bytes per second of every link."""
+        local = self.bandwidth if self.local_bandwidth is None else self.local_bandwidth
+        links = 2 * self.most_ranks + 2 * self.hosts + self.switch_links
+        capacities = np.full(links, float(self.bandwidth))
+        capacities[: 2 * self.most_ranks] = local
+        return capacities
+
+    # -- for pictures and theory -------------------------------------------------------------
+
+    def link_ends(self, link: int) -> tuple[str, str]:
+        """Where a link starts and where it ends."""
+        ports, hosts = 2 * self.most_ranks, 2 * self.hosts
+        last = ports + hosts + self.switch_links - 1
+        if not 0 <= link <= last:
+            raise ValueError(f"no link {link}: links are 0..{last}")
+        if link < ports:
+            rank, inward = divmod(link, 2)
+            ends = f"rank {rank}", f"memory of host {self.node(rank)}"
+        elif link < ports + hosts:
+            host, inward = divmod(link - ports, 2)
+            ends = f"host {host}", self.switch(host)
+        else:
+            return self.switch_link_ends(link - ports - hosts)
+        return ends[::-1] if inward else ends
+
+    def link_name(self, link: int) -> str:
+        """A link's name in a picture: 'host 3 -> leaf 0'."""
+        start, end = self.link_ends(link)
+        return f"{start} -> {end}"
+
+
+@dataclass(frozen=True)
+class Star(Topology):
+    """One switch that never blocks, with a host on each port.
+
+    Only the hosts' own links can be shared, so this is `Uniform` told in links. Where no two
+    messages meet at a host the times are the same; where they do, `Uniform` lets them pass one
+    after another, and here they share, so that the last one ends at the same time.
+    """
+
+    ports: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_counts(ports=self.ports)
+
+    @property
+    def hosts(self) -> int:
+        return self.ports
+
+    @property
+    def switch_links(self) -> int:
+        return 0
+
+    def route(self, source: int, dest: int) -> tuple[int, ...]:
+        return ()
+
+    def switch(self, host: int) -> str:
+        return "switch"
+
+    def bisection_bandwidth(self) -> float:
+        return self.hosts // 2 * self.bandwidth
+
+
+@dataclass(frozen=True)
+class SharedBus(Topology):
+    """One wire for all: the first Ethernet, a hub, a radio channel.
+
+    k messages at a time each get a k-th of the bandwidth, whoever sends them to whom. What is
+    parallel on any other network takes turns here.
+    """
+
+    ports: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_counts(ports=self.ports)
+
+    @property
+    def hosts(self) -> int:
+        return self.ports
+
+    @property
+    def switch_links(self) -> int:
+        return 1
+
+    def route(self, source: int, dest: int) -> tuple[int, ...]:
+        return (0,)
+
+    def switch(self, host: int) -> str:
+        return "bus"
+
+    def switch_link_ends(self, link: int) -> tuple[str, str]:
+        return "bus", "bus"
+
+    def bisection_bandwidth(self) -> float:
+        return self.bandwidth
+
+
+def link_loads(topology: Topology, messages: Iterable[tuple[int, int, float]]) -> np.ndarray:
+    """The bytes on every link if all the messages (source, dest, bytes) are sent.
+
+    max(loads / topology.capacities()) seconds is a lower bound for any schedule of them.
+    """
+    loads = np.zeros(len(topology.capacities()))
+    for source, dest, nbytes in messages:
+        for link in topology.path(source, dest):
+            loads[link] += nbytes
+    return loads

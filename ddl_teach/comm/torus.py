@@ -1,0 +1,84 @@
+"""Torus: a grid of hosts with wrap-around, and short cables only.
+
+Each host has a router with links to both neighbours in every dimension. For d dimensions, size k:
+
+    hosts = k^d          longest route = d * floor(k/2)
+    bisection bandwidth = 2 * hosts / k * bandwidth     (one cable, not two, in a ring of size 2)
+
+A message goes all its way in the first dimension, then in the second, and so on, each time the
+shorter way round. Half-way round it goes up from even coordinates and down from odd ones, so that
+both directions are used alike. What to look at: a ring of ranks has the wires to itself, however
+many dimensions; a shift by half the ranks crosses the middle with every message.
+
+Dally and Seitz, The Torus Routing Chip (1986); Dally and Towles (2004), chapters 5 and 8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from ddl_teach.comm.shared_links import Topology
+
+
+@dataclass(frozen=True)
+class Torus(Topology):
+    """Hosts in a grid of `sizes`, numbered row by row, the last dimension fastest."""
+
+    sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.sizes or any(not isinstance(size, int) or size < 2 for size in self.sizes):
+            raise ValueError(
+                f"a Torus needs sizes like (4, 4, 2), not {self.sizes!r}: whole numbers, and 2 "
+                "at least, since in a dimension of size 1 nobody has a neighbour"
+            )
+
+    @cached_property
+    def hosts(self) -> int:
+        return prod(self.sizes)
+
+    @property
+    def switch_links(self) -> int:
+        return 2 * len(self.sizes) * self.hosts
+
+    def coordinates(self, host: int) -> tuple[int, ...]:
+        """Where in the grid a host stands."""
+        place = []
+        for size in reversed(self.sizes):
+            host, coordinate = divmod(host, size)
+            place.append(coordinate)
+        return tuple(reversed(place))
+
+    def route(self, source: int, dest: int) -> tuple[int, ...]:
+        links = []
+        here = source
+        stride = self.hosts
+        for dimension, size in enumerate(self.sizes):
+            stride //= size
+            at, to = source // stride % size, dest // stride % size
+            ahead = (to - at) % size
+            upwards = 2 * ahead < size or (2 * ahead == size and at % 2 == 0)
+            for _ in range(ahead if upwards else size - ahead):
+                links.append(2 * (here * len(self.sizes) + dimension) + (not upwards))
+                after = (at + (1 if upwards else -1)) % size
+                here += (after - at) * stride
+                at = after
+        return tuple(links)
+
+    def switch(self, host: int) -> str:
+        return f"router {self.coordinates(host)}"
+
+    def switch_link_ends(self, link: int) -> tuple[str, str]:
+        port, downwards = divmod(link, 2)
+        host, dimension = divmod(port, len(self.sizes))
+        place = list(self.coordinates(host))
+        place[dimension] += -1 if downwards else 1
+        place[dimension] %= self.sizes[dimension]
+        return self.switch(host), f"router {tuple(place)}"
+
+    def bisection_bandwidth(self) -> float:
+        largest = max(self.sizes)
+        return (2 if largest > 2 else 1) * self.hosts // largest * self.bandwidth
