@@ -7,6 +7,6 @@ ranks in virtual time, `launch` on real MPI processes; both return a `Run`.
 from ddl_teach.comm import ANY, Comm, Phantom, Request
 from ddl_teach.comm.launch import Ranks, launch
 from ddl_teach.comm.run import Run
-from ddl_teach.comm.simulator import simulate
+from ddl_teach.comm.simulate import simulate
 
 __all__ = ["ANY", "Comm", "Phantom", "Ranks", "Request", "Run", "launch", "simulate"]

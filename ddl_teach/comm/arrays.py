@@ -204,3 +204,14 @@ def _same_type(result: Array, like: Array) -> Array:
             f"{getattr(result, 'dtype', 'no type')}: it must keep both"
         )
     return result if result.__class__ is not np.ndarray else np.ascontiguousarray(result)
+
+
+def multiply_and_add(flops: float) -> None:
+    """Execute that many floating-point operations, in products of small matrices."""
+    width = 128
+    matrix = np.ones((width, width))
+    each = 2 * width**3
+    for _ in range(int(flops // each)):
+        matrix @ matrix
+    rows = int(flops % each / (2 * width**2))
+    matrix[:rows] @ matrix

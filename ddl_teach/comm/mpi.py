@@ -1,4 +1,4 @@
-"""Real ranks: the communicator over MPI.
+"""How real ranks exchange messages: over MPI.
 
 The only file that imports mpi4py. Messages travel as plain bytes, so that every element type does,
 also those that MPI has no name for. The type stands in the MPI tag, beside the learner's own tag
@@ -7,11 +7,9 @@ and the channel, so a message is never taken for one of another type.
 
 from __future__ import annotations
 
-import socket
 import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -19,11 +17,15 @@ import numpy as np
 from mpi4py import MPI
 
 from ddl_teach.comm import arrays
-from ddl_teach.comm.arrays import TYPE_NAMES, Array, Operation, Phantom, describe
-from ddl_teach.comm.interface import ANY, HIGHEST_TAG, Comm, Request, check_work
+from ddl_teach.comm.arrays import (
+    TYPE_NAMES,
+    Array,
+    Phantom,
+    describe,
+)
+from ddl_teach.comm.interface import ANY, HIGHEST_TAG, Comm, Request
 from ddl_teach.comm.ledger import Ledger
-from ddl_teach.comm.mpi_requests import BackgroundRequest, MPIRequest, Records
-from ddl_teach.comm.native import Native
+from ddl_teach.comm.mpi_requests import MPIRequest, Records
 from ddl_teach.comm.patience import Monitor, Patience
 from ddl_teach.comm.story import (
     MessageMismatch,
@@ -38,8 +40,8 @@ TYPE_SHIFT, CHANNEL_SHIFT = 15, 20  # where element type and channel stand in an
 LARGEST_MESSAGE = 2**31 - 1
 
 
-class MPIComm(Comm):
-    """A communicator of MPI processes."""
+class MPIMessages(Comm):
+    """The part of a communicator of MPI processes that sends and receives."""
 
     def __init__(
         self, mpi: MPI.Intracomm, members: Sequence[int], nodes: Sequence[int], records: Records,
@@ -233,73 +235,6 @@ class MPIComm(Comm):
             mismatch_text(self.rank, source, tag, (f"more than {nbytes}", name), (nbytes, name))
         )
 
-    # -- time -------------------------------------------------------------------------------
-
-    def now(self) -> float:
-        return time.perf_counter() - self._records.began
-
-    @contextmanager
-    def span(self, name: str, kind: str = "span"):
-        begun = self.now()
-        try:
-            yield
-        finally:
-            if self._records.spans is not None:
-                self._records.spans.append((name, kind, begun, self.now(), -1, -1, 0))
-
-    def work(self, seconds: float = 0.0, flops: float = 0.0) -> None:
-        check_work(seconds, flops)
-        with self.span("work", kind="work"):
-            time.sleep(seconds)
-            _multiply_and_add(flops)
-
-    def combine(self, a: Array, b: Array, out: Array, op: Operation = "sum") -> None:
-        if self._spans is None:
-            arrays.combine(op, a, b, out)
-        else:
-            begun = self.now()
-            arrays.combine(op, a, b, out)
-            self._spans.append(("reduce", "reduce", begun, self.now(), -1, -1, out.nbytes))
-
-    # -- groups -----------------------------------------------------------------------------
-
-    @property
-    def native(self) -> Native:
-        """MPI's own collectives, for comparison; their inner messages are not in the ledger."""
-        return Native(self, MPI)
-
-    def _twin(self, channel: int, label: str) -> MPIComm:
-        return MPIComm(
-            self.mpi, self._members, self._nodes, self._records, self._monitor, channel, label
-        )
-
-    def _announce(self, colour: int | None, key: int) -> None:
-        """Nothing to say beforehand: MPI asks when everybody has come."""
-
-    def _form_group(self, colour: int | None, key: int) -> Comm | None:
-        # MPI's split cannot be interrupted, but all ranks have just met: nobody keeps it waiting.
-        mpi = self.mpi.Split(MPI.UNDEFINED if colour is None else colour, key)
-        if mpi == MPI.COMM_NULL:
-            return None
-        ranks = MPI.Group.Translate_ranks(mpi.group, range(mpi.size), self.mpi.group)
-        members = [self._members[rank] for rank in ranks]
-        return MPIComm(mpi, members, self._nodes, self._records, self._monitor)
-
-    def _start(self, twin: Comm, function: Callable[..., Any], args: tuple) -> Request:
-        return BackgroundRequest(self, function, (twin, *args))
-
-    def shared_arrays(self, size: int, dtype: Any) -> list[np.ndarray]:
-        """One array per rank in memory that all ranks of this node can read and write.
-
-        The ranks must be on one node; all must call it. The memory lasts as long as the process.
-        """
-        self._meet("barrier")
-        dtype = np.dtype(dtype)
-        window = MPI.Win.Allocate_shared(size * dtype.itemsize, dtype.itemsize, comm=self.mpi)
-        return [
-            np.frombuffer(window.Shared_query(rank)[0], dtype, size) for rank in range(self.size)
-        ]
-
 
 def _memory(x: Array, nbytes: int) -> Any:
     """The memory of `x`, as MPI takes it."""
@@ -313,54 +248,3 @@ def _memory(x: Array, nbytes: int) -> Any:
     if x.__class__ is Phantom:
         return np.empty(nbytes, np.uint8)  # real ranks move real bytes
     return MPI.buffer.fromaddress(x.data_ptr(), nbytes)
-
-
-def _multiply_and_add(flops: float) -> None:
-    """Execute that many floating-point operations, in products of small matrices."""
-    width = 128
-    matrix = np.ones((width, width))
-    each = 2 * width**3
-    for _ in range(int(flops // each)):
-        matrix @ matrix
-    rows = int(flops % each / (2 * width**2))
-    matrix[:rows] @ matrix
-
-
-class World:
-    """All processes that were started together, ready to run one program after another."""
-
-    def __init__(self, monitor: Monitor) -> None:
-        self._monitor = monitor
-        self._mpi = MPI.COMM_WORLD
-        self.rank = self._mpi.rank
-        self.size = self._mpi.size
-        names = self._mpi.allgather(socket.gethostname())
-        self._nodes = [sorted(set(names), key=names.index).index(name) for name in names]
-        # What programs that failed have left with MPI, and its memory, for as long as we live.
-        self._abandoned: list[MPIRequest] = []
-
-    def begin(self, ranks: int, trace: bool) -> tuple[MPIComm, Records]:
-        """A fresh communicator of the first `ranks` processes: no message of an earlier program
-        can stray into it. All of them must call this at the same time."""
-        self._monitor.strands = 1
-        group = self._mpi.group.Incl(range(ranks))
-        mpi = self._mpi.Create_group(group)
-        records = Records(trace)
-        comm = MPIComm(mpi, range(ranks), self._nodes[:ranks], records, self._monitor)
-        mpi.Barrier()
-        # One clock for all ranks of a node; COURSE unit 20 corrects the offsets between nodes.
-        records.began = mpi.bcast(time.perf_counter())
-        return comm, records
-
-    def end(self, comm: MPIComm) -> None:
-        """A program has returned: finish the sends it began and did not wait for."""
-        for request in list(comm._records.open):
-            if request._details[0] == "isend":
-                comm._patience.wait(request.finished, request.explain)
-
-    def clear(self, comm: MPIComm) -> None:
-        """A program is over, however it ended."""
-        for request in comm._records.open:
-            request.abandon()
-            self._abandoned.append(request)
-        comm._records.open.clear()

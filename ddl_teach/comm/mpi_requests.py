@@ -12,7 +12,7 @@ from ddl_teach.comm.interface import Request
 from ddl_teach.comm.story import Wait
 
 if TYPE_CHECKING:
-    from ddl_teach.comm.mpi import MPIComm
+    from ddl_teach.comm.mpi import MPIMessages
 
 
 class Records:
@@ -33,7 +33,7 @@ class MPIRequest(Request):
     __slots__ = ("_begun", "_comm", "_details", "_handle", "_source", "waited")
 
     def __init__(
-        self, comm: MPIComm, handle: Any, what: str, x: Array, peer: int, tag: int
+        self, comm: MPIMessages, handle: Any, what: str, x: Array, peer: int, tag: int
     ) -> None:
         self._comm = comm
         self._handle = handle
@@ -77,7 +77,7 @@ class MPIRequest(Request):
 class BackgroundRequest(Request):
     """A function running in a thread of this rank."""
 
-    def __init__(self, comm: MPIComm, function: Callable[..., Any], args: tuple) -> None:
+    def __init__(self, comm: MPIMessages, function: Callable[..., Any], args: tuple) -> None:
         self._comm = comm
         self._error: BaseException | None = None
         self.waited = False

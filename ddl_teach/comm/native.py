@@ -15,7 +15,7 @@ from ddl_teach.comm import arrays
 from ddl_teach.comm.arrays import Array, Operation, describe
 
 if TYPE_CHECKING:
-    from ddl_teach.comm.mpi import MPIComm
+    from ddl_teach.comm.mpi_comm import MPIComm
 
 OPERATIONS = {"sum": "SUM", "max": "MAX", "min": "MIN", "product": "PROD"}
 NO_MPI_ARITHMETIC = ("bool", "float16", "bfloat16", "complex32")

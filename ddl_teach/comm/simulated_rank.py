@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from ddl_teach.comm.arrays import TYPE_NAMES, describe
 from ddl_teach.comm.interface import ANY, Request
-from ddl_teach.comm.story import call_text
+from ddl_teach.comm.story import MessageMismatch, call_text, mismatch_text
 
 if TYPE_CHECKING:
-    from ddl_teach.comm.simulated_comm import SimulatedComm
+    from ddl_teach.comm.simulated_messages import SimulatedMessages
 
 # A message is a tuple (HEAD, COST, NBYTES, PAYLOAD), because a million of them must be made in a
 # second; on shared links, where its arrival is not known when it is sent, a longer list.
@@ -138,7 +138,7 @@ class SimulatedRequest(Request):
 
     __slots__ = ("begun", "comm", "done_at", "key", "message", "strand", "waited", "what", "y")
 
-    def __init__(self, comm: SimulatedComm, what: str) -> None:
+    def __init__(self, comm: SimulatedMessages, what: str) -> None:
         self.comm = comm
         self.strand = comm._strand
         self.what = what
@@ -183,3 +183,13 @@ def wait_text(wait: tuple) -> tuple[str, list[int]]:
         return f"{verb}()", [peer]
     nbytes, code = describe(y)
     return call_text(verb, key[0], key[1], nbytes, TYPE_NAMES[code]), [peer]
+
+
+def misfit(strand: Strand, key: tuple[int, ...], channel: Channel) -> MessageMismatch:
+    """The message that came has the awaited source and tag, but another element type."""
+    comm, _, _, y = strand.wait
+    wanted, code = describe(y)
+    sent = (channel.first[NBYTES], TYPE_NAMES[key[2]])
+    return MessageMismatch(
+        mismatch_text(comm.rank, key[0], key[1], sent, (wanted, TYPE_NAMES[code]))
+    )

@@ -11,7 +11,6 @@ precede it. If then nobody can run and nothing is under way, that is a deadlock,
 from __future__ import annotations
 
 import copy
-import gc
 import heapq
 import random
 from collections import deque
@@ -22,26 +21,21 @@ from typing import Any, NamedTuple
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from ddl_teach.comm import story
-from ddl_teach.comm.arrays import TYPE_NAMES, describe
 from ddl_teach.comm.flows import Flows
 from ddl_teach.comm.interface import ANY
-from ddl_teach.comm.ledger import Ledger
-from ddl_teach.comm.networks import Machine, Uniform
-from ddl_teach.comm.run import Run
+from ddl_teach.comm.networks import Machine
 from ddl_teach.comm.simulated_comm import SimulatedComm
 from ddl_teach.comm.simulated_rank import (
     COST,
     HEAD,
-    NBYTES,
     SENDER,
     WAITER,
-    Channel,
     Host,
     SimulatedRequest,
     Strand,
+    misfit,
     wait_text,
 )
-from ddl_teach.comm.timeline import Timeline
 
 
 class Group(NamedTuple):
@@ -219,7 +213,7 @@ class Simulation:
                 for other, channel in strand.host.channels.items():
                     if (other[0], other[3]) == (key[0], comm._context) and channel.first:
                         if other[1] == key[1]:
-                            self.failure = strand.host.index, _misfit(strand, other, channel)
+                            self.failure = strand.host.index, misfit(strand, other, channel)
                             return
                         note = story.unasked_text(key[0], other[1])
             where = story.source_line(strand.greenlet.gr_frame)
@@ -300,80 +294,3 @@ class Simulation:
                 for colour, wishes in by_colour.items()
             }
         return self._groups[context, split]
-
-
-def simulate(
-    program: Callable[..., Any],
-    ranks: int = 65_536,
-    *,
-    network: Any = Uniform(),
-    machine: Machine = Machine(),
-    trace: bool = True,
-    **kwargs: Any,
-) -> Run:
-    """Run `program(comm, **kwargs)` on simulated ranks; returns what `launch` would.
-
-    `network` is one of `ddl_teach.comm.networks` or `.shared_links`, `machine` says how
-    fast ranks work and how unevenly. Each rank gets copies of the `kwargs`, as real ranks do.
-    Without `trace` no timeline is recorded.
-
-    >>> run = simulate(lambda comm: comm.rank ** 2, ranks=4)
-    >>> run.results
-    [0, 1, 4, 9]
-    """
-    if isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1:
-        raise ValueError(f"ranks must be a whole number of at least 1, not {ranks!r}")
-    if not callable(program):
-        raise TypeError(f"the program must be a function of a communicator, not {program!r}")
-    if network.shared:
-        network.check_ranks(ranks)
-    # Ranks are numerous and long-lived: the collector would walk them all again and again.
-    collecting = gc.isenabled()
-    gc.disable()
-    simulation = Simulation(ranks, network, machine, trace)
-    try:
-        results = simulation.run(program, kwargs)
-        return _conclude(simulation, results)
-    finally:
-        simulation.dissolve()
-        if collecting:
-            gc.enable()
-
-
-def _conclude(simulation: Simulation, results: list[Any]) -> Run:
-    if simulation.failure is not None:
-        rank, error = simulation.failure
-        if isinstance(error, KeyboardInterrupt):
-            raise story.Interrupted(
-                f"interrupted while rank {rank} ran:\n{story.program_traceback(error)}"
-            ) from None
-        what = f"{type(error).__name__}: {error}"
-        raise story.tell_failure(rank, what, story.program_traceback(error)) from error
-    hosts = simulation.hosts
-    run = Run(
-        results,
-        max(host.main.clock for host in hosts),
-        [Ledger(host.ledger) for host in hosts],
-        Timeline([host.spans or [] for host in hosts]),
-    )
-    left = [
-        (key[0], host.index, key[1], message[NBYTES])
-        for host in hosts
-        for key, channel in host.channels.items()
-        for message in channel.messages()
-    ]
-    if left:
-        error = story.tell_unreceived(left)
-        error.run = run
-        raise error
-    return run
-
-
-def _misfit(strand: Strand, key: tuple[int, ...], channel: Channel) -> story.MessageMismatch:
-    """The message that came has the awaited source and tag, but another element type."""
-    comm, _, _, y = strand.wait
-    wanted, code = describe(y)
-    sent = (channel.first[NBYTES], TYPE_NAMES[key[2]])
-    return story.MessageMismatch(
-        story.mismatch_text(comm.rank, key[0], key[1], sent, (wanted, TYPE_NAMES[code]))
-    )

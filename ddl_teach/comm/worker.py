@@ -74,7 +74,7 @@ class Worker:
 
     def serve(self) -> None:
         """Run one program after another."""
-        from ddl_teach.comm.mpi import World
+        from ddl_teach.comm.world import World
 
         world = World(self.monitor)
         self.send("hello", world.rank, world.size)

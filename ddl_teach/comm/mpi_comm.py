@@ -1,0 +1,88 @@
+"""The communicator of a real rank: its clock and its groups."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ddl_teach.comm import arrays
+from ddl_teach.comm.arrays import Array, Operation, multiply_and_add
+from ddl_teach.comm.interface import Comm, Request, check_work
+from ddl_teach.comm.mpi import MPI, MPIMessages
+from ddl_teach.comm.mpi_requests import BackgroundRequest
+from ddl_teach.comm.native import Native
+
+
+class MPIComm(MPIMessages):
+    """A communicator of MPI processes."""
+
+    # -- time -------------------------------------------------------------------------------
+
+    def now(self) -> float:
+        return time.perf_counter() - self._records.began
+
+    @contextmanager
+    def span(self, name: str, kind: str = "span"):
+        begun = self.now()
+        try:
+            yield
+        finally:
+            if self._records.spans is not None:
+                self._records.spans.append((name, kind, begun, self.now(), -1, -1, 0))
+
+    def work(self, seconds: float = 0.0, flops: float = 0.0) -> None:
+        check_work(seconds, flops)
+        with self.span("work", kind="work"):
+            time.sleep(seconds)
+            multiply_and_add(flops)
+
+    def combine(self, a: Array, b: Array, out: Array, op: Operation = "sum") -> None:
+        if self._spans is None:
+            arrays.combine(op, a, b, out)
+        else:
+            begun = self.now()
+            arrays.combine(op, a, b, out)
+            self._spans.append(("reduce", "reduce", begun, self.now(), -1, -1, out.nbytes))
+
+    # -- groups -----------------------------------------------------------------------------
+
+    @property
+    def native(self) -> Native:
+        """MPI's own collectives, for comparison; their inner messages are not in the ledger."""
+        return Native(self, MPI)
+
+    def _twin(self, channel: int, label: str) -> MPIComm:
+        return MPIComm(
+            self.mpi, self._members, self._nodes, self._records, self._monitor, channel, label
+        )
+
+    def _announce(self, colour: int | None, key: int) -> None:
+        """Nothing to say beforehand: MPI asks when everybody has come."""
+
+    def _form_group(self, colour: int | None, key: int) -> Comm | None:
+        # MPI's split cannot be interrupted, but all ranks have just met: nobody keeps it waiting.
+        mpi = self.mpi.Split(MPI.UNDEFINED if colour is None else colour, key)
+        if mpi == MPI.COMM_NULL:
+            return None
+        ranks = MPI.Group.Translate_ranks(mpi.group, range(mpi.size), self.mpi.group)
+        members = [self._members[rank] for rank in ranks]
+        return MPIComm(mpi, members, self._nodes, self._records, self._monitor)
+
+    def _start(self, twin: Comm, function: Callable[..., Any], args: tuple) -> Request:
+        return BackgroundRequest(self, function, (twin, *args))
+
+    def shared_arrays(self, size: int, dtype: Any) -> list[np.ndarray]:
+        """One array per rank in memory that all ranks of this node can read and write.
+
+        The ranks must be on one node; all must call it. The memory lasts as long as the process.
+        """
+        self._meet("barrier")
+        dtype = np.dtype(dtype)
+        window = MPI.Win.Allocate_shared(size * dtype.itemsize, dtype.itemsize, comm=self.mpi)
+        return [
+            np.frombuffer(window.Shared_query(rank)[0], dtype, size) for rank in range(self.size)
+        ]

@@ -1,0 +1,82 @@
+"""Simulated ranks: run a program on any number of them, in this process."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any
+
+from ddl_teach.comm import story
+from ddl_teach.comm.ledger import Ledger
+from ddl_teach.comm.networks import Machine, Uniform
+from ddl_teach.comm.run import Run
+from ddl_teach.comm.simulated_rank import NBYTES
+from ddl_teach.comm.simulator import Simulation
+from ddl_teach.comm.timeline import Timeline
+
+
+def simulate(
+    program: Callable[..., Any],
+    ranks: int = 65_536,
+    *,
+    network: Any = Uniform(),
+    machine: Machine = Machine(),
+    trace: bool = True,
+    **kwargs: Any,
+) -> Run:
+    """Run `program(comm, **kwargs)` on simulated ranks; returns what `launch` would.
+
+    `network` is one of `ddl_teach.comm.networks` or `.shared_links`, `machine` says how
+    fast ranks work and how unevenly. Each rank gets copies of the `kwargs`, as real ranks do.
+    Without `trace` no timeline is recorded.
+
+    >>> run = simulate(lambda comm: comm.rank ** 2, ranks=4)
+    >>> run.results
+    [0, 1, 4, 9]
+    """
+    if isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1:
+        raise ValueError(f"ranks must be a whole number of at least 1, not {ranks!r}")
+    if not callable(program):
+        raise TypeError(f"the program must be a function of a communicator, not {program!r}")
+    if network.shared:
+        network.check_ranks(ranks)
+    # Ranks are numerous and long-lived: the collector would walk them all again and again.
+    collecting = gc.isenabled()
+    gc.disable()
+    simulation = Simulation(ranks, network, machine, trace)
+    try:
+        results = simulation.run(program, kwargs)
+        return _conclude(simulation, results)
+    finally:
+        simulation.dissolve()
+        if collecting:
+            gc.enable()
+
+
+def _conclude(simulation: Simulation, results: list[Any]) -> Run:
+    if simulation.failure is not None:
+        rank, error = simulation.failure
+        if isinstance(error, KeyboardInterrupt):
+            raise story.Interrupted(
+                f"interrupted while rank {rank} ran:\n{story.program_traceback(error)}"
+            ) from None
+        what = f"{type(error).__name__}: {error}"
+        raise story.tell_failure(rank, what, story.program_traceback(error)) from error
+    hosts = simulation.hosts
+    run = Run(
+        results,
+        max(host.main.clock for host in hosts),
+        [Ledger(host.ledger) for host in hosts],
+        Timeline([host.spans or [] for host in hosts]),
+    )
+    left = [
+        (key[0], host.index, key[1], message[NBYTES])
+        for host in hosts
+        for key, channel in host.channels.items()
+        for message in channel.messages()
+    ]
+    if left:
+        error = story.tell_unreceived(left)
+        error.run = run
+        raise error
+    return run

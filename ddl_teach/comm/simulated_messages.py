@@ -1,0 +1,300 @@
+"""How simulated ranks exchange messages: virtual time, and nothing else, is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ddl_teach.comm import arrays
+from ddl_teach.comm.arrays import TYPE_NAMES, Array, Phantom, describe
+from ddl_teach.comm.interface import ANY, HIGHEST_TAG, Comm, Request
+from ddl_teach.comm.ledger import Ledger
+from ddl_teach.comm.simulated_rank import (
+    COST,
+    HEAD,
+    NBYTES,
+    PAYLOAD,
+    SENDER,
+    WAITER,
+    Channel,
+    SimulatedRequest,
+    Strand,
+)
+from ddl_teach.comm.story import MessageMismatch, mismatch_text
+
+if TYPE_CHECKING:
+    from ddl_teach.comm.simulator import Simulation
+
+
+class SimulatedMessages(Comm):
+    """The part of a simulated communicator that sends and receives."""
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        strand: Strand,
+        members: Sequence[int],
+        rank: int,
+        context: int,
+        label: str = "",
+    ) -> None:
+        self.rank = rank
+        self.size = len(members)
+        network = simulation.network
+        self.node = network.node(strand.host.index)
+        self.ledger = Ledger(strand.host.ledger)
+        self.label = label
+        self._simulation = simulation
+        self._strand = strand
+        self._host = strand.host
+        self._members = members
+        self._context = context  # group and channel: part of what must match
+        self._kind = label or "host"
+        self._spans = None if label else strand.host.spans
+        self._overhead = network.overhead
+        self._fixed_link = None if network.shared else network.fixed_link
+        self._plain = (
+            self._fixed_link is not None
+            and not simulation.jitters
+            and network.overhead == network.gap == 0
+        )
+        self._pairs: dict[tuple[int, int, int], tuple[Channel, Channel]] = {}
+
+    # -- sending ----------------------------------------------------------------------------
+
+    def _post(self, x: Array, to: int, tag: int, verb: str) -> Any:
+        """Put a message on its way; returns it."""
+        if not (0 <= to < self.size and 0 <= tag <= HIGHEST_TAG):
+            self._check(to, tag, verb)
+        nbytes, code = describe(x)
+        payload = arrays.as_bytes(x).copy() if code else None
+        host, strand, simulation = self._host, self._strand, self._simulation
+        dest = simulation.hosts[self._members[to]]
+        entry = (dest.index, tag, nbytes, self._kind)
+        host.ledger.append(entry)
+        strand.clock += self._overhead
+        if simulation.flows is None:
+            latency, per_byte = self._fixed_link or simulation.network.link(host.index, dest.index)
+            cost = nbytes * per_byte
+            start = strand.clock if strand.clock > host.out_free else host.out_free
+            host.out_free = start + cost + simulation.gap
+            if simulation.jitters:
+                latency += simulation.delay(host, latency)
+            message = (start + latency, cost, nbytes, payload)
+            if self._spans is not None:
+                self._spans.append(("send", "send", start, start + cost, dest.index, tag, nbytes))
+        else:
+            message = [None, 0.0, nbytes, payload, None, None]
+            simulation.start_flow(message, strand.clock, host.index, entry, self._spans)
+        channel = dest.channel(self.rank, tag, code, self._context)
+        if channel.asked:
+            simulation.hand_over(message, channel.asked.popleft())
+        else:
+            channel.put(message)
+        if dest.choosers:
+            simulation.offer(dest)
+        return message
+
+    def isend(self, x: Array, to: int, tag: int = 0) -> Request:
+        message = self._post(x, to, tag, "isend")
+        request = SimulatedRequest(self, "isend")
+        if self._simulation.flows is None:
+            request.done_at = self._host.out_free - self._simulation.gap
+        else:
+            message[SENDER] = request
+        return request
+
+    def send(self, x: Array, to: int, tag: int = 0) -> None:
+        self.isend(x, to, tag).wait()
+
+    def _finish(self, request: SimulatedRequest) -> None:
+        """Wait for something that has an end of its own: a send, a background function."""
+        if request.done_at is None:
+            self._block(request, (self, request.what, (self.rank,), None))
+        self._strand.clock = max(self._strand.clock, request.done_at)
+
+    # -- receiving --------------------------------------------------------------------------
+
+    def _channel(self, y: Array, source: int, tag: int, verb: str) -> Channel:
+        """The channel that a receive into `y` takes its message from."""
+        if not (0 <= source < self.size and 0 <= tag <= HIGHEST_TAG):
+            self._check(source, tag, verb)
+        code = describe(y)[1]
+        arrays.check_writable(y)
+        return self._host.channel(source, tag, code, self._context)
+
+    def irecv(self, x: Array, source: int, tag: int = 0) -> Request:
+        request = SimulatedRequest(self, "irecv")
+        request.y = x
+        request.begun = self._strand.clock
+        request.key = (source, tag, describe(x)[1], self._context)
+        if source == ANY:
+            self._check(0, tag, "irecv")
+            arrays.check_writable(x)
+            return request
+        channel = self._channel(x, source, tag, "irecv")
+        request.message = channel.take()
+        if request.message is None:
+            channel.ask(request)
+        return request
+
+    def recv(self, x: Array, source: int, tag: int = 0) -> int:
+        if source == ANY:
+            return self.irecv(x, source, tag).wait()
+        channel = self._channel(x, source, tag, "recv")
+        return self._receive(channel, x, (source, tag), self._strand.clock, "recv")
+
+    def _receive(
+        self, channel: Channel, y: Array, key: tuple[int, int], begun: float, verb: str
+    ) -> int:
+        message = channel.take() or self._await(channel, (self, verb, key, y))
+        return self._complete(message, y, key, begun)
+
+    def _await(self, channel: Channel, wait: tuple) -> Any:
+        strand = self._strand
+        channel.ask(strand)
+        self._block(strand, wait)
+        return strand.message
+
+    def _complete(self, message: list, y: Array, key: tuple, begun: float) -> int:
+        """Wait until the message is in, and hand its data over."""
+        strand = self._strand
+        if message[HEAD] is None:
+            message[WAITER] = strand
+            self._block(message, (self, "recv", key, y))
+        arrival = self._host.drain(message[HEAD], message[COST])
+        if arrival > strand.clock:
+            strand.clock = arrival
+        strand.clock += self._overhead
+        source, tag = key[0], key[1]
+        nbytes = message[NBYTES]
+        if nbytes != y.nbytes:
+            wanted, code = describe(y)
+            name = TYPE_NAMES[code]
+            raise MessageMismatch(
+                mismatch_text(self.rank, source, tag, (nbytes, name), (wanted, name))
+            )
+        if message[PAYLOAD] is not None:
+            arrays.as_bytes(y)[:] = message[PAYLOAD]
+        if self._spans is not None:
+            world = self._members[source]
+            self._spans.append(("recv", "recv", begun, strand.clock, world, tag, nbytes))
+        return source
+
+    def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
+        if not (self._plain and x.__class__ is y.__class__ is Phantom and source != ANY):
+            return self._sendrecv(x, to, y, source, tag)
+        pair = self._pairs.get((to, source, tag)) or self._pair(to, source, tag)
+        # The plainest case, written out flat: it decides whether a million messages take one
+        # second or four.
+        outgoing, incoming = pair
+        strand, host = self._strand, self._host
+        latency, per_byte = self._fixed_link
+        begun = strand.clock
+        start = host.out_free
+        if start < begun:
+            start = begun
+        nbytes = x.nbytes
+        cost = nbytes * per_byte
+        host.out_free = left = start + cost
+        dest = outgoing.dest
+        host.ledger.append((dest.index, tag, nbytes, self._kind))
+        if outgoing.asked:
+            message = (start + latency, cost, nbytes, None)
+            self._simulation.hand_over(message, outgoing.asked.popleft())
+        elif outgoing.first is None:
+            outgoing.first = (start + latency, cost, nbytes, None)
+        else:
+            outgoing.put((start + latency, cost, nbytes, None))
+        if dest.choosers:
+            self._simulation.offer(dest)
+
+        message = incoming.first
+        if message is None:
+            message = self._await(incoming, (self, "sendrecv", (source, tag), y))
+        else:
+            incoming.first = incoming.others.popleft() if incoming.others else None
+        head, cost, size, _ = message
+        if size != y.nbytes:
+            return self._complete(message, y, (source, tag), begun)
+        in_free = host.in_free
+        if head > in_free:
+            host.gaps.append((in_free, head))
+            host.in_free = clock = head + cost
+        else:
+            clock = host.drain(head, cost)
+        if clock < left:
+            clock = left
+        if clock > begun:
+            strand.clock = clock
+        if self._spans is not None:
+            self._spans.append(("send", "send", start, left, dest.index, tag, nbytes))
+            world = self._members[source]
+            self._spans.append(("recv", "recv", begun, strand.clock, world, tag, size))
+        return source
+
+    def _pair(self, to: int, source: int, tag: int) -> tuple[Channel, Channel]:
+        """The two channels of a `sendrecv` of phantoms, remembered from the second time on."""
+        if not (0 <= to < self.size and 0 <= source < self.size and 0 <= tag <= HIGHEST_TAG):
+            self._check(to, tag, "sendrecv")
+            self._check(source, tag, "sendrecv")
+        dest = self._simulation.hosts[self._members[to]]
+        outgoing = dest.channel(self.rank, tag, 0, self._context)
+        pair = outgoing, self._host.channel(source, tag, 0, self._context)
+        if outgoing.used:
+            self._pairs[to, source, tag] = pair
+        outgoing.used = True
+        return pair
+
+    def _sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int) -> int:
+        begun = self._strand.clock
+        if source == ANY or self._simulation.flows is not None:
+            incoming = self.irecv(y, source, tag)
+            outgoing = self.isend(x, to, tag)
+            source = incoming.wait()
+            outgoing.wait()
+            return source
+        channel = self._channel(y, source, tag, "sendrecv")
+        self._post(x, to, tag, "sendrecv")
+        left = self._host.out_free - self._simulation.gap
+        self._receive(channel, y, (source, tag), begun, "sendrecv")
+        if left > self._strand.clock:
+            self._strand.clock = left
+        return source
+
+    def wait_any(self, requests: Sequence[Request]) -> int:
+        open_requests = [r for r in requests if not r.waited]
+        if not open_requests:
+            raise ValueError(
+                "wait_any: all of these requests have been waited for already"
+                if requests
+                else "wait_any: the list of requests is empty"
+            )
+        chosen = self._choose(open_requests)
+        return next(i for i, request in enumerate(requests) if request is chosen)
+
+    def _choose(self, requests: list[SimulatedRequest]) -> SimulatedRequest:
+        """Block until the earliest of the requests is done, and finish it."""
+        strand = self._strand
+        strand.message = None
+        self._host.choosers.append(strand)
+        strand.wait = (self, "wait_any", requests, None)
+        self._simulation.offer(self._host)
+        self._block(strand.wait, strand.wait)
+        self._host.choosers.remove(strand)
+        request, request.key = strand.message
+        strand.message = None
+        if request.key is not None and request.message is None:
+            request.message = self._host.channels[request.key].take()
+        if request.key is None:
+            request.comm._finish(request)
+        else:
+            request.comm._complete(request.message, request.y, request.key, request.begun)
+        request.waited = True
+        return request
+
+    def _block(self, awaited: Any, wait: tuple) -> None:
+        strand = self._strand
+        strand.blocked_on = awaited
+        strand.wait = wait
+        self._simulation.next_strand()

@@ -1,0 +1,51 @@
+"""All processes that were started together, ready to run one program after another."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+from ddl_teach.comm.mpi import MPI
+from ddl_teach.comm.mpi_comm import MPIComm
+from ddl_teach.comm.mpi_requests import MPIRequest, Records
+from ddl_teach.comm.patience import Monitor
+
+
+class World:
+    """The processes of this start, and what earlier programs left behind."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self._monitor = monitor
+        self._mpi = MPI.COMM_WORLD
+        self.rank = self._mpi.rank
+        self.size = self._mpi.size
+        names = self._mpi.allgather(socket.gethostname())
+        self._nodes = [sorted(set(names), key=names.index).index(name) for name in names]
+        # What programs that failed have left with MPI, and its memory, for as long as we live.
+        self._abandoned: list[MPIRequest] = []
+
+    def begin(self, ranks: int, trace: bool) -> tuple[MPIComm, Records]:
+        """A fresh communicator of the first `ranks` processes: no message of an earlier program
+        can stray into it. All of them must call this at the same time."""
+        self._monitor.strands = 1
+        group = self._mpi.group.Incl(range(ranks))
+        mpi = self._mpi.Create_group(group)
+        records = Records(trace)
+        comm = MPIComm(mpi, range(ranks), self._nodes[:ranks], records, self._monitor)
+        mpi.Barrier()
+        # One clock for all ranks of a node; COURSE unit 20 corrects the offsets between nodes.
+        records.began = mpi.bcast(time.perf_counter())
+        return comm, records
+
+    def end(self, comm: MPIComm) -> None:
+        """A program has returned: finish the sends it began and did not wait for."""
+        for request in list(comm._records.open):
+            if request._details[0] == "isend":
+                comm._patience.wait(request.finished, request.explain)
+
+    def clear(self, comm: MPIComm) -> None:
+        """A program is over, however it ended."""
+        for request in comm._records.open:
+            request.abandon()
+            self._abandoned.append(request)
+        comm._records.open.clear()
