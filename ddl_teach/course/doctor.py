@@ -48,10 +48,10 @@ def report(findings: Sequence[Finding]) -> str:
     warnings = sum(finding.status == "warn" for finding in findings)
     if failures:
         lines.append(
-            f"\nThe course will not run well here: {failures} to mend, {warnings} to know."
+            f"\nThe course will not run well here: {failures} to mend, {warnings} to know of."
         )
     else:
-        lines.append(f"\nThis machine is fit for the course, with {warnings} warnings.")
+        lines.append(f"\nThis machine is fit for the course; warnings: {warnings}.")
     return "\n".join(lines)
 
 

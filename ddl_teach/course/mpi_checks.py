@@ -15,7 +15,7 @@ import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
-from ddl_teach.comm.launch import launch
+from ddl_teach import launch
 from ddl_teach.comm.processes import mpi_command, mpi_environment, mpiexec_path
 from ddl_teach.course.finding import Finding
 from ddl_teach.course.machine_checks import usable_cores

@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ddl_teach.comm.launch import launch
+from ddl_teach import launch, simulate
 from ddl_teach.comm.run import Run
-from ddl_teach.comm.simulator import simulate
 from ddl_teach.comm.story import StoryError
 from ddl_teach.course.mistake import Mistake
 from ddl_teach.course.network_text import read_network

@@ -100,10 +100,8 @@ def test_little_shared_memory(monkeypatch, tmp_path):
 def test_left_over_ranks_are_found():
     """A starter that dies leaves its worker to init; the doctor names it."""
     idle = "import time; time.sleep(60)"
-    start = (
-        "import subprocess, sys; "
-        f"print(subprocess.Popen([sys.executable, '-c', {idle!r}, 'ddl_teach.comm.worker']).pid)"
-    )
+    words = f"[sys.executable, '-c', {idle!r}, 'ddl_teach.comm.worker']"
+    start = f"import subprocess, sys; print(subprocess.Popen({words}, stdout=2).pid)"
     done = subprocess.run([sys.executable, "-c", start], stdout=subprocess.PIPE, text=True)
     number = int(done.stdout)
     try:
