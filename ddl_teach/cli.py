@@ -12,6 +12,7 @@ what was typed cannot be done.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,10 +35,15 @@ def main(words: Sequence[str] | None = None) -> int:
     """Do what the command line says and return the exit status."""
     options = _parser().parse_args(words)
     try:
-        return options.act(options)
+        status = options.act(options)
+        sys.stdout.flush()
+        return status
     except Mistake as mistake:
         print(f"ddl-teach: {mistake}", file=sys.stderr)
         return MISTAKEN
+    except BrokenPipeError:  # whoever read the output has had enough, as in `| head -1`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt as interrupt:
         print(str(interrupt) or "Interrupted.", file=sys.stderr)
         return INTERRUPTED
@@ -89,7 +95,7 @@ def _add_run(commands: argparse._SubParsersAction) -> None:
     run.add_argument("--network", help="with --simulate: one of those listed below")
     run.add_argument(
         "--timeout",
-        type=float,
+        type=_seconds,
         default=60.0,
         metavar="SECONDS",
         help="stop real ranks after so long (default: 60)",
@@ -116,6 +122,16 @@ def _count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"a whole number of ranks, at least 1, not '{text}'")
     return number
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"a positive number of seconds, not '{text}'")
+    return seconds
 
 
 def _run(options: argparse.Namespace) -> int:

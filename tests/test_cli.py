@@ -120,6 +120,7 @@ def test_timeline_as_picture_and_trace(tool, folder):
         (["run", "program.py"], "Its functions: main, same, stuck, wrong"),
         (["run", "program.py:man"], "Its functions: main, same, stuck, wrong"),
         (["run", "program.py:main", "--ranks", "none"], "a whole number of ranks"),
+        (["run", "program.py:main", "--timeout", "-1"], "a positive number of seconds"),
         (["run", "program.py:main", "--simulate", "0"], "a whole number of ranks"),
         (["run", "program.py:main", "--arg", "size"], "--arg takes name=value"),
         (["run", "program.py:main", "--arg", "sise=3"], "unexpected keyword argument 'sise'"),

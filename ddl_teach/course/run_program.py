@@ -33,7 +33,7 @@ def run_program(options: argparse.Namespace) -> int:
         else:
             ground = f"{options.ranks} MPI processes on this machine"
             run = launch(program, options.ranks, timeout=options.timeout, trace=trace, **arguments)
-    except (BrokenFile, StoryError) as error:
+    except (BrokenFile, StoryError, FileNotFoundError) as error:  # the last: no mpiexec
         print(error, file=sys.stderr)
         return 1
     print(describe_run(run, ground))

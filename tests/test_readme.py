@@ -1,0 +1,34 @@
+"""The README's program runs as it stands there, and its folders exist."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_program_runs(capsys):
+    (block,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"{[6.0] * 4} ")
+    assert float(lines[1]) > 0
+
+
+@pytest.mark.parametrize("folder", re.findall(r"^\| `([\w/]+)` \|", README, re.MULTILINE))
+def test_every_folder_of_the_map_exists(folder):
+    assert (ROOT / folder).is_dir()
+
+
+def test_the_two_commands_are_those_of_start_py():
+    help_text = (ROOT / "bootstrap" / "command.py").read_text()
+    for command in ("python3 start.py\n", "python3 start.py test\n"):
+        assert f"    {command}" in README
+        assert command.strip() in help_text
+
+
+def test_continuous_integration_runs_the_readme_s_test_command():
+    lines = (ROOT / ".ci" / "run").read_text().splitlines()
+    assert lines == ["#!/usr/bin/env bash", "python3 start.py test"]
