@@ -1,0 +1,95 @@
+"""Auto: the all-reduce that a cost model expects to be the fastest, and why.
+
+Short vectors pay for messages, long ones for bytes, so no algorithm wins everywhere.
+Cost: a few formulas, computed by every rank for itself; all come to the same choice, because all
+ask the same model about the same size.
+Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
+2005, choose by size in the same spirit.
+What to look at: print `choose(ranks, nbytes)` for growing sizes and see where the winner changes.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Protocol
+
+import numpy as np
+
+from ddl_teach.collectives import registry, tree
+from ddl_teach.collectives.cost_model import PREDICTABLE, LatencyBandwidth
+from ddl_teach.comm import Comm
+from ddl_teach.comm.arrays import Array, Operation, describe
+
+ROUNDING = 1e-12  # times that differ by less than this share are equal
+
+
+class Model(Protocol):
+    """Whatever predicts the seconds of an all-reduce: a model fitted to measurements, say."""
+
+    def predict(self, algorithm: str, ranks: int, nbytes: int) -> float: ...
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The algorithm, its predicted seconds, those of all in ascending order, and the reason."""
+
+    algorithm: str
+    seconds: float
+    predictions: Mapping[str, float]
+    explanation: str
+
+    def __str__(self) -> str:
+        rows = (f"  {name:<20}{in_words(time)}" for name, time in self.predictions.items())
+        return "\n".join((self.explanation, *rows))
+
+
+def allreduce(comm: Comm, x: Array, op: Operation = "sum", *, model: Model | None = None) -> None:
+    """Combine the `x` of all ranks, in place, by the algorithm that should be the fastest.
+
+    Every rank may have measured a `model` of its own. Then rank 0's is believed: one byte tells
+    the others its choice.
+    """
+    nbytes = describe(x)[0]
+    if model is None:
+        algorithm = choose(comm.size, nbytes).algorithm
+    else:
+        chosen = np.zeros(1, np.uint8)
+        if comm.rank == 0:
+            chosen[0] = PREDICTABLE.index(choose(comm.size, nbytes, model).algorithm)
+        tree.broadcast(comm, chosen)
+        algorithm = PREDICTABLE[chosen[0]]
+    registry.get(algorithm).allreduce(comm, x, op)
+
+
+def choose(
+    ranks: int,
+    nbytes: int,
+    model: Model = LatencyBandwidth(),
+    algorithms: Sequence[str] = PREDICTABLE,
+) -> Choice:
+    """The algorithm with the shortest predicted time; of equals the first named."""
+    times = {name: float(model.predict(name, ranks, nbytes)) for name in algorithms}
+    if not times or not all(time >= 0 for time in times.values()):
+        raise ValueError(
+            f"there is nothing to choose from in the predictions {times} of {model!r}"
+        )
+    shortest = min(times.values())
+    winner = next(name for name in times if math.isclose(times[name], shortest, rel_tol=ROUNDING))
+    order = sorted(times, key=lambda name: (name != winner, times[name]))
+    reason = f"{winner} for {nbytes:,} bytes on {ranks} ranks: {in_words(times[winner])} expected"
+    if len(order) > 1:
+        second = order[1]
+        factor = times[second] / times[winner] if times[winner] else 1.0
+        reason += f", while {second} would take {in_words(times[second])}, {factor:.2f} times that"
+    reason += f" (according to {model!r})"
+    predictions = MappingProxyType({name: times[name] for name in order})
+    return Choice(winner, times[winner], predictions, reason)
+
+
+def in_words(seconds: float) -> str:
+    """A time in the unit that suits it."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} us"

@@ -1,0 +1,69 @@
+"""Folding: how an algorithm for powers of two serves any number of ranks.
+
+Of P ranks the largest power of two, the core, takes part. As many ranks as are left over hand
+their vector to a neighbour and stand aside: with P = 6 the core is 0, 2, 4 and 5, because rank 1
+folds into rank 0 and rank 3 into rank 2. At the end they get the result back.
+
+Cost: 2 (latency + n per_byte) more than for the power of two below.
+Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
+2005.
+"""
+
+from dataclasses import dataclass
+
+from ddl_teach.comm import Comm
+from ddl_teach.comm.arrays import Array, Operation, empty_like
+
+
+@dataclass(frozen=True)
+class Core:
+    """The ranks that take part, numbered by places 0, 1, 2, ... in the order of their ranks."""
+
+    size: int
+    pairs: int  # how many of them act for a neighbour as well: those in the first places
+    place: int  # this rank's
+    steps: range  # one for each bit of a place; none for a rank that stands aside
+
+    def rank_at(self, place: int) -> int:
+        return 2 * place if place < self.pairs else place + self.pairs
+
+
+def core_of(comm: Comm) -> Core:
+    """Who takes part, seen from this rank."""
+    levels = comm.size.bit_length() - 1
+    pairs = comm.size - 2**levels
+    if comm.rank >= 2 * pairs:
+        return Core(2**levels, pairs, comm.rank - pairs, range(levels))
+    return Core(2**levels, pairs, comm.rank // 2, range(0 if comm.rank % 2 else levels))
+
+
+def fold(comm: Comm, core: Core, x: Array, op: Operation) -> None:
+    """The odd rank of a pair sends `x`, the even one combines it with its own."""
+    if comm.rank >= 2 * core.pairs:
+        return
+    if comm.rank % 2:
+        comm.send(x, comm.rank - 1)
+    else:
+        arriving = empty_like(x)
+        comm.recv(arriving, comm.rank + 1)
+        comm.combine(x, arriving, out=x, op=op)
+
+
+def hand_in(comm: Comm, core: Core, x: Array) -> None:
+    """The odd rank of a pair sends `x`, the even one receives it."""
+    if comm.rank >= 2 * core.pairs:
+        return
+    if comm.rank % 2:
+        comm.send(x, comm.rank - 1)
+    else:
+        comm.recv(x, comm.rank + 1)
+
+
+def unfold(comm: Comm, core: Core, x: Array) -> None:
+    """The even rank of a pair sends `x`, the odd one receives it."""
+    if comm.rank >= 2 * core.pairs:
+        return
+    if comm.rank % 2:
+        comm.recv(x, comm.rank - 1)
+    else:
+        comm.send(x, comm.rank + 1)

@@ -1,0 +1,82 @@
+"""Hierarchical all-reduce: first inside each node, then between the nodes' leaders.
+
+Cost: 2 ceil(log2 R) messages of n bytes inside a node of R ranks, and one all-reduce of n bytes on
+the N leaders: the slow network between nodes sees N ranks instead of N R. Nodes may be unequal.
+Karonis et al., "Exploiting hierarchy in parallel computer networks to optimize collective
+operation performance", 2000.
+What to look at: on a `TwoLevel` network, who sends to another node at all, and how many bytes.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ddl_teach.collectives import ring, tree
+from ddl_teach.collectives.blocks import check_root
+from ddl_teach.comm import Comm
+from ddl_teach.comm.arrays import Array, Operation
+
+
+class Levels(NamedTuple):
+    """The ranks of this rank's node, and the leaders of all nodes (None on the other ranks)."""
+
+    inside: Comm
+    leaders: Comm | None
+    root: int  # it leads its node and is the first of the leaders
+
+
+def split_by_node(comm: Comm, root: int = 0) -> Levels:
+    """Form the groups; all ranks must call it.
+
+    Splitting costs messages of its own: who calls a collective often splits once and passes the
+    groups on as `levels`.
+    """
+    check_root(comm, root)
+    key = int(comm.rank != root)
+    inside = comm.split(comm.node, key)
+    leaders = comm.split(0 if inside.rank == 0 else None, key)
+    return Levels(inside, leaders, root)
+
+
+def allreduce(
+    comm: Comm,
+    x: Array,
+    op: Operation = "sum",
+    *,
+    levels: Levels | None = None,
+    between: Callable[[Comm, Array, Operation], None] = ring.allreduce,
+) -> None:
+    """Combine the `x` of all ranks, in place. `between` is the all-reduce that the leaders use."""
+    inside, leaders, _ = levels or split_by_node(comm)
+    tree.reduce(inside, x, 0, op)
+    if leaders is not None:
+        between(leaders, x, op)
+    tree.broadcast(inside, x)
+
+
+def reduce(
+    comm: Comm, x: Array, root: int = 0, op: Operation = "sum", *, levels: Levels | None = None
+) -> None:
+    """Combine all `x` in the root's `x`; the other ranks' `x` hold partial results afterwards."""
+    inside, leaders = levels_for(comm, root, levels)
+    tree.reduce(inside, x, 0, op)
+    if leaders is not None:
+        tree.reduce(leaders, x, 0, op)
+
+
+def broadcast(comm: Comm, x: Array, root: int = 0, *, levels: Levels | None = None) -> None:
+    """Copy the root's `x` into everybody's `x`."""
+    inside, leaders = levels_for(comm, root, levels)
+    if leaders is not None:
+        tree.broadcast(leaders, x)
+    tree.broadcast(inside, x)
+
+
+def levels_for(comm: Comm, root: int, levels: Levels | None) -> tuple[Comm, Comm | None]:
+    """The groups with this root; given ones must have been made for it."""
+    if levels is not None and levels.root != root:
+        raise ValueError(
+            f"rank {comm.rank}: these levels were made for root {levels.root}, not {root}: make "
+            f"others with split_by_node(comm, root={root})"
+        )
+    inside, leaders, _ = levels or split_by_node(comm, root)
+    return inside, leaders

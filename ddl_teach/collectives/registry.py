@@ -1,0 +1,61 @@
+"""The collectives by name: what a command line, a benchmark or a slider can choose from.
+
+get("ring").allreduce(comm, x)      the file of that name
+function("ring", "allgather")       one collective of it
+names("alltoall")                   who offers an all-to-all
+offers("tree")                      what a tree can do
+"""
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+ALGORITHMS = (
+    "linear", "tree", "ring", "recursive_doubling", "rabenseifner", "hierarchical", "bruck",
+    "pairwise", "dissemination", "native", "auto",
+)  # fmt: skip
+COLLECTIVES = (
+    "allreduce", "reduce_scatter", "allgather", "broadcast", "reduce", "gather", "scatter",
+    "alltoall", "scan", "barrier",
+)  # fmt: skip
+
+
+def get(algorithm: str) -> ModuleType:
+    """The file of that name, whose functions are its collectives."""
+    if algorithm not in ALGORITHMS:
+        raise ValueError(unknown("algorithm", algorithm, ALGORITHMS))
+    return import_module(f"ddl_teach.collectives.{algorithm}")
+
+
+def function(algorithm: str, collective: str) -> Callable[..., Any]:
+    """One collective of one algorithm."""
+    if collective not in offers(algorithm):
+        able = names(collective)
+        raise ValueError(
+            f"{algorithm} has no {collective}, but {', '.join(offers(algorithm))}; "
+            f"algorithms with {collective}: {', '.join(able)}"
+        )
+    return getattr(get(algorithm), collective)
+
+
+def offers(algorithm: str) -> tuple[str, ...]:
+    """The collectives that an algorithm has."""
+    module = get(algorithm)
+    return tuple(collective for collective in COLLECTIVES if hasattr(module, collective))
+
+
+def names(collective: str = "allreduce") -> tuple[str, ...]:
+    """The algorithms that have a collective."""
+    if collective not in COLLECTIVES:
+        raise ValueError(unknown("collective", collective, COLLECTIVES))
+    return tuple(name for name in ALGORITHMS if collective in offers(name))
+
+
+def unknown(kind: str, name: object, known: tuple[str, ...]) -> str:
+    """An error text that knows what was probably meant."""
+    plain = str(name).lower().replace("-", "_").replace(" ", "_")
+    close = get_close_matches(plain, known, n=1)
+    meant = f": did you mean {close[0]!r}?" if close else "."
+    return f"no {kind} is called {name!r}{meant} There are {', '.join(known)}"

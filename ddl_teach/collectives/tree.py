@@ -1,0 +1,111 @@
+"""Tree all-reduce: combine up a binomial tree, broadcast down the same tree.
+
+Cost: 2 ceil(log2 P) (latency + n per_byte). Nobody sends more than ceil(log2 P) n bytes and the
+root is no bottleneck any more, but every level moves the whole vector: a tree for short ones.
+Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
+2005.
+What to look at: in every step of the broadcast twice as many ranks send; half of them never do.
+"""
+
+from ddl_teach.collectives.blocks import blocks_on_root, check_root, room_for
+from ddl_teach.comm import Comm
+from ddl_teach.comm.arrays import Array, Operation, copy_into, empty_like, flat
+
+# A rank's place is its distance from the root. The place p = ...1000 in binary stands below the
+# place p - 1000 and above the places p + 100, p + 10 and p + 1; the root above all powers of two.
+
+
+def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
+    """Combine the `x` of all ranks, in place."""
+    reduce(comm, x, 0, op)
+    broadcast(comm, x, 0)
+
+
+def reduce(comm: Comm, x: Array, root: int = 0, op: Operation = "sum") -> None:
+    """Combine all `x` in the root's `x`; the other ranks' `x` hold partial results afterwards."""
+    check_root(comm, root)
+    place = (comm.rank - root) % comm.size
+    reach = subtree(place, comm.size)
+    arriving = empty_like(x)
+    distance = 1
+    while distance < reach:
+        if place + distance < comm.size:
+            comm.recv(arriving, (comm.rank + distance) % comm.size)
+            comm.combine(x, arriving, out=x, op=op)
+        distance *= 2
+    if place > 0:
+        comm.send(x, (comm.rank - reach) % comm.size)
+
+
+def broadcast(comm: Comm, x: Array, root: int = 0) -> None:
+    """Copy the root's `x` into everybody's `x`."""
+    check_root(comm, root)
+    place = (comm.rank - root) % comm.size
+    reach = subtree(place, comm.size)
+    if place > 0:
+        comm.recv(x, (comm.rank - reach) % comm.size)
+    distance = reach // 2
+    while distance > 0:
+        if place + distance < comm.size:
+            comm.send(x, (comm.rank + distance) % comm.size)
+        distance //= 2
+
+
+def gather(comm: Comm, x: Array, out: Array | None, root: int = 0) -> None:
+    """Collect the blocks `x` of all ranks in the root's `out`; the others may give None.
+
+    Twice as many blocks travel in each step: ceil(log2 P) latency + (P-1)/P n per_byte.
+    """
+    check_root(comm, root)
+    place = (comm.rank - root) % comm.size
+    reach = subtree(place, comm.size)
+    blocks = blocks_on_root(comm, out, x) if place == 0 else []
+    held, length = room_for_subtree(comm, place, x)
+    copy_into(held[:length], x)
+    distance = 1
+    while distance < reach:
+        if place + distance < comm.size:
+            theirs = held[distance * length : 2 * distance * length]
+            comm.recv(theirs, (comm.rank + distance) % comm.size)
+        distance *= 2
+    if place > 0:
+        comm.send(held, (comm.rank - reach) % comm.size)
+    for number, block in enumerate(blocks):
+        begin = (number - root) % comm.size * length
+        copy_into(block, held[begin : begin + length])
+
+
+def scatter(comm: Comm, x: Array | None, out: Array, root: int = 0) -> None:
+    """Hand block r of the root's `x` to rank r's `out`; the others may give None as `x`."""
+    check_root(comm, root)
+    place = (comm.rank - root) % comm.size
+    reach = subtree(place, comm.size)
+    blocks = blocks_on_root(comm, x, out) if place == 0 else []
+    held, length = room_for_subtree(comm, place, out)
+    for number, block in enumerate(blocks):
+        begin = (number - root) % comm.size * length
+        copy_into(held[begin : begin + length], block)
+    if place > 0:
+        comm.recv(held, (comm.rank - reach) % comm.size)
+    distance = reach // 2
+    while distance > 0:
+        if place + distance < comm.size:
+            theirs = held[distance * length : 2 * distance * length]
+            comm.send(theirs, (comm.rank + distance) % comm.size)
+        distance //= 2
+    copy_into(out, held[:length])
+
+
+def subtree(place: int, size: int) -> int:
+    """How many places the subtree of `place` spans in a tree that is full: 1, 2, 4, ..."""
+    reach = 1
+    while reach < size and place % (2 * reach) == 0:
+        reach *= 2
+    return reach
+
+
+def room_for_subtree(comm: Comm, place: int, block: Array) -> tuple[Array, int]:
+    """A row for the blocks of this rank's subtree, in order of place, and one block's length."""
+    length = len(flat(block))
+    places = min(subtree(place, comm.size), comm.size - place)
+    return room_for(places * length, block), length
