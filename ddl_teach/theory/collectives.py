@@ -11,6 +11,7 @@ ring                 2 (P-1) L                   2 (P-1)/P n G                (P
 recursive doubling   log2 P L                    log2 P n G                   log2 P n g
 Rabenseifner         2 log2 P L                  2 (P-1)/P n G                (P-1)/P n g
 parameter server     2 L                         2 (P-1)/s n G                (P-1)/s n g
+hierarchical         a tree's inside nodes plus any other's between them
 ==================== =========================== ============================ ====================
 
 `overhead` o is a processor's time per send and per receive. Where all ranks take the same step at
@@ -25,7 +26,7 @@ practice, and experience", CCPE 19(13), 2007.
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from ddl_teach.theory.inputs import Bytes, Seconds, checked, count, floor_log2
+from ddl_teach.theory.inputs import Bytes, Seconds, checked, cost, count, floor_log2
 from ddl_teach.theory.rooted import broadcast_linear, broadcast_tree, reduce_linear, reduce_tree
 from ddl_teach.theory.symmetric import (
     allgather_recursive_doubling,
@@ -179,6 +180,36 @@ def parameter_server(
             "lower shards, or count the servers among the ranks"
         )
     return linear(ranks, size / shards, latency, per_byte, per_byte_reduced=per_byte_reduced)
+
+
+def hierarchical(
+    nodes: int,
+    ranks_per_node: int,
+    nbytes: Bytes,
+    latency: float,
+    per_byte: float,
+    latency_between: float,
+    per_byte_between: float,
+    *,
+    between: str = "ring",
+    per_byte_reduced: float = 0.0,
+    overhead: float = 0.0,
+) -> Seconds:
+    """A tree inside each node up to its leader, an all-reduce of the leaders, a tree back down.
+
+    With N nodes of R ranks: 2 ceil(log2 R) (L + n G) + ceil(log2 R) n g inside, and `between`'s
+    own formula with N ranks and the costs between nodes. Exact where that formula is and R is a
+    power of two; for other R an upper bound. Splitting the ranks into nodes is not counted.
+    Karonis et al., "Exploiting hierarchy in parallel computer networks to optimize collective
+    operation performance", IPDPS 2000.
+    """
+    count("nodes", nodes)
+    count("ranks_per_node", ranks_per_node)
+    cost("latency_between", latency_between)
+    cost("per_byte_between", per_byte_between)
+    costs = {"per_byte_reduced": per_byte_reduced, "overhead": overhead}
+    inside = tree(ranks_per_node, nbytes, latency, per_byte, **costs)
+    return inside + formula(between)(nodes, nbytes, latency_between, per_byte_between, **costs)
 
 
 AllReduce = Callable[..., Seconds]

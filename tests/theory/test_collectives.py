@@ -20,6 +20,7 @@ from ddl_teach.theory import bounds
 from ddl_teach.theory.collectives import (
     ALGORITHMS,
     formula,
+    hierarchical,
     linear,
     parameter_server,
     rabenseifner,
@@ -174,6 +175,26 @@ def test_a_shard_per_rank_moves_as_few_bytes_as_the_ring(ranks, nbytes, per_byte
     assert close(server, ring(ranks, nbytes, 0, per_byte))
 
 
+@given(NAMES, RANKS, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST, OPTIONAL_COST)
+def test_a_hierarchy_of_one_level_is_that_level(
+    name, ranks, nbytes, latency, per_byte, reduced, overhead
+):
+    costs = {"per_byte_reduced": reduced, "overhead": overhead}
+    link, other = (latency, per_byte), (7 * latency, 3 * per_byte)
+    one_node = hierarchical(1, ranks, nbytes, *link, *other, between=name, **costs)
+    assert close(one_node, tree(ranks, nbytes, *link, **costs))
+    lone_ranks = hierarchical(ranks, 1, nbytes, *other, *link, between=name, **costs)
+    assert close(lone_ranks, formula(name)(ranks, nbytes, *link, **costs))
+
+
+@given(SEVERAL_RANKS, st.floats(1e6, 1e9), LATENCIES)
+def test_a_hierarchy_pays_off_where_the_network_between_nodes_is_slow(nodes, nbytes, latency):
+    slow, fast = (latency, 1e-8), (latency / 1000, 1e-12)
+    flat = ring(4 * nodes, nbytes, *slow)
+    assert hierarchical(nodes, 4, nbytes, *fast, *slow) < flat
+    assert hierarchical(nodes, 4, nbytes, *slow, *slow) > ring(nodes, nbytes, *slow)
+
+
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8])
 def test_arrays_of_sizes_give_arrays_of_times(name, ranks):
@@ -217,6 +238,17 @@ def test_an_optional_cost_that_cannot_be_is_named(cost):
 def test_more_shards_than_ranks_are_refused():
     with pytest.raises(ValueError, match=r"5 shards need as many ranks to own them.*4"):
         parameter_server(4, 5, 1, 1, 1)
+
+
+def test_a_hierarchy_names_what_cannot_be():
+    with pytest.raises(ValueError, match="nodes must be at least 1, not 0"):
+        hierarchical(0, 2, 1, 1, 1, 1, 1)
+    with pytest.raises(TypeError, match=r"ranks_per_node is a count.*1\.5"):
+        hierarchical(2, 1.5, 1, 1, 1, 1, 1)
+    with pytest.raises(ValueError, match="per_byte_between must be a finite number"):
+        hierarchical(2, 2, 1, 1, 1, 1, -1.0)
+    with pytest.raises(ValueError, match="no formula for 'star'"):
+        hierarchical(2, 2, 1, 1, 1, 1, 1, between="star")
 
 
 def test_an_unknown_algorithm_is_told_the_known_ones():
