@@ -232,7 +232,7 @@ class Flows:
     ) -> tuple[dict[_Flow, tuple[float, int]], dict[int, float]]:
         """Progressive filling of what the other flows leave of the links of those moving.
 
-        Gives the rate and the bottleneck of each, and what is left of each link.
+        Gives the rate and bottleneck of each, slow flows first, and what is left of each link.
         """
         growing: dict[int, list[_Flow]] = {}
         for flow in moving:
@@ -242,17 +242,18 @@ class Flows:
         for link in growing:
             # fsum is exact: no other order of the flows could give another sum.
             staying = fsum([flow.rate for flow in self._on_link[link] if flow not in moving])
-            left[link] = max(0.0, self._capacities[link] - staying)
+            left[link] = self._capacities[link] - staying
         number = {link: len(flows) for link, flows in growing.items()}
         found: dict[_Flow, tuple[float, int]] = {}
         while number:
             share, full = min([(left[link] / flows, link) for link, flows in number.items()])
+            share = max(0.0, share)  # rounding may leave less than nothing
             for flow in growing[full]:
                 if flow in found:
                     continue
                 found[flow] = share, full
                 for link in flow.path:
-                    left[link] = max(0.0, left[link] - share)
+                    left[link] -= share
                     number[link] -= 1
                     if not number[link]:
                         del number[link]
@@ -267,7 +268,7 @@ class Flows:
         for flow, (rate, bottleneck) in found.items():
             limit[bottleneck] = rate * (1 + SAME)
             for link in flow.path:
-                fastest[link] = max(rate, fastest.get(link, 0.0))
+                fastest[link] = rate
         late: dict[_Flow, None] = {}
         for link, bytes_left in left.items():
             open_now = bytes_left > SAME * self._capacities[link]

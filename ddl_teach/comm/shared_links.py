@@ -181,9 +181,9 @@ class Topology:
 class Star(Topology):
     """One switch that never blocks, with a host on each port.
 
-    Only the hosts' own links can be shared, so this is `Uniform` told in links. Where no two
-    messages meet at a host the times are the same; where they do, `Uniform` lets them pass one
-    after another, and here they share, so that the last one ends at the same time.
+    Only the hosts' own links can be shared, so this is `Uniform` told in links, and where no two
+    messages meet at a host the times are the same. Where they do, `Uniform` lets them pass one
+    after another, and here they share: the last ends at the same time, but the first ends later.
     """
 
     ports: int
