@@ -40,6 +40,12 @@ if sys.version_info < (3, 11):
     this = "%d.%d" % sys.version_info[:2]
     sys.exit("Python 3.11 or newer is needed; this is %s.\n%s" % (this, advice))
 
+if os.name != "posix":
+    sys.exit(
+        "The MPI that comes as a Python package is for Linux and macOS only.\n"
+        "On Windows, install WSL ('wsl --install'), open it and start the course there."
+    )
+
 sys.path.insert(0, HERE)
 
 from bootstrap.command import main  # noqa: E402

@@ -25,13 +25,6 @@ def main(words: list[str]) -> int:
         case _:
             print(f"start.py does not know '{' '.join(words)}'.\n{USAGE}", file=sys.stderr)
             return 2
-    if os.name != "posix":
-        print(
-            "MPI for Python comes as a package for Linux and macOS only.\n"
-            "On Windows, install WSL ('wsl --install'), open it and start the course there.",
-            file=sys.stderr,
-        )
-        return 1
     signal.signal(signal.SIGTERM, _stop)
     try:
         python = str(prepare())
