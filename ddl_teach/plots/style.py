@@ -1,0 +1,176 @@
+"""One look for the whole course.
+
+A colour means one thing. Ranks have colours of their own (Paul Tol's "muted" scheme), kinds of
+spans too (Okabe and Ito), algorithms too (Tol's "bright"); within each scheme any two can be told
+apart by colour-blind readers. No picture is drawn through pyplot: nothing global changes, nothing
+must be closed.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+
+INK = "#333333"
+
+RANK_COLOURS = "#332288 #88ccee #117733 #cc6677 #ddcc77 #aa4499 #44aa99 #882255 #999933".split()
+"""Rank 0 is indigo, rank 1 light blue, and so on; `rank_colour` goes on beyond."""
+
+KIND_COLOURS: Mapping[str, str] = MappingProxyType(
+    {
+        "work": "#009e73",
+        "reduce": "#cc79a7",
+        "send": "#e69f00",
+        "recv": "#56b4e9",
+        "barrier": "#5c5c66",
+        "span": "#ece7d8",
+    }
+)
+"""The kinds of spans, the one that a rank is said to do first where it does several at once."""
+
+KIND_LABELS: Mapping[str, str] = MappingProxyType(
+    {
+        "work": "work",
+        "reduce": "reduce",
+        "send": "send",
+        "recv": "receive, or wait to",
+        "barrier": "wait in a barrier",
+        "span": "named span",
+    }
+)
+
+ALGORITHM_COLOURS: Mapping[str, str] = MappingProxyType(
+    {
+        "ring": "#4477aa",
+        "recursive_doubling": "#ee6677",
+        "rabenseifner": "#228833",
+        "tree": "#ccbb44",
+        "linear": "#aa3377",
+        "hierarchical": "#66ccee",
+        "native": "#555555",
+    }
+)
+
+STYLE: Mapping[str, Any] = MappingProxyType(
+    {
+        "figure.facecolor": "white",
+        "figure.constrained_layout.use": True,
+        "font.size": 10.0,
+        "axes.titlesize": 11.5,
+        "axes.titlelocation": "left",
+        "axes.titleweight": "bold",
+        "axes.titlepad": 8.0,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.edgecolor": INK,
+        "axes.grid": False,
+        "axes.axisbelow": True,
+        "grid.color": "#e4e4e4",
+        "grid.linewidth": 0.8,
+        "xtick.color": INK,
+        "ytick.color": INK,
+        "lines.linewidth": 1.8,
+        "lines.markersize": 6.0,
+        "legend.frameon": False,
+        "legend.fontsize": 9.0,
+    }
+)
+"""The style sheet."""
+
+in_style = matplotlib.rc_context(dict(STYLE))
+"""Stands above every function that draws; what others draw afterwards looks as before."""
+
+PIXELS_PER_INCH = 100
+SHARPNESS = 2  # pixels of a picture for each pixel on the page, for screens with small ones
+
+
+class Picture(Figure):
+    """A figure that shows itself in a notebook, once, with a text for those who cannot see it."""
+
+    alt: str = ""
+
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        data = io.BytesIO()
+        self.savefig(data, format="png", dpi=SHARPNESS * PIXELS_PER_INCH)
+        width, height = (round(inches * PIXELS_PER_INCH) for inches in self.get_size_inches())
+        shown = {"width": width, "height": height, "alt": self.alt}
+        return {"image/png": data.getvalue(), "text/plain": self.alt}, {"image/png": shown}
+
+
+@in_style
+def new_axes(width: float = 9.0, height: float = 4.0) -> Axes:
+    """Empty axes in a picture of their own, in the look of the course; sizes in inches."""
+    return Picture(figsize=(width, height)).add_subplot()
+
+
+def describe(figure: Figure, alt: str) -> None:
+    """Give a figure its text for those who cannot see it; several parts add up."""
+    if isinstance(figure, Picture):
+        figure.alt = f"{figure.alt} {alt}".strip()
+
+
+def rank_colour(rank: int) -> tuple[float, float, float]:
+    """The colour of a rank, the same in every picture.
+
+    Nine hues; each further nine ranks have the same hues lighter or darker, four times.
+    """
+    hue = to_rgb(RANK_COLOURS[rank % len(RANK_COLOURS)])
+    strength, target = ((0.0, 0.0), (0.4, 1.0), (0.35, 0.0), (0.65, 1.0))[
+        rank // len(RANK_COLOURS) % 4
+    ]
+    red, green, blue = (part + (target - part) * strength for part in hue)
+    return red, green, blue
+
+
+def algorithm_colour(name: str, position: int = 0) -> tuple[float, float, float]:
+    """The colour of an algorithm; one that is not the course's own is coloured by `position`."""
+    return to_rgb(ALGORITHM_COLOURS[name]) if name in ALGORITHM_COLOURS else rank_colour(position)
+
+
+def time_unit(seconds: float) -> tuple[float, str]:
+    """How many of which unit make a second, so that `seconds` becomes a number people read.
+
+    >>> time_unit(0.0003)
+    (1000000.0, 'µs')
+    """
+    for factor, name in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
+        if seconds * factor >= 1:
+            return factor, name
+    return 1e9, "ns"
+
+
+def time_text(seconds: float) -> str:
+    """A time with its unit in three digits.
+
+    >>> time_text(0.00031416), time_text(0)
+    ('314 µs', '0 s')
+    """
+    if seconds == 0:
+        return "0 s"
+    factor, name = time_unit(seconds)
+    return f"{_three_digits(seconds * factor)} {name}"
+
+
+def size_text(nbytes: float) -> str:
+    """A number of bytes with its unit, in powers of 1024.
+
+    >>> size_text(65536), size_text(100)
+    ('64 KiB', '100 B')
+    """
+    size, name = nbytes, "B"
+    for name in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if size < 1024 or name == "TiB":
+            break
+        size /= 1024
+    return f"{_three_digits(size)} {name}"
+
+
+def _three_digits(number: float) -> str:
+    return f"{number:.0f}" if number >= 100 else f"{number:.3g}"
