@@ -10,8 +10,12 @@ their own.
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,6 +45,20 @@ class Arrow(NamedTuple):
     bytes: int
 
 
+class Columns(NamedTuple):
+    """Spans as arrays, for sums and pictures over millions of them.
+
+    `row` is the position of a span's rank among the ranks asked for, `kind` the position of its
+    kind in `kinds`.
+    """
+
+    kinds: tuple[str, ...]
+    row: np.ndarray
+    kind: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+
+
 class Timeline:
     """Spans per rank. `spans[r]` lists those of rank r in the order they ended."""
 
@@ -58,6 +76,23 @@ class Timeline:
     def of(self, rank: int) -> list[Span]:
         """The spans of one rank: of 65,536 ranks nobody wants all at once."""
         return [Span(*entry) for entry in self._entries[rank]]
+
+    def columns(self, ranks: Iterable[int] | None = None) -> Columns:
+        """The spans of all ranks, or of some, as arrays and without an object for each."""
+        rows = self._entries if ranks is None else [self._entries[rank] for rank in ranks]
+        counts = [len(entries) for entries in rows]
+        total = sum(counts)
+        codes: dict[str, int] = {}
+        kind = np.fromiter(
+            (codes.setdefault(entry[1], len(codes)) for entry in chain.from_iterable(rows)),
+            np.int16,
+            total,
+        )
+        start, end = (
+            np.fromiter((entry[place] for entry in chain.from_iterable(rows)), float, total)
+            for place in (2, 3)
+        )
+        return Columns(tuple(codes), np.repeat(np.arange(len(rows)), counts), kind, start, end)
 
     @property
     def messages(self) -> list[Arrow]:

@@ -156,7 +156,7 @@ def _draw_names(
         begun, ended = max(begun, start), min(ended, end)
         lines.append([(begun * factor, height), (ended * factor, height)])
         letters = int((ended - begun) / ((end - start) or 1.0) * points / POINTS_PER_LETTER)
-        if letters >= min(len(name), 3):
+        if letters >= min(len(name), 6):
             text = name if len(name) <= letters else name[: letters - 1] + "…"
             axes.text(begun * factor, height, text, fontsize=7, color=INK, va="bottom", zorder=6)
     axes.add_collection(LineCollection(lines, colors=INK, linewidths=1.0, zorder=3), autolim=False)

@@ -29,7 +29,7 @@ KIND_COLOURS: Mapping[str, str] = MappingProxyType(
         "reduce": "#cc79a7",
         "send": "#e69f00",
         "recv": "#56b4e9",
-        "barrier": "#5c5c66",
+        "barrier": "#bfc1c4",
         "span": "#ece7d8",
     }
 )
