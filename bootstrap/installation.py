@@ -35,6 +35,7 @@ is another than you think (see PIP_INDEX_URL, PIP_NO_INDEX and "pip config list"
 
 # What pip writes when..., most telling first.
 DIAGNOSES = [
+    ("No module named venv", NO_PIP),
     ("No space left on device|Disk quota exceeded", NO_SPACE),
     ("Max retries exceeded|connection broken|Read timed out|SSLError|ProxyError", NO_CONNECTION),
     ("No matching distribution found|Failed (to build|building)|exited with error", NO_BUILD),
@@ -61,9 +62,10 @@ class Installation:
         # From inside another environment, the Python that this one was made from.
         base = getattr(sys, "_base_executable", sys.executable)
         make = [base, "-m", "venv", str(self._venv)]
-        if self._run(make, progress.show) and self._run([*make, "--without-pip"], progress.show):
-            raise Problem(NO_PIP)
-        progress.end("done")
+        failed = self._run(make, progress.show) and self._run(
+            [*make, "--without-pip"], progress.show
+        )
+        self._end(progress, failed)
 
     def install_locked(self, lock: Path) -> None:
         """Install every package of the lock file; pip adds what this machine needs besides."""
@@ -73,16 +75,16 @@ class Installation:
             ["install", "--progress-bar=off", "--requirement", str(lock)],
             lambda: progress.show(self._how_far(total)),
         )
-        progress.end("failed" if failed else f"{self._installed()} of them")
-        if failed:
-            raise Problem(self._explanation())
+        self._end(progress, failed, f"{self._installed()} of them")
 
     def install_project(self, root: Path) -> None:
         """Make ``import ddl_teach`` find this very folder, so that an edit is seen at once."""
         progress = Progress("Installing the course")
         editable = ["install", "--no-deps", "--no-build-isolation", "--editable", str(root)]
-        failed = self._pip(editable, progress.show)
-        progress.end("failed" if failed else "done")
+        self._end(progress, self._pip(editable, progress.show))
+
+    def _end(self, progress: Progress, failed: int, outcome: str = "done") -> None:
+        progress.end("failed" if failed else outcome)
         if failed:
             raise Problem(self._explanation())
 
