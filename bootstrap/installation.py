@@ -25,7 +25,7 @@ NO_CONNECTION = """pip cannot reach the package index.
     PIP_INDEX_URL.
 Then type the same command again: what has been fetched is kept."""
 
-NO_SPACE = """The disk is full. The packages need about 3 GB here, and several more where PyTorch
+NO_SPACE = """The disk is full. The packages need about 2 GB, and several more where PyTorch
 comes with CUDA. Make room, then type the same command again."""
 
 NO_BUILD = """The package index has no build of a package for this Python or this machine, or
