@@ -31,7 +31,7 @@ class NotInstalled(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What SimGrid found: virtual seconds, messages, and the real seconds that took."""
+    """What SimGrid found: virtual seconds, messages, and seconds of processor time."""
 
     time: float
     messages: int
