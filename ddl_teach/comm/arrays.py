@@ -52,6 +52,10 @@ class Phantom:
     def size(self) -> int:
         return self.nbytes // self.itemsize
 
+    @property
+    def dtype(self) -> str:
+        return f"phantom of {self.itemsize} bytes"
+
     def __len__(self) -> int:
         return self.size
 
@@ -135,9 +139,20 @@ def as_bytes(x: Array) -> np.ndarray:
     return x.detach().reshape(-1).view(torch.uint8).numpy()
 
 
+def as_elements(raw: np.ndarray, like: Array) -> Array:
+    """Flat bytes seen as elements of the type of `like`; shares the memory."""
+    if like.__class__ is Phantom:
+        return Phantom(len(raw), like.itemsize)
+    if like.__class__ is np.ndarray:
+        return raw.view(like.dtype)
+    return sys.modules["torch"].from_numpy(raw).view(like.dtype)
+
+
 def copy_into(target: Array, source: Array) -> None:
     """Copy `source` over `target`; both of the same type and size, phantoms included."""
-    if target.__class__ is not Phantom:
+    if target.__class__ is np.ndarray is source.__class__ and target.shape == source.shape:
+        np.copyto(target, source)
+    elif target.__class__ is not Phantom:
         as_bytes(target)[:] = as_bytes(source)
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from ddl_teach.comm.arrays import Array, Operation
 from ddl_teach.comm.ledger import Ledger
+from ddl_teach.comm.shared_memory import SharedMemory
 
 ANY = -1  # receive from whoever sends first
 HIGHEST_TAG = 32767
@@ -46,7 +47,7 @@ class Comm(ABC):
     size: int
     node: int
     ledger: Ledger
-    channel: int = 0
+    attributes: dict[Any, Any]  # what algorithms keep from call to call, as MPI's attributes do
     _meeting: Comm | None = None
     _background_calls: int = 0
 
@@ -132,6 +133,13 @@ class Comm(ABC):
         channel = FIRST_BACKGROUND_CHANNEL + self._background_calls % channels
         self._background_calls += 1
         return self._start(self._twin(channel, ""), function, args)
+
+    @abstractmethod
+    def shared_memory(self, nbytes: int) -> SharedMemory:
+        """Memory that all ranks of this communicator see, `nbytes` bytes of it for each rank.
+
+        They must be on one node, and all must call it. It lasts until the program ends.
+        """
 
     def _meet(self, name: str) -> None:
         if self._meeting is None or self._meeting.label != name:

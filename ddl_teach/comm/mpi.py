@@ -52,6 +52,7 @@ class MPIMessages(Comm):
         self.node = nodes[members[mpi.rank]]
         self.ledger = Ledger(records.ledger)
         self.label = label
+        self.attributes = {}
         self.mpi = mpi
         self._members = members
         self._nodes = nodes
@@ -106,10 +107,13 @@ class MPIMessages(Comm):
         try:
             outgoing = self._begin_send(x, to, tag, "sendrecv")
         except BaseException:
-            MPIRequest(self, incoming, "irecv", y, source, tag)
+            MPIRequest(self, incoming, "irecv", y, source, tag)  # MPI may still write into y
             raise
         came_from = self._finish_receive(incoming, begun, "sendrecv", y, source, tag)
-        self._finish_send(outgoing, begun, x, to, tag)
+        if outgoing.Test():  # as a rule it has left by now
+            self._sent(begun, x, to, tag)
+        else:
+            self._finish_send(outgoing, begun, x, to, tag)
         return came_from
 
     def _finish_send(self, handle: MPI.Request, begun: float, x: Array, to: int, tag: int) -> None:

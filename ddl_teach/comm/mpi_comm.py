@@ -15,6 +15,9 @@ from ddl_teach.comm.interface import Comm, Request, check_work
 from ddl_teach.comm.mpi import MPI, MPIMessages
 from ddl_teach.comm.mpi_requests import BackgroundRequest
 from ddl_teach.comm.native import Native
+from ddl_teach.comm.shared_memory import STRIDE, Fence, SharedMemory
+
+PAGE = 4096
 
 
 class MPIComm(MPIMessages):
@@ -75,14 +78,24 @@ class MPIComm(MPIMessages):
     def _start(self, twin: Comm, function: Callable[..., Any], args: tuple) -> Request:
         return BackgroundRequest(self, function, (twin, *args))
 
-    def shared_arrays(self, size: int, dtype: Any) -> list[np.ndarray]:
-        """One array per rank in memory that all ranks of this node can read and write.
-
-        The ranks must be on one node; all must call it. The memory lasts as long as the process.
-        """
-        self._meet("barrier")
-        dtype = np.dtype(dtype)
-        window = MPI.Win.Allocate_shared(size * dtype.itemsize, dtype.itemsize, comm=self.mpi)
-        return [
-            np.frombuffer(window.Shared_query(rank)[0], dtype, size) for rank in range(self.size)
+    def shared_memory(self, nbytes: int) -> SharedMemory:
+        self._meet("shared_memory")  # from here on nobody keeps MPI's own calls waiting
+        if len({self._nodes[member] for member in self._members}) > 1:
+            raise ValueError(
+                "shared_memory: these ranks are on several nodes, which share no memory; "
+                "make a communicator for each node first: comm.split(comm.node)"
+            )
+        # Page by page, so that no two parts share a cache line; the counters come last.
+        part = -(-nbytes // PAGE) * PAGE
+        own = part + (self.size * STRIDE * 8 if self.rank == 0 else 0)
+        window = MPI.Win.Allocate_shared(own, comm=self.mpi)
+        window.Lock_all(MPI.MODE_NOCHECK)
+        self._records.windows.append(window)
+        memory = [
+            np.frombuffer(window.Shared_query(rank)[0], np.uint8) for rank in range(self.size)
         ]
+        counters = memory[0][part:].view(np.int64)
+        if self.rank == 0:
+            counters[:] = 0
+        self.mpi.Barrier()
+        return SharedMemory([each[:nbytes] for each in memory], Fence(self, window, counters))

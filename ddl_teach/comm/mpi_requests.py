@@ -24,6 +24,7 @@ class Records:
         self.spans: list[tuple] | None = [] if trace else None
         # Begun and not finished: MPI may still read or write their memory.
         self.open: dict[Any, None] = {}
+        self.windows: list[Any] = []  # shared memory to give back
         self.began = 0.0
 
 

@@ -126,16 +126,11 @@ class _Reduction:
         return x.reshape(-1) if isinstance(x, np.ndarray) else x.detach().reshape(-1).numpy()
 
     def _reduce(self, incoming: Any, held: Any, _: Any) -> None:
-        a, b = self._as_elements(incoming), self._as_elements(held)
+        a, b = (
+            arrays.as_elements(np.frombuffer(memory, np.uint8), self._x)
+            for memory in (incoming, held)
+        )
         arrays.combine(self._op, a, b, out=b)
-
-    def _as_elements(self, memory: Any) -> Array:
-        raw = np.frombuffer(memory, np.uint8)
-        if isinstance(self._x, np.ndarray):
-            return raw.view(self._x.dtype)
-        import torch
-
-        return torch.from_numpy(raw).view(self._x.dtype)
 
     def __exit__(self, *_: object) -> None:
         if self._element is not None:

@@ -81,14 +81,14 @@ class Patience:
             len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         )
         # Where every rank has a core to itself, asking costs nobody anything.
-        self._spins = range(2000 if local_ranks <= (cores or 1) else 10)
+        self.spins = 2000 if local_ranks <= (cores or 1) else 10
 
     def wait(
         self, finished: Callable[[], Any], explain: Callable[..., Wait], *details: Any
     ) -> None:
         """Return once `finished()` says so. A long wait calls `explain(*details)` now and then,
         which says what is waited for, or raises when it finds that it cannot come."""
-        for _ in self._spins:
+        for _ in range(self.spins):
             if finished():
                 return
         begun = now = time.perf_counter()

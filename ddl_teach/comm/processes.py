@@ -63,6 +63,8 @@ def mpi_environment() -> dict[str, str]:
     }
     for name in THREAD_SETTINGS:
         environment.setdefault(name, "1")
+    # Open MPI's window component for UCX complains at every window and then steps aside.
+    environment.setdefault("OMPI_MCA_osc", "^ucx")
     package = str(Path(__file__).resolve().parents[2])
     folders = [package, *environment.get("PYTHONPATH", "").split(os.pathsep)]
     environment["PYTHONPATH"] = os.pathsep.join(folder for folder in folders if folder)

@@ -6,9 +6,12 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from ddl_teach.comm import arrays
 from ddl_teach.comm.arrays import Array, Operation, Phantom
 from ddl_teach.comm.interface import Comm, Request, check_work
+from ddl_teach.comm.shared_memory import SharedMemory
 from ddl_teach.comm.simulated_messages import SimulatedMessages
 from ddl_teach.comm.simulated_rank import SimulatedRequest, Strand
 
@@ -17,6 +20,7 @@ class SimulatedComm(SimulatedMessages):
     """A communicator in virtual time."""
 
     _splits = 0
+    _memories = 0
 
     # -- time -------------------------------------------------------------------------------
 
@@ -75,6 +79,19 @@ class SimulatedComm(SimulatedMessages):
         return SimulatedComm(
             self._simulation, self._strand, members, group.position[self.rank], group.number
         )
+
+    def shared_memory(self, nbytes: int) -> SharedMemory:
+        nodes = {self._simulation.network.node(member) for member in self._members}
+        if len(nodes) > 1:
+            raise ValueError(
+                "shared_memory: these ranks are on several nodes, which share no memory; "
+                "make a communicator for each node first: comm.split(comm.node)"
+            )
+        self._memories += 1
+        parts = self._simulation.memories.setdefault((self._context, self._memories), {})
+        parts[self.rank] = np.zeros(nbytes, np.uint8)
+        self._meet("shared_memory")
+        return SharedMemory([parts[r] for r in range(self.size)], lambda: self._meet("fence"))
 
     def _start(self, twin: Comm, function: Callable[..., Any], args: tuple) -> Request:
         strand = Strand(self._host, self._strand.clock)

@@ -44,6 +44,7 @@ class SimulatedMessages(Comm):
         self.node = network.node(strand.host.index)
         self.ledger = Ledger(strand.host.ledger)
         self.label = label
+        self.attributes = {}
         self._simulation = simulation
         self._strand = strand
         self._host = strand.host

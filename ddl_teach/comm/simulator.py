@@ -63,6 +63,7 @@ class Simulation:
         self.live: dict[Strand, None] = {}
         self.failure: tuple[int, BaseException] | None = None
         self.wishes: dict[tuple, dict[int, tuple[int | None, int]]] = {}
+        self.memories: dict[tuple, dict[int, Any]] = {}
         self._groups: dict[tuple, dict[int, Group]] = {}
         self._contexts: dict[tuple, int] = {}
         self._order = count()

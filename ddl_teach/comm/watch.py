@@ -229,6 +229,8 @@ class Watch:
     def _conclude(self) -> Run:
         for line in self._talking.values():
             line.drain_output()
+        for line in self.lines:
+            line.tell("free")
         ordered = [self._returned[line.rank] for line in self.lines]
         books = [entry[1] for entry in ordered]
         run = Run(

@@ -78,8 +78,11 @@ class Worker:
 
         world = World(self.monitor)
         self.send("hello", world.rank, world.size)
-        while (order := self._orders.get())[0] == "run":
-            self._run(world, *order[1:])
+        while (order := self._orders.get())[0] != "quit":
+            if order[0] == "run":
+                self._run(world, *order[1:])
+            else:
+                world.free()
 
     def _run(self, world: Any, ranks: int, trace: bool, folders: list, payload: bytes) -> None:
         self.monitor.stopping = False

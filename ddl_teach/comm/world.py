@@ -23,6 +23,7 @@ class World:
         self._nodes = [sorted(set(names), key=names.index).index(name) for name in names]
         # What programs that failed have left with MPI, and its memory, for as long as we live.
         self._abandoned: list[MPIRequest] = []
+        self._windows: list[MPI.Win] = []
 
     def begin(self, ranks: int, trace: bool) -> tuple[MPIComm, Records]:
         """A fresh communicator of the first `ranks` processes: no message of an earlier program
@@ -43,8 +44,17 @@ class World:
             if request._details[0] == "isend":
                 comm._patience.wait(request.finished, request.explain)
 
+    def free(self) -> None:
+        """Give the last program's shared memory back. MPI does so only together: called when
+        all ranks have returned; after a failure it is kept instead."""
+        for window in self._windows:
+            window.Unlock_all()
+            window.Free()
+        self._windows.clear()
+
     def clear(self, comm: MPIComm) -> None:
         """A program is over, however it ended."""
+        self._windows = comm._records.windows
         for request in comm._records.open:
             request.abandon()
             self._abandoned.append(request)
