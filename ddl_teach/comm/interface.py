@@ -25,11 +25,8 @@ from ddl_teach.comm.shared_memory import SharedMemory
 ANY = -1  # receive from whoever sends first
 HIGHEST_TAG = 32767
 
-# A communicator's messages travel on channel 0. Barriers and splits use their own, so that they
-# never meet the program's messages; every background call takes one of the rest in turn.
-MEETING_CHANNEL = 1
-FIRST_BACKGROUND_CHANNEL = 2
-CHANNELS = 64
+BACKGROUND_SLOTS = 16
+MEETINGS = ("barrier", "split", "background", "shared_memory", "fence")
 
 
 class Request(ABC):
@@ -48,8 +45,9 @@ class Comm(ABC):
     node: int
     ledger: Ledger
     attributes: dict[Any, Any]  # what algorithms keep from call to call, as MPI's attributes do
-    _meeting: Comm | None = None
     _background_calls: int = 0
+    _slots: list[tuple[Any, Request | None]]
+    _meetings: dict[str, Comm]
 
     # -- messages ---------------------------------------------------------------------------
 
@@ -127,12 +125,20 @@ class Comm(ABC):
         """Run `function(comm, *args)` beside this rank's own work.
 
         The function gets a communicator of the same ranks whose messages meet no others. All
-        ranks must start their background calls in the same order.
+        ranks must start their background calls in the same order; at the first few of them
+        they meet. At most 16 run at once: one more first waits for the oldest.
         """
-        channels = CHANNELS - FIRST_BACKGROUND_CHANNEL
-        channel = FIRST_BACKGROUND_CHANNEL + self._background_calls % channels
+        slot = self._background_calls % BACKGROUND_SLOTS
         self._background_calls += 1
-        return self._start(self._twin(channel, ""), function, args)
+        if slot == len(self._slots):
+            self._meet("background")
+            self._slots.append((self._duplicate(), None))
+        place, oldest = self._slots[slot]
+        if oldest is not None:
+            oldest.wait()
+        request = self._start(place, function, args)
+        self._slots[slot] = place, request
+        return request
 
     @abstractmethod
     def shared_memory(self, nbytes: int) -> SharedMemory:
@@ -142,19 +148,25 @@ class Comm(ABC):
         """
 
     def _meet(self, name: str) -> None:
-        if self._meeting is None or self._meeting.label != name:
-            self._meeting = self._twin(MEETING_CHANNEL, name)
+        meeting = self._meetings.get(name)
+        if meeting is None:
+            meeting = self._meetings[name] = self._meeting(name)
         token, other = np.empty(0, np.uint8), np.empty(0, np.uint8)
+        tag = MEETINGS.index(name)  # who splits does not meet who waits at a barrier
         distance = 1
         while distance < self.size:
             to, source = (self.rank + distance) % self.size, (self.rank - distance) % self.size
-            self._meeting.sendrecv(token, to, other, source)
+            meeting.sendrecv(token, to, other, source, tag)
             distance *= 2
 
     @abstractmethod
-    def _twin(self, channel: int, label: str) -> Comm:
-        """The same group on another channel. A `label` names the wait that its messages serve
-        ("barrier"), and such messages stand in the ledger under that name."""
+    def _meeting(self, label: str) -> Comm:
+        """The same group, for the messages of a meeting: they meet no others, and stand in the
+        ledger and in stories under their `label`, as "barrier" for instance."""
+
+    @abstractmethod
+    def _duplicate(self) -> Any:
+        """A place for background functions, where their messages meet no others."""
 
     @abstractmethod
     def _announce(self, colour: int | None, key: int) -> None:
@@ -165,8 +177,8 @@ class Comm(ABC):
         """Make the group; every rank has announced itself by now."""
 
     @abstractmethod
-    def _start(self, twin: Comm, function: Callable[..., Any], args: tuple) -> Request:
-        """Begin `function(twin, *args)` concurrently."""
+    def _start(self, place: Any, function: Callable[..., Any], args: tuple) -> Request:
+        """Begin `function` concurrently, with the communicator of that place and `args`."""
 
     # -- checks -----------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ and the channel, so a message is never taken for one of another type.
 
 from __future__ import annotations
 
+import operator
 import sys
 import time
 from collections.abc import Sequence
@@ -45,7 +46,7 @@ class MPIMessages(Comm):
 
     def __init__(
         self, mpi: MPI.Intracomm, members: Sequence[int], nodes: Sequence[int], records: Records,
-        monitor: Monitor, channel: int = 0, label: str = "",
+        monitor: Monitor, label: str = "",
     ) -> None:  # fmt: skip
         self.rank = mpi.rank
         self.size = mpi.size
@@ -53,6 +54,8 @@ class MPIMessages(Comm):
         self.ledger = Ledger(records.ledger)
         self.label = label
         self.attributes = {}
+        self._slots = []
+        self._meetings = {}
         self.mpi = mpi
         self._members = members
         self._nodes = nodes
@@ -61,14 +64,19 @@ class MPIMessages(Comm):
         self._patience = Patience(monitor, sum(node == self.node for node in nodes))
         self._kind = label or "host"
         self._spans = None if label else records.spans
-        self._channel = channel << CHANNEL_SHIFT
+        self._channel = 1 << CHANNEL_SHIFT if label else 0
         self._status = MPI.Status()
 
     # -- messages ---------------------------------------------------------------------------
 
     def _begin_send(self, x: Array, to: int, tag: int, verb: str) -> MPI.Request:
-        if not (0 <= to < self.size and 0 <= tag <= HIGHEST_TAG):
+        if not (
+            to.__class__ is tag.__class__ is int
+            and 0 <= to < self.size
+            and 0 <= tag <= HIGHEST_TAG
+        ):
             self._check(to, tag, verb)
+            to, tag = operator.index(to), operator.index(tag)
         nbytes, code = describe(x)
         wire = _memory(x, nbytes)
         handle = self.mpi.Isend([wire, MPI.BYTE], to, tag | code << TYPE_SHIFT | self._channel)
@@ -76,9 +84,14 @@ class MPIMessages(Comm):
         return handle
 
     def _begin_receive(self, x: Array, source: int, tag: int, verb: str) -> MPI.Request:
-        if not (0 <= source < self.size and 0 <= tag <= HIGHEST_TAG):
+        if not (
+            source.__class__ is tag.__class__ is int
+            and 0 <= source < self.size
+            and 0 <= tag <= HIGHEST_TAG
+        ):
             self._check(0 if source == ANY else source, tag, verb)
-            source = MPI.ANY_SOURCE if source == ANY else source
+            source = MPI.ANY_SOURCE if source == ANY else operator.index(source)
+            tag = operator.index(tag)
         nbytes, code = describe(x)
         arrays.check_writable(x)
         wire = _memory(x, nbytes)
@@ -153,9 +166,8 @@ class MPIMessages(Comm):
         source = status.Get_source()
         if came != nbytes:
             name = TYPE_NAMES[describe(x)[1]]
-            raise MessageMismatch(
-                mismatch_text(self.rank, source, tag, (came, name), (nbytes, name))
-            )
+            me, sender = self._members[self.rank], self._members[source]
+            raise MessageMismatch(mismatch_text(me, sender, tag, (came, name), (nbytes, name)))
         world = self._members[source]
         if not self.label:
             self._records.received.append((world, tag, nbytes))
@@ -194,38 +206,44 @@ class MPIMessages(Comm):
 
     # -- stories ----------------------------------------------------------------------------
 
-    def _explain_call(self, call: str, peers: tuple[int, ...], note: str = "") -> Wait:
+    def _explain_call(
+        self, call: str, peers: tuple[int, ...], note: str = "", misfit: str = ""
+    ) -> Wait:
         where = source_line(sys._getframe(1))
-        return Wait(self._members[self.rank], call, peers, where, note)
+        return Wait(self._members[self.rank], call, peers, where, note, misfit)
 
     def _explain(self, call: str, x: Array, peer: int, tag: int) -> Wait:
         """What this rank waits for, and whether something lies here that almost fits."""
+        everybody = tuple(m for i, m in enumerate(self._members) if i != self.rank)
+        peers = everybody if peer == ANY else (self._members[peer],)
         if self.label:
-            return self._explain_call(f"{self.label}()", (self._members[peer],))
+            return self._explain_call(f"{self.label}()", peers)
         nbytes, code = describe(x)
-        if peer == ANY:
-            everybody = tuple(m for i, m in enumerate(self._members) if i != self.rank)
-            return self._explain_call(
-                call_text(call, "ANY", tag, nbytes, TYPE_NAMES[code]), everybody
-            )
-        text = call_text(call, peer, tag, nbytes, TYPE_NAMES[code])
-        note = "" if call.endswith("send") else self._look_around(x, peer, tag)
-        return self._explain_call(text, (self._members[peer],), note)
+        name = "ANY" if peer == ANY else peer
+        text = call_text(call, name, tag, nbytes, TYPE_NAMES[code])
+        if call.endswith("send"):
+            return self._explain_call(text, peers)
+        return self._explain_call(text, peers, *self._look_around(x, peer, tag))
 
-    def _look_around(self, x: Array, source: int, tag: int) -> str:
+    def _look_around(self, x: Array, source: int, tag: int) -> tuple[str, str]:
+        """A note about a message nobody asked for, and the text of an error should the one that
+        is waited for never come because its element type is another."""
         nbytes, code = describe(x)
+        source, status = MPI.ANY_SOURCE if source == ANY else source, self._status
         for other, name in enumerate(TYPE_NAMES):
             wire_tag = tag | other << TYPE_SHIFT | self._channel
-            if other != code and self.mpi.Iprobe(source, wire_tag, self._status):
-                sent = (self._status.Get_count(MPI.BYTE), name)
-                raise MessageMismatch(
-                    mismatch_text(self.rank, source, tag, sent, (nbytes, TYPE_NAMES[code]))
-                )
-        if self.mpi.Iprobe(source, MPI.ANY_TAG, self._status):
-            found = self._status.Get_tag()
+            if other != code and self.mpi.Iprobe(source, wire_tag, status):
+                sent = (status.Get_count(MPI.BYTE), name)
+                wanted = (nbytes, TYPE_NAMES[code])
+                sender = self._members[status.Get_source()]
+                me = self._members[self.rank]
+                return "", mismatch_text(me, sender, tag, sent, wanted)
+        if self.mpi.Iprobe(source, MPI.ANY_TAG, status):
+            found = status.Get_tag()
             if found >> CHANNEL_SHIFT << CHANNEL_SHIFT == self._channel:
-                return unasked_text(source, found & HIGHEST_TAG)
-        return ""
+                sender = self._members[status.Get_source()]
+                return unasked_text(sender, found & HIGHEST_TAG), ""
+        return "", ""
 
     def _misfit(
         self, error: MPI.Exception, x: Array, source: int, tag: int
@@ -235,9 +253,9 @@ class MPIMessages(Comm):
         nbytes, code = describe(x)
         name = TYPE_NAMES[code]
         source = self._status.Get_source() if source == ANY else source
-        return MessageMismatch(
-            mismatch_text(self.rank, source, tag, (f"more than {nbytes}", name), (nbytes, name))
-        )
+        me, sender = self._members[self.rank], self._members[source]
+        sent = (f"more than {nbytes}", name)
+        return MessageMismatch(mismatch_text(me, sender, tag, sent, (nbytes, name)))
 
 
 def _memory(x: Array, nbytes: int) -> Any:

@@ -58,10 +58,11 @@ class MPIComm(MPIMessages):
         """MPI's own collectives, for comparison; their inner messages are not in the ledger."""
         return Native(self, MPI)
 
-    def _twin(self, channel: int, label: str) -> MPIComm:
-        return MPIComm(
-            self.mpi, self._members, self._nodes, self._records, self._monitor, channel, label
-        )
+    def _meeting(self, label: str) -> MPIComm:
+        return MPIComm(self.mpi, self._members, self._nodes, self._records, self._monitor, label)
+
+    def _duplicate(self) -> MPIComm:
+        return MPIComm(self.mpi.Dup(), self._members, self._nodes, self._records, self._monitor)
 
     def _announce(self, colour: int | None, key: int) -> None:
         """Nothing to say beforehand: MPI asks when everybody has come."""
@@ -75,8 +76,8 @@ class MPIComm(MPIMessages):
         members = [self._members[rank] for rank in ranks]
         return MPIComm(mpi, members, self._nodes, self._records, self._monitor)
 
-    def _start(self, twin: Comm, function: Callable[..., Any], args: tuple) -> Request:
-        return BackgroundRequest(self, function, (twin, *args))
+    def _start(self, place: MPIComm, function: Callable[..., Any], args: tuple) -> Request:
+        return BackgroundRequest(self, function, (place, *args))
 
     def shared_memory(self, nbytes: int) -> SharedMemory:
         self._meet("shared_memory")  # from here on nobody keeps MPI's own calls waiting

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ddl_teach.comm.arrays import Array
 from ddl_teach.comm.interface import Request
-from ddl_teach.comm.story import Wait
+from ddl_teach.comm.patience import Stopped
+from ddl_teach.comm.story import MessageMismatch, Wait
 
 if TYPE_CHECKING:
     from ddl_teach.comm.mpi import MPIMessages
@@ -24,6 +25,7 @@ class Records:
         self.spans: list[tuple] | None = [] if trace else None
         # Begun and not finished: MPI may still read or write their memory.
         self.open: dict[Any, None] = {}
+        self.background: list[BackgroundRequest] = []
         self.windows: list[Any] = []  # shared memory to give back
         self.began = 0.0
 
@@ -53,17 +55,24 @@ class MPIRequest(Request):
         """Ask MPI once, and keep the books when it is done."""
         what, x, peer, tag = self._details
         comm = self._comm
-        if what == "isend":
-            if not self._handle.Test():
-                return False
-            comm._sent(self._begun, x, peer, tag)
-        else:
-            if not comm._test(self._handle, x, peer, tag):
-                return False
-            self._source = comm._received(self._begun, x, peer, tag)
-        self.waited = True
-        del comm._records.open[self]
+        try:
+            if what == "isend":
+                if not self._handle.Test():
+                    return False
+                comm._sent(self._begun, x, peer, tag)
+            else:
+                if not comm._test(self._handle, x, peer, tag):
+                    return False
+                self._source = comm._received(self._begun, x, peer, tag)
+        except MessageMismatch:
+            self._close()
+            raise
+        self._close()
         return True
+
+    def _close(self) -> None:
+        self.waited = True
+        del self._comm._records.open[self]
 
     def explain(self) -> Wait:
         """What is waited for."""
@@ -86,12 +95,15 @@ class BackgroundRequest(Request):
         def body() -> None:
             try:
                 function(*args)
+            except Stopped:
+                pass
             except BaseException as error:
-                self._error = error
+                self._error = comm._monitor.error = error
             finally:
                 comm._monitor.strands -= 1
 
         comm._monitor.strands += 1
+        comm._records.background.append(self)
         self._thread = threading.Thread(target=body, daemon=True)
         self._thread.start()
 
@@ -106,6 +118,7 @@ class BackgroundRequest(Request):
             return False
         self.waited = True
         if self._error is not None:
+            self._comm._monitor.error = None
             raise self._error
         return True
 

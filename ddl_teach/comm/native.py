@@ -37,6 +37,12 @@ class Native:
             place = self._library.IN_PLACE
             self._wait("allreduce", self._mpi.Iallreduce(place, buffer, operation), x.nbytes)
 
+    def blocking_allreduce(self, x: np.ndarray, op: str = "sum") -> None:
+        """MPI's blocking form, which nothing can interrupt: what a benchmark compares with."""
+        self._comm.ledger.record((-1, -1, x.nbytes, "native"))
+        operation = getattr(self._library, OPERATIONS[op])
+        self._mpi.Allreduce(self._library.IN_PLACE, x, operation)
+
     def reduce(self, x: Array, root: int = 0, op: Operation = "sum") -> None:
         with _Reduction(self._library, x, op) as (buffer, operation):
             if self._comm.rank == root:

@@ -10,6 +10,7 @@ see a deadlock from the reports of all; and every long wait asks whether it shou
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -36,12 +37,14 @@ class Monitor:
 
     def __init__(self, report: Callable[[Wait | None, int], None] | None = None) -> None:
         self.stopping = False
-        self.asked = 0  # the watcher's latest question ...
+        self.asked = 0  # the watcher's latest question
         self.strands = 1
-        self._answered = 0  # ... and the latest one answered
+        self.error: BaseException | None = None  # raised in the background, not yet told
         self._report = report
         self._serial = 0  # changes whenever a strand begins or ends a wait
         self._waits: dict[object, Wait] = {}
+        self._question = 0  # the question that is being answered ...
+        self._polled: set[object] = set()  # ... and the strands that have looked again since
 
     def waiting(self, strand: object, wait: Wait) -> None:
         """A strand of this rank has waited for long."""
@@ -57,17 +60,24 @@ class Monitor:
             if self._report:
                 self._report(None, self._serial)
 
-    def check(self) -> None:
+    def check(self, strand: object) -> None:
         """Called in every long wait, each time after asking the library once more."""
         if self.stopping:
             raise Stopped
-        if self.asked != self._answered:
-            self._answered = self.asked
-            self._tell()
+        if self.error is not None and threading.current_thread() is threading.main_thread():
+            error, self.error = self.error, None
+            raise error
+        if self.asked != self._question:
+            self._question = self.asked
+            self._polled.clear()
+        if strand not in self._polled:
+            self._polled.add(strand)
+            if len(self._polled) >= self.strands:
+                self._tell()
 
     def _tell(self) -> None:
         if self._report and len(self._waits) >= self.strands:
-            waits = list(self._waits.values())
+            waits = sorted(self._waits.values(), key=lambda wait: not wait.peers)
             peers = tuple(sorted({peer for wait in waits for peer in wait.peers}))
             self._report(replace(waits[0], peers=peers), self._serial)
 
@@ -105,7 +115,7 @@ class Patience:
                 if now > report_at:
                     report_at = now + REPORT_AFTER
                     self._monitor.waiting(self, explain(*details))
-                self._monitor.check()
+                self._monitor.check(self)
         finally:
             if now > begun + REPORT_AFTER:
                 self._monitor.resumed(self)

@@ -56,15 +56,15 @@ class SimulatedComm(SimulatedMessages):
 
     # -- groups -----------------------------------------------------------------------------
 
-    def _twin(self, channel: int, label: str) -> SimulatedComm:
-        return SimulatedComm(
-            self._simulation,
-            self._strand,
-            self._members,
-            self.rank,
-            self._simulation.context((self._context, channel)),
-            label,
-        )
+    def _twin(self, strand: Strand, name: object, label: str = "") -> SimulatedComm:
+        context = self._simulation.context((self._context, name))
+        return SimulatedComm(self._simulation, strand, self._members, self.rank, context, label)
+
+    def _meeting(self, label: str) -> SimulatedComm:
+        return self._twin(self._strand, label, label)
+
+    def _duplicate(self) -> int:
+        return len(self._slots)
 
     def _announce(self, colour: int | None, key: int) -> None:
         self._splits += 1
@@ -93,9 +93,9 @@ class SimulatedComm(SimulatedMessages):
         self._meet("shared_memory")
         return SharedMemory([parts[r] for r in range(self.size)], lambda: self._meet("fence"))
 
-    def _start(self, twin: Comm, function: Callable[..., Any], args: tuple) -> Request:
+    def _start(self, slot: int, function: Callable[..., Any], args: tuple) -> Request:
         strand = Strand(self._host, self._strand.clock)
-        twin._strand = strand
         request = SimulatedRequest(self, "background")
+        twin = self._twin(strand, slot)
         self._simulation.spawn(strand, request, function, (twin, *args))
         return request

@@ -45,6 +45,8 @@ class SimulatedMessages(Comm):
         self.ledger = Ledger(strand.host.ledger)
         self.label = label
         self.attributes = {}
+        self._slots = []
+        self._meetings = {}
         self._simulation = simulation
         self._strand = strand
         self._host = strand.host

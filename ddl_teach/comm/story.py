@@ -65,6 +65,7 @@ class Wait:
     peers: tuple[int, ...]
     where: str = ""
     note: str = ""
+    misfit: str = ""  # the error to raise instead, when it is certain that nothing else will come
 
 
 def call_text(call: str, peer: object, tag: int, nbytes: int, type_name: str) -> str:

@@ -165,6 +165,10 @@ class Watch:
         elif not suspects or any(self._answers.get(r, 0) < self._question for r in suspects):
             return
         elif self._asked >= QUESTIONS and time.monotonic() > self._suspected_since + CERTAIN_AFTER:
+            for report in hopeless:
+                if report.misfit:
+                    what = f"MessageMismatch: {report.misfit}"
+                    raise story.tell_failure(report.rank, what, f"It waits at {report.where}.")
             raise story.tell_deadlock(hopeless, self._returned.keys())
         if suspects:
             self._question += 1

@@ -43,6 +43,8 @@ class World:
         for request in list(comm._records.open):
             if request._details[0] == "isend":
                 comm._patience.wait(request.finished, request.explain)
+        for background in comm._records.background:
+            background.wait()
 
     def free(self) -> None:
         """Give the last program's shared memory back. MPI does so only together: called when
