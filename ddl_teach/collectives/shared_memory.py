@@ -54,9 +54,9 @@ class Window:
 
 def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
     """Combine the `x` of all ranks of one node, in place; through a window, block by block."""
-    window = comm.attributes.get(Window)
-    if window is None:
-        window = comm.attributes[Window] = Window(comm.shared_memory(2 * BLOCK))
+    if Window not in comm.attributes:
+        comm.attributes[Window] = Window(comm.shared_memory(2 * BLOCK))
+    window = comm.attributes[Window]
     row = flat(x)
     width = BLOCK // row.itemsize
     for start in range(0, len(row), width):
