@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from laws import RANKS, SIZES
 
+from ddl_teach.collectives import auto
 from ddl_teach.theory.collectives import ALGORITHMS, formula
 from ddl_teach.theory.fit import CostModel, fit
 
@@ -65,6 +66,11 @@ def test_its_fastest_is_the_one_with_the_shortest_prediction(ranks, nbytes):
     shortest = min(MODEL.predict(name, ranks, nbytes) for name in ALGORITHMS)
     assert MODEL.predict(choice.algorithm, ranks, nbytes) == pytest.approx(shortest, rel=1e-11)
     assert choice.algorithm in choice.explanation or ranks == 1
+
+
+@given(RANKS, st.integers(0, 10**9))
+def test_auto_believes_it(ranks, nbytes):
+    assert auto.choose(ranks, nbytes, MODEL).algorithm == MODEL.fastest(ranks, nbytes).algorithm
 
 
 def test_a_model_cannot_be_changed():
