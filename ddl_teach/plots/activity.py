@@ -2,7 +2,8 @@
 
 A rank may send, receive and work at once, and its named spans lie around all of that. For a sum
 that adds up, each moment goes to one kind: the first of work, reduce, send, recv, barrier, span
-that covers it. So a receive counts only where the rank does nothing else, that is, where it waits.
+that covers it. So messages count only where the rank does nothing else meanwhile: what is hidden
+behind work costs no time.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from ddl_teach.plots.style import KIND_COLOURS, KIND_LABELS, time_text
 
 KINDS = tuple(KIND_COLOURS)
-WAITING = ("recv", "barrier")
+MESSAGES = ("send", "recv", "barrier")
 
 
 class Spans(Protocol):
@@ -91,12 +92,11 @@ def _flatten(
 
 
 def finding(doings: Activity) -> str:
-    """What a timeline shows, in one line: how long it took and how much of it was waiting."""
-    took = time_text(doings.end - doings.start)
-    waiting = _percent(doings.share(*WAITING))
-    if doings.rows == 1:
-        return f"1 rank takes {took} and waits {waiting} of it"
-    return f"{doings.rows:,} ranks take {took} and wait {waiting} of it"
+    """What a timeline shows, in one line: how long it took, and how much of it not in work."""
+    who = "1 rank takes" if doings.rows == 1 else f"{doings.rows:,} ranks take"
+    share = doings.share(*MESSAGES)
+    part = "none" if share == 0 else "all" if share > 0.9995 else _percent(share)
+    return f"{who} {time_text(doings.end - doings.start)}, {part} of it in messages"
 
 
 def in_words(doings: Activity) -> str:

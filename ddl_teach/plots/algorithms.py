@@ -134,6 +134,8 @@ def _scale(ax: Axes) -> None:
     ax.xaxis.set_major_locator(LogLocator(base=2.0**step, numticks=20))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda size, _: size_text(size)))
     ax.xaxis.set_minor_formatter(NullFormatter())
+    decades = np.ptp(np.log10(ax.get_ylim()))
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0,) if decades > 3 else (1.0, 2.0, 5.0)))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda time, _: time_text(time)))
     ax.yaxis.set_minor_formatter(NullFormatter())
     ax.grid(True)

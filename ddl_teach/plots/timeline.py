@@ -2,7 +2,8 @@
 
 Up to 32 ranks are drawn as bars, messages as arrows if there are few. More ranks become an image:
 a pixel covers some ranks and a moment and mixes the colours of what they do there; white is
-neither work nor waiting. The title says how long all took and which share of it was waiting.
+nothing of all this. The title says how long it took, and which share of the ranks' time went into
+sending and receiving, waits included.
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ def plot_timeline(
         visible = _messages_between(timeline, set(shown), start, end)
         if arrows or len(visible) <= MOST_ARROWS:
             draw_arrows(ax, visible, shown, shape, factor)
-    ax.set_xlim(start * factor, end * factor if end > start else 1.0)
+    room_for_arrowheads = 0.008 * (end - start) if as_bars else 0.0
+    ax.set_xlim(start * factor, (end + room_for_arrowheads) * factor if end > start else 1.0)
     ax.set_xlabel(f"time ({unit})")
     _name_ranks(ax, shown)
     _explain_colours(ax, kinds)

@@ -54,9 +54,9 @@ def test_a_window_and_a_choice_of_ranks():
     assert doings.share("recv") == pytest.approx(4 / 8)
 
 
-def test_the_finding_says_time_and_waiting():
+def test_the_finding_says_time_and_messages():
     doings = activity(Timeline([[span("work", 0, 3e-6)], [span("recv", 0, 4e-6)]]))
-    assert finding(doings) == "2 ranks take 4 µs and wait 50% of it"
+    assert finding(doings) == "2 ranks take 4 µs, 50% of it in messages"
     assert in_words(doings) == (
         "Timeline of 2 ranks, one below the other, from 0 s to 4 µs. Of their time: 38% work, "
         "50% receive, or wait to, 12% nothing of these."
@@ -67,4 +67,4 @@ def test_the_finding_says_time_and_waiting():
 def test_nothing_happened(rows):
     doings = activity(Timeline(rows))
     assert doings.share(*KINDS) == 0.0
-    assert "0 s and wait" in finding(doings)
+    assert "0 s, none of it in messages" in finding(doings)
