@@ -10,6 +10,7 @@ moves 100 MB on 65,536 simulated ranks then needs no memory for the data.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import sys
 from collections.abc import Callable
@@ -173,15 +174,20 @@ def empty_like(x: Array) -> Array:
 
 def split_evenly(x: Array, parts: int) -> list[Array]:
     """`parts` neighbouring views of the flat `x`, whose sizes differ by one element at most."""
+    if x.__class__ is Phantom:
+        return list(_phantom_parts(x.size, x.itemsize, parts))
     row = flat(x)
     size = len(row)
+    return [row[size * i // parts : size * (i + 1) // parts] for i in range(parts)]
+
+
+@functools.lru_cache(maxsize=64)
+def _phantom_parts(size: int, itemsize: int, parts: int) -> tuple[Phantom, ...]:
+    # Phantoms never change, so thousands of simulated ranks can share the same ones.
+    small = Phantom(size // parts * itemsize, itemsize)
+    large = Phantom(small.nbytes + itemsize, itemsize)
     bounds = [size * i // parts for i in range(parts + 1)]
-    if x.__class__ is Phantom:
-        small = Phantom(size // parts * x.itemsize, x.itemsize)
-        large = Phantom(small.nbytes + x.itemsize, x.itemsize)
-        least = small.size
-        return [small if b - a == least else large for a, b in itertools.pairwise(bounds)]
-    return [row[a:b] for a, b in itertools.pairwise(bounds)]
+    return tuple(small if b - a == small.size else large for a, b in itertools.pairwise(bounds))
 
 
 _NUMPY_OPERATIONS = {

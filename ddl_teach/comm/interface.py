@@ -14,6 +14,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,10 +45,22 @@ class Comm(ABC):
     size: int
     node: int
     ledger: Ledger
-    attributes: dict[Any, Any]  # what algorithms keep from call to call, as MPI's attributes do
     _background_calls: int = 0
-    _slots: list[tuple[Any, Request | None]]
-    _meetings: dict[str, Comm]
+
+    # Made when first used: of 65,536 simulated ranks few use all of them.
+
+    @cached_property
+    def attributes(self) -> dict[Any, Any]:
+        """What algorithms keep from call to call on this communicator, as MPI's attributes do."""
+        return {}
+
+    @cached_property
+    def _slots(self) -> list[tuple[Any, Request | None]]:
+        return []
+
+    @cached_property
+    def _meetings(self) -> dict[str, Comm]:
+        return {}
 
     # -- messages ---------------------------------------------------------------------------
 

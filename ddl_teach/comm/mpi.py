@@ -53,9 +53,6 @@ class MPIMessages(Comm):
         self.node = nodes[members[mpi.rank]]
         self.ledger = Ledger(records.ledger)
         self.label = label
-        self.attributes = {}
-        self._slots = []
-        self._meetings = {}
         self.mpi = mpi
         self._members = members
         self._nodes = nodes

@@ -73,6 +73,7 @@ def _conclude(simulation: Simulation, results: list[Any]) -> Run:
         (key[0], host.index, key[1], message[NBYTES])
         for host in hosts
         for key, channel in host.channels.items()
+        if channel.first is not None
         for message in channel.messages()
     ]
     if left:

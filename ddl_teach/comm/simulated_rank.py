@@ -29,7 +29,7 @@ class Channel:
     or, when there are none, who has `asked` for the next ones.
 
     There may be a million channels with one message each and channels with a thousand: the
-    oldest message stands in `first`, a queue for others is made only when needed.
+    oldest message stands in `first`, and queues are made only when needed.
     """
 
     __slots__ = ("asked", "dest", "first", "others", "used")
@@ -38,7 +38,7 @@ class Channel:
         self.dest = dest
         self.first: Any = None
         self.others: deque | None = None
-        self.asked: deque | None = None
+        self.asked: Any = None  # a receiver, or a queue of them
         self.used = False
 
     def put(self, message: Any) -> None:
@@ -59,8 +59,19 @@ class Channel:
     def ask(self, receiver: Any) -> None:
         """Queue up for a message that was not sent yet."""
         if self.asked is None:
-            self.asked = deque()
-        self.asked.append(receiver)
+            self.asked = receiver
+        elif self.asked.__class__ is deque:
+            self.asked.append(receiver)
+        else:
+            self.asked = deque((self.asked, receiver))
+
+    def next_asked(self) -> Any:
+        """Who asked first; leaves the queue."""
+        asked = self.asked
+        if asked.__class__ is deque and len(asked) > 1:
+            return asked.popleft()
+        self.asked = None
+        return asked[0] if asked.__class__ is deque else asked
 
     def messages(self) -> list:
         """All of them, left where they are."""

@@ -16,6 +16,7 @@ import random
 from collections import deque
 from collections.abc import Callable
 from itertools import count
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from greenlet import GreenletExit, getcurrent, greenlet
@@ -115,7 +116,7 @@ class Simulation:
         results: list[Any] = [None] * len(self.hosts)
         for host in self.hosts:
             comm = SimulatedComm(self, host.main, range(len(self.hosts)), host.index, 0)
-            own = copy.deepcopy(kwargs) if kwargs else None
+            own = {name: _own_copy(value) for name, value in kwargs.items()}
             self.spawn(host.main, None, program, (comm,), own, results)
         while self.failure is None and self.live:
             if self.ready:
@@ -295,3 +296,8 @@ class Simulation:
                 for colour, wishes in by_colour.items()
             }
         return self._groups[context, split]
+
+
+def _own_copy(value: Any) -> Any:
+    """What a rank gets as an argument: its own data, as in a process of its own."""
+    return value if isinstance(value, ModuleType) else copy.deepcopy(value)
