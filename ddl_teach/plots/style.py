@@ -8,6 +8,8 @@ must be closed.
 
 from __future__ import annotations
 
+import base64
+import html
 import io
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -97,11 +99,16 @@ class Picture(Figure):
     alt: str = ""
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        data = io.BytesIO()
-        self.savefig(data, format="png", dpi=SHARPNESS * PIXELS_PER_INCH)
+        file = io.BytesIO()
+        self.savefig(file, format="png", dpi=SHARPNESS * PIXELS_PER_INCH)
         width, height = (round(inches * PIXELS_PER_INCH) for inches in self.get_size_inches())
+        # JupyterLab gives an image of type image/png no alt text, whatever its metadata say.
+        data = base64.b64encode(file.getvalue()).decode()
         shown = {"width": width, "height": height, "alt": self.alt}
-        return {"image/png": data.getvalue(), "text/plain": self.alt}, {"image/png": shown}
+        words = " ".join(f'{name}="{html.escape(str(it))}"' for name, it in shown.items())
+        page = f'<img src="data:image/png;base64,{data}" {words}>'
+        bundle = {"text/html": page, "image/png": data, "text/plain": self.alt}
+        return bundle, {"image/png": shown}
 
 
 @in_style

@@ -129,9 +129,9 @@ from ddl_teach.collectives import ring
 print(inspect.getsource(ring.reduce_scatter))
 
 # %% [markdown]
-# With P ranks, P-1 steps leave each rank with one chunk that is summed up completely. Another P-1
-# steps pass the finished chunks round until everybody has them all. Nothing hides behind this
-# function but the communicator's verbs, so it runs wherever there is a communicator.
+# With $P$ ranks, $P-1$ steps leave each rank with one chunk that is summed up completely. Another
+# $P-1$ steps pass the finished chunks round until everybody has them all. Nothing hides behind
+# this function but the communicator's verbs, so it runs wherever there is a communicator.
 
 
 # %%
@@ -148,8 +148,8 @@ assert all((x == 0 + 1 + 2 + 3).all() for x in run.results)
 run.timeline.plot(title="A ring of 4 ranks: 6 steps, and everybody talks in each of them")
 
 # %% [markdown]
-# Each rank sent 6 chunks, each a quarter of the vector. In general that is 2 (P-1) / P vectors:
-# hardly two, however many ranks there are.
+# Each rank sent 6 chunks, each a quarter of the vector. In general that is $2(P-1)/P$ vectors:
+# less than two, however many ranks there are.
 
 # %%
 vector = 1000 * 8
@@ -159,11 +159,13 @@ assert all(ledger.bytes_sent == 6 / 4 * vector for ledger in run.ledger)
 # %% [markdown]
 # ## Predict
 #
-# A message of n bytes takes a **latency**, however short it is, and then a time for each byte:
-# latency + n / bandwidth. So a ring takes 2 (P-1) (latency + n / P / bandwidth).
+# A message of $n$ bytes takes a **latency**, however short it is, and then a time for each byte.
+# So a ring of $P$ ranks, with its chunks of $n/P$ bytes, should take
+#
+# $$2\,(P-1)\left(\text{latency} + \frac{n/P}{\text{bandwidth}}\right).$$
 #
 # Another algorithm is *recursive doubling*. Two ranks swap their whole vectors and add: first with
-# the neighbour, then 2 ranks away, then 4, 8 and so on. That takes only log2 P steps.
+# the neighbour, then 2 ranks away, then 4, 8 and so on. That takes only $\log_2 P$ steps.
 #
 # Now take 65,536 ranks, vectors of 10,000 bytes, a latency of 1 µs (a millionth of a second) and a
 # bandwidth of 10 GB a second. How many µs does recursive doubling take? Commit yourself before you
@@ -262,7 +264,8 @@ def stopwatch(comm, sizes):
 # %%
 import os
 
-count, sizes = (4 if os.cpu_count() >= 4 else 2), np.array([2**k for k in range(9, 23, 2)])
+count = 4 if os.cpu_count() >= 4 else 2
+sizes = np.array([2**k for k in range(9, 23, 2)])
 network = Uniform(model.latency, 1 / model.per_byte)
 predicted = model.predict("ring", count, sizes)
 _, simulated, _ = simulate(stopwatch, count, network=network, sizes=sizes).results[0]
@@ -272,8 +275,11 @@ assert np.allclose(simulated, predicted)
 # %%
 from ddl_teach.plots.algorithms import plot_times
 
-answers = (sizes, predicted), (sizes, simulated), (sizes, measured, (low, high))
-plot_times(*({"ring": answer} for answer in answers))
+plot_times(
+    predicted={"ring": (sizes, predicted)},
+    simulated={"ring": (sizes, simulated)},
+    measured={"ring": (sizes, measured, (low, high))},
+)
 
 # %% [markdown]
 # The squares lie on the line: the simulator does what the formula says. The dots are your machine,

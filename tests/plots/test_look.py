@@ -1,5 +1,6 @@
 """The look: colours that mean one thing, numbers that people read."""
 
+import base64
 import itertools
 
 import matplotlib
@@ -55,10 +56,13 @@ def test_drawing_leaves_the_readers_own_look_alone():
 
 def test_a_picture_shows_itself_with_its_alt_text():
     axes = new_axes(4, 2)
-    axes.figure.alt = "Two lines that cross."
+    axes.figure.alt = 'Two lines, "one" < two.'
     data, shown = axes.figure._repr_mimebundle_()
-    assert data["image/png"].startswith(b"\x89PNG")
-    assert shown["image/png"] == {"width": 400, "height": 200, "alt": "Two lines that cross."}
+    assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG")
+    assert shown["image/png"] == {"width": 400, "height": 200, "alt": axes.figure.alt}
+    assert data["text/html"].endswith(
+        ' width="400" height="200" alt="Two lines, &quot;one&quot; &lt; two.">'
+    )
 
 
 @pytest.mark.parametrize(
