@@ -137,7 +137,8 @@ def as_bytes(x: Array) -> np.ndarray:
     if x.__class__ is np.ndarray:
         return x.reshape(-1).view(np.uint8)
     torch = sys.modules["torch"]
-    return x.detach().reshape(-1).view(torch.uint8).numpy()
+    # A contiguous tensor of one element may have any stride; `view` insists on 1.
+    return x.detach().as_strided((x.numel(),), (1,)).view(torch.uint8).numpy()
 
 
 def as_elements(raw: np.ndarray, like: Array) -> Array:
