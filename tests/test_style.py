@@ -46,7 +46,11 @@ def source_lines(path):
 
 @pytest.mark.parametrize("path", [p for p in FILES if p.suffix == ".py"], ids=short)
 def test_files_stay_under_300_lines(path):
-    assert len(source_lines(path)) < 300
+    lines = source_lines(path)
+    if path.parent == ROOT / "notebooks" / "source":
+        # What a notebook tells is no code; tests/test_notebooks.py keeps its cells short.
+        lines = [line for line in lines if not line.startswith("#")]
+    assert len(lines) < 300
 
 
 @pytest.mark.parametrize("path", [p for p in FILES if p.suffix in CODE], ids=short)
