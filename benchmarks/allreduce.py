@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.interval import interval
 from benchmarks.machine import describe, heading
 from ddl_teach import Comm, Ranks
 from ddl_teach.collectives import rabenseifner, recursive_doubling, ring, shared_memory
@@ -89,16 +90,6 @@ def measure(
                 if repetition >= 0:
                     times[size][name].append(taken)
     return times
-
-
-def interval(times: np.ndarray) -> tuple[float, float, float]:
-    """Median and its 95% interval by order statistics."""
-    ordered = np.sort(times)
-    count = len(ordered)
-    reach = int(np.ceil(0.98 * np.sqrt(count)))
-    middle = (count - 1) / 2
-    low, high = max(0, int(middle - reach)), min(count - 1, int(np.ceil(middle + reach)))
-    return float(np.median(ordered)), float(ordered[low]), float(ordered[high])
 
 
 def table(ranks: int, per_rank: list[dict[int, dict[str, list]]]) -> str:
