@@ -11,6 +11,7 @@ import contextlib
 import os
 import pickle
 import re
+import signal
 import subprocess
 import time
 from collections import Counter
@@ -223,7 +224,11 @@ class Watch:
             if self._mpiexec.poll() is not None
             else b""
         )
-        rank, how = _cause_of_death(said.decode(errors="replace"), self._dead[0])
+        rank, how = _cause_of_death(
+            said.decode(errors="replace"),
+            {line.pid: line.rank for line in self.lines},
+            self._dead[0],
+        )
         return story.RankFailed(
             f"rank {rank} died: {how}. The other ranks were stopped.\n\nWhat it printed last, if "
             "anything, stands above. New processes will be started for the next program.",
@@ -261,14 +266,16 @@ class Watch:
         return run
 
 
-def _cause_of_death(said: str, noticed: int) -> tuple[int, str]:
-    """Which rank died of what, as far as mpiexec tells."""
-    who = re.search(r"process rank (\d+)", said) or re.search(r"rank (\d+)", said)
-    rank = int(who[1]) if who else noticed
-    if found := re.search(r"signal (\d+) \(?([\w ]+)", said):
-        return rank, f"killed by signal {found[1]} ({found[2].strip()})"
-    if found := re.search(
-        r"(?:exit(?:ed)? (?:with )?(?:code|status)|EXIT CODE)\D{0,3}(\d+)", said
-    ):
+def _cause_of_death(said: str, rank_of_pid: dict[int, int], noticed: int) -> tuple[int, str]:
+    """Which rank died of what, as far as mpiexec tells: Open MPI names ranks, MPICH processes."""
+    rank = noticed
+    if found := re.search(r"process rank (\d+)|Process name: \[.*,(\d+)\]", said):
+        rank = int(found[1] or found[2])
+    elif found := re.search(r"PID (\d+)", said):
+        rank = rank_of_pid.get(int(found[1]), noticed)
+    if found := re.search(r"signal (\d+)", said):
+        number = int(found[1])
+        return rank, f"killed by signal {number} ({signal.strsignal(number)})"
+    if found := re.search(r"exit code:\s*(\d+)", said, re.IGNORECASE):
         return rank, f"it exited with status {found[1]} in the middle of the program"
     return rank, "its process ended in the middle of the program"
