@@ -92,14 +92,18 @@ def allreduce_in_place(
     comm: Comm, memory: SharedMemory, vectors: list[Array], op: Operation = "sum"
 ) -> None:
     """Combine vectors that live in shared memory: `vectors[r]`, rank r's, for every r."""
+    mine = vectors[comm.rank]
+    others = [vector for rank, vector in enumerate(vectors) if rank != comm.rank]
+    length, width = len(mine), TILE // mine.itemsize
+    end = length * (comm.rank + 1) // comm.size
     memory.fence()
-    mine = [split_evenly(vector, comm.size)[comm.rank] for vector in vectors]
-    width = max(1, TILE // mine[0].itemsize)
-    for start in range(0, len(mine[0]), width):
-        tiles = [part[start : start + width] for part in mine]
-        _add_up(comm, tiles, tiles[0], op)
-        for tile in tiles[1:]:
-            copy_into(tile, tiles[0])
+    for start in range(length * comm.rank // comm.size, end, width):
+        tile = slice(start, min(start + width, end))
+        total = mine[tile]
+        for other in others:
+            comm.combine(total, other[tile], out=total, op=op)
+        for other in others:
+            copy_into(other[tile], total)
     memory.fence()
 
 
