@@ -19,7 +19,7 @@ from typing import Any
 from ddl_teach.comm.story import Wait
 
 YIELDING = 0.002  # seconds of giving way before sleeping
-LONGEST_NAP = 0.001
+LONGEST_NAP = 0.0005
 REPORT_AFTER = 0.05  # seconds after which a wait is worth a report, and between reports
 
 
