@@ -1,0 +1,117 @@
+"""Make the picture of README.md from real runs of the library.
+
+    python docs/make_pictures.py
+
+Left a ring all-reduce on eight simulated ranks; right the time of two all-reduces on ranks of this
+machine: predicted from the time of single messages and additions, simulated, and measured.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from ddl_teach import Comm, Phantom, Ranks, simulate
+from ddl_teach.collectives import recursive_doubling, ring
+from ddl_teach.comm.networks import Machine, Uniform
+from ddl_teach.plots.algorithms import plot_times
+from ddl_teach.plots.style import Picture, in_style
+from ddl_teach.plots.timeline import plot_timeline
+from ddl_teach.theory.fit import CostModel, fit
+
+PATH = Path(__file__).resolve().parent / "ring.png"
+ALGORITHMS = {"ring": ring, "recursive_doubling": recursive_doubling}
+SIZES = [2**k for k in range(10, 25, 2)]
+REPETITIONS = 31
+
+
+def one_ring(comm: Comm) -> None:
+    """A ring all-reduce of 80 kB, additions included."""
+    ring.allreduce(comm, Phantom(80_000))
+
+
+def swap(comm: Comm, sizes: list[int]) -> list[float]:
+    """The time of a message of each size, while one of the same size comes back."""
+    times = []
+    for nbytes in sizes:
+        mine, received = np.zeros(nbytes, np.uint8), np.zeros(nbytes, np.uint8)
+        comm.barrier()
+        begun = comm.now()
+        comm.sendrecv(mine, comm.rank ^ 1, received, comm.rank ^ 1)
+        times.append(comm.now() - begun)
+    return times
+
+
+def additions(comm: Comm, sizes: list[int]) -> list[float]:
+    """The time to add two vectors of each size, all ranks at once."""
+    times = []
+    for nbytes in sizes:
+        x, y = np.zeros(nbytes // 8), np.zeros(nbytes // 8)
+        begun = comm.now()
+        comm.combine(x, y, out=y)
+        times.append(comm.now() - begun)
+    return times
+
+
+def stopwatch(comm: Comm, algorithm: str) -> np.ndarray:
+    """The quartiles of the time of an all-reduce, for each size."""
+    times = np.zeros((REPETITIONS, len(SIZES)))
+    for turn, place in np.ndindex(times.shape):
+        x = np.zeros(SIZES[place] // 8)
+        comm.barrier()
+        begun = comm.now()
+        ALGORITHMS[algorithm].allreduce(comm, x)
+        times[turn, place] = comm.now() - begun
+    return np.quantile(times, [0.25, 0.5, 0.75], axis=0)
+
+
+def cost_model(ranks: Ranks) -> CostModel:
+    """Latency, time per byte, and time per byte added, of this machine."""
+    sizes = SIZES * REPETITIONS
+    return fit(
+        sizes,
+        np.max(ranks.run(swap, sizes=sizes).results, axis=0),
+        reduced_nbytes=sizes,
+        reduced_seconds=np.max(ranks.run(additions, sizes=sizes).results, axis=0),
+    )
+
+
+@in_style
+def main() -> None:
+    """Run, draw, write the file."""
+    picture = Picture(figsize=(13, 4.9))
+    left, right = picture.subplots(1, 2, width_ratios=(1.25, 1))
+    machine = Machine(reduce_bandwidth=20e9)
+    run = simulate(one_ring, ranks=8, network=Uniform(2e-7, 20e9), machine=machine)
+    plot_timeline(
+        run.timeline, ax=left, title="A ring of 8 ranks: 14 steps, every rank sends in each"
+    )
+    count = 4 if (os.cpu_count() or 1) >= 4 else 2
+    predicted, simulated, measured = {}, {}, {}
+    with Ranks(count) as ranks:
+        model = cost_model(ranks)
+        network = Uniform(model.latency, 1 / model.per_byte)
+        machine = Machine(reduce_bandwidth=1 / model.per_byte_reduced)
+        for name in ALGORITHMS:
+            watch = partial(stopwatch, algorithm=name)
+            virtual = simulate(watch, count, network=network, machine=machine).results[0]
+            low, median, high = np.max(ranks.run(watch).results, axis=0)
+            predicted[name] = SIZES, model.predict(name, count, np.array(SIZES))
+            simulated[name] = SIZES, virtual[1]
+            measured[name] = SIZES, median, (low, high)
+    plot_times(predicted, simulated, measured, ax=right)
+    right.set_title(f"{right.get_title(loc='left')} ({count} ranks)")
+    drawn = io.BytesIO()
+    picture.savefig(drawn, dpi=110)
+    # A palette instead of full colours makes half the file and looks the same.
+    Image.open(drawn).convert("RGB").quantize(200).save(PATH, optimize=True)
+    print(f"{PATH.name}: {PATH.stat().st_size / 1000:.0f} kB. {picture.alt}")
+
+
+if __name__ == "__main__":
+    main()
