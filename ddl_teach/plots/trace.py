@@ -38,8 +38,9 @@ def write_trace(timeline: Spans, path: str | Path) -> Path:
         with _open(unfinished, compressed=path.suffix == ".gz") as file:
             file.write('{"displayTimeUnit":"ns","traceEvents":[')
             separator = "\n"
+            encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
             for event in _events(timeline):
-                file.write(separator + json.dumps(event, separators=(",", ":")))
+                file.write(separator + encode(event))
                 separator = ",\n"
             file.write("\n]}\n")
         unfinished.replace(path)
