@@ -18,13 +18,14 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from multiprocessing.connection import Client, Connection
 from typing import Any
 
 import cloudpickle
 
 from ddl_teach.comm.patience import Monitor, Stopped
-from ddl_teach.comm.story import Wait, program_traceback, source_line
+from ddl_teach.comm.story import Wait, error_text, program_traceback, source_line
 
 
 class Worker:
@@ -36,7 +37,7 @@ class Worker:
         self._orders: queue.SimpleQueue[tuple] = queue.SimpleQueue()
         self._running = False
         self._main = threading.main_thread().ident
-        self.monitor = Monitor(self._report)
+        self._monitor = Monitor()
         signal.signal(signal.SIGUSR1, self._on_stop)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -45,12 +46,18 @@ class Worker:
         with self._sending:
             self._control.send_bytes(cloudpickle.dumps(message))
 
-    def _report(self, wait: Wait | None, serial: int) -> None:
-        if not self.monitor.stopping:
-            self.send("wait", wait, serial, self.monitor.asked)
+    def _new_monitor(self) -> Monitor:
+        """One for each program: what an earlier one has left running must not speak for this."""
+
+        def report(wait: Wait | None, serial: int) -> None:
+            if not monitor.stopping:
+                self.send("wait", wait, serial, monitor.asked)
+
+        monitor = Monitor(report)
+        return monitor
 
     def _on_stop(self, *_: object) -> None:
-        if self._running and self.monitor.stopping:
+        if self._running and self._monitor.stopping:
             self._running = False
             raise Stopped
 
@@ -60,14 +67,16 @@ class Worker:
             while True:
                 order = pickle.loads(self._control.recv_bytes())
                 if order[0] == "stop":
-                    self.monitor.stopping = True
+                    self._monitor.stopping = True
                     signal.pthread_kill(self._main, signal.SIGUSR1)
                 elif order[0] == "ask":
-                    self.monitor.asked = order[1]
+                    self._monitor.asked = order[1]
                 elif order[0] == "where":
                     frame = sys._current_frames().get(self._main)
                     self.send("where", source_line(frame))
                 else:
+                    if order[0] == "run":
+                        self._monitor = self._new_monitor()
                     self._orders.put(order)
         except (EOFError, OSError):
             os._exit(1)  # no launcher, no rank
@@ -76,7 +85,7 @@ class Worker:
         """Run one program after another."""
         from ddl_teach.comm.world import World
 
-        world = World(self.monitor)
+        world = World()
         self.send("hello", world.rank, world.size)
         while (order := self._orders.get())[0] != "quit":
             if order[0] == "run":
@@ -85,40 +94,54 @@ class Worker:
                 world.free()
 
     def _run(self, world: Any, ranks: int, trace: bool, folders: list, payload: bytes) -> None:
-        self.monitor.stopping = False
-        comm, records = world.begin(ranks, trace)
+        monitor = self._monitor
+        comm = world.begin(ranks, trace, monitor)
         sys.path[:] = folders
         try:
             self._running = True
+            if monitor.stopping:
+                raise Stopped
+            ending = self._execute(world, comm, payload)
+            self._running = False
+        except Stopped:
+            ending = ("stopped",)
+        monitor.stopping = True  # for functions that are still at work in the background
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):
+                stream.flush()
+        self.send(*ending)
+        world.clear(comm)
+
+    def _execute(self, world: Any, comm: Any, payload: bytes) -> tuple:
+        """Run the program; returns what to tell the launcher about its end."""
+        try:
             program, kwargs = pickle.loads(payload)
             value = program(comm, **kwargs)
             world.end(comm)
-            self._running = False
             elapsed = comm.now()
-            books = records.ledger, records.received, records.spans
-            self.send("returned", elapsed, books, cloudpickle.dumps(value))
         except Stopped:
-            self.send("stopped")
+            raise
         except BaseException as error:
-            self._running = False
-            self._send_failure(error)
-        finally:
-            self._running = False
-            with contextlib.suppress(Exception):
-                sys.stdout.flush()
-            world.clear(comm)
+            return self._failure(error)
+        try:
+            shipped = cloudpickle.dumps(value)
+        except Exception as error:
+            what = (
+                f"TypeError: its result, a {type(value).__name__}, cannot be sent back: {error}. "
+                "Return numbers, strings, arrays, or lists and dictionaries of them"
+            )
+            return "raised", time.perf_counter(), what, "", None
+        return "returned", elapsed, world.books(comm), shipped
 
-    def _send_failure(self, error: BaseException) -> None:
-        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        if isinstance(error, SystemExit):
-            what = f"SystemExit({error.code}): the program called exit"
-        text = program_traceback(error)
+    def _failure(self, error: BaseException) -> tuple:
+        """The message about a program that raised."""
+        raised_at = time.perf_counter()
         try:
             shipped = cloudpickle.dumps(error)
             pickle.loads(shipped)
         except Exception:
             shipped = None
-        self.send("raised", time.perf_counter(), what, text, shipped)
+        return "raised", raised_at, error_text(error), program_traceback(error), shipped
 
 
 def main(address: str) -> None:
@@ -136,7 +159,12 @@ def main(address: str) -> None:
     faulthandler.enable()
     worker = Worker(control)
     threading.Thread(target=worker.listen, daemon=True).start()
-    worker.serve()
+    try:
+        worker.serve()
+    except BaseException:
+        # MPI's own way out would wait for the other ranks.
+        traceback.print_exc()
+        os._exit(1)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,7 @@ from ddl_teach.comm.patience import Monitor
 class World:
     """The processes of this start, and what earlier programs left behind."""
 
-    def __init__(self, monitor: Monitor) -> None:
-        self._monitor = monitor
+    def __init__(self) -> None:
         self._mpi = MPI.COMM_WORLD
         self.rank = self._mpi.rank
         self.size = self._mpi.size
@@ -25,18 +24,17 @@ class World:
         self._abandoned: list[MPIRequest] = []
         self._windows: list[MPI.Win] = []
 
-    def begin(self, ranks: int, trace: bool) -> tuple[MPIComm, Records]:
+    def begin(self, ranks: int, trace: bool, monitor: Monitor) -> MPIComm:
         """A fresh communicator of the first `ranks` processes: no message of an earlier program
         can stray into it. All of them must call this at the same time."""
-        self._monitor.strands = 1
         group = self._mpi.group.Incl(range(ranks))
         mpi = self._mpi.Create_group(group)
         records = Records(trace)
-        comm = MPIComm(mpi, range(ranks), self._nodes[:ranks], records, self._monitor)
+        comm = MPIComm(mpi, range(ranks), self._nodes[:ranks], records, monitor)
         mpi.Barrier()
         # One clock for all ranks of a node; COURSE unit 20 corrects the offsets between nodes.
         records.began = mpi.bcast(time.perf_counter())
-        return comm, records
+        return comm
 
     def end(self, comm: MPIComm) -> None:
         """A program has returned: finish the sends it began and did not wait for."""
@@ -45,6 +43,11 @@ class World:
                 comm._patience.wait(request.finished, request.explain)
         for background in comm._records.background:
             background.wait()
+
+    def books(self, comm: MPIComm) -> tuple:
+        """What the rank has written down: ledger, received messages, spans."""
+        records = comm._records
+        return records.ledger, records.received, records.spans
 
     def free(self) -> None:
         """Give the last program's shared memory back. MPI does so only together: called when
