@@ -11,6 +11,8 @@ every MPI library promises.
 from __future__ import annotations
 
 import math
+import numbers
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -25,6 +27,8 @@ from ddl_teach.comm.shared_memory import SharedMemory
 
 ANY = -1  # receive from whoever sends first
 HIGHEST_TAG = 32767
+LARGEST_INT = 2**31 - 1  # what MPI takes as a colour or a key
+RECEIVES = ("recv", "irecv", "sendrecv")
 
 BACKGROUND_SLOTS = 16
 MEETINGS = ("barrier", "split", "background", "shared_memory", "fence")
@@ -32,6 +36,8 @@ MEETINGS = ("barrier", "split", "background", "shared_memory", "fence")
 
 class Request(ABC):
     """A message under way, or a function running in the background."""
+
+    waited: bool  # whether somebody has waited for it
 
     @abstractmethod
     def wait(self) -> int:
@@ -126,9 +132,15 @@ class Comm(ABC):
 
         Every rank must call it; a rank with colour None joins no group and gets None.
         """
-        if colour is not None and (colour != int(colour) or colour < 0):
+        if isinstance(colour, (bool, np.bool_)):
+            colour = int(colour)
+        elif colour is not None:
+            colour = whole_number(colour, "split: a colour (other than None)")
+        key = whole_number(key, "split: a key")
+        if not 0 <= (colour or 0) <= LARGEST_INT or not -LARGEST_INT <= key <= LARGEST_INT:
             raise ValueError(
-                f"colour must be a whole number of at least 0, or None, not {colour!r}"
+                f"split: colour {colour} and key {key} must fit into 32 bits, and a colour is "
+                "not negative; a rank that joins no group passes None"
             )
         self._announce(colour, key)
         self._meet("split")
@@ -141,6 +153,8 @@ class Comm(ABC):
         ranks must start their background calls in the same order; at the first few of them
         they meet. At most 16 run at once: one more first waits for the oldest.
         """
+        if not callable(function):
+            raise TypeError(f"background: a function is needed, not {function!r}")
         slot = self._background_calls % BACKGROUND_SLOTS
         self._background_calls += 1
         if slot == len(self._slots):
@@ -195,24 +209,55 @@ class Comm(ABC):
 
     # -- checks -----------------------------------------------------------------------------
 
-    def _check(self, peer: int, tag: int, verb: str) -> None:
-        """Called when a peer or tag looks wrong at first sight: say precisely what is wrong."""
-        if isinstance(peer, bool) or not hasattr(peer, "__index__"):
-            raise TypeError(f"{verb}: a rank is a whole number, not {peer!r}")
-        if not 0 <= peer < self.size:
-            any_allowed = ", or ANY" if verb == "recv" else ""
-            raise ValueError(
-                f"{verb}: rank {peer} does not exist here; the ranks are 0 to {self.size - 1}"
-                + any_allowed
-            )
-        if isinstance(tag, bool) or not hasattr(tag, "__index__"):
-            raise TypeError(f"{verb}: a tag is a whole number, not {tag!r}")
-        if not 0 <= tag <= HIGHEST_TAG:
-            raise ValueError(f"{verb}: tag {tag} is outside 0 to {HIGHEST_TAG}")
+    def _check(self, peer: int, tag: int, verb: str) -> tuple[int, int]:
+        """A peer and a tag as plain numbers, or an error that says precisely what is wrong."""
+        if peer.__class__ is tag.__class__ is int and self._exist(peer, tag):
+            return peer, tag
+        peer, tag = whole_number(peer, f"{verb}: a rank"), whole_number(tag, f"{verb}: a tag")
+        receives = verb in RECEIVES
+        if not (self._exist(peer, tag) or (peer == ANY and receives and self._exist(0, tag))):
+            if not 0 <= tag <= HIGHEST_TAG:
+                raise ValueError(f"{verb}: tag {tag} is outside 0 to {HIGHEST_TAG}")
+            ranks = f"the ranks are 0 to {self.size - 1}" if self.size > 1 else "there is only 0"
+            hint = ", or ANY" if receives else "; ANY is for receives" if peer == ANY else ""
+            raise ValueError(f"{verb}: rank {peer} does not exist here; {ranks}{hint}")
+        return peer, tag
+
+    def _exist(self, peer: int, tag: int) -> bool:
+        return 0 <= peer < self.size and 0 <= tag <= HIGHEST_TAG
+
+
+def not_waited_for(requests: Sequence[Request]) -> list[Request]:
+    """Those that `wait_any` may choose from."""
+    still_open = [request for request in requests if not request.waited]
+    if not still_open:
+        raise ValueError(
+            "wait_any: all of these requests have been waited for already"
+            if requests
+            else "wait_any: the list of requests is empty"
+        )
+    return still_open
+
+
+def whole_number(value: Any, what: str) -> int:
+    """`value` as a plain number, or a TypeError about `what`."""
+    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
+        raise TypeError(f"{what} is a whole number, not {value!r}")
+    return operator.index(value)
+
+
+def check_rank_count(ranks: Any) -> int:
+    """How many ranks to run on, as a plain number."""
+    count = whole_number(ranks, "ranks")
+    if count < 1:
+        raise ValueError(f"ranks must be at least 1, not {count}")
+    return count
 
 
 def check_work(seconds: float, flops: float) -> None:
     """Refuse work that is no amount of work."""
     for name, amount in (("seconds", seconds), ("flops", flops)):
+        if isinstance(amount, bool) or not isinstance(amount, numbers.Real):
+            raise TypeError(f"work: {name} is a number, not {amount!r}")
         if not (math.isfinite(amount) and amount >= 0):
             raise ValueError(f"work: {name} must be zero or more, not {amount!r}")

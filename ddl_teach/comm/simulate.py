@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ddl_teach.comm import story
+from ddl_teach.comm.interface import check_rank_count
 from ddl_teach.comm.ledger import Ledger
 from ddl_teach.comm.networks import Machine, Uniform
 from ddl_teach.comm.run import Run
-from ddl_teach.comm.simulated_rank import NBYTES
+from ddl_teach.comm.simulated_stories import left_behind
 from ddl_teach.comm.simulator import Simulation
 from ddl_teach.comm.timeline import Timeline
 
@@ -34,10 +35,15 @@ def simulate(
     >>> run.results
     [0, 1, 4, 9]
     """
-    if isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1:
-        raise ValueError(f"ranks must be a whole number of at least 1, not {ranks!r}")
+    ranks = check_rank_count(ranks)
     if not callable(program):
         raise TypeError(f"the program must be a function of a communicator, not {program!r}")
+    for name, given, known in (("network", network, "node"), ("machine", machine, "flops")):
+        if isinstance(given, type) or not hasattr(given, known):
+            raise TypeError(
+                f"{name} must be one such as {name}={'Uniform' if known == 'node' else 'Machine'}"
+                f"(...) of ddl_teach.comm.networks, not {given!r}"
+            )
     if network.shared:
         network.check_ranks(ranks)
     # Ranks are numerous and long-lived: the collector would walk them all again and again.
@@ -55,27 +61,21 @@ def simulate(
 
 def _conclude(simulation: Simulation, results: list[Any]) -> Run:
     if simulation.failure is not None:
-        rank, error = simulation.failure
+        _, rank, error = simulation.failure
         if isinstance(error, KeyboardInterrupt):
             raise story.Interrupted(
                 f"interrupted while rank {rank} ran:\n{story.program_traceback(error)}"
             ) from None
-        what = f"{type(error).__name__}: {error}"
-        raise story.tell_failure(rank, what, story.program_traceback(error)) from error
+        text = story.program_traceback(error)
+        raise story.tell_failure(rank, story.error_text(error), text) from error
     hosts = simulation.hosts
     run = Run(
         results,
-        max(host.main.clock for host in hosts),
+        simulation.end,
         [Ledger(host.ledger) for host in hosts],
         Timeline([host.spans or [] for host in hosts]),
     )
-    left = [
-        (key[0], host.index, key[1], message[NBYTES])
-        for host in hosts
-        for key, channel in host.channels.items()
-        if channel.first is not None
-        for message in channel.messages()
-    ]
+    left = left_behind(simulation)
     if left:
         error = story.tell_unreceived(left)
         error.run = run

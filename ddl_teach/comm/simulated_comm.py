@@ -97,5 +97,6 @@ class SimulatedComm(SimulatedMessages):
         strand = Strand(self._host, self._strand.clock)
         request = SimulatedRequest(self, "background")
         twin = self._twin(strand, slot)
+        self._simulation.background = True
         self._simulation.spawn(strand, request, function, (twin, *args))
         return request

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from ddl_teach.comm import arrays
 from ddl_teach.comm.arrays import TYPE_NAMES, Array, Phantom, describe
-from ddl_teach.comm.interface import ANY, HIGHEST_TAG, Comm, Request
+from ddl_teach.comm.interface import ANY, Comm, Request, not_waited_for
 from ddl_teach.comm.ledger import Ledger
-from ddl_teach.comm.simulated_rank import (
+from ddl_teach.comm.simulated_channels import (
     COST,
     HEAD,
     NBYTES,
     PAYLOAD,
-    SENDER,
     WAITER,
     Channel,
-    SimulatedRequest,
-    Strand,
+    Turn,
 )
+from ddl_teach.comm.simulated_rank import SimulatedRequest, Strand
 from ddl_teach.comm.story import MessageMismatch, mismatch_text
 
 if TYPE_CHECKING:
@@ -30,14 +29,9 @@ class SimulatedMessages(Comm):
     """The part of a simulated communicator that sends and receives."""
 
     def __init__(
-        self,
-        simulation: Simulation,
-        strand: Strand,
-        members: Sequence[int],
-        rank: int,
-        context: int,
-        label: str = "",
-    ) -> None:
+        self, simulation: Simulation, strand: Strand, members: Sequence[int], rank: int,
+        context: int, label: str = "",
+    ) -> None:  # fmt: skip
         self.rank = rank
         self.size = len(members)
         network = simulation.network
@@ -59,90 +53,94 @@ class SimulatedMessages(Comm):
             and network.overhead == network.gap == 0
         )
         self._pairs: dict[tuple[int, int, int], tuple[Channel, Channel]] = {}
+        simulation.members.setdefault(context, members)
 
     # -- sending ----------------------------------------------------------------------------
 
-    def _post(self, x: Array, to: int, tag: int, verb: str) -> Any:
-        """Put a message on its way; returns it."""
-        if not (0 <= to < self.size and 0 <= tag <= HIGHEST_TAG):
-            self._check(to, tag, verb)
+    def _post(self, x: Array, to: int, tag: int, verb: str) -> SimulatedRequest:
+        """Put a message on its way."""
+        to, tag = self._check(to, tag, verb)
         nbytes, code = describe(x)
         payload = arrays.as_bytes(x).copy() if code else None
         host, strand, simulation = self._host, self._strand, self._simulation
         dest = simulation.hosts[self._members[to]]
-        entry = (dest.index, tag, nbytes, self._kind)
-        host.ledger.append(entry)
+        channel = dest.channel(self.rank, tag, code, self._context)
+        key = self.rank, tag, code, self._context
+        host.ledger.append((dest.index, tag, nbytes, self._kind))
+        request = SimulatedRequest(self, verb)
         strand.clock += self._overhead
         if simulation.flows is None:
             latency, per_byte = self._fixed_link or simulation.network.link(host.index, dest.index)
             cost = nbytes * per_byte
             start = strand.clock if strand.clock > host.out_free else host.out_free
-            host.out_free = start + cost + simulation.gap
+            request.done_at = start + cost
+            host.out_free = request.done_at + simulation.gap
             if simulation.jitters:
                 latency += simulation.delay(host, latency)
             message = (start + latency, cost, nbytes, payload)
             if self._spans is not None:
-                self._spans.append(("send", "send", start, start + cost, dest.index, tag, nbytes))
+                span = ("send", "send", start, request.done_at, dest.index, tag, nbytes)
+                self._spans.append(span)
         else:
-            message = [None, 0.0, nbytes, payload, None, None]
-            simulation.start_flow(message, strand.clock, host.index, entry, self._spans)
-        channel = dest.channel(self.rank, tag, code, self._context)
+            message = [None, 0.0, nbytes, payload, None, request]
+            simulation.start_flow(message, strand.clock, channel, key, self._spans)
         if channel.asked is not None:
             simulation.hand_over(message, channel.next_asked())
         else:
             channel.put(message)
-        if dest.choosers:
-            simulation.offer(dest)
-        return message
-
-    def isend(self, x: Array, to: int, tag: int = 0) -> Request:
-        message = self._post(x, to, tag, "isend")
-        request = SimulatedRequest(self, "isend")
-        if self._simulation.flows is None:
-            request.done_at = self._host.out_free - self._simulation.gap
-        else:
-            message[SENDER] = request
+        if dest.attentive:
+            simulation.offer(dest, channel, key)
         return request
 
+    def isend(self, x: Array, to: int, tag: int = 0) -> Request:
+        return self._post(x, to, tag, "isend")
+
     def send(self, x: Array, to: int, tag: int = 0) -> None:
-        self.isend(x, to, tag).wait()
+        self._finish(self._post(x, to, tag, "send"))
 
     def _finish(self, request: SimulatedRequest) -> None:
-        """Wait for something that has an end of its own: a send, a background function."""
-        if request.done_at is None:
-            self._block(request, (self, request.what, (self.rank,), None))
-        self._strand.clock = max(self._strand.clock, request.done_at)
+        """Wait for a request, and do what its end demands."""
+        if request.turn is not None:
+            self._choose([request])
+            return
+        if request.key is None:
+            if request.done_at is None:
+                self._block(request, (self, request.what, (), None))
+            self._strand.clock = max(self._strand.clock, request.done_at)
+        else:
+            if request.message is None:
+                self._block(request, (self, request.what, request.key, request.y))
+            del self._host.open[request]
+            self._complete(request.message, request.y, request.key, request.begun)
+        request.waited = True
 
     # -- receiving --------------------------------------------------------------------------
 
-    def _channel(self, y: Array, source: int, tag: int, verb: str) -> Channel:
-        """The channel that a receive into `y` takes its message from."""
-        if not (0 <= source < self.size and 0 <= tag <= HIGHEST_TAG):
-            self._check(source, tag, verb)
-        code = describe(y)[1]
-        arrays.check_writable(y)
-        return self._host.channel(source, tag, code, self._context)
-
     def irecv(self, x: Array, source: int, tag: int = 0) -> Request:
-        request = SimulatedRequest(self, "irecv")
+        return self._begin_receive(x, source, tag, "irecv")
+
+    def _begin_receive(self, x: Array, source: int, tag: int, verb: str) -> SimulatedRequest:
+        source, tag = self._check(source, tag, verb)
+        request = SimulatedRequest(self, verb)
+        request.key = (source, tag, describe(x)[1], self._context)
+        arrays.check_writable(x)
         request.y = x
         request.begun = self._strand.clock
-        request.key = (source, tag, describe(x)[1], self._context)
-        if source == ANY:
-            self._check(0, tag, "irecv")
-            arrays.check_writable(x)
-            return request
-        channel = self._channel(x, source, tag, "irecv")
-        request.message = channel.take()
-        if request.message is None:
-            channel.ask(request)
+        self._host.begin_receive(request)
         return request
 
     def recv(self, x: Array, source: int, tag: int = 0) -> int:
-        if source == ANY:
-            return self.irecv(x, source, tag).wait()
+        if source == ANY or self._host.turns:
+            return self._begin_receive(x, source, tag, "recv").wait()
         channel = self._channel(x, source, tag, "recv")
         return self._receive(channel, x, (source, tag), self._strand.clock, "recv")
+
+    def _channel(self, y: Array, source: int, tag: int, verb: str) -> Channel:
+        """The channel that a receive into `y` takes its message from."""
+        source, tag = self._check(source, tag, verb)
+        code = describe(y)[1]
+        arrays.check_writable(y)
+        return self._host.channel(source, tag, code, self._context)
 
     def _receive(
         self, channel: Channel, y: Array, key: tuple[int, int], begun: float, verb: str
@@ -155,7 +153,7 @@ class SimulatedMessages(Comm):
         channel.ask(strand)
         strand.blocked_on = strand
         strand.wait = wait
-        self._simulation.next_strand()
+        self._simulation.next_strand(strand)
         return strand.message
 
     def _complete(self, message: list, y: Array, key: tuple, begun: float) -> int:
@@ -173,8 +171,9 @@ class SimulatedMessages(Comm):
         if nbytes != y.nbytes:
             wanted, code = describe(y)
             name = TYPE_NAMES[code]
+            world, sender = strand.host.index, self._members[source]
             raise MessageMismatch(
-                mismatch_text(self.rank, source, tag, (nbytes, name), (wanted, name))
+                mismatch_text(world, sender, tag, (nbytes, name), (wanted, name))
             )
         if message[PAYLOAD] is not None:
             arrays.as_bytes(y)[:] = message[PAYLOAD]
@@ -186,11 +185,12 @@ class SimulatedMessages(Comm):
     def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
         # The plainest case, phantoms between the same two neighbours again and again, is written
         # out flat: it decides whether a million messages take one second or four.
+        host = self._host
         pair = self._pairs.get((to, source, tag)) or self._pair(to, source, tag)
-        if pair is None or x.__class__ is not Phantom or y.__class__ is not Phantom:
+        if pair is None or x.__class__ is not Phantom or y.__class__ is not Phantom or host.turns:
             return self._sendrecv(x, to, y, source, tag)
         outgoing, incoming = pair
-        strand, host = self._strand, self._host
+        strand = self._strand
         latency, per_byte = self._fixed_link
         begun = strand.clock
         start = host.out_free
@@ -208,8 +208,8 @@ class SimulatedMessages(Comm):
             outgoing.first = message
         else:
             outgoing.put(message)
-        if dest.choosers:
-            self._simulation.offer(dest)
+        if dest.attentive:
+            self._simulation.offer(dest, outgoing, (self.rank, tag, 0, self._context))
 
         message = incoming.first
         if message is None:
@@ -239,20 +239,14 @@ class SimulatedMessages(Comm):
         """The two channels of a `sendrecv` of phantoms, remembered from the second time on."""
         if not (
             self._plain
-            and 0 <= to < self.size
-            and 0 <= source < self.size
-            and 0 <= tag <= HIGHEST_TAG
+            and to.__class__ is source.__class__ is tag.__class__ is int
+            and self._exist(to, tag)
+            and self._exist(source, tag)
         ):
             return None
-        host, dest = self._host, self._simulation.hosts[self._members[to]]
-        key = (self.rank, tag, 0, self._context)
-        outgoing = dest.channels.get(key)
-        if outgoing is None:
-            outgoing = dest.channels[key] = Channel(dest)
-        key = (source, tag, 0, self._context)
-        incoming = host.channels.get(key)
-        if incoming is None:
-            incoming = host.channels[key] = Channel(host)
+        dest = self._simulation.hosts[self._members[to]]
+        outgoing = dest.channel(self.rank, tag, 0, self._context)
+        incoming = self._host.channel(source, tag, 0, self._context)
         if outgoing.used:
             self._pairs[to, source, tag] = outgoing, incoming
         outgoing.used = True
@@ -260,53 +254,45 @@ class SimulatedMessages(Comm):
 
     def _sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int) -> int:
         begun = self._strand.clock
-        if source == ANY or self._simulation.flows is not None:
-            incoming = self.irecv(y, source, tag)
-            outgoing = self.isend(x, to, tag)
+        if source == ANY or self._host.turns or self._simulation.flows is not None:
+            incoming = self._begin_receive(y, source, tag, "sendrecv")
+            outgoing = self._post(x, to, tag, "sendrecv to")
             source = incoming.wait()
             outgoing.wait()
             return source
         channel = self._channel(y, source, tag, "sendrecv")
-        self._post(x, to, tag, "sendrecv")
-        left = self._host.out_free - self._simulation.gap
+        left = self._post(x, to, tag, "sendrecv to").done_at
         self._receive(channel, y, (source, tag), begun, "sendrecv")
         if left > self._strand.clock:
             self._strand.clock = left
         return source
 
     def wait_any(self, requests: Sequence[Request]) -> int:
-        open_requests = [r for r in requests if not r.waited]
-        if not open_requests:
-            raise ValueError(
-                "wait_any: all of these requests have been waited for already"
-                if requests
-                else "wait_any: the list of requests is empty"
-            )
+        open_requests = not_waited_for(requests)
         chosen = self._choose(open_requests)
         return next(i for i, request in enumerate(requests) if request is chosen)
 
     def _choose(self, requests: list[SimulatedRequest]) -> SimulatedRequest:
         """Block until the earliest of the requests is done, and finish it."""
-        strand = self._strand
-        strand.message = None
-        self._host.choosers.append(strand)
-        strand.wait = (self, "wait_any", requests, None)
-        self._simulation.offer(self._host)
-        self._block(strand.wait, strand.wait)
-        self._host.choosers.remove(strand)
-        request, request.key = strand.message
-        strand.message = None
-        if request.key is not None and request.message is None:
-            request.message = self._host.channels[request.key].take()
-        if request.key is None:
-            request.comm._finish(request)
-        else:
-            request.comm._complete(request.message, request.y, request.key, request.begun)
-        request.waited = True
-        return request
+        strand, host = self._strand, self._host
+        host.choosers.append(strand)
+        host.attentive = True
+        chosen = None
+        try:
+            while chosen not in requests:
+                strand.wait = (self, "wait_any", requests, None)
+                self._simulation.offer(host)
+                self._block(strand.wait, strand.wait)
+                event, strand.message = strand.message, None
+                chosen = host.take_earliest(event) if isinstance(event, Turn) else event
+        finally:
+            host.choosers.remove(strand)
+            host.attentive = bool(host.choosers or host.turns)
+        chosen.comm._finish(chosen)
+        return chosen
 
     def _block(self, awaited: Any, wait: tuple) -> None:
         strand = self._strand
         strand.blocked_on = awaited
         strand.wait = wait
-        self._simulation.next_strand()
+        self._simulation.next_strand(strand)

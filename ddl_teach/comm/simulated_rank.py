@@ -11,78 +11,20 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from ddl_teach.comm.arrays import TYPE_NAMES, describe
 from ddl_teach.comm.interface import ANY, Request
-from ddl_teach.comm.story import MessageMismatch, call_text, mismatch_text
+from ddl_teach.comm.simulated_channels import COST, HEAD, Channel, Turn
 
 if TYPE_CHECKING:
     from ddl_teach.comm.simulated_messages import SimulatedMessages
 
-# A message is a tuple (HEAD, COST, NBYTES, PAYLOAD), because a million of them must be made in a
-# second; on shared links, where its arrival is not known when it is sent, a longer list.
-HEAD, COST, NBYTES, PAYLOAD, WAITER, SENDER = range(6)
 REMEMBERED_GAPS = 32  # idle times of an in-port that an earlier message may still fill
-
-
-class Channel:
-    """Messages to one rank that agree in all that must match, and that nobody has asked for yet;
-    or, when there are none, who has `asked` for the next ones.
-
-    There may be a million channels with one message each and channels with a thousand: the
-    oldest message stands in `first`, and queues are made only when needed.
-    """
-
-    __slots__ = ("asked", "dest", "first", "others", "used")
-
-    def __init__(self, dest: Host) -> None:
-        self.dest = dest
-        self.first: Any = None
-        self.others: deque | None = None
-        self.asked: Any = None  # a receiver, or a queue of them
-        self.used = False
-
-    def put(self, message: Any) -> None:
-        """Add a message that nobody has asked for."""
-        if self.first is None:
-            self.first = message
-        elif self.others is None:
-            self.others = deque((message,))
-        else:
-            self.others.append(message)
-
-    def take(self) -> Any:
-        """The oldest message, or None."""
-        message = self.first
-        self.first = self.others.popleft() if self.others else None
-        return message
-
-    def ask(self, receiver: Any) -> None:
-        """Queue up for a message that was not sent yet."""
-        if self.asked is None:
-            self.asked = receiver
-        elif self.asked.__class__ is deque:
-            self.asked.append(receiver)
-        else:
-            self.asked = deque((self.asked, receiver))
-
-    def next_asked(self) -> Any:
-        """Who asked first; leaves the queue."""
-        asked = self.asked
-        if asked.__class__ is deque and len(asked) > 1:
-            return asked.popleft()
-        self.asked = None
-        return asked[0] if asked.__class__ is deque else asked
-
-    def messages(self) -> list:
-        """All of them, left where they are."""
-        return [] if self.first is None else [self.first, *(self.others or ())]
 
 
 class Host:
     """What all strands of one simulated rank share: ports, channels, ledger, timeline."""
 
-    __slots__ = ("channels", "choosers", "gaps", "in_free", "index", "ledger", "main", "out_free",
-                 "slowness", "spans")  # fmt: skip
+    __slots__ = ("attentive", "channels", "choosers", "gaps", "in_free", "index", "ledger", "main",
+                 "open", "out_free", "slowness", "spans", "turns")  # fmt: skip
 
     def __init__(self, index: int, slowness: float, trace: bool) -> None:
         self.index = index
@@ -91,7 +33,10 @@ class Host:
         self.gaps: deque[tuple[float, float]] = deque(maxlen=REMEMBERED_GAPS)
         # by what must match: source, tag, element type, context
         self.channels: dict[tuple[int, int, int, int], Channel] = {}
+        self.turns: dict[tuple[int, int, int], Turn] = {}  # by tag, element type, context
         self.choosers: list[Strand] = []  # strands that wait for any of several
+        self.attentive = False  # somebody must be told of messages that nobody asked for
+        self.open: dict[SimulatedRequest, None] = {}  # receives begun and not waited for
         self.ledger: list[tuple] = []
         self.spans: list[tuple] | None = [] if trace else None
         self.slowness = slowness
@@ -104,6 +49,49 @@ class Host:
         if channel is None:
             self.channels[key] = channel = Channel(self)
         return channel
+
+    def begin_receive(self, request: SimulatedRequest) -> None:
+        """Give a receive its message, or its place among those who wait."""
+        self.open[request] = None
+        if request.key[0] == ANY or self.turns:
+            turn = self._turn(request)
+            if turn is not None:
+                request.turn = turn
+                turn.line.append(request)
+                return
+        self._take(request)
+
+    def _turn(self, request: SimulatedRequest) -> Turn | None:
+        """The line in which a receive must wait, if it must."""
+        source, rest = request.key[0], request.key[1:]
+        turn = self.turns.get(rest)
+        if source != ANY:
+            return turn if turn is not None and turn.line else None
+        if turn is None:
+            self.turns[rest] = turn = Turn()
+            self.attentive = True
+            for key, channel in self.channels.items():
+                if key[1:] == rest:
+                    turn.notice(channel, key[0])
+        return turn
+
+    def take_earliest(self, turn: Turn) -> SimulatedRequest:
+        """The first in the line gets the earliest message; returns this receive."""
+        request = turn.line.popleft()
+        request.key = (turn.earliest()[1], *request.key[1:])
+        self._take(request)
+        while turn.line and turn.line[0].key[0] != ANY:
+            self._take(turn.line.popleft())
+        return request
+
+    def _take(self, request: SimulatedRequest) -> None:
+        channel = self.channel(*request.key)
+        request.turn = None
+        request.message = channel.take()
+        if request.message is None:
+            channel.ask(request)
+        elif self.turns and (turn := self.turns.get(request.key[1:])) is not None:
+            turn.notice(channel, request.key[0])
 
     def drain(self, head: float, cost: float) -> float:
         """Pass a message through the in-port; returns when its last byte is in."""
@@ -139,15 +127,32 @@ class Strand:
         self.clock = clock
         self.greenlet: Any = None
         self.strand = self  # a strand that blocks in recv asks itself, as a request would
-        self.message: list | None = None
+        self.message: Any = None
         self.blocked_on: Any = None
         self.wait: tuple | None = None  # what to tell about the wait, should it never end
+
+    def earliest_choice(self) -> tuple[float, SimulatedRequest | Turn] | None:
+        """Among the requests this strand chooses from: when the first one can go on, and which;
+        or whose turn it is first, when that is a receive in a line."""
+        best: tuple | None = None
+        for position, request in enumerate(self.wait[2]):
+            time, event = request.done_at, request
+            if request.turn is not None:
+                earliest = request.turn.earliest()
+                if earliest is not None:
+                    time, event = earliest[0], request.turn
+            elif request.message is not None and request.message[HEAD] is not None:
+                time = request.message[HEAD] + request.message[COST]
+            if time is not None and (best is None or (time, position) < best[:2]):
+                best = time, position, event
+        return None if best is None else (best[0], best[2])
 
 
 class SimulatedRequest(Request):
     """A message under way between simulated ranks, or a strand in the background."""
 
-    __slots__ = ("begun", "comm", "done_at", "key", "message", "strand", "waited", "what", "y")
+    __slots__ = ("begun", "comm", "done_at", "key", "message", "strand", "turn", "waited", "what",
+                 "y")  # fmt: skip
 
     def __init__(self, comm: SimulatedMessages, what: str) -> None:
         self.comm = comm
@@ -155,52 +160,11 @@ class SimulatedRequest(Request):
         self.what = what
         self.done_at: float | None = None  # when a send has left, or a function has returned
         self.key: tuple | None = None  # what a receive must match
-        self.message: list | None = None
+        self.message: Any = None
+        self.turn: Turn | None = None  # a receive's line, while it stands in one
         self.waited = False
 
     def wait(self) -> int:
         if not self.waited:
-            comm = self.comm
-            if self.key is None:
-                comm._finish(self)
-            elif self.key[0] == ANY:
-                comm._choose([self])
-            else:
-                if self.message is None:
-                    comm._block(self, (comm, "irecv", self.key, self.y))
-                comm._complete(self.message, self.y, self.key, self.begun)
-            self.waited = True
+            self.comm._finish(self)
         return self.comm.rank if self.key is None else self.key[0]
-
-
-def wait_text(wait: tuple) -> tuple[str, list[int]]:
-    """The call a strand hangs in, in words, and the ranks (of the whole program) it waits for."""
-    comm, verb, key, y = wait
-    if verb == "wait_any":
-        peers: list[int] = []
-        for request in key:
-            if request.key is None or request.key[0] == ANY:
-                peers += (m for i, m in enumerate(comm._members) if i != comm.rank)
-            else:
-                peers.append(comm._members[request.key[0]])
-        if len(key) == 1 and key[0].key is not None:
-            nbytes, code = describe(key[0].y)
-            return call_text("recv", "ANY", key[0].key[1], nbytes, TYPE_NAMES[code]), peers
-        return f"wait_any of {len(key)} requests", peers
-    peer = comm._members[key[0]]
-    if comm.label:
-        return f"{comm.label}()", [peer]
-    if y is None:
-        return f"{verb}()", [peer]
-    nbytes, code = describe(y)
-    return call_text(verb, key[0], key[1], nbytes, TYPE_NAMES[code]), [peer]
-
-
-def misfit(strand: Strand, key: tuple[int, ...], channel: Channel) -> MessageMismatch:
-    """The message that came has the awaited source and tag, but another element type."""
-    comm, _, _, y = strand.wait
-    wanted, code = describe(y)
-    sent = (channel.first[NBYTES], TYPE_NAMES[key[2]])
-    return MessageMismatch(
-        mismatch_text(comm.rank, key[0], key[1], sent, (wanted, TYPE_NAMES[code]))
-    )

@@ -14,29 +14,20 @@ import copy
 import heapq
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
+from math import inf
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from ddl_teach.comm import story
+from ddl_teach.comm import simulated_stories
 from ddl_teach.comm.flows import Flows
-from ddl_teach.comm.interface import ANY
 from ddl_teach.comm.networks import Machine
+from ddl_teach.comm.simulated_channels import HEAD, NBYTES, SENDER, WAITER, Channel
 from ddl_teach.comm.simulated_comm import SimulatedComm
-from ddl_teach.comm.simulated_rank import (
-    COST,
-    HEAD,
-    SENDER,
-    WAITER,
-    Host,
-    SimulatedRequest,
-    Strand,
-    misfit,
-    wait_text,
-)
+from ddl_teach.comm.simulated_rank import Host, SimulatedRequest, Strand
 
 
 class Group(NamedTuple):
@@ -62,7 +53,9 @@ class Simulation:
         self.ready: deque[Strand] = deque()
         self._fresh: deque[Strand] = deque()
         self.live: dict[Strand, None] = {}
-        self.failure: tuple[int, BaseException] | None = None
+        self.failure: tuple[float, int, BaseException] | None = None  # when, on which rank
+        self.end = 0.0  # when the last strand so far has returned
+        self.members: dict[int, Sequence[int]] = {}  # of every group, by its context
         self.wishes: dict[tuple, dict[int, tuple[int | None, int]]] = {}
         self.memories: dict[tuple, dict[int, Any]] = {}
         self._groups: dict[tuple, dict[int, Group]] = {}
@@ -72,6 +65,7 @@ class Simulation:
         self._flow_starts: list[tuple] = []
         self._dice: dict[int, random.Random] = {}
         self._ending = False
+        self.background = False  # whether there are other strands than the ranks' programs
 
     # -- strands ----------------------------------------------------------------------------
 
@@ -87,11 +81,13 @@ class Simulation:
             except GreenletExit:
                 return
             except BaseException as error:
-                if self.failure is None:
-                    self.failure = strand.host.index, error
+                when = strand.clock, strand.host.index
+                if self.failure is None or when < self.failure[:2]:
+                    self.failure = *when, error
                 return
             finally:
                 self.live.pop(strand, None)
+            self.end = max(self.end, strand.clock)
             if results is not None:
                 results[strand.host.index] = value
             if request is not None:
@@ -101,11 +97,16 @@ class Simulation:
         self.live[strand] = None
         self._fresh.append(strand)
 
-    def next_strand(self) -> None:
+    def next_strand(self, leaving: Strand) -> None:
         """Leave the calling strand, which must wait, and run another."""
         if self._ending:
             raise GreenletExit
-        if self.ready:
+        if self.background and leaving.greenlet is not getcurrent():
+            raise RuntimeError(
+                "this communicator or request belongs to another strand of this rank: a "
+                "background function must use the communicator that it is given"
+            )
+        if self.ready and self.failure is None:
             self.ready.popleft().greenlet.switch()
         else:
             self.hub.switch()
@@ -118,13 +119,17 @@ class Simulation:
             comm = SimulatedComm(self, host.main, range(len(self.hosts)), host.index, 0)
             own = {name: _own_copy(value) for name, value in kwargs.items()}
             self.spawn(host.main, None, program, (comm,), own, results)
-        while self.failure is None and self.live:
-            if self.ready:
-                self.ready.popleft().greenlet.switch()
-            elif self._fresh:
-                # Only from here: a greenlet begins at the recursion depth of whoever starts it.
-                self._fresh.popleft().greenlet.switch()
+        while self.live:
+            # Fresh ones only from here: a greenlet begins at the recursion depth of its starter.
+            queue = self.ready or self._fresh
+            if queue:
+                strand = queue.popleft()
+                # Others may still have failed earlier in virtual time than the first one we saw.
+                if self.failure is None or strand.clock < self.failure[0]:
+                    strand.greenlet.switch()
             elif not self._settle():
+                if self.failure is not None:
+                    break
                 self._give_up()
         return results
 
@@ -137,6 +142,8 @@ class Simulation:
         for host in self.hosts:
             host.main.host = host.main.strand = host.main.greenlet = host.main.wait = None
             host.channels.clear()
+            host.turns.clear()
+            host.open.clear()
 
     def _finish(self, request: SimulatedRequest, time: float) -> None:
         request.done_at = time
@@ -160,71 +167,43 @@ class Simulation:
     # -- when nobody can run ----------------------------------------------------------------
 
     def _settle(self) -> bool:
-        """Let the earliest event in virtual time happen; False if there is none."""
+        """Let the earliest event in virtual time happen; False if there is none, or none before
+        the failure of a rank."""
         while not self.ready:
             while self._offers and self._offers[0][3].blocked_on is not self._offers[0][4]:
                 heapq.heappop(self._offers)
-            flow_time = self._next_flow_time() if self.flows is not None else None
-            if self._offers and (flow_time is None or self._offers[0][0] <= flow_time):
-                strand = heapq.heappop(self._offers)[3]
-                strand.message = self._best_choice(strand)[1:]
-                self._wake(strand)
-            elif flow_time is not None:
-                self._advance_flows(flow_time)
-            else:
+            offer_time = self._offers[0][0] if self._offers else inf
+            flow_time = self._next_flow_time() if self.flows is not None else inf
+            if min(offer_time, flow_time) >= (inf if self.failure is None else self.failure[0]):
                 return False
+            if offer_time <= flow_time:
+                strand = heapq.heappop(self._offers)[3]
+                strand.message = strand.earliest_choice()[1]
+                self._wake(strand)
+            else:
+                self._advance_flows(flow_time)
         return True
 
-    def offer(self, host: Host) -> None:
-        """Something changed for the strands of `host` that wait for any of several."""
+    def offer(self, host: Host, channel: Channel | None = None, key: tuple[int, ...] = ()) -> None:
+        """Something changed for the strands of `host` that wait for any of several: perhaps in
+        the `channel` of that `key`."""
+        turn = host.turns.get(key[1:])
+        if turn is not None:
+            turn.notice(channel, key[0])
         for strand in host.choosers:
-            best = self._best_choice(strand)
+            best = strand.earliest_choice()
             if best is not None:
                 entry = (max(best[0], strand.clock), host.index, next(self._order))
                 heapq.heappush(self._offers, (*entry, strand, strand.wait))
 
-    def _best_choice(self, strand: Strand) -> tuple[float, SimulatedRequest, tuple | None] | None:
-        """The earliest end among the requests a strand chooses from."""
-        choices = []
-        for position, request in enumerate(strand.wait[2]):
-            if request.key is None:
-                if request.done_at is not None:
-                    choices.append((request.done_at, position, None))
-            elif request.key[0] != ANY:
-                if request.message is not None and request.message[HEAD] is not None:
-                    message = request.message
-                    choices.append((message[HEAD] + message[COST], position, request.key))
-            else:
-                for key, channel in strand.host.channels.items():
-                    first = channel.first
-                    if first and key[1:] == request.key[1:] and first[HEAD] is not None:
-                        choices.append((first[HEAD] + first[COST], position, key))
-        if not choices:
-            return None
-        time, position, key = min(choices, key=lambda choice: (*choice[:2], choice[2] or ()))
-        return time, strand.wait[2][position], key
-
     def _give_up(self) -> None:
         """Nobody can ever go on: a misfit of types if there is one, a deadlock otherwise."""
-        waits = {}
-        for strand in self.live:
-            comm, _, key, y = strand.wait
-            call, peers = wait_text(strand.wait)
-            note = ""
-            if y is not None and not comm.label:
-                for other, channel in strand.host.channels.items():
-                    if (other[0], other[3]) == (key[0], comm._context) and channel.first:
-                        if other[1] == key[1]:
-                            self.failure = strand.host.index, misfit(strand, other, channel)
-                            return
-                        note = story.unasked_text(key[0], other[1])
-            where = story.source_line(strand.greenlet.gr_frame)
-            waits[strand.host.index] = story.Wait(
-                strand.host.index, call, tuple(peers), where, note
-            )
-        active = {s.host.index for s in self.live} - waits.keys()
-        returned = set(range(len(self.hosts))) - waits.keys()
-        raise story.tell_deadlock(story.stuck(waits, active), returned)
+        misfit = simulated_stories.find_misfit(self.live)
+        if misfit is None:
+            raise simulated_stories.tell_deadlock(self)
+        strand, error = misfit
+        strand.blocked_on = None
+        strand.greenlet.throw(error)
 
     # -- links and flows --------------------------------------------------------------------
 
@@ -233,34 +212,39 @@ class Simulation:
         return latency * self._die(host).expovariate(1.0) * self.machine.latency_jitter
 
     def start_flow(
-        self, message: list, time: float, source: int, entry: tuple, spans: list | None
+        self, message: list, time: float, channel: Channel, key: tuple, spans: list | None
     ) -> None:
         """The message will enter its path at `time`."""
-        flow = (message, time, source, entry, spans)
-        heapq.heappush(self._flow_starts, (time, next(self._order), flow))
+        heapq.heappush(
+            self._flow_starts, (time, next(self._order), (message, time, channel, key, spans))
+        )
 
-    def _next_flow_time(self) -> float | None:
+    def _next_flow_time(self) -> float:
         finish = self.flows.next_time()
-        start = self._flow_starts[0][0] if self._flow_starts else None
-        return min((t for t in (start, finish) if t is not None), default=None)
+        start = self._flow_starts[0][0] if self._flow_starts else inf
+        return start if finish is None else min(start, finish)
 
     def _advance_flows(self, time: float) -> None:
-        for message, begun, source, (dest, tag, nbytes, _), spans in self.flows.advance(time):
-            latency = self.network.latency(source, dest)
+        for message, begun, channel, key, spans in self.flows.advance(time):
+            dest, request = channel.dest, message[SENDER]
+            source = request.strand.host.index
+            latency = self.network.latency(source, dest.index)
             if self.jitters:
                 latency += self.delay(self.hosts[source], latency)
             message[HEAD] = time + latency
             if spans is not None:
-                spans.append(("send", "send", begun, time, dest, tag, nbytes))
-            self._finish(message[SENDER], time)
+                nbytes = message[NBYTES]
+                spans.append(("send", "send", begun, time, dest.index, key[1], nbytes))
+            self._finish(request, time)
             if message[WAITER] is not None:
                 self._wake(message[WAITER])
-            elif self.hosts[dest].choosers:
-                self.offer(self.hosts[dest])
+            elif dest.attentive:
+                self.offer(dest, channel, key)
         while self._flow_starts and self._flow_starts[0][0] == time:
-            _, _, flow = heapq.heappop(self._flow_starts)
-            _, _, source, (dest, _, nbytes, _), _ = flow
-            self.flows.start(flow, self.network.path(source, dest), nbytes, time)
+            flow = heapq.heappop(self._flow_starts)[2]
+            message, _, channel = flow[:3]
+            path = self.network.path(message[SENDER].strand.host.index, channel.dest.index)
+            self.flows.start(flow, path, message[NBYTES], time)
 
     # -- work and groups --------------------------------------------------------------------
 

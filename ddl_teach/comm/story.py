@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import FrameType
 
+SENDS = ("send", "isend")  # sendrecv, when it waits, waits for its receive
 SHOWN = 12  # ranks listed one by one before the rest is only counted
 
 
@@ -68,10 +69,26 @@ class Wait:
     misfit: str = ""  # the error to raise instead, when it is certain that nothing else will come
 
 
-def call_text(call: str, peer: object, tag: int, nbytes: int, type_name: str) -> str:
-    """A wait's call as the learner wrote it: `recv(source=1, tag=0) of 400 bytes float32`."""
-    word = "to" if call.startswith("send") else "source"
-    return f"{call}({word}={peer}, tag={tag}) of {nbytes} bytes {type_name}"
+def call_text(
+    call: str, peer: object, tag: int, nbytes: int, type_name: str, group: int = 0
+) -> str:
+    """A wait's call as the learner wrote it: `recv(source=1, tag=0) of 400 bytes float32`.
+
+    On a communicator of only some ranks, `group` of them, the numbers in it are that one's.
+    """
+    word = "to" if call in SENDS else "source"
+    where = f" in a group of {group}" if group else ""
+    return f"{call}({word}={peer}, tag={tag}) of {nbytes} bytes {type_name}{where}"
+
+
+def together(waits: Sequence[Wait]) -> Wait:
+    """The waits of one rank's program and of what it runs in the background, as one wait: it
+    goes on when any of them does. What a background function waits for says more than that
+    somebody waits for the function."""
+    telling = [wait for wait in waits if not wait.call.startswith("background")] or list(waits)
+    peers = dict.fromkeys(peer for wait in telling for peer in wait.peers)
+    note = next((wait.note for wait in telling if wait.note), "")
+    return replace(telling[0], peers=tuple(peers), note=note)
 
 
 def mismatch_text(
@@ -133,11 +150,11 @@ def tell_deadlock(waits: list[Wait], returned: Collection[int]) -> Deadlock:
     if cycle:
         count = len(cycle)
         head = (
-            f"{count} ranks wait for each other in a ring"
+            f"{count} ranks wait for each other in a ring, so none of them can go on"
             if count > 1
-            else (f"rank {cycle[0]} waits for itself")
+            else f"rank {cycle[0]} waits for itself, so it can never go on"
         )
-        lines += [f"Deadlock: {head}, so none of them can go on.", ""]
+        lines += [f"Deadlock: {head}.", ""]
         for position, rank in enumerate(cycle[:SHOWN]):
             following = cycle[(position + 1) % count]
             closes = "   <- and the ring is closed" if position == count - 1 else ""
@@ -175,21 +192,30 @@ def _ranks(ranks: Collection[int]) -> str:
 
 
 def _advice(waits: list[Wait], cycle: list[int]) -> str:
-    calls = [wait.call for wait in waits if not cycle or wait.rank in cycle]
+    ring = [wait.call for wait in waits if not cycle or wait.rank in cycle]
+    verbs = {call.split("(")[0] for call in ring}
+    meetings = sorted(call for call in ring if call.endswith("()") and call != "background()")
     if any(wait.note for wait in waits):
         return "compare source, tag and element type of the send and the receive named above."
-    if any(call.startswith("barrier") for call in calls) and len(set(calls)) > 1:
-        return "every rank must reach the barrier; here some wait for a message instead."
-    if cycle and all(call.startswith("recv") for call in calls):
+    if meetings:
+        return (
+            f"every rank must call {meetings[0]}; here some wait in another call, or have "
+            "returned without it."
+        )
+    if len(cycle) == 1:
+        return "a rank can send to itself, but must begin with isend or irecv: use sendrecv."
+    if cycle and verbs <= {"recv", "irecv"}:
         return (
             "everybody receives before anybody sends. Use sendrecv, post the receive with irecv "
             "first, or let every second rank send first."
         )
-    if cycle and all(call.startswith("send") for call in calls):
+    if cycle and verbs <= set(SENDS):
         return (
             "everybody sends before anybody receives, and a long send waits for its receiver. Use "
             "sendrecv or isend."
         )
+    if not cycle and verbs <= set(SENDS):
+        return "a receive is missing, or a rank returned too early."
     if not cycle:
         return (
             "a send is missing, or a rank returned too early: check that every receive has its "
@@ -222,7 +248,7 @@ def tell_unreceived(left: list[tuple[int, int, int, int]]) -> Unreceived:
         lines.append(f"  rank {source} sent {nbytes} bytes to rank {dest} with tag {tag}")
     if len(left) > SHOWN:
         lines.append(f"  ... and {len(left) - SHOWN} more")
-    lines += ["", "What to try: add the missing recv, or remove the send."]
+    lines += ["", "What to try: add the missing recv or wait() of an irecv, or remove the send."]
     return Unreceived("\n".join(lines))
 
 
@@ -245,6 +271,17 @@ def source_line(frame: FrameType | None) -> str:
 def _spot(frame: FrameType) -> str:
     name = os.path.basename(frame.f_code.co_filename)
     return f"{name}:{frame.f_lineno} in {frame.f_code.co_name}"
+
+
+def error_text(error: BaseException) -> str:
+    """The last line of a traceback: the exception's type and what it says."""
+    try:
+        text = str(error)
+    except Exception:
+        text = "(its text could not be made)"
+    if isinstance(error, SystemExit):
+        return f"SystemExit({text}): the program called exit"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def program_traceback(error: BaseException) -> str:

@@ -1,0 +1,115 @@
+"""What simulated ranks tell when they cannot go on, or when something was left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ddl_teach.comm import story
+from ddl_teach.comm.arrays import TYPE_NAMES, describe
+from ddl_teach.comm.interface import ANY
+from ddl_teach.comm.simulated_channels import NBYTES
+
+if TYPE_CHECKING:
+    from ddl_teach.comm.simulated_rank import Strand
+    from ddl_teach.comm.simulator import Simulation
+
+
+def find_misfit(strands: Iterable[Strand]) -> tuple[Strand, story.MessageMismatch] | None:
+    """A strand beside whose wait lies a message of another element type."""
+    for strand in strands:
+        comm = strand.wait[0]
+        for _, source, tag, y in _wanted(strand):
+            for sender, other_tag, code, nbytes in _lying_here(strand, source):
+                if other_tag == tag:
+                    wanted, wanted_code = describe(y)
+                    rank, sender = strand.host.index, comm._members[sender]
+                    sent = nbytes, TYPE_NAMES[code]
+                    text = story.mismatch_text(
+                        rank, sender, tag, sent, (wanted, TYPE_NAMES[wanted_code])
+                    )
+                    return strand, story.MessageMismatch(text)
+    return None
+
+
+def tell_deadlock(simulation: Simulation) -> story.Deadlock:
+    """Nobody can go on: who waits for whom."""
+    by_rank: dict[int, list[story.Wait]] = {}
+    for strand in simulation.live:
+        by_rank.setdefault(strand.host.index, []).append(_explain(strand))
+    waits = [story.together(waits) for _, waits in sorted(by_rank.items())]
+    return story.tell_deadlock(waits, set(range(len(simulation.hosts))) - by_rank.keys())
+
+
+def left_behind(simulation: Simulation) -> list[tuple[int, int, int, int]]:
+    """Messages that nobody received, as `(source, dest, tag, nbytes)`."""
+    left = []
+    for host in simulation.hosts:
+        for (source, tag, _, context), channel in host.channels.items():
+            if channel.first is None:
+                continue
+            for message in channel.messages():
+                sender = simulation.members[context][source]
+                left.append((sender, host.index, tag, message[NBYTES]))
+        for request in host.open:
+            if request.message is not None:
+                source, tag = request.key[:2]
+                sender = request.comm._members[source]
+                left.append((sender, host.index, tag, request.message[NBYTES]))
+    return sorted(left)
+
+
+def _explain(strand: Strand) -> story.Wait:
+    """The call a strand hangs in, in words, and the ranks (of the whole program) it waits for."""
+    comm, verb, requests, _ = strand.wait
+    wanted = list(_wanted(strand))
+    peers: list[int] = []
+    note = ""
+    for _, source, _, _ in wanted:
+        peers += _members(comm, source)
+        for sender, tag, _, _ in _lying_here(strand, source):
+            note = story.unasked_text(comm._members[sender], tag)
+    if comm.label:
+        call, note = f"{comm.label}()", ""
+    elif verb == "wait_any" and len(requests) > 1:
+        call = f"wait_any of {len(requests)} requests"
+    elif not wanted:
+        call = f"{verb}()"
+    else:
+        name, source, tag, y = wanted[0]
+        nbytes, code = describe(y)
+        peer = "ANY" if source == ANY else source
+        whole = comm.size == len(comm._simulation.hosts)
+        group = 0 if whole else comm.size
+        call = story.call_text(name, peer, tag, nbytes, TYPE_NAMES[code], group)
+    where = story.source_line(strand.greenlet.gr_frame)
+    return story.Wait(strand.host.index, call, tuple(dict.fromkeys(peers)), where, note)
+
+
+def _wanted(strand: Strand) -> Iterator[tuple[str, int, int, Any]]:
+    """What a waiting strand would receive: the call, its source and tag, and into what."""
+    _, verb, key, y = strand.wait
+    if verb != "wait_any":
+        if y is not None:
+            yield verb, *key[:2], y
+        return
+    for request in key:
+        if request.key is not None:
+            yield request.what, *request.key[:2], request.y
+
+
+def _members(comm: Any, source: int) -> Iterable[int]:
+    if source != ANY:
+        return (comm._members[source],)
+    return (member for rank, member in enumerate(comm._members) if rank != comm.rank)
+
+
+def _lying_here(strand: Strand, source: int) -> Iterator[tuple[int, int, int, int]]:
+    """Messages from `source`, or from anybody, that this rank has not asked for: sender, tag,
+    element type, bytes."""
+    comm, host = strand.wait[0], strand.host
+    if comm.label:
+        return
+    for (sender, tag, code, context), channel in host.channels.items():
+        if context == comm._context and source in (ANY, sender) and channel.first is not None:
+            yield sender, tag, code, channel.first[NBYTES]
