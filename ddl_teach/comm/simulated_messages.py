@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ddl_teach.comm import arrays
 from ddl_teach.comm.arrays import TYPE_NAMES, Array, Phantom, describe
-from ddl_teach.comm.interface import ANY, Comm, Request, not_waited_for
+from ddl_teach.comm.interface import ANY, HIGHEST_TAG, Comm, Request, not_waited_for
 from ddl_teach.comm.ledger import Ledger
 from ddl_teach.comm.simulated_channels import (
     COST,
@@ -240,8 +240,7 @@ class SimulatedMessages(Comm):
         if not (
             self._plain
             and to.__class__ is source.__class__ is tag.__class__ is int
-            and self._exist(to, tag)
-            and self._exist(source, tag)
+            and 0 <= to < self.size > source >= 0 <= tag <= HIGHEST_TAG
         ):
             return None
         dest = self._simulation.hosts[self._members[to]]

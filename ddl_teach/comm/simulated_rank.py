@@ -33,10 +33,12 @@ class Host:
         self.gaps: deque[tuple[float, float]] = deque(maxlen=REMEMBERED_GAPS)
         # by what must match: source, tag, element type, context
         self.channels: dict[tuple[int, int, int, int], Channel] = {}
-        self.turns: dict[tuple[int, int, int], Turn] = {}  # by tag, element type, context
+        # Made when first used, as few ranks do: by tag, element type and context, the lines
+        # behind receives from ANY; and the receives that were begun and not waited for.
+        self.turns: dict[tuple[int, int, int], Turn] | None = None
+        self.open: dict[SimulatedRequest, None] | None = None
         self.choosers: list[Strand] = []  # strands that wait for any of several
         self.attentive = False  # somebody must be told of messages that nobody asked for
-        self.open: dict[SimulatedRequest, None] = {}  # receives begun and not waited for
         self.ledger: list[tuple] = []
         self.spans: list[tuple] | None = [] if trace else None
         self.slowness = slowness
@@ -52,6 +54,8 @@ class Host:
 
     def begin_receive(self, request: SimulatedRequest) -> None:
         """Give a receive its message, or its place among those who wait."""
+        if self.open is None:
+            self.open = {}
         self.open[request] = None
         if request.key[0] == ANY or self.turns:
             turn = self._turn(request)
@@ -64,6 +68,8 @@ class Host:
     def _turn(self, request: SimulatedRequest) -> Turn | None:
         """The line in which a receive must wait, if it must."""
         source, rest = request.key[0], request.key[1:]
+        if self.turns is None:
+            self.turns = {}
         turn = self.turns.get(rest)
         if source != ANY:
             return turn if turn is not None and turn.line else None

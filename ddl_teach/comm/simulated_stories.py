@@ -51,7 +51,7 @@ def left_behind(simulation: Simulation) -> list[tuple[int, int, int, int]]:
             for message in channel.messages():
                 sender = simulation.members[context][source]
                 left.append((sender, host.index, tag, message[NBYTES]))
-        for request in host.open:
+        for request in host.open or ():
             if request.message is not None:
                 source, tag = request.key[:2]
                 sender = request.comm._members[source]

@@ -87,7 +87,8 @@ class Simulation:
                 return
             finally:
                 self.live.pop(strand, None)
-            self.end = max(self.end, strand.clock)
+            if strand.clock > self.end:
+                self.end = strand.clock
             if results is not None:
                 results[strand.host.index] = value
             if request is not None:
@@ -142,8 +143,7 @@ class Simulation:
         for host in self.hosts:
             host.main.host = host.main.strand = host.main.greenlet = host.main.wait = None
             host.channels.clear()
-            host.turns.clear()
-            host.open.clear()
+            host.turns = host.open = None
 
     def _finish(self, request: SimulatedRequest, time: float) -> None:
         request.done_at = time
@@ -187,7 +187,7 @@ class Simulation:
     def offer(self, host: Host, channel: Channel | None = None, key: tuple[int, ...] = ()) -> None:
         """Something changed for the strands of `host` that wait for any of several: perhaps in
         the `channel` of that `key`."""
-        turn = host.turns.get(key[1:])
+        turn = host.turns.get(key[1:]) if host.turns else None
         if turn is not None:
             turn.notice(channel, key[0])
         for strand in host.choosers:
