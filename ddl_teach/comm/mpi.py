@@ -24,18 +24,12 @@ from ddl_teach.comm.arrays import (
     Phantom,
     describe,
 )
+from ddl_teach.comm.frames import source_line
 from ddl_teach.comm.interface import ANY, HIGHEST_TAG, Comm, Request
 from ddl_teach.comm.ledger import Ledger
 from ddl_teach.comm.mpi_requests import MPIRequest, Records
 from ddl_teach.comm.patience import Monitor, Patience
-from ddl_teach.comm.story import (
-    MessageMismatch,
-    Wait,
-    call_text,
-    mismatch_text,
-    source_line,
-    unasked_text,
-)
+from ddl_teach.comm.story import MessageMismatch, Wait, call_text, mismatch_text, unasked_text
 
 TYPE_SHIFT, CHANNEL_SHIFT = 15, 20  # where element type and channel stand in an MPI tag
 LARGEST_MESSAGE = 2**31 - 1
@@ -119,10 +113,11 @@ class MPIMessages(Comm):
         except BaseException:
             MPIRequest(self, incoming, "irecv", y, source, tag)  # MPI may still write into y
             raise
-        came_from = self._finish_receive(incoming, begun, "sendrecv", y, source, tag)
-        if outgoing.Test():  # as a rule it has left by now
+        sent = outgoing.Test()  # short messages leave at once
+        if sent:
             self._sent(begun, x, to, tag)
-        else:
+        came_from = self._finish_receive(incoming, begun, "sendrecv", y, source, tag)
+        if not sent:
             self._finish_send(outgoing, begun, x, to, tag)
         return came_from
 

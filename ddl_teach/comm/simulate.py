@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
-from ddl_teach.comm import story
+from ddl_teach.comm import frames, story
 from ddl_teach.comm.interface import check_rank_count
 from ddl_teach.comm.ledger import Ledger
 from ddl_teach.comm.networks import Machine, Uniform
@@ -64,10 +64,10 @@ def _conclude(simulation: Simulation, results: list[Any]) -> Run:
         _, rank, error = simulation.failure
         if isinstance(error, KeyboardInterrupt):
             raise story.Interrupted(
-                f"interrupted while rank {rank} ran:\n{story.program_traceback(error)}"
+                f"interrupted while rank {rank} ran:\n{frames.program_traceback(error)}"
             ) from None
-        text = story.program_traceback(error)
-        raise story.tell_failure(rank, story.error_text(error), text) from error
+        text = frames.program_traceback(error)
+        raise story.tell_failure(rank, frames.error_text(error), text) from error
     hosts = simulation.hosts
     run = Run(
         results,

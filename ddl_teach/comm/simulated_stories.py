@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ddl_teach.comm import story
+from ddl_teach.comm import frames, story
 from ddl_teach.comm.arrays import TYPE_NAMES, describe
 from ddl_teach.comm.interface import ANY
 from ddl_teach.comm.simulated_channels import NBYTES
@@ -82,7 +82,7 @@ def _explain(strand: Strand) -> story.Wait:
         whole = comm.size == len(comm._simulation.hosts)
         group = 0 if whole else comm.size
         call = story.call_text(name, peer, tag, nbytes, TYPE_NAMES[code], group)
-    where = story.source_line(strand.greenlet.gr_frame)
+    where = frames.source_line(strand.greenlet.gr_frame)
     return story.Wait(strand.host.index, call, tuple(dict.fromkeys(peers)), where, note)
 
 

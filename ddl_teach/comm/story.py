@@ -8,11 +8,8 @@ Plain data in, text out: simulated and real ranks tell their stories through the
 
 from __future__ import annotations
 
-import os
-import traceback
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import FrameType
 
 SENDS = ("send", "isend")  # sendrecv, when it waits, waits for its receive
 SHOWN = 12  # ranks listed one by one before the rest is only counted
@@ -22,6 +19,10 @@ class StoryError(RuntimeError):
     """An error whose text is the whole story; `run` carries what was finished, if anything was."""
 
     run = None
+
+    def _render_traceback_(self) -> list[str]:
+        """In a notebook the story stands alone, without the frames of whoever told it."""
+        return str(self).splitlines()
 
 
 class RankFailed(StoryError):
@@ -250,45 +251,3 @@ def tell_unreceived(left: list[tuple[int, int, int, int]]) -> Unreceived:
         lines.append(f"  ... and {len(left) - SHOWN} more")
     lines += ["", "What to try: add the missing recv or wait() of an irecv, or remove the send."]
     return Unreceived("\n".join(lines))
-
-
-def source_line(frame: FrameType | None) -> str:
-    """Where a rank is: the innermost line outside `comm`, and where the learner called it from."""
-    own, package = f"{os.sep}ddl_teach{os.sep}comm{os.sep}", f"{os.sep}ddl_teach{os.sep}"
-    while frame is not None and own in frame.f_code.co_filename:
-        frame = frame.f_back
-    if frame is None:
-        return ""
-    text = _spot(frame)
-    caller = frame
-    while caller is not None and package in caller.f_code.co_filename:
-        caller = caller.f_back
-    if caller is not None and caller is not frame and own not in caller.f_code.co_filename:
-        text += f", called from {_spot(caller)}"
-    return text
-
-
-def _spot(frame: FrameType) -> str:
-    name = os.path.basename(frame.f_code.co_filename)
-    return f"{name}:{frame.f_lineno} in {frame.f_code.co_name}"
-
-
-def error_text(error: BaseException) -> str:
-    """The last line of a traceback: the exception's type and what it says."""
-    try:
-        text = str(error)
-    except Exception:
-        text = "(its text could not be made)"
-    if isinstance(error, SystemExit):
-        return f"SystemExit({text}): the program called exit"
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def program_traceback(error: BaseException) -> str:
-    """The traceback of a rank's exception without the frames of this package's machinery."""
-    own = f"{os.sep}ddl_teach{os.sep}comm{os.sep}"
-    summary = traceback.TracebackException.from_exception(error)
-    kept = [frame for frame in summary.stack if own not in frame.filename]
-    if kept:
-        summary.stack = traceback.StackSummary.from_list(kept)
-    return "".join(summary.format())

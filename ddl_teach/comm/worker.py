@@ -24,8 +24,9 @@ from typing import Any
 
 import cloudpickle
 
+from ddl_teach.comm.frames import error_text, program_traceback, source_line
 from ddl_teach.comm.patience import Monitor, Stopped
-from ddl_teach.comm.story import Wait, error_text, program_traceback, source_line
+from ddl_teach.comm.story import Wait
 
 
 class Worker:
