@@ -1,0 +1,52 @@
+"""Where a rank is, and what it raised: frames and tracebacks without this package's machinery."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from types import FrameType
+
+
+def source_line(frame: FrameType | None) -> str:
+    """Where a rank is: the innermost line outside `comm`, and where the learner called it from."""
+    own, package = f"{os.sep}ddl_teach{os.sep}comm{os.sep}", f"{os.sep}ddl_teach{os.sep}"
+    while frame is not None and own in frame.f_code.co_filename:
+        frame = frame.f_back
+    if frame is None:
+        return ""
+    text = _spot(frame)
+    caller = frame
+    while caller is not None and package in caller.f_code.co_filename:
+        caller = caller.f_back
+    if caller is not None and caller is not frame and own not in caller.f_code.co_filename:
+        text += f", called from {_spot(caller)}"
+    return text
+
+
+def _spot(frame: FrameType) -> str:
+    folder, name = os.path.split(frame.f_code.co_filename)
+    function = frame.f_code.co_name
+    if "ipykernel_" in folder:
+        return f"line {frame.f_lineno} of the cell that defines {function}"
+    return f"{name}:{frame.f_lineno} in {function}"
+
+
+def error_text(error: BaseException) -> str:
+    """The last line of a traceback: the exception's type and what it says."""
+    try:
+        text = str(error)
+    except Exception:
+        text = "(its text could not be made)"
+    if isinstance(error, SystemExit):
+        return f"SystemExit({text}): the program called exit"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def program_traceback(error: BaseException) -> str:
+    """The traceback of a rank's exception without the frames of this package's machinery."""
+    own = f"{os.sep}ddl_teach{os.sep}comm{os.sep}"
+    summary = traceback.TracebackException.from_exception(error)
+    kept = [frame for frame in summary.stack if own not in frame.filename]
+    if kept:
+        summary.stack = traceback.StackSummary.from_list(kept)
+    return "".join(summary.format())
