@@ -242,7 +242,7 @@ def not_waited_for(requests: Sequence[Request]) -> list[Request]:
 def whole_number(value: Any, what: str) -> int:
     """`value` as a plain number, or a TypeError about `what`."""
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
-        raise TypeError(f"{what} is a whole number, not {value!r}")
+        raise TypeError(f"{what} must be a whole number, not {value!r}")
     return operator.index(value)
 
 

@@ -9,6 +9,7 @@ the processes are either ready for the next one or gone.
 from __future__ import annotations
 
 import contextlib
+import numbers
 import pickle
 import secrets
 import shutil
@@ -16,6 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection, answer_challenge, deliver_challenge, wait
@@ -23,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from ddl_teach.comm import processes
+from ddl_teach.comm.interface import check_rank_count
 from ddl_teach.comm.run import Run
 from ddl_teach.comm.shipping import ship
 from ddl_teach.comm.story import StoryError
@@ -39,11 +42,10 @@ class Ranks:
     """
 
     def __init__(self, ranks: int = 4) -> None:
-        if isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1:
-            raise ValueError(f"ranks must be a whole number of at least 1, not {ranks!r}")
-        self.size = ranks
+        self.size = check_rank_count(ranks)
         self._lines: list[Line] = []
         self._mpiexec: Any = None
+        self._busy = threading.Lock()
 
     def __enter__(self) -> Ranks:
         return self
@@ -60,33 +62,48 @@ class Ranks:
         trace: bool = True,
         **kwargs: Any,
     ) -> Run:
-        """Run `program(comm, **kwargs)` on the first `ranks` of the processes, or on all."""
-        count = self.size if ranks is None else ranks
-        if not 1 <= count <= self.size:
+        """Run `program(comm, **kwargs)` on the first `ranks` of the processes, or on all.
+
+        One program at a time: a call from another thread waits until this one is over.
+        """
+        count = self.size if ranks is None else check_rank_count(ranks)
+        if count > self.size:
             raise ValueError(f"there are {self.size} processes: ranks must be 1 to {self.size}")
+        if isinstance(timeout, bool) or not isinstance(timeout, numbers.Real):
+            raise TypeError(f"timeout must be a number of seconds, not {timeout!r}")
         if not timeout > 0:
             raise ValueError(f"timeout must be a positive number of seconds, not {timeout!r}")
         payload = ship(program, kwargs)
-        if self._mpiexec is None:
-            self._start()
-        watch = Watch(self._lines[:count], self._mpiexec, timeout)
+        with self._busy:
+            if self._mpiexec is not None and self._mpiexec.poll() is not None:
+                self._kill()  # they have died since the last program
+            if self._mpiexec is None:
+                self._start()
+            return self._run(Watch(self._lines[:count], self._mpiexec, timeout), trace, payload)
+
+    def _run(self, watch: Watch, trace: bool, payload: bytes) -> Run:
+        ready = False
         try:
-            for line in watch.lines:
-                line.tell("run", count, trace, sys.path, payload)
-            return watch.until_the_end()
+            try:
+                for line in watch.lines:
+                    line.tell("run", len(watch.lines), trace, sys.path, payload)
+                return watch.until_the_end()
+            finally:
+                ready = watch.quiet()
         finally:
-            if not watch.quiet():
+            if not ready:  # also when a second Ctrl-C came before all were quiet
                 self._kill()
 
     def close(self) -> None:
         """End the processes."""
-        if self._mpiexec is None:
-            return
-        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-            for line in self._lines:
-                line.tell("quit")
-            self._mpiexec.wait(timeout=3)
-        self._kill()
+        with self._busy:
+            if self._mpiexec is None:
+                return
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+                for line in self._lines:
+                    line.tell("quit")
+                self._mpiexec.wait(timeout=3)
+            self._kill()
 
     def _start(self) -> None:
         folder = Path(tempfile.mkdtemp(prefix="ddl-"))

@@ -6,41 +6,68 @@ test or a notebook cell and be as new as its last edit. Installed modules are im
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import site
 import sys
 import sysconfig
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import cloudpickle
+
+# cloudpickle keeps one list of such modules for all threads.
+_LISTING = threading.Lock()
 
 
 def ship(program: Callable[..., Any], kwargs: dict[str, Any]) -> bytes:
     """The program and its arguments as bytes."""
     if not callable(program):
         raise TypeError(f"the program must be a function of a communicator, not {program!r}")
-    module = sys.modules.get(getattr(program, "__module__", None) or "")
-    own = module is not None and module.__name__ != "__main__" and not _is_installed(module)
-    if own:
-        cloudpickle.register_pickle_by_value(module)
-    try:
-        return cloudpickle.dumps((program, kwargs))
-    except Exception as error:
-        name = getattr(program, "__name__", repr(program))
-        raise TypeError(
-            f"{name} cannot be sent to other processes: {error}. A program and its arguments may "
-            "hold data and functions, but no open files, locks, generators or communicators."
-        ) from error
-    finally:
-        if own:
-            cloudpickle.unregister_pickle_by_value(module)
+    modules = {_module(function) for function in _functions(program, *kwargs.values())} - {None}
+    with _LISTING, contextlib.ExitStack() as stack:
+        for module in modules:
+            if module.__name__ not in cloudpickle.list_registry_pickle_by_value():
+                cloudpickle.register_pickle_by_value(module)
+                stack.callback(cloudpickle.unregister_pickle_by_value, module)
+        try:
+            return cloudpickle.dumps((program, kwargs))
+        except Exception as error:
+            name = getattr(program, "__name__", repr(program))
+            raise TypeError(
+                f"{name} cannot be sent to other processes: {error}. A program and its arguments "
+                "may hold data and functions, but no open files, locks, generators or "
+                "communicators."
+            ) from error
 
 
-def _is_installed(module: Any) -> bool:
+def _functions(*values: Any) -> Iterator[Any]:
+    """All that has code of its own, also inside `functools.partial` and lists."""
+    for value in values:
+        if isinstance(value, functools.partial):
+            yield from _functions(value.func, *value.args, *value.keywords.values())
+        elif isinstance(value, (list, tuple)):
+            yield from _functions(*filter(callable, value))
+        elif isinstance(value, dict):
+            yield from _functions(*filter(callable, value.values()))
+        else:
+            yield value
+
+
+def _module(value: Any) -> ModuleType | None:
+    """The module that the code of a function, class or object comes from, if it must travel."""
+    name = getattr(value, "__module__", None)
+    module = sys.modules.get(name) if isinstance(name, str) and name != "__main__" else None
+    return None if module is None or _is_installed(module) else module
+
+
+def _is_installed(module: ModuleType) -> bool:
     """Whether other processes can import the module as it is."""
     file = getattr(module, "__file__", None)
     if file is None or module.__name__.split(".")[0] == "ddl_teach":
         return True
-    installed = [*site.getsitepackages(), sysconfig.get_path("stdlib")]
+    installed = [*site.getsitepackages(), site.getusersitepackages(), sysconfig.get_path("stdlib")]
     return any(Path(folder) in Path(file).parents for folder in installed)

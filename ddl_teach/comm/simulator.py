@@ -118,7 +118,7 @@ class Simulation:
         results: list[Any] = [None] * len(self.hosts)
         for host in self.hosts:
             comm = SimulatedComm(self, host.main, range(len(self.hosts)), host.index, 0)
-            own = {name: _own_copy(value) for name, value in kwargs.items()}
+            own = {name: _own_copy(name, value) for name, value in kwargs.items()}
             self.spawn(host.main, None, program, (comm,), own, results)
         while self.live:
             # Fresh ones only from here: a greenlet begins at the recursion depth of its starter.
@@ -282,6 +282,13 @@ class Simulation:
         return self._groups[context, split]
 
 
-def _own_copy(value: Any) -> Any:
+def _own_copy(name: str, value: Any) -> Any:
     """What a rank gets as an argument: its own data, as in a process of its own."""
-    return value if isinstance(value, ModuleType) else copy.deepcopy(value)
+    if isinstance(value, ModuleType):
+        return value
+    try:
+        return copy.deepcopy(value)
+    except Exception as error:
+        raise TypeError(
+            f"no rank can have its own copy of the argument {name}: {error}"
+        ) from error

@@ -215,7 +215,8 @@ class Watch:
             _, rank, what, traceback, shipped = min(self._raised)
             failure = story.tell_failure(rank, what, traceback)
             if shipped is not None:
-                failure.__cause__ = pickle.loads(shipped)
+                with contextlib.suppress(Exception):  # its type may not exist here
+                    failure.__cause__ = pickle.loads(shipped)
             return failure
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._mpiexec.wait(timeout=2)
@@ -273,6 +274,8 @@ def _cause_of_death(said: str, rank_of_pid: dict[int, int], noticed: int) -> tup
         rank = int(found[1] or found[2])
     elif found := re.search(r"PID (\d+)", said):
         rank = rank_of_pid.get(int(found[1]), noticed)
+    if re.search(r"mpi_abort|calling\s+.abort", said, re.IGNORECASE):
+        return rank, "it called MPI's Abort"
     if found := re.search(r"signal (\d+)", said):
         number = int(found[1])
         return rank, f"killed by signal {number} ({signal.strsignal(number)})"
