@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 HEAD, COST, NBYTES, PAYLOAD, WAITER, SENDER = range(6)
 
 
+NO_ENTRY = (-1, -1, -1, "")
+
+
 class Channel:
     """Messages to one rank that agree in all that must match, and that nobody has asked for yet;
     or, when there are none, who has `asked` for the next ones.
@@ -29,13 +32,14 @@ class Channel:
     oldest message stands in `first`, and queues are made only when needed.
     """
 
-    __slots__ = ("asked", "dest", "first", "others", "used")
+    __slots__ = ("asked", "dest", "entry", "first", "others", "used")
 
     def __init__(self, dest: Host) -> None:
         self.dest = dest
         self.first: Any = None
         self.others: deque | None = None
         self.asked: Any = None  # a receiver, or a queue of them
+        self.entry = NO_ENTRY  # in the ledger, shared by messages of one size
         self.used = False
 
     def put(self, message: Any) -> None:

@@ -52,7 +52,7 @@ class SimulatedMessages(Comm):
             and not simulation.jitters
             and network.overhead == network.gap == 0
         )
-        self._pairs: dict[tuple[int, int, int], tuple[Channel, Channel]] = {}
+        self._lanes: dict[tuple[int, int, int], tuple] = {}
         simulation.members.setdefault(context, members)
 
     # -- sending ----------------------------------------------------------------------------
@@ -186,12 +186,10 @@ class SimulatedMessages(Comm):
         # The plainest case, phantoms between the same two neighbours again and again, is written
         # out flat: it decides whether a million messages take one second or four.
         host = self._host
-        pair = self._pairs.get((to, source, tag)) or self._pair(to, source, tag)
-        if pair is None or x.__class__ is not Phantom or y.__class__ is not Phantom or host.turns:
+        lane = self._lanes.get((to, source, tag)) or self._lane(to, source, tag)
+        if lane is None or type(x) is not Phantom or type(y) is not Phantom or host.turns:
             return self._sendrecv(x, to, y, source, tag)
-        outgoing, incoming = pair
-        strand = self._strand
-        latency, per_byte = self._fixed_link
+        outgoing, incoming, dest, strand, latency, per_byte = lane
         begun = strand.clock
         start = host.out_free
         if start < begun:
@@ -199,13 +197,17 @@ class SimulatedMessages(Comm):
         nbytes = x.nbytes
         cost = nbytes * per_byte
         host.out_free = left = start + cost
-        dest = outgoing.dest
-        host.ledger.append((dest.index, tag, nbytes, self._kind))
+        entry = outgoing.entry
+        if entry[2] != nbytes:
+            outgoing.entry = entry = (dest.index, tag, nbytes, self._kind)
+        host.ledger.append(entry)
         message = (start + latency, cost, nbytes, None)
         if outgoing.asked is not None:
             self._simulation.hand_over(message, outgoing.next_asked())
         elif outgoing.first is None:
             outgoing.first = message
+        elif outgoing.others:
+            outgoing.others.append(message)
         else:
             outgoing.put(message)
         if dest.attentive:
@@ -235,8 +237,8 @@ class SimulatedMessages(Comm):
             self._spans.append(("recv", "recv", begun, strand.clock, world, tag, size))
         return source
 
-    def _pair(self, to: int, source: int, tag: int) -> tuple[Channel, Channel] | None:
-        """The two channels of a `sendrecv` of phantoms, remembered from the second time on."""
+    def _lane(self, to: int, source: int, tag: int) -> tuple | None:
+        """What a `sendrecv` of phantoms needs to know, remembered from the second time on."""
         if not (
             self._plain
             and to.__class__ is source.__class__ is tag.__class__ is int
@@ -246,10 +248,11 @@ class SimulatedMessages(Comm):
         dest = self._simulation.hosts[self._members[to]]
         outgoing = dest.channel(self.rank, tag, 0, self._context)
         incoming = self._host.channel(source, tag, 0, self._context)
+        lane = (outgoing, incoming, dest, self._strand, *self._fixed_link)
         if outgoing.used:
-            self._pairs[to, source, tag] = outgoing, incoming
+            self._lanes[to, source, tag] = lane
         outgoing.used = True
-        return outgoing, incoming
+        return lane
 
     def _sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int) -> int:
         begun = self._strand.clock
