@@ -183,8 +183,7 @@ class SimulatedMessages(Comm):
         return source
 
     def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
-        # The plainest case, phantoms between the same two neighbours again and again, is written
-        # out flat: it decides whether a million messages take one second or four.
+        # Phantoms between two neighbours, written out flat: the path of a million messages.
         host = self._host
         lane = self._lanes.get((to, source, tag)) or self._lane(to, source, tag)
         if lane is None or type(x) is not Phantom or type(y) is not Phantom or host.turns:
