@@ -5,7 +5,9 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
@@ -29,10 +31,24 @@ def test_the_address_opens_the_first_notebook(tmp_path):
         addresses = (re.search(r"http://127\S+token=\w+", line) for line in process.stdout)
         address = next(filter(None, addresses))[0]
         assert "/lab/tree/notebooks/00_tour.ipynb?" in address
-        assert urlopen(address, timeout=30).status == 200
+        assert answer(address) == 200
     finally:
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        try:
+            process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:  # a server stopped while it still starts may hang
+            process.kill()
+            process.communicate()
+
+
+def answer(address: str) -> int:
+    """The status with which the server answers; it may print its address a moment too early."""
+    for _ in range(60):
+        try:
+            return urlopen(address, timeout=30).status
+        except URLError:
+            time.sleep(0.5)
+    raise AssertionError(f"nobody answers at {address}")
 
 
 def test_without_notebooks_it_says_so(monkeypatch, tmp_path):
