@@ -80,7 +80,7 @@ def describe(x: Array) -> tuple[int, int]:
             return x.nbytes, code
     elif _is_tensor(x):
         code = (_TORCH_CODES or _learn_torch_codes()).get(x.dtype)
-        if code is not None and x.is_contiguous() and x.device.type == "cpu" and not x.is_conj():
+        if code is not None and _lies_plainly(x):
             return x.numel() * x.element_size(), code
     raise _refusal(x)
 
@@ -88,6 +88,16 @@ def describe(x: Array) -> tuple[int, int]:
 def _is_tensor(x: object) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(x, torch.Tensor)
+
+
+def _lies_plainly(x: Any) -> bool:
+    """Whether a tensor's elements stand in host memory one after another, as they are."""
+    return (
+        x.device.type == "cpu"
+        and x.layout is sys.modules["torch"].strided
+        and not (x.is_nested or x.is_conj() or x.is_neg())
+        and x.is_contiguous()
+    )
 
 
 def _learn_torch_codes() -> dict[Any, int]:
@@ -103,17 +113,24 @@ def _refusal(x: object) -> TypeError:
     if _is_tensor(x):
         if x.device.type != "cpu":
             return TypeError(f"this tensor lives on {x.device}: send x.cpu() instead")
-        if not x.is_contiguous() or x.is_conj():
+        if x.dtype not in _TORCH_CODES:
+            return TypeError(f"torch's element type {x.dtype} cannot travel: convert it first")
+        if x.is_nested or x.layout is not sys.modules["torch"].strided:
+            return TypeError("this tensor is sparse or nested: send its dense parts one by one")
+        if x.is_conj() or x.is_neg():
             return TypeError(
-                f"this tensor of shape {tuple(x.shape)} is not contiguous in memory (a transpose "
-                "or a strided view?): send x.contiguous(), or receive into a contiguous tensor"
+                "this tensor's elements are only marked as conjugated or negated: send "
+                "x.resolve_conj().resolve_neg()"
             )
-        return TypeError(f"torch's element type {x.dtype} cannot travel: convert it first")
+        return TypeError(
+            f"this tensor of shape {tuple(x.shape)} is not contiguous in memory (a transpose "
+            "or a strided view?): send x.contiguous(), or receive into a contiguous tensor"
+        )
     if isinstance(x, np.ndarray):
         if type(x) is not np.ndarray:
             return TypeError(f"a {type(x).__name__} is not a plain array: send numpy.asarray(x)")
         if not x.dtype.isnative:
-            return TypeError(f"{x.dtype} has foreign byte order: use x.astype('=...')")
+            return TypeError(f"{x.dtype} has foreign byte order: send x.astype({x.dtype.name!r})")
         if x.dtype not in _NUMPY_CODES:
             return TypeError(f"element type {x.dtype} cannot travel: use a number type")
         return TypeError(

@@ -256,6 +256,8 @@ class SimulatedMessages(Comm):
     def _sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int) -> int:
         begun = self._strand.clock
         if source == ANY or self._host.turns or self._simulation.flows is not None:
+            describe(x)  # refused before anything has begun
+            self._check(to, tag, "sendrecv to")
             incoming = self._begin_receive(y, source, tag, "sendrecv")
             outgoing = self._post(x, to, tag, "sendrecv to")
             source = incoming.wait()

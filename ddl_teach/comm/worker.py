@@ -160,12 +160,14 @@ def main(address: str) -> None:
     faulthandler.enable()
     worker = Worker(control)
     threading.Thread(target=worker.listen, daemon=True).start()
+    status = 0
     try:
         worker.serve()
     except BaseException:
-        # MPI's own way out would wait for the other ranks.
         traceback.print_exc()
-        os._exit(1)
+        status = 1
+    # MPI's own way out waits for the other ranks, and for what failed programs have left behind.
+    os._exit(status)
 
 
 if __name__ == "__main__":
