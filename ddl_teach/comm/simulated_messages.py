@@ -256,8 +256,7 @@ class SimulatedMessages(Comm):
     def _sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int) -> int:
         begun = self._strand.clock
         if source == ANY or self._host.turns or self._simulation.flows is not None:
-            describe(x)  # refused before anything has begun
-            self._check(to, tag, "sendrecv to")
+            self._check(to, tag, "sendrecv to"), describe(x)  # refused before anything begins
             incoming = self._begin_receive(y, source, tag, "sendrecv")
             outgoing = self._post(x, to, tag, "sendrecv to")
             source = incoming.wait()
@@ -271,8 +270,7 @@ class SimulatedMessages(Comm):
         return source
 
     def wait_any(self, requests: Sequence[Request]) -> int:
-        open_requests = not_waited_for(requests)
-        chosen = self._choose(open_requests)
+        chosen = self._choose(not_waited_for(requests))
         return next(i for i, request in enumerate(requests) if request is chosen)
 
     def _choose(self, requests: list[SimulatedRequest]) -> SimulatedRequest:
