@@ -55,13 +55,13 @@ def swap_halving(
     comm: Comm, core: Core, row: Array, start: Callable[[int], int], op: Operation
 ) -> None:
     """Reduce-scatter in the core: each place ends with its own part of `row`, combined."""
-    arriving = empty_like(row)
     for step in reversed(core.steps):
         span = 2**step
         mine = core.place - core.place % span  # from now on I add up the parts from this place on
         theirs = mine ^ span
         partner = core.rank_at(core.place ^ span)
         outgoing = row[start(theirs) : start(theirs + span)]
-        kept = slice(start(mine), start(mine + span))
-        comm.sendrecv(outgoing, partner, arriving[kept], partner)
-        comm.combine(row[kept], arriving[kept], out=row[kept], op=op)
+        kept = row[start(mine) : start(mine + span)]
+        arriving = empty_like(kept)
+        comm.sendrecv(outgoing, partner, arriving, partner)
+        comm.combine(kept, arriving, out=kept, op=op)

@@ -7,7 +7,6 @@ and the channel, so a message is never taken for one of another type.
 
 from __future__ import annotations
 
-import operator
 import sys
 import time
 from collections.abc import Sequence
@@ -25,7 +24,7 @@ from ddl_teach.comm.arrays import (
     describe,
 )
 from ddl_teach.comm.frames import source_line
-from ddl_teach.comm.interface import ANY, HIGHEST_TAG, Comm, Request
+from ddl_teach.comm.interface import ANY, HIGHEST_TAG, Comm, Request, not_waited_for
 from ddl_teach.comm.ledger import Ledger
 from ddl_teach.comm.mpi_requests import MPIRequest, Records
 from ddl_teach.comm.patience import Monitor, Patience
@@ -33,6 +32,7 @@ from ddl_teach.comm.story import MessageMismatch, Wait, call_text, mismatch_text
 
 TYPE_SHIFT, CHANNEL_SHIFT = 15, 20  # where element type and channel stand in an MPI tag
 LARGEST_MESSAGE = 2**31 - 1
+MPI_SOURCE = {ANY: MPI.ANY_SOURCE}  # every library has a number of its own for it
 
 
 class MPIMessages(Comm):
@@ -60,59 +60,46 @@ class MPIMessages(Comm):
 
     # -- messages ---------------------------------------------------------------------------
 
-    def _begin_send(self, x: Array, to: int, tag: int, verb: str) -> MPI.Request:
-        if not (
-            to.__class__ is tag.__class__ is int
-            and 0 <= to < self.size
-            and 0 <= tag <= HIGHEST_TAG
-        ):
-            self._check(to, tag, verb)
-            to, tag = operator.index(to), operator.index(tag)
+    def _begin_send(self, x: Array, to: int, tag: int) -> MPI.Request:
         nbytes, code = describe(x)
         wire = _memory(x, nbytes)
         handle = self.mpi.Isend([wire, MPI.BYTE], to, tag | code << TYPE_SHIFT | self._channel)
         self._records.ledger.append((self._members[to], tag, nbytes, self._kind))
         return handle
 
-    def _begin_receive(self, x: Array, source: int, tag: int, verb: str) -> MPI.Request:
-        if not (
-            source.__class__ is tag.__class__ is int
-            and 0 <= source < self.size
-            and 0 <= tag <= HIGHEST_TAG
-        ):
-            self._check(0 if source == ANY else source, tag, verb)
-            source = MPI.ANY_SOURCE if source == ANY else operator.index(source)
-            tag = operator.index(tag)
+    def _begin_receive(self, x: Array, source: int, tag: int) -> MPI.Request:
         nbytes, code = describe(x)
         arrays.check_writable(x)
         wire = _memory(x, nbytes)
-        return self.mpi.Irecv([wire, MPI.BYTE], source, tag | code << TYPE_SHIFT | self._channel)
+        wire_tag = tag | code << TYPE_SHIFT | self._channel
+        return self.mpi.Irecv([wire, MPI.BYTE], MPI_SOURCE.get(source, source), wire_tag)
 
     def isend(self, x: Array, to: int, tag: int = 0) -> Request:
-        handle = self._begin_send(x, to, tag, "isend")
-        return MPIRequest(self, handle, "isend", x, to, tag)
+        to, tag = self._check(to, tag, "isend")
+        return MPIRequest(self, self._begin_send(x, to, tag), "isend", x, to, tag)
 
     def irecv(self, x: Array, source: int, tag: int = 0) -> Request:
-        handle = self._begin_receive(x, source, tag, "irecv")
-        return MPIRequest(self, handle, "irecv", x, source, tag)
+        source, tag = self._check(source, tag, "irecv")
+        return MPIRequest(self, self._begin_receive(x, source, tag), "irecv", x, source, tag)
 
     def send(self, x: Array, to: int, tag: int = 0) -> None:
         begun = time.perf_counter()
-        self._finish_send(self._begin_send(x, to, tag, "send"), begun, x, to, tag)
+        to, tag = self._check(to, tag, "send")
+        self._finish_send(self._begin_send(x, to, tag), begun, x, to, tag)
 
     def recv(self, x: Array, source: int, tag: int = 0) -> int:
         begun = time.perf_counter()
-        handle = self._begin_receive(x, source, tag, "recv")
+        source, tag = self._check(source, tag, "recv")
+        handle = self._begin_receive(x, source, tag)
         return self._finish_receive(handle, begun, "recv", x, source, tag)
 
     def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
         begun = time.perf_counter()
-        incoming = self._begin_receive(y, source, tag, "sendrecv")
-        try:
-            outgoing = self._begin_send(x, to, tag, "sendrecv")
-        except BaseException:
-            MPIRequest(self, incoming, "irecv", y, source, tag)  # MPI may still write into y
-            raise
+        to, tag = self._check(to, tag, "send")
+        source, tag = self._check(source, tag, "sendrecv")
+        describe(x)  # what is refused must be so before the receive is posted
+        incoming = self._begin_receive(y, source, tag)
+        outgoing = self._begin_send(x, to, tag)
         sent = outgoing.Test()  # short messages leave at once
         if sent:
             self._sent(begun, x, to, tag)
@@ -174,27 +161,21 @@ class MPIMessages(Comm):
             self._spans.append(("send", "send", start, self.now(), peer, tag, x.nbytes))
 
     def wait_any(self, requests: Sequence[Request]) -> int:
-        waiting = [(i, request) for i, request in enumerate(requests) if not request.waited]
-        if not waiting:
-            raise ValueError(
-                "wait_any: all of these requests have been waited for already"
-                if requests
-                else "wait_any: the list of requests is empty"
-            )
-        done: list[int] = []
+        waiting = not_waited_for(requests)
+        done: list[Request] = []
 
         def any_finished() -> bool:
-            done.extend(next(([i] for i, request in waiting if request.finished()), []))
+            done.extend(next(([request] for request in waiting if request.finished()), []))
             return bool(done)
 
         def explain() -> Wait:
-            waits = [request.explain() for _, request in waiting]
+            waits = [request.explain() for request in waiting]
             peers = tuple(sorted({peer for wait in waits for peer in wait.peers}))
             call = waits[0].call if len(waits) == 1 else f"wait_any of {len(waits)} requests"
             return self._explain_call(call, peers)
 
         self._patience.wait(any_finished, explain)
-        return done[0]
+        return next(i for i, request in enumerate(requests) if request is done[0])
 
     # -- stories ----------------------------------------------------------------------------
 
@@ -212,7 +193,8 @@ class MPIMessages(Comm):
             return self._explain_call(f"{self.label}()", peers)
         nbytes, code = describe(x)
         name = "ANY" if peer == ANY else peer
-        text = call_text(call, name, tag, nbytes, TYPE_NAMES[code])
+        group = 0 if self.size == len(self._nodes) else self.size
+        text = call_text(call, name, tag, nbytes, TYPE_NAMES[code], group)
         if call.endswith("send"):
             return self._explain_call(text, peers)
         return self._explain_call(text, peers, *self._look_around(x, peer, tag))

@@ -117,7 +117,7 @@ class _Reduction:
 
     def __enter__(self) -> tuple[Any, Any]:
         library, name = self._library, arrays.TYPE_NAMES[describe(self._x)[1]]
-        ordered = self._op in ("max", "min") and "complex" in name
+        ordered = self._op in ("max", "min") and name.startswith(("complex", "clong"))
         if self._op in OPERATIONS and name not in NO_MPI_ARITHMETIC and not ordered:
             return self.buffer(self._x), getattr(library, OPERATIONS[self._op])
         itemsize = self._x.dtype.itemsize

@@ -13,10 +13,9 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-from ddl_teach.comm.story import Wait
+from ddl_teach.comm.story import Wait, together
 
 YIELDING = 0.002  # seconds of giving way before sleeping
 LONGEST_NAP = 0.0005
@@ -77,9 +76,7 @@ class Monitor:
 
     def _tell(self) -> None:
         if self._report and len(self._waits) >= self.strands:
-            waits = sorted(self._waits.values(), key=lambda wait: not wait.peers)
-            peers = tuple(sorted({peer for wait in waits for peer in wait.peers}))
-            self._report(replace(waits[0], peers=peers), self._serial)
+            self._report(together(list(self._waits.values())), self._serial)
 
 
 class Patience:
