@@ -87,7 +87,7 @@ def reduce_specials(comm, algorithm):
 
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore:overflow")
 def test_the_same_bits_everywhere(ground):
-    """Also where the order matters: NaNs, zeros of both signs, an operation that keeps one side."""
+    """Also where order matters: NaNs, zeros of both signs, an operation that keeps one side."""
     for algorithm in set(ground.algorithms("allreduce")) - {"native"}:
         for ranks in ground.rank_counts:
             run = ground.run(reduce_specials, ranks, trace=False, algorithm=algorithm)

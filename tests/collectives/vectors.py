@@ -1,4 +1,4 @@
-"""Test data that every rank can make for all ranks, and what the collectives should turn it into."""
+"""Test data that every rank can make for all ranks, and what the collectives make of it."""
 
 import functools
 import hashlib

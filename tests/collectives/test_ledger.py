@@ -1,0 +1,55 @@
+"""What the formulas say is sent is what the ledger says was sent, on both grounds alike."""
+
+import numpy as np
+import pytest
+
+from ddl_teach import simulate
+from ddl_teach.collectives import registry
+
+LENGTH = 8 * 5 * 3 * 7 * 4  # divisible by every number of ranks used here
+NBYTES = 8 * LENGTH
+
+
+def allreduce(comm, algorithm):
+    registry.get(algorithm).allreduce(comm, np.full(LENGTH, comm.rank, float))
+
+
+def bytes_sent(run):
+    return [ledger.bytes_sent for ledger in run.ledger]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+def test_a_ring_sends_two_vectors_less_two_chunks(ground, ranks):
+    run = ground.run(allreduce, ranks, algorithm="ring")
+    assert bytes_sent(run) == [2 * (ranks - 1) * NBYTES // ranks] * ranks
+    assert [ledger.messages_sent for ledger in run.ledger] == [2 * (ranks - 1)] * ranks
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4, 8])
+def test_powers_of_two(ground, ranks):
+    levels = ranks.bit_length() - 1
+    doubling = ground.run(allreduce, ranks, algorithm="recursive_doubling")
+    assert bytes_sent(doubling) == [levels * NBYTES] * ranks
+    halving = ground.run(allreduce, ranks, algorithm="rabenseifner")
+    assert bytes_sent(halving) == [2 * (ranks - 1) * NBYTES // ranks] * ranks
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+def test_a_tree_sends_each_vector_up_and_down_once(ground, ranks):
+    for algorithm in ("tree", "linear"):
+        run = ground.run(allreduce, ranks, algorithm=algorithm)
+        assert sum(bytes_sent(run)) == 2 * (ranks - 1) * NBYTES
+    assert bytes_sent(run)[0] == (ranks - 1) * NBYTES  # linear: the root answers everybody
+
+
+def test_real_and_simulated_ranks_send_the_same_messages(real):
+    for algorithm in set(registry.names()) - {"native", "hierarchical"}:
+        for ranks in (1, 3, 4, 5, 8):
+            simulated = simulate(allreduce, ranks, algorithm=algorithm)
+            assert real(allreduce, ranks, algorithm=algorithm).ledger == simulated.ledger
+
+
+def test_native_is_one_entry_and_no_bytes(real):
+    run = real(allreduce, 4, algorithm="native")
+    assert [ledger.by_kind() for ledger in run.ledger] == [{"native": 1}] * 4
+    assert bytes_sent(run) == [0] * 4

@@ -1,0 +1,163 @@
+"""Every collective but the all-reduce: what each rank must hold, whoever implements it."""
+
+import numpy as np
+import pytest
+import vectors
+
+from ddl_teach import Phantom, simulate
+from ddl_teach.collectives import registry
+
+LENGTHS = (0, 1, 2, 7, 64, 1001)
+
+
+def mine(rank, length):
+    return np.random.default_rng([rank, length]).integers(-50, 50, length)
+
+
+def chunk(length, rank, size):
+    return slice(length * rank // size, length * (rank + 1) // size)
+
+
+def reduce_scatter(comm, call, length):
+    total = sum(mine(rank, length) for rank in range(comm.size))
+    got = call(comm, mine(comm.rank, length))
+    return vectors.same(got, total[chunk(length, comm.rank, comm.size)])
+
+
+def allgather(comm, call, length):
+    x = np.full(length, -99)
+    whole = mine(0, length)
+    x[chunk(length, comm.rank, comm.size)] = whole[chunk(length, comm.rank, comm.size)]
+    call(comm, x)
+    return vectors.same(x, whole)
+
+
+def broadcast(comm, call, length):
+    right = []
+    for root in range(comm.size):
+        x = mine(comm.rank, length)
+        call(comm, x, root)
+        right.append(vectors.same(x, mine(root, length)))
+    return all(right)
+
+
+def reduce(comm, call, length):
+    right = []
+    for root in range(comm.size):
+        x = mine(comm.rank, length)
+        call(comm, x, root, "max")
+        expected = np.max([mine(rank, length) for rank in range(comm.size)], axis=0)
+        right.append(comm.rank != root or vectors.same(x, expected))
+    return all(right)
+
+
+def gather(comm, call, length):
+    right = []
+    for root in range(comm.size):
+        out = np.zeros((comm.size, length), int) if comm.rank == root else None
+        call(comm, mine(comm.rank, length), out, root)
+        expected = np.array([mine(rank, length) for rank in range(comm.size)])
+        right.append(comm.rank != root or vectors.same(out, expected.reshape(out.shape)))
+    return all(right)
+
+
+def scatter(comm, call, length):
+    right = []
+    for root in range(comm.size):
+        blocks = np.array([mine(rank, length) for rank in range(comm.size)])
+        out = np.zeros(length, int)
+        call(comm, blocks if comm.rank == root else None, out, root)
+        right.append(vectors.same(out, mine(comm.rank, length)))
+    return all(right)
+
+
+def alltoall(comm, call, length):
+    blocks = np.array([mine(100 * comm.rank + dest, length) for dest in range(comm.size)])
+    out = np.zeros_like(blocks)
+    call(comm, blocks, out)
+    expected = [mine(100 * source + comm.rank, length) for source in range(comm.size)]
+    return vectors.same(out, np.array(expected).reshape(out.shape))
+
+
+def scan(comm, call, length):
+    x = mine(comm.rank, length)
+    call(comm, x)
+    return vectors.same(x, sum(mine(rank, length) for rank in range(comm.rank + 1)))
+
+
+def barrier(comm, call, length):
+    """Nobody leaves before the last has come: by then it has left its mark with its neighbour."""
+    token = np.zeros(1)
+    if comm.rank == comm.size - 1:
+        comm.work(seconds=0.02)
+    before = comm.now()
+    call(comm)
+    after = comm.now()
+    times = np.array([before, after])
+    everybodys = np.zeros((comm.size, 2))
+    everybodys[comm.rank] = times
+    for rank in range(comm.size):
+        if rank != comm.rank:
+            comm.isend(times, rank)
+    for rank in range(comm.size):
+        if rank != comm.rank:
+            comm.recv(everybodys[rank], rank)
+    del token, length
+    return bool(everybodys[:, 1].min() >= everybodys[:, 0].max() - 1e-9)
+
+
+CHECKS = {
+    "reduce_scatter": reduce_scatter,
+    "allgather": allgather,
+    "broadcast": broadcast,
+    "reduce": reduce,
+    "gather": gather,
+    "scatter": scatter,
+    "alltoall": alltoall,
+    "scan": scan,
+    "barrier": barrier,
+}
+
+
+def do_all(comm, check, collective, algorithm):
+    call = registry.function(algorithm, collective)
+    lengths = LENGTHS if collective != "barrier" else (0,)
+    return [length for length in lengths if not check(comm, call, length)]
+
+
+@pytest.mark.parametrize("collective", CHECKS)
+def test_every_rank_holds_what_it_should(ground, collective):
+    algorithms = ground.algorithms(collective)
+    assert algorithms, collective
+    for algorithm in algorithms:
+        for ranks in ground.rank_counts:
+            run = ground.run(do_all, ranks, trace=False, check=CHECKS[collective],
+                             collective=collective, algorithm=algorithm)  # fmt: skip
+            assert run.results == [[]] * ranks, (algorithm, ranks)
+
+
+def test_reduce_scatter_then_allgather_is_an_allreduce(ground):
+    def program(comm, first, then):
+        x = mine(comm.rank, 1001)
+        registry.function(first, "reduce_scatter")(comm, x)
+        registry.function(then, "allgather")(comm, x)
+        return vectors.same(x, sum(mine(rank, 1001) for rank in range(comm.size)))
+
+    for first in ground.algorithms("reduce_scatter"):
+        for then in ground.algorithms("allgather"):
+            for ranks in (1, 3, 4, 5):
+                assert all(ground.run(program, ranks, first=first, then=then).results)
+
+
+def test_phantoms_take_the_same_time_as_data():
+    def program(comm, algorithm, real):
+        x = np.zeros(12_000, np.uint8) if real else Phantom(12_000)
+        registry.get(algorithm).allreduce(comm, x, "max")
+
+    for algorithm in set(registry.names()) - {"native"}:
+        for ranks in (1, 2, 3, 8, 12):
+            data, phantom = (
+                simulate(program, ranks, algorithm=algorithm, real=real) for real in (True, False)
+            )
+            assert phantom.time == data.time, algorithm
+            assert phantom.ledger == data.ledger, algorithm

@@ -1,0 +1,89 @@
+"""The all-reduce of ranks that share memory, staged through a window and in place."""
+
+import numpy as np
+import pytest
+import vectors
+
+from ddl_teach import simulate
+from ddl_teach.collectives import shared_memory
+from ddl_teach.comm.networks import TwoLevel, Uniform
+
+LENGTHS = (0, 1, 3, 1000, shared_memory.ALL_ADD_ALL // 8, shared_memory.ALL_ADD_ALL // 8 + 5,
+           shared_memory.BLOCK // 8 * 2 + 3)  # fmt: skip
+
+
+@pytest.fixture
+def node(ground):
+    """A ground whose ranks are all on one node."""
+    if ground.name == "real":
+        return ground.run
+    return lambda program, ranks, **kwargs: simulate(
+        program, ranks, network=TwoLevel(ranks_per_node=ranks), **kwargs
+    )
+
+
+def staged(comm):
+    wrong, results = [], []
+    for length in LENGTHS:
+        x = np.random.default_rng([comm.rank, length]).integers(-9, 9, length)
+        inputs = [np.random.default_rng([r, length]).integers(-9, 9, length)
+                  for r in range(comm.size)]  # fmt: skip
+        shared_memory.allreduce(comm, x, "max")
+        results.append(x)
+        if not vectors.same(x, np.max(inputs, axis=0)):
+            wrong.append(length)
+    return wrong, vectors.bits(*results)
+
+
+def kinds(comm):
+    wrong = []
+    for kind in vectors.KINDS:
+        inputs = [vectors.vector(kind, 23, rank) for rank in range(comm.size)]
+        expected = vectors.combined(inputs, "sum")
+        if expected is not None:
+            shared_memory.allreduce(comm, inputs[comm.rank])
+            if not vectors.same(inputs[comm.rank], expected):
+                wrong.append(kind)
+    return wrong
+
+
+def fractions(comm):
+    x = np.random.default_rng(comm.rank).standard_normal(300_001)
+    for _ in range(3):
+        shared_memory.allreduce(comm, x)
+    return vectors.bits(x)
+
+
+def in_place(comm):
+    wrong = []
+    for length in (1, 3, 1000, 100_003):
+        memory = comm.shared_memory(8 * length)
+        everybodys = memory.arrays(np.dtype(float), length)
+        everybodys[comm.rank][:] = np.arange(length) + comm.rank
+        shared_memory.allreduce_in_place(comm, memory, everybodys)
+        total = np.arange(length) * comm.size + comm.size * (comm.size - 1) / 2
+        if not vectors.same(everybodys[comm.rank], total):
+            wrong.append(length)
+    return wrong, comm.ledger.bytes_sent
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+def test_it_is_the_allreduce(node, ranks):
+    wrong, prints = zip(*node(staged, ranks).results, strict=True)
+    assert wrong == ([],) * ranks
+    assert len(set(prints)) == 1
+    assert node(kinds, ranks).results == [[]] * ranks
+    assert len(set(node(fractions, ranks).results)) == 1
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+def test_in_place(node, ranks):
+    assert node(in_place, ranks).results == [([], 0)] * ranks
+
+
+def test_nodes_share_no_memory():
+    def program(comm):
+        shared_memory.allreduce(comm, np.zeros(3))
+
+    with pytest.raises(Exception, match=r"several nodes.*comm\.split\(comm\.node\)"):
+        simulate(program, 2, network=Uniform())
