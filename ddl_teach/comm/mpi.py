@@ -30,7 +30,10 @@ from ddl_teach.comm.mpi_requests import MPIRequest, Records
 from ddl_teach.comm.patience import Monitor, Patience
 from ddl_teach.comm.story import MessageMismatch, Wait, call_text, mismatch_text, unasked_text
 
-TYPE_SHIFT, CHANNEL_SHIFT = 15, 20  # where element type and channel stand in an MPI tag
+# Where element type, channel and a hint at the size stand in an MPI tag.
+TYPE_SHIFT, CHANNEL_SHIFT, SIZE_SHIFT = 15, 20, 21
+SHORT = 4000  # bytes that travel before their receiver is known, and are cut off safely
+SIZE_HINTS = min(1021, max(1, (MPI.COMM_WORLD.Get_attr(MPI.TAG_UB) >> SIZE_SHIFT) - 1))
 LARGEST_MESSAGE = 2**31 - 1
 MPI_SOURCE = {ANY: MPI.ANY_SOURCE}  # every library has a number of its own for it
 
@@ -63,7 +66,7 @@ class MPIMessages(Comm):
     def _begin_send(self, x: Array, to: int, tag: int) -> MPI.Request:
         nbytes, code = describe(x)
         wire = _memory(x, nbytes)
-        handle = self.mpi.Isend([wire, MPI.BYTE], to, tag | code << TYPE_SHIFT | self._channel)
+        handle = self.mpi.Isend([wire, MPI.BYTE], to, self._wire_tag(tag, code, nbytes))
         self._records.ledger.append((self._members[to], tag, nbytes, self._kind))
         return handle
 
@@ -71,8 +74,14 @@ class MPIMessages(Comm):
         nbytes, code = describe(x)
         arrays.check_writable(x)
         wire = _memory(x, nbytes)
-        wire_tag = tag | code << TYPE_SHIFT | self._channel
+        wire_tag = self._wire_tag(tag, code, nbytes)
         return self.mpi.Irecv([wire, MPI.BYTE], MPI_SOURCE.get(source, source), wire_tag)
+
+    def _wire_tag(self, tag: int, code: int, nbytes: int) -> int:
+        # Some libraries copy all of a long message even when too little room was given for it.
+        # With a hint at its size in the tag, it does not meet a receive of another size.
+        hint = 1 + nbytes % (SIZE_HINTS - 1) if nbytes > SHORT and SIZE_HINTS > 1 else 0
+        return tag | code << TYPE_SHIFT | self._channel | hint << SIZE_SHIFT
 
     def isend(self, x: Array, to: int, tag: int = 0) -> Request:
         to, tag = self._check(to, tag, "isend")
@@ -172,7 +181,9 @@ class MPIMessages(Comm):
             waits = [request.explain() for request in waiting]
             peers = tuple(sorted({peer for wait in waits for peer in wait.peers}))
             call = waits[0].call if len(waits) == 1 else f"wait_any of {len(waits)} requests"
-            return self._explain_call(call, peers)
+            note = next((wait.note for wait in waits if wait.note), "")
+            misfit = next((wait.misfit for wait in waits if wait.misfit), "")
+            return self._explain_call(call, peers, note, misfit)
 
         self._patience.wait(any_finished, explain)
         return next(i for i, request in enumerate(requests) if request is done[0])
@@ -205,7 +216,7 @@ class MPIMessages(Comm):
         nbytes, code = describe(x)
         source, status = MPI.ANY_SOURCE if source == ANY else source, self._status
         for other, name in enumerate(TYPE_NAMES):
-            wire_tag = tag | other << TYPE_SHIFT | self._channel
+            wire_tag = self._wire_tag(tag, other, nbytes)
             if other != code and self.mpi.Iprobe(source, wire_tag, status):
                 sent = (status.Get_count(MPI.BYTE), name)
                 wanted = (nbytes, TYPE_NAMES[code])
@@ -213,10 +224,13 @@ class MPIMessages(Comm):
                 me = self._members[self.rank]
                 return "", mismatch_text(me, sender, tag, sent, wanted)
         if self.mpi.Iprobe(source, MPI.ANY_TAG, status):
-            found = status.Get_tag()
-            if found >> CHANNEL_SHIFT << CHANNEL_SHIFT == self._channel:
-                sender = self._members[status.Get_source()]
-                return unasked_text(sender, found & HIGHEST_TAG), ""
+            found, sender = status.Get_tag(), self._members[status.Get_source()]
+            if found & 1 << CHANNEL_SHIFT == self._channel:
+                if found & HIGHEST_TAG != tag:
+                    return unasked_text(sender, found & HIGHEST_TAG), ""
+                other = TYPE_NAMES[found >> TYPE_SHIFT & 31]
+                sent, wanted = (status.Get_count(MPI.BYTE), other), (nbytes, TYPE_NAMES[code])
+                return "", mismatch_text(self._members[self.rank], sender, tag, sent, wanted)
         return "", ""
 
     def _misfit(
