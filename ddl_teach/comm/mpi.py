@@ -104,9 +104,9 @@ class MPIMessages(Comm):
 
     def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
         begun = time.perf_counter()
-        to, tag = self._check(to, tag, "send")
-        source, tag = self._check(source, tag, "sendrecv")
+        to, tag = self._check(to, tag, "sendrecv to")
         describe(x)  # what is refused must be so before the receive is posted
+        source, tag = self._check(source, tag, "sendrecv")
         incoming = self._begin_receive(y, source, tag)
         outgoing = self._begin_send(x, to, tag)
         sent = outgoing.Test()  # short messages leave at once
