@@ -80,7 +80,8 @@ class MPIRequest(Request):
 
     def abandon(self) -> None:
         """The program has ended without it: a receive must not write into freed memory."""
-        if self._details[0] == "irecv":
+        # A rank can be stopped just after MPI has finished, and before that is written down.
+        if self._details[0] == "irecv" and self._handle:
             self._handle.Cancel()
 
 
