@@ -6,8 +6,9 @@ Every algorithm takes each turn on freshly written vectors, in an order that rot
 disturbance of the machine hits all alike; every result is checked. As in the OSU benchmarks, short
 vectors are reduced several times in a row and the mean of a row counts. A time is that of the
 slowest rank. Shown are medians with nonparametric 95% intervals, and ratios of medians to native
-MPI. `in_place` works on vectors that live in shared memory; it appears where one call is one
-measurement, because in a row it would find every part in the cache that needs it next.
+MPI. `in_place` and `once` work on vectors that live in shared memory; after `in_place` every rank
+has the result, after `once` all read the same one. They appear where one call is one measurement,
+because in a row they would find every part in the cache that needs it next.
 """
 
 from __future__ import annotations
@@ -61,6 +62,10 @@ def contestants(comm: Comm, size: int, folder: str) -> dict[str, tuple[np.ndarra
             shared[comm.rank],
             lambda: shared_memory.allreduce_in_place(comm, window, shared),
         )
+        field["once"] = (
+            shared[comm.rank],
+            lambda: shared_memory.allreduce_once(comm, window, shared),
+        )
     return field
 
 
@@ -79,14 +84,16 @@ def measure(
             turn = repetition % len(names)
             for name in names[turn:] + names[:turn]:
                 vector, allreduce = field[name]
+                comm.native.barrier()  # all have seen the last result, which some share
                 vector[:] = comm.rank + 1
                 comm.native.barrier()
                 begun = time.perf_counter()
                 for _ in range(row):
-                    allreduce()
+                    shared = allreduce()
                 taken = (time.perf_counter() - begun) / row
-                if not np.allclose(vector[[0, -1]], expected, rtol=1e-5):
-                    raise AssertionError(f"{name} of {size} bytes gave {vector[0]}")
+                result = vector if shared is None else shared
+                if not np.allclose(result[[0, -1]], expected, rtol=1e-5):
+                    raise AssertionError(f"{name} of {size} bytes gave {result[0]}")
                 if repetition >= 0:
                     times[size][name].append(taken)
     return times

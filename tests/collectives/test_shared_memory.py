@@ -67,6 +67,21 @@ def in_place(comm):
     return wrong, comm.ledger.bytes_sent
 
 
+def once(comm):
+    wrong = []
+    for length in (1, 3, 1000, 100_003):
+        memory = comm.shared_memory(8 * length)
+        everybodys = memory.arrays(np.dtype(float), length)
+        for factor in (1, 2):
+            everybodys[comm.rank][:] = factor * (np.arange(length) + comm.rank)
+            result = shared_memory.allreduce_once(comm, memory, everybodys)
+            total = factor * (np.arange(length) * comm.size + comm.size * (comm.size - 1) / 2)
+            if not vectors.same(result, total):
+                wrong.append((length, factor))
+            memory.fence()  # rank 0's next numbers go where the others have just read
+    return wrong, comm.ledger.bytes_sent
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
 def test_it_is_the_allreduce(node, ranks):
     wrong, prints = zip(*node(staged, ranks).results, strict=True)
@@ -79,6 +94,11 @@ def test_it_is_the_allreduce(node, ranks):
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
 def test_in_place(node, ranks):
     assert node(in_place, ranks).results == [([], 0)] * ranks
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+def test_once_for_all(node, ranks):
+    assert node(once, ranks).results == [([], 0)] * ranks
 
 
 def test_nodes_share_no_memory():
