@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from ddl_teach.comm import frames, story
@@ -51,7 +53,9 @@ def simulate(
     gc.disable()
     simulation = Simulation(ranks, network, machine, trace)
     try:
-        results = simulation.run(program, kwargs)
+        results = simulation.run(
+            program, lambda: {name: _own_copy(name, value) for name, value in kwargs.items()}
+        )
         return _conclude(simulation, results)
     finally:
         simulation.dissolve()
@@ -81,3 +85,15 @@ def _conclude(simulation: Simulation, results: list[Any]) -> Run:
         error.run = run
         raise error
     return run
+
+
+def _own_copy(name: str, value: Any) -> Any:
+    """What a rank gets as an argument: its own data, as in a process of its own."""
+    if isinstance(value, ModuleType):
+        return value
+    try:
+        return copy.deepcopy(value)
+    except Exception as error:
+        raise TypeError(
+            f"no rank can have its own copy of the argument {name}: {error}"
+        ) from error

@@ -12,11 +12,11 @@ from ddl_teach.comm import arrays
 from ddl_teach.comm.arrays import Array, Operation, Phantom
 from ddl_teach.comm.interface import Comm, Request, check_work
 from ddl_teach.comm.shared_memory import SharedMemory
-from ddl_teach.comm.simulated_messages import SimulatedMessages
+from ddl_teach.comm.simulated_exchange import SimulatedExchange
 from ddl_teach.comm.simulated_rank import SimulatedRequest, Strand
 
 
-class SimulatedComm(SimulatedMessages):
+class SimulatedComm(SimulatedExchange):
     """A communicator in virtual time."""
 
     _splits = 0
@@ -98,5 +98,6 @@ class SimulatedComm(SimulatedMessages):
         request = SimulatedRequest(self, "background")
         twin = self._twin(strand, slot)
         self._simulation.background = True
+        self._host.strand_begins()
         self._simulation.spawn(strand, request, function, (twin, *args))
         return request

@@ -6,18 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ddl_teach.comm import arrays
-from ddl_teach.comm.arrays import TYPE_NAMES, Array, Phantom, describe
-from ddl_teach.comm.interface import ANY, HIGHEST_TAG, Comm, Request, not_waited_for
+from ddl_teach.comm.arrays import TYPE_NAMES, Array, describe
+from ddl_teach.comm.interface import ANY, Comm, Request, not_waited_for
 from ddl_teach.comm.ledger import Ledger
-from ddl_teach.comm.simulated_channels import (
-    COST,
-    HEAD,
-    NBYTES,
-    PAYLOAD,
-    WAITER,
-    Channel,
-    Turn,
-)
+from ddl_teach.comm.simulated_channels import COST, HEAD, NBYTES, PAYLOAD, WAITER, Channel, Turn
 from ddl_teach.comm.simulated_rank import SimulatedRequest, Strand
 from ddl_teach.comm.story import MessageMismatch, mismatch_text
 
@@ -52,7 +44,6 @@ class SimulatedMessages(Comm):
             and not simulation.jitters
             and network.overhead == network.gap == 0
         )
-        self._lanes: dict[tuple[int, int, int], tuple] = {}
         simulation.members.setdefault(context, members)
 
     # -- sending ----------------------------------------------------------------------------
@@ -72,6 +63,8 @@ class SimulatedMessages(Comm):
         if simulation.flows is None:
             latency, per_byte = self._fixed_link or simulation.network.link(host.index, dest.index)
             cost = nbytes * per_byte
+            if host.strands > 1:
+                self._await_turn(strand.clock)
             start = strand.clock if strand.clock > host.out_free else host.out_free
             request.done_at = start + cost
             host.out_free = request.done_at + simulation.gap
@@ -162,7 +155,11 @@ class SimulatedMessages(Comm):
         if message[HEAD] is None:
             message[WAITER] = strand
             self._block(message, (self, "recv", key, y))
-        arrival = self._host.drain(message[HEAD], message[COST])
+        arrival = message[HEAD]
+        if self._simulation.flows is None:
+            if self._host.strands > 1:
+                self._await_turn(arrival)
+            arrival = self._host.drain(arrival, message[COST])
         if arrival > strand.clock:
             strand.clock = arrival
         strand.clock += self._overhead
@@ -182,93 +179,6 @@ class SimulatedMessages(Comm):
             self._spans.append(("recv", "recv", begun, strand.clock, world, tag, nbytes))
         return source
 
-    def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
-        # Phantoms between two neighbours, written out flat: the path of a million messages.
-        host = self._host
-        lane = self._lanes.get((to, source, tag)) or self._lane(to, source, tag)
-        if lane is None or type(x) is not Phantom or type(y) is not Phantom or host.turns:
-            return self._sendrecv(x, to, y, source, tag)
-        outgoing, incoming, dest, strand, latency, per_byte = lane
-        begun = strand.clock
-        start = host.out_free
-        if start < begun:
-            start = begun
-        nbytes = x.nbytes
-        cost = nbytes * per_byte
-        host.out_free = left = start + cost
-        entry = outgoing.entry
-        if entry[2] != nbytes:
-            outgoing.entry = entry = (dest.index, tag, nbytes, self._kind)
-        host.ledger.append(entry)
-        message = (start + latency, cost, nbytes, None)
-        if outgoing.asked is not None:
-            self._simulation.hand_over(message, outgoing.next_asked())
-        elif outgoing.first is None:
-            outgoing.first = message
-        elif outgoing.others:
-            outgoing.others.append(message)
-        else:
-            outgoing.put(message)
-        if dest.attentive:
-            self._simulation.offer(dest, outgoing, (self.rank, tag, 0, self._context))
-
-        message = incoming.first
-        if message is None:
-            message = self._await(incoming, (self, "sendrecv", (source, tag), y))
-        else:
-            incoming.first = incoming.others.popleft() if incoming.others else None
-        head, cost, size, _ = message
-        if size != y.nbytes:
-            return self._complete(message, y, (source, tag), begun)
-        in_free = host.in_free
-        if head > in_free:
-            host.gaps.append((in_free, head))
-            host.in_free = clock = head + cost
-        else:
-            clock = host.drain(head, cost)
-        if clock < left:
-            clock = left
-        if clock > begun:
-            strand.clock = clock
-        if self._spans is not None:
-            self._spans.append(("send", "send", start, left, dest.index, tag, nbytes))
-            world = self._members[source]
-            self._spans.append(("recv", "recv", begun, strand.clock, world, tag, size))
-        return source
-
-    def _lane(self, to: int, source: int, tag: int) -> tuple | None:
-        """What a `sendrecv` of phantoms needs to know, remembered from the second time on."""
-        if not (
-            self._plain
-            and to.__class__ is source.__class__ is tag.__class__ is int
-            and 0 <= to < self.size > source >= 0 <= tag <= HIGHEST_TAG
-        ):
-            return None
-        dest = self._simulation.hosts[self._members[to]]
-        outgoing = dest.channel(self.rank, tag, 0, self._context)
-        incoming = self._host.channel(source, tag, 0, self._context)
-        lane = (outgoing, incoming, dest, self._strand, *self._fixed_link)
-        if outgoing.used:
-            self._lanes[to, source, tag] = lane
-        outgoing.used = True
-        return lane
-
-    def _sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int) -> int:
-        begun = self._strand.clock
-        if source == ANY or self._host.turns or self._simulation.flows is not None:
-            self._check(to, tag, "sendrecv to"), describe(x)  # refused before anything begins
-            incoming = self._begin_receive(y, source, tag, "sendrecv")
-            outgoing = self._post(x, to, tag, "sendrecv to")
-            source = incoming.wait()
-            outgoing.wait()
-            return source
-        channel = self._channel(y, source, tag, "sendrecv")
-        left = self._post(x, to, tag, "sendrecv to").done_at
-        self._receive(channel, y, (source, tag), begun, "sendrecv")
-        if left > self._strand.clock:
-            self._strand.clock = left
-        return source
-
     def wait_any(self, requests: Sequence[Request]) -> int:
         chosen = self._choose(not_waited_for(requests))
         return next(i for i, request in enumerate(requests) if request is chosen)
@@ -284,13 +194,19 @@ class SimulatedMessages(Comm):
                 strand.wait = (self, "wait_any", requests, None)
                 self._simulation.offer(host)
                 self._block(strand.wait, strand.wait)
-                event, strand.message = strand.message, None
+                event, strand.message = strand.message[1], None
                 chosen = host.take_earliest(event) if isinstance(event, Turn) else event
         finally:
             host.choosers.remove(strand)
             host.attentive = bool(host.choosers or host.turns)
         chosen.comm._finish(chosen)
         return chosen
+
+    def _await_turn(self, time: float) -> None:
+        """Where strands share a rank's ports: let everything earlier in virtual time go first."""
+        wait = (self, "turn", (), None)
+        self._simulation.offer_turn(self._strand, time, wait)
+        self._block(wait, wait)
 
     def _block(self, awaited: Any, wait: tuple) -> None:
         strand = self._strand

@@ -2,12 +2,14 @@
 
 Each rank has two ports. A message leaves when the sender's out-port is free and keeps it busy for
 its bytes; its head arrives `latency` later and its bytes then pass the receiver's in-port. Because
-ports are reserved in the order of each rank's own program, the result does not depend on the order
-in which ranks happen to be simulated.
+ports are reserved in the order of each rank's own program, and in that of virtual time where it
+runs functions in the background, the result does not depend on the order in which ranks happen to
+be simulated.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -17,20 +19,23 @@ from ddl_teach.comm.simulated_channels import COST, HEAD, Channel, Turn
 if TYPE_CHECKING:
     from ddl_teach.comm.simulated_messages import SimulatedMessages
 
-REMEMBERED_GAPS = 32  # idle times of an in-port that an earlier message may still fill
+# Idle times of an in-port that an earlier message may still fill: so many are remembered, and
+# more once a message was asked for late.
+FEW_GAPS, MANY_GAPS = 32, 1024
 
 
 class Host:
     """What all strands of one simulated rank share: ports, channels, ledger, timeline."""
 
-    __slots__ = ("attentive", "channels", "choosers", "gaps", "in_free", "index", "ledger", "main",
-                 "open", "out_free", "slowness", "spans", "turns")  # fmt: skip
+    __slots__ = ("attentive", "channels", "choosers", "crowded", "gaps", "in_free", "index",
+                 "ledger", "main", "open", "out_free", "slowness", "spans", "strands",
+                 "turns")  # fmt: skip
 
     def __init__(self, index: int, slowness: float, trace: bool) -> None:
         self.index = index
         self.out_free = 0.0
         self.in_free = 0.0
-        self.gaps: deque[tuple[float, float]] = deque(maxlen=REMEMBERED_GAPS)
+        self.gaps: deque[tuple[float, float]] = deque(maxlen=FEW_GAPS)
         # by what must match: source, tag, element type, context
         self.channels: dict[tuple[int, int, int, int], Channel] = {}
         # Made when first used, as few ranks do: by tag, element type and context, the lines
@@ -39,6 +44,8 @@ class Host:
         self.open: dict[SimulatedRequest, None] | None = None
         self.choosers: list[Strand] = []  # strands that wait for any of several
         self.attentive = False  # somebody must be told of messages that nobody asked for
+        self.strands = 1
+        self.crowded = False  # several strands share the ports, or receives stand in lines
         self.ledger: list[tuple] = []
         self.spans: list[tuple] | None = [] if trace else None
         self.slowness = slowness
@@ -75,7 +82,7 @@ class Host:
             return turn if turn is not None and turn.line else None
         if turn is None:
             self.turns[rest] = turn = Turn()
-            self.attentive = True
+            self.attentive = self.crowded = True
             for key, channel in self.channels.items():
                 if key[1:] == rest:
                     turn.notice(channel, key[0])
@@ -115,12 +122,32 @@ class Host:
 
     def _earlier_gap(self, head: float, cost: float) -> float | None:
         """A message asked for late may have come in while the port was idle."""
-        for position, (begin, end) in enumerate(self.gaps):
+        if self.gaps.maxlen == FEW_GAPS:
+            self.gaps = deque(self.gaps, MANY_GAPS)
+        gaps = self.gaps
+        for position in range(bisect_left(gaps, head + cost, key=_end), len(gaps)):
+            begin, end = gaps[position]
             start = max(begin, head)
             if start + cost <= end:
-                self.gaps[position] = (start + cost, end)
+                gaps[position] = (start + cost, end)
+                if begin < start and len(gaps) < MANY_GAPS:
+                    gaps.insert(position, (begin, start))
                 return start
         return None
+
+    def strand_begins(self) -> None:
+        """One more strand uses the ports."""
+        self.strands += 1
+        self.crowded = True
+
+    def strand_ends(self) -> None:
+        """One fewer does."""
+        self.strands -= 1
+        self.crowded = self.strands > 1 or bool(self.turns)
+
+
+def _end(gap: tuple[float, float]) -> float:
+    return gap[1]
 
 
 class Strand:

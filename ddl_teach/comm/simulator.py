@@ -3,21 +3,20 @@
 Every rank is a strand with a clock of its own and runs until it must wait for a message that was
 not sent yet; then another strand goes on. The clock of a receiver becomes the later of its own
 time and the message's arrival. Where the source is named, the outcome cannot depend on the order
-of simulation. Where it is not (ANY, wait_any, flows that share links), decisions wait until no
-strand can run, and the earliest event in virtual time goes first: nothing that comes later can
-precede it. If then nobody can run and nothing is under way, that is a deadlock, at that moment.
+of simulation. Where it is not (ANY, wait_any, flows that share links, strands that share a rank's
+ports), decisions wait until no strand can run, and the earliest event in virtual time goes first:
+nothing that comes later can precede it. If then nobody can run and nothing is under way, that is
+a deadlock, at that moment.
 """
 
 from __future__ import annotations
 
-import copy
 import heapq
 import random
 from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import count
 from math import inf
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from greenlet import GreenletExit, getcurrent, greenlet
@@ -87,6 +86,7 @@ class Simulation:
                 return
             finally:
                 self.live.pop(strand, None)
+                strand.host.strand_ends()
             if strand.clock > self.end:
                 self.end = strand.clock
             if results is not None:
@@ -112,14 +112,13 @@ class Simulation:
         else:
             self.hub.switch()
 
-    def run(self, program: Callable, kwargs: dict) -> list[Any]:
+    def run(self, program: Callable, own_arguments: Callable[[], dict]) -> list[Any]:
         """Run the program on all ranks to its end, or to the first failure or deadlock."""
         self.hub = getcurrent()
         results: list[Any] = [None] * len(self.hosts)
         for host in self.hosts:
             comm = SimulatedComm(self, host.main, range(len(self.hosts)), host.index, 0)
-            own = {name: _own_copy(name, value) for name, value in kwargs.items()}
-            self.spawn(host.main, None, program, (comm,), own, results)
+            self.spawn(host.main, None, program, (comm,), own_arguments(), results)
         while self.live:
             # Fresh ones only from here: a greenlet begins at the recursion depth of its starter.
             queue = self.ready or self._fresh
@@ -178,7 +177,7 @@ class Simulation:
                 return False
             if offer_time <= flow_time:
                 strand = heapq.heappop(self._offers)[3]
-                strand.message = strand.earliest_choice()[1]
+                strand.message = strand.earliest_choice()
                 self._wake(strand)
             else:
                 self._advance_flows(flow_time)
@@ -195,6 +194,11 @@ class Simulation:
             if best is not None:
                 entry = (max(best[0], strand.clock), host.index, next(self._order))
                 heapq.heappush(self._offers, (*entry, strand, strand.wait))
+
+    def offer_turn(self, strand: Strand, time: float, wait: tuple) -> None:
+        """The strand goes on when all that happens before `time` has happened."""
+        entry = (max(time, strand.clock), strand.host.index, next(self._order))
+        heapq.heappush(self._offers, (*entry, strand, wait))
 
     def _give_up(self) -> None:
         """Nobody can ever go on: a misfit of types if there is one, a deadlock otherwise."""
@@ -280,15 +284,3 @@ class Simulation:
                 for colour, wishes in by_colour.items()
             }
         return self._groups[context, split]
-
-
-def _own_copy(name: str, value: Any) -> Any:
-    """What a rank gets as an argument: its own data, as in a process of its own."""
-    if isinstance(value, ModuleType):
-        return value
-    try:
-        return copy.deepcopy(value)
-    except Exception as error:
-        raise TypeError(
-            f"no rank can have its own copy of the argument {name}: {error}"
-        ) from error
