@@ -1,0 +1,1 @@
+"""Exercises: what the learner writes, how it is judged, and what helps."""

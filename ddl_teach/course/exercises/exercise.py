@@ -1,0 +1,63 @@
+"""What an exercise is, and the stage on which a learner's function is put to the test.
+
+A judge is written once. It asks a stage to run the learner's function on so many ranks with such
+data, and looks at what comes back: results, changed arrays, the ledger. In a notebook the stage is
+made of simulated ranks and of the learner's own engines; when submissions are graded, it is a
+sandbox that the judge stands outside of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ddl_teach.comm.ledger import Ledger
+from ddl_teach.comm.networks import Uniform
+
+
+class Wrong(Exception):
+    """What a judge found: a message for the learner, naming the usual mistake if it is one."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a rank program left behind on a stage."""
+
+    results: list[Any]  # what each rank returned
+    arguments: list[tuple]  # each rank's arguments, as the function left them
+    ledger: list[Ledger]
+    time: float
+
+
+class Stage(Protocol):
+    """Where the learner's function runs. What it raises, and its hangs, come out as errors of
+    `ddl_teach.comm.story`."""
+
+    def call(self, *arguments: Any) -> Any:
+        """A function without ranks: what it returns for these arguments."""
+
+    def run(self, ranks: int, arguments: Sequence[tuple], *, network: Any = Uniform()) -> Outcome:
+        """A rank program: `function(comm, *arguments[comm.rank])` on every rank."""
+
+
+Judge = Callable[[Stage, np.random.Generator, Sequence[int]], None]
+"""Raises `Wrong`, or returns. It draws its data from the generator and tries these rank counts."""
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One function that the learner writes."""
+
+    name: str  # unit and exercise, as in "06.ring"
+    title: str
+    points: int
+    hints: tuple[str, str]  # the first points the way, the second nearly says it
+    judge: Judge
+    ranks: tuple[int, ...] = (1, 2, 3, 4, 5, 8)  # counts that `check` tries; () for no ranks
+
+    @property
+    def unit(self) -> str:
+        return self.name.split(".")[0]
