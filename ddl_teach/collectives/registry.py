@@ -13,8 +13,8 @@ from types import ModuleType
 from typing import Any
 
 ALGORITHMS = (
-    "linear", "tree", "ring", "recursive_doubling", "rabenseifner", "hierarchical", "bruck",
-    "pairwise", "dissemination", "native", "auto",
+    "linear", "tree", "ring", "recursive_doubling", "rabenseifner", "hierarchical",
+    "shared_memory", "bruck", "pairwise", "dissemination", "native", "auto",
 )  # fmt: skip
 COLLECTIVES = (
     "allreduce", "reduce_scatter", "allgather", "broadcast", "reduce", "gather", "scatter",

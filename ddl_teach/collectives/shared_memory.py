@@ -5,18 +5,21 @@ needs. Short vectors: everybody adds all P of them, one fence, no second step. L
 everybody adds its own P-th part and shows the result. A vector in ordinary memory passes block
 by block through a window that stays in the cache; one that lives in shared memory itself is
 reduced in place and never copied, and if all ranks read the same copy of the result, it is written
-once instead of P times.
+once instead of P times. Ranks on several nodes do this node by node; then the first ranks of the
+nodes swap their sums by the ring, and show the result to their nodes.
 
 Cost, with c seconds per byte read or written and f per fence: short f + 2 (P+1) n c, long
 2 f + 6 n c, in place 2 f + 2 n c, once 2 f + (1 + 1/P) n c, whatever the network costs.
 Hoefler et al., "MPI + MPI: a new hybrid approach to parallel programming", 2013.
-What to look at: the ledger holds no bytes, because nothing was sent.
+What to look at: on one node the ledger holds no bytes, because nothing was sent.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
+from ddl_teach.collectives import ring
 from ddl_teach.collectives.blocks import chunk_start
+from ddl_teach.collectives.hierarchical import split_by_node
 from ddl_teach.comm import Comm
 from ddl_teach.comm.arrays import (
     Array,
@@ -56,21 +59,42 @@ class Window:
 
 
 def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
-    """Combine the `x` of all ranks of one node, in place; through a window, block by block."""
+    """Combine the `x` of all ranks, in place; through a window, block by block."""
     if Window not in comm.attributes:
-        comm.attributes[Window] = Window(comm.shared_memory(2 * BLOCK))
-    window = comm.attributes[Window]
+        inside, leaders, _ = split_by_node(comm)
+        window = Window(inside.shared_memory(2 * BLOCK))
+        comm.attributes[Window] = inside, leaders, window, inside.size < comm.size
+    inside, leaders, window, several_nodes = comm.attributes[Window]
+    for block in _blocks(x):
+        if block.nbytes <= ALL_ADD_ALL:
+            shown = window.next_block(block)
+            copy_into(shown[inside.rank], block)
+            window.fence()
+            _add_up(inside, shown, block, op)
+        else:
+            _add_up_by_parts(inside, window, block, op)
+    if several_nodes:
+        if leaders is not None:
+            ring.allreduce(leaders, x, op)
+        _show(inside, window, x)
+
+
+def _blocks(x: Array) -> Iterator[Array]:
     row = flat(x)
     width = BLOCK // row.itemsize
     for start in range(0, len(row), width):
-        block = row[start : start + width]
-        if block.nbytes <= ALL_ADD_ALL:
-            shown = window.next_block(block)
-            copy_into(shown[comm.rank], block)
-            window.fence()
-            _add_up(comm, shown, block, op)
-        else:
-            _add_up_by_parts(comm, window, block, op)
+        yield row[start : start + width]
+
+
+def _show(comm: Comm, window: Window, x: Array) -> None:
+    """Everybody gets rank 0's `x`."""
+    for block in _blocks(x):
+        shown = window.next_block(block)[0]
+        if comm.rank == 0:
+            copy_into(shown, block)
+        window.fence()
+        if comm.rank != 0:
+            copy_into(block, shown)
 
 
 def _add_up_by_parts(comm: Comm, window: Window, block: Array, op: Operation) -> None:

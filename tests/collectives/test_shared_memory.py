@@ -101,9 +101,14 @@ def test_once_for_all(node, ranks):
     assert node(once, ranks).results == [([], 0)] * ranks
 
 
-def test_nodes_share_no_memory():
+def test_between_nodes_only_their_first_ranks_send():
     def program(comm):
-        shared_memory.allreduce(comm, np.zeros(3))
+        x = np.arange(40_000.0) + comm.rank
+        shared_memory.allreduce(comm, x, "max")
+        assert (x == np.arange(40_000.0) + comm.size - 1).all()
+        return sum(message.bytes for message in comm.ledger.messages if message.kind == "host")
 
+    sent = simulate(program, 7, network=TwoLevel(ranks_per_node=3)).results
+    assert [bytes_sent > 0 for bytes_sent in sent] == [True, False, False] * 2 + [True]
     with pytest.raises(Exception, match=r"several nodes.*comm\.split\(comm\.node\)"):
-        simulate(program, 2, network=Uniform())
+        simulate(lambda comm: comm.shared_memory(8), 2, network=Uniform())
