@@ -13,15 +13,22 @@ What to look at: on such a network only ports are ever busy; see `shared_links` 
 from __future__ import annotations
 
 import math
+import numbers
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+SPEEDS = ("bandwidth", "reduce_bandwidth", "flops")  # positive, perhaps endless
 
 
 def check_positive(**amounts: float) -> None:
     """Refuse latencies, bandwidths and the like that cannot be."""
     for name, amount in amounts.items():
-        least, word = (0, "zero or more") if name != "bandwidth" else (1e-300, "positive")
-        if not isinstance(amount, (int, float)) or math.isnan(amount) or amount < least:
-            raise ValueError(f"{name} must be {word}, not {amount!r}")
+        if isinstance(amount, bool) or not isinstance(amount, (int, float)):
+            raise TypeError(f"{name} must be a plain number, not {amount!r}")
+        if name in SPEEDS and not amount >= 1e-300:
+            raise ValueError(f"{name} must be positive, not {amount!r}")
+        if name not in SPEEDS and not 0 <= amount < math.inf:
+            raise ValueError(f"{name} must be zero or more, and finite, not {amount!r}")
 
 
 @dataclass(frozen=True)
@@ -68,8 +75,15 @@ class TwoLevel:
     fixed_link = None
 
     def __post_init__(self) -> None:
-        if self.ranks_per_node < 1:
-            raise ValueError(f"ranks_per_node must be at least 1, not {self.ranks_per_node}")
+        count = self.ranks_per_node
+        if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 1:
+            raise ValueError(
+                f"ranks_per_node must be a whole number, at least 1, not {count!r}; the last node "
+                "may have fewer"
+            )
+        for name in ("inside", "between"):
+            if not isinstance(getattr(self, name), Uniform):
+                raise TypeError(f"{name} must be a Uniform(...), not {getattr(self, name)!r}")
         check_positive(overhead=self.overhead, gap=self.gap)
 
     def link(self, source: int, dest: int) -> tuple[float, float]:
@@ -99,10 +113,24 @@ class Machine:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_positive(jitter=self.jitter, latency_jitter=self.latency_jitter)
-        for name in ("flops", "reduce_bandwidth"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive, not {getattr(self, name)!r}")
+        check_positive(
+            jitter=self.jitter,
+            latency_jitter=self.latency_jitter,
+            flops=self.flops,
+            reduce_bandwidth=self.reduce_bandwidth,
+        )
+        if not isinstance(self.stragglers or {}, Mapping):
+            raise TypeError(
+                "stragglers says how many times slower which rank is, as {3: 2.0} does, not "
+                f"{self.stragglers!r}"
+            )
         for rank, factor in (self.stragglers or {}).items():
-            if not factor > 0:
-                raise ValueError(f"straggler {rank}: the factor must be positive, not {factor!r}")
+            check_positive(**{f"the factor of straggler {rank}": factor})
+            if not factor:
+                raise ValueError(f"the factor of straggler {rank} must be positive, not 0")
+
+    def check_ranks(self, ranks: int) -> None:
+        """Refuse stragglers that are not there."""
+        for rank in self.stragglers or {}:
+            if rank not in range(ranks):
+                raise ValueError(f"straggler {rank!r} does not exist: ranks are 0 to {ranks - 1}")

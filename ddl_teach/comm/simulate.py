@@ -46,6 +46,7 @@ def simulate(
                 f"{name} must be one such as {name}={'Uniform' if known == 'node' else 'Machine'}"
                 f"(...) of ddl_teach.comm.networks, not {given!r}"
             )
+    machine.check_ranks(ranks)
     if network.shared:
         network.check_ranks(ranks)
     # Ranks are numerous and long-lived: the collector would walk them all again and again.

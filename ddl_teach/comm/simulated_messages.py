@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,8 @@ class SimulatedMessages(Comm):
         self._members = members
         self._context = context  # group and channel: part of what must match
         self._kind = label or "host"
+        # Ranks that share memory count up numbers there, which are no messages.
+        self._entries = deque(maxlen=0) if label == "fence" else strand.host.ledger
         self._spans = None if label else strand.host.spans
         self._overhead = network.overhead
         self._fixed_link = None if network.shared else network.fixed_link
@@ -57,7 +60,7 @@ class SimulatedMessages(Comm):
         dest = simulation.hosts[self._members[to]]
         channel = dest.channel(self.rank, tag, code, self._context)
         key = self.rank, tag, code, self._context
-        host.ledger.append((dest.index, tag, nbytes, self._kind))
+        self._entries.append((dest.index, tag, nbytes, self._kind))
         request = SimulatedRequest(self, verb)
         strand.clock += self._overhead
         if simulation.flows is None:
