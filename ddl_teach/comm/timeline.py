@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -75,7 +76,7 @@ class Timeline:
 
     def of(self, rank: int) -> list[Span]:
         """The spans of one rank: of 65,536 ranks nobody wants all at once."""
-        return [Span(*entry) for entry in self._entries[rank]]
+        return [Span(*entry) for entry in sorted(self._entries[rank], key=itemgetter(3))]
 
     def columns(self, ranks: Iterable[int] | None = None) -> Columns:
         """The spans of all ranks, or of some, as arrays and without an object for each."""
