@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ddl_teach.theory.collectives import ALGORITHMS, formula
-from ddl_teach.theory.inputs import Seconds
+from ddl_teach.theory.inputs import Bytes, Seconds
 
 ROUNDING = 1e-12  # relative difference below which two times count as the same
 
@@ -166,12 +166,13 @@ def winner_map(
     """The winner's name for every rank count (rows) and size (columns): a map to colour."""
     names = tuple(algorithms)
     costs = {"per_byte_reduced": per_byte_reduced, "overhead": overhead}
-    return np.array(
-        [
-            [_winner(_times(names, count, size, latency, per_byte, costs)) for size in nbytes]
-            for count in ranks
-        ]
-    )
+    sizes = np.asarray(nbytes, float)
+    rows = []
+    for count in ranks:
+        times = np.array([*_times(names, count, sizes, latency, per_byte, costs).values()])
+        shortest = np.isclose(times, times.min(axis=0), rtol=ROUNDING, atol=0.0)
+        rows.append(np.array(names)[shortest.argmax(axis=0)])
+    return np.array(rows)
 
 
 def fastest(
@@ -211,7 +212,7 @@ def fastest(
 def _times(
     names: Sequence[str],
     ranks: int,
-    nbytes: float,
+    nbytes: Bytes,
     latency: float,
     per_byte: float,
     costs: Mapping[str, float],
