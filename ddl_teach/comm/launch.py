@@ -8,30 +8,17 @@ the processes are either ready for the next one or gone.
 
 from __future__ import annotations
 
-import contextlib
 import numbers
-import pickle
-import secrets
-import shutil
-import socket
-import subprocess
 import sys
-import tempfile
 import threading
-import time
 from collections.abc import Callable
-from multiprocessing.connection import Connection, answer_challenge, deliver_challenge, wait
-from pathlib import Path
 from typing import Any
 
-from ddl_teach.comm import processes
+from ddl_teach.comm.crew import Crew
 from ddl_teach.comm.interface import check_rank_count
 from ddl_teach.comm.run import Run
 from ddl_teach.comm.shipping import ship
-from ddl_teach.comm.story import StoryError
-from ddl_teach.comm.watch import Line, Watch
-
-START_LIMIT = 60  # seconds until all processes must have said hello
+from ddl_teach.comm.watch import Watch
 
 
 class Ranks:
@@ -43,8 +30,7 @@ class Ranks:
 
     def __init__(self, ranks: int = 4) -> None:
         self.size = check_rank_count(ranks)
-        self._lines: list[Line] = []
-        self._mpiexec: Any = None
+        self._crew = Crew(self.size)
         self._busy = threading.Lock()
 
     def __enter__(self) -> Ranks:
@@ -74,100 +60,38 @@ class Ranks:
         if not timeout > 0:
             raise ValueError(f"timeout must be a positive number of seconds, not {timeout!r}")
         payload = ship(program, kwargs)
-        with self._busy:
-            if self._mpiexec is not None and self._mpiexec.poll() is not None:
-                self._kill()  # they have died since the last program
-            if self._mpiexec is None:
-                self._start()
-            return self._run(Watch(self._lines[:count], self._mpiexec, timeout), trace, payload)
+        return self._order(count, timeout, Watch, "run", count, trace, sys.path, payload)
 
-    def _run(self, watch: Watch, trace: bool, payload: bytes) -> Run:
+    def _order(self, ranks: int, timeout: float, watch: type[Watch], *order: Any) -> Any:
+        """Give the order to the first `ranks` processes and watch until all have obeyed."""
+        with self._busy:
+            if not self._crew.alive:
+                self._crew.kill()  # of those that have died since the last program
+                self._start()
+            return self._carry_out(
+                watch(self._crew.lines[:ranks], self._crew.mpiexec, timeout), order
+            )
+
+    def _start(self) -> None:
+        self._crew.start()
+
+    def _carry_out(self, watch: Watch, order: tuple) -> Any:
         ready = False
         try:
             try:
                 for line in watch.lines:
-                    line.tell("run", len(watch.lines), trace, sys.path, payload)
+                    line.tell(*order)
                 return watch.until_the_end()
             finally:
                 ready = watch.quiet()
         finally:
             if not ready:  # also when a second Ctrl-C came before all were quiet
-                self._kill()
+                self._crew.kill()
 
     def close(self) -> None:
         """End the processes."""
         with self._busy:
-            if self._mpiexec is None:
-                return
-            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-                for line in self._lines:
-                    line.tell("quit")
-                self._mpiexec.wait(timeout=3)
-            self._kill()
-
-    def _start(self) -> None:
-        folder = Path(tempfile.mkdtemp(prefix="ddl-"))
-        key = secrets.token_bytes(32)
-        address = str(folder / "line")
-        with socket.socket(socket.AF_UNIX) as door:
-            door.bind(address)
-            door.listen(2 * self.size)
-            words = ["-m", "ddl_teach.comm.worker", address]
-            self._mpiexec = processes.start(self.size, words, {"DDL_TEACH_KEY": key.hex()})
-            by_pid: dict[int, Line] = {}
-            try:
-                self._greet(door, key, by_pid)
-            except BaseException:
-                self._lines = list(by_pid.values())
-                self._kill()
-                raise
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
-        self._lines = sorted(by_pid.values(), key=lambda line: line.rank)
-
-    def _greet(self, door: socket.socket, key: bytes, by_pid: dict[int, Line]) -> None:
-        """Let every rank in, on both its lines, and hear which rank it is."""
-        deadline = time.monotonic() + START_LIMIT
-        for _ in range(2 * self.size):
-            while not wait([door], timeout=0.1):
-                if self._mpiexec.poll() is not None or time.monotonic() > deadline:
-                    raise self._start_failure(by_pid)
-            line_end = Connection(door.accept()[0].detach())
-            deliver_challenge(line_end, key)
-            answer_challenge(line_end, key)
-            what, pid = line_end.recv()
-            setattr(by_pid.setdefault(pid, Line(pid)), what, line_end)
-        for line in by_pid.values():
-            if not line.control.poll(max(0.0, deadline - time.monotonic())):
-                raise self._start_failure(by_pid)
-            try:
-                _, line.rank, size = pickle.loads(line.control.recv_bytes())
-            except EOFError:
-                raise self._start_failure(by_pid) from None
-            if size != self.size:
-                raise StoryError(
-                    f"a process started with {processes.mpiexec_path()} believes to be one of "
-                    f"{size} instead of {self.size}: mpi4py and mpiexec belong to different MPI "
-                    "libraries. `ddl-teach doctor` says which."
-                )
-
-    def _start_failure(self, by_pid: dict[int, Line]) -> StoryError:
-        for line in by_pid.values():
-            if line.output is not None:
-                line.drain_output()
-        said = processes.kill(self._mpiexec, list(by_pid)).strip()
-        return StoryError(
-            f"{self.size} MPI processes could not be started; {len(by_pid)} of them answered."
-            + (f" The launcher said:\n\n{said}\n" if said else "\n")
-            + "\nRun `ddl-teach doctor` to find out why."
-        )
-
-    def _kill(self) -> None:
-        if self._mpiexec is not None:
-            processes.kill(self._mpiexec, [line.pid for line in self._lines])
-        for line in self._lines:
-            line.close()
-        self._lines, self._mpiexec = [], None
+            self._crew.dismiss()
 
 
 def launch(

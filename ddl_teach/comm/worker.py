@@ -14,6 +14,7 @@ import faulthandler
 import os
 import pickle
 import queue
+import shutil
 import signal
 import sys
 import threading
@@ -47,8 +48,12 @@ class Worker:
         with self._sending:
             self._control.send_bytes(cloudpickle.dumps(message))
 
-    def _new_monitor(self) -> Monitor:
+    def monitor_for(self, order: str) -> Monitor:
         """One for each program: what an earlier one has left running must not speak for this."""
+        return self.new_monitor() if order == "run" else self._monitor
+
+    def new_monitor(self) -> Monitor:
+        """A monitor that reports to the launcher."""
 
         def report(wait: Wait | None, serial: int) -> None:
             if not monitor.stopping:
@@ -76,8 +81,7 @@ class Worker:
                     frame = sys._current_frames().get(self._main)
                     self.send("where", source_line(frame))
                 else:
-                    if order[0] == "run":
-                        self._monitor = self._new_monitor()
+                    self._monitor = self.monitor_for(order[0])
                     self._orders.put(order)
         except (EOFError, OSError):
             os._exit(1)  # no launcher, no rank
@@ -87,12 +91,20 @@ class Worker:
         from ddl_teach.comm.world import World
 
         world = World()
+        self.prepare(world)
         self.send("hello", world.rank, world.size)
         while (order := self._orders.get())[0] != "quit":
-            if order[0] == "run":
-                self._run(world, *order[1:])
-            else:
-                world.free()
+            self.obey(world, *order)
+
+    def prepare(self, world: Any) -> None:
+        """What is to be done before the first order."""
+
+    def obey(self, world: Any, what: str, *details: Any) -> None:
+        """Carry out one order of the launcher."""
+        if what == "run":
+            self._run(world, *details)
+        elif what == "free":
+            world.free()
 
     def _run(self, world: Any, ranks: int, trace: bool, folders: list, payload: bytes) -> None:
         monitor = self._monitor
@@ -145,10 +157,14 @@ class Worker:
         return "raised", raised_at, error_text(error), program_traceback(error), shipped
 
 
-def main(address: str) -> None:
+def main(address: str, kind: type[Worker] = Worker) -> None:
     """Connect, then serve until told to go."""
-    key = bytes.fromhex(os.environ["DDL_TEACH_KEY"])
-    output = Client(address, authkey=key)
+    key = bytes.fromhex(os.environ.pop("DDL_TEACH_KEY"))
+    try:
+        output = Client(address, authkey=key)
+    except OSError:  # the launcher was killed while we started
+        shutil.rmtree(os.path.dirname(address), ignore_errors=True)
+        sys.exit(1)
     output.send(("output", os.getpid()))
     control = Client(address, authkey=key)
     control.send(("control", os.getpid()))
@@ -158,7 +174,7 @@ def main(address: str) -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True, errors="backslashreplace")
     faulthandler.enable()
-    worker = Worker(control)
+    worker = kind(control)
     threading.Thread(target=worker.listen, daemon=True).start()
     status = 0
     try:

@@ -1,0 +1,141 @@
+"""The MPI processes behind `launch`, `Ranks` and the engines of a notebook.
+
+All are started together by one mpiexec and connect back to us, each on two lines, through a socket
+that stands in a folder of our own and is gone as soon as everybody is in. No process outlives us:
+whoever sees its line end leaves, and a guard ends those that cannot even look.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from multiprocessing.connection import Connection, answer_challenge, deliver_challenge, wait
+from pathlib import Path
+
+from ddl_teach.comm import processes
+from ddl_teach.comm.story import StoryError
+from ddl_teach.comm.watch import Line
+
+START_LIMIT = 60  # seconds until all processes must have said hello
+
+
+class Crew:
+    """So many processes, or none yet. `module` is what they run, as `python -m` would."""
+
+    def __init__(
+        self,
+        size: int,
+        module: str = "ddl_teach.comm.worker",
+        line: Callable[[int], Line] = Line,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.size = size
+        self.lines: list[Line] = []
+        self.mpiexec: subprocess.Popen | None = None
+        self._module = module
+        self._line = line
+        self._environment = dict(environment or {})
+        self._guard: subprocess.Popen | None = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether the processes run; one that dies takes the others with it."""
+        return self.mpiexec is not None and self.mpiexec.poll() is None
+
+    def start(self, progress: Callable[[float], None] = lambda part: None) -> None:
+        """Start them all, or raise the story of why not; `progress` is told the part that is
+        done."""
+        folder = Path(tempfile.mkdtemp(prefix="ddl-"))
+        key = secrets.token_bytes(32)
+        address = str(folder / "line")
+        by_pid: dict[int, Line] = {}
+        try:
+            with socket.socket(socket.AF_UNIX) as door:
+                door.bind(address)
+                door.listen(2 * self.size)
+                settings = self._environment | {"DDL_TEACH_KEY": key.hex()}
+                self.mpiexec = processes.start(self.size, ["-m", self._module, address], settings)
+                self._greet(door, key, by_pid, progress)
+            self._guard = processes.guard([self.mpiexec.pid, *by_pid])
+        except BaseException:
+            self.lines = list(by_pid.values())
+            self.kill()
+            raise
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        self.lines = sorted(by_pid.values(), key=lambda line: line.rank)
+
+    def _greet(
+        self,
+        door: socket.socket,
+        key: bytes,
+        by_pid: dict[int, Line],
+        progress: Callable[[float], None],
+    ) -> None:
+        """Let every rank in, on both its lines, and hear which rank it is."""
+        deadline = time.monotonic() + START_LIMIT
+        for entered in range(2 * self.size):
+            progress(entered / self.size / 3)
+            while not wait([door], timeout=0.1):
+                if not self.alive or time.monotonic() > deadline:
+                    raise self._start_failure(by_pid)
+            line_end = Connection(door.accept()[0].detach())
+            deliver_challenge(line_end, key)
+            answer_challenge(line_end, key)
+            what, pid = line_end.recv()
+            if pid not in by_pid:
+                by_pid[pid] = self._line(pid)
+            setattr(by_pid[pid], what, line_end)
+        for ready, line in enumerate(by_pid.values()):
+            progress((2 + ready / self.size) / 3)
+            if not line.control.poll(max(0.0, deadline - time.monotonic())):
+                raise self._start_failure(by_pid)
+            try:
+                _, line.rank, size = pickle.loads(line.control.recv_bytes())
+            except EOFError:
+                raise self._start_failure(by_pid) from None
+            if size != self.size:
+                raise StoryError(
+                    f"a process started with {processes.mpiexec_path()} believes to be one of "
+                    f"{size} instead of {self.size}: mpi4py and mpiexec belong to different MPI "
+                    "libraries. `ddl-teach doctor` says which."
+                )
+        progress(1.0)
+
+    def _start_failure(self, by_pid: dict[int, Line]) -> StoryError:
+        for line in by_pid.values():
+            if line.output is not None:
+                line.drain_output()
+        said = processes.kill(self.mpiexec, list(by_pid)).strip()
+        return StoryError(
+            f"{self.size} MPI processes could not be started; {len(by_pid)} of them answered."
+            + (f" The launcher said:\n\n{said}\n" if said else "\n")
+            + "\nRun `ddl-teach doctor` to find out why."
+        )
+
+    def dismiss(self) -> None:
+        """Let the processes go, and end those that do not."""
+        if self.mpiexec is None:
+            return
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            for line in self.lines:
+                line.tell("quit")
+            self.mpiexec.wait(timeout=3)
+        self.kill()
+
+    def kill(self) -> None:
+        """End the processes, whatever they do."""
+        if self.mpiexec is not None:
+            processes.kill(self.mpiexec, [line.pid for line in self.lines])
+        if self._guard is not None:
+            self._guard.communicate(b"all have ended\n")
+        for line in self.lines:
+            line.close()
+        self.lines, self.mpiexec, self._guard = [], None, None
