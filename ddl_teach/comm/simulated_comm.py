@@ -63,8 +63,8 @@ class SimulatedComm(SimulatedExchange):
     def _meeting(self, label: str) -> SimulatedComm:
         return self._twin(self._strand, label, label)
 
-    def _duplicate(self) -> int:
-        return len(self._slots)
+    def _duplicate(self) -> SimulatedComm:
+        return self._twin(Strand(self._host, 0.0), len(self._slots))
 
     def _announce(self, colour: int | None, key: int) -> None:
         self._splits += 1
@@ -93,11 +93,13 @@ class SimulatedComm(SimulatedExchange):
         self._meet("shared_memory")
         return SharedMemory([parts[r] for r in range(self.size)], lambda: self._meet("fence"))
 
-    def _start(self, slot: int, function: Callable[..., Any], args: tuple) -> Request:
-        strand = Strand(self._host, self._strand.clock)
+    def _start(self, place: SimulatedComm, function: Callable[..., Any], args: tuple) -> Request:
+        # One function after another runs on the strand of a place, so that its communicator and
+        # all that was made from it stay of use.
+        strand = place._strand
+        strand.clock = self._strand.clock
         request = SimulatedRequest(self, "background")
-        twin = self._twin(strand, slot)
         self._simulation.background = True
         self._host.strand_begins()
-        self._simulation.spawn(strand, request, function, (twin, *args))
+        self._simulation.spawn(strand, request, function, (place, *args))
         return request
