@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 def find_misfit(strands: Iterable[Strand]) -> tuple[Strand, story.MessageMismatch] | None:
     """A strand beside whose wait lies a message of another element type."""
     for strand in strands:
-        comm = strand.wait[0]
-        for _, source, tag, y in _wanted(strand):
-            for sender, other_tag, code, nbytes in _lying_here(strand, source):
+        for comm, _, source, tag, y in _wanted(strand):
+            for sender, other_tag, code, nbytes in _lying_here(comm, source):
                 if other_tag == tag:
                     wanted, wanted_code = describe(y)
                     rank, sender = strand.host.index, comm._members[sender]
@@ -65,10 +64,10 @@ def _explain(strand: Strand) -> story.Wait:
     wanted = list(_wanted(strand))
     peers: list[int] = []
     note = ""
-    for _, source, _, _ in wanted:
-        peers += _members(comm, source)
-        for sender, tag, _, _ in _lying_here(strand, source):
-            note = story.unasked_text(comm._members[sender], tag)
+    for group, _, source, _, _ in wanted:
+        peers += _members(group, source)
+        for sender, tag, _, _ in _lying_here(group, source):
+            note = story.unasked_text(group._members[sender], tag)
     if comm.label:
         call, note = f"{comm.label}()", ""
     elif verb == "wait_any" and len(requests) > 1:
@@ -76,26 +75,27 @@ def _explain(strand: Strand) -> story.Wait:
     elif not wanted:
         call = f"{verb}()"
     else:
-        name, source, tag, y = wanted[0]
+        group, name, source, tag, y = wanted[0]
         nbytes, code = describe(y)
         peer = "ANY" if source == ANY else source
-        whole = comm.size == len(comm._simulation.hosts)
-        group = 0 if whole else comm.size
-        call = story.call_text(name, peer, tag, nbytes, TYPE_NAMES[code], group)
+        whole = group.size == len(group._simulation.hosts)
+        size = 0 if whole else group.size
+        call = story.call_text(name, peer, tag, nbytes, TYPE_NAMES[code], size)
     where = frames.source_line(strand.greenlet.gr_frame)
     return story.Wait(strand.host.index, call, tuple(dict.fromkeys(peers)), where, note)
 
 
-def _wanted(strand: Strand) -> Iterator[tuple[str, int, int, Any]]:
-    """What a waiting strand would receive: the call, its source and tag, and into what."""
-    _, verb, key, y = strand.wait
+def _wanted(strand: Strand) -> Iterator[tuple[Any, str, int, int, Any]]:
+    """What a waiting strand would receive: on which communicator, by which call, from whom, with
+    which tag, and into what."""
+    comm, verb, key, y = strand.wait
     if verb != "wait_any":
         if y is not None:
-            yield verb, *key[:2], y
+            yield comm, verb, *key[:2], y
         return
     for request in key:
         if request.key is not None:
-            yield request.what, *request.key[:2], request.y
+            yield request.comm, request.what, *request.key[:2], request.y
 
 
 def _members(comm: Any, source: int) -> Iterable[int]:
@@ -104,12 +104,11 @@ def _members(comm: Any, source: int) -> Iterable[int]:
     return (member for rank, member in enumerate(comm._members) if rank != comm.rank)
 
 
-def _lying_here(strand: Strand, source: int) -> Iterator[tuple[int, int, int, int]]:
+def _lying_here(comm: Any, source: int) -> Iterator[tuple[int, int, int, int]]:
     """Messages from `source`, or from anybody, that this rank has not asked for: sender, tag,
     element type, bytes."""
-    comm, host = strand.wait[0], strand.host
     if comm.label:
         return
-    for (sender, tag, code, context), channel in host.channels.items():
+    for (sender, tag, code, context), channel in comm._host.channels.items():
         if context == comm._context and source in (ANY, sender) and channel.first is not None:
             yield sender, tag, code, channel.first[NBYTES]
