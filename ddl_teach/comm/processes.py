@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -90,12 +91,32 @@ def kill(mpiexec: subprocess.Popen, pids: Iterable[int]) -> str:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             continue
-    try:
-        said = mpiexec.communicate(timeout=5)[0]
-    except subprocess.TimeoutExpired:
-        os.killpg(mpiexec.pid, signal.SIGKILL)
-        said = mpiexec.communicate()[0]
-    return said.decode(errors="replace")
+    said = None
+    for harder in (signal.SIGTERM, signal.SIGKILL):
+        if said is None:
+            try:
+                said = mpiexec.communicate(timeout=5)[0]
+            except subprocess.TimeoutExpired:
+                os.killpg(mpiexec.pid, harder)
+    return (said or mpiexec.communicate()[0]).decode(errors="replace")
+
+
+def cause_of_death(said: str, rank_of_pid: dict[int, int], noticed: int) -> tuple[int, str]:
+    """Which rank died of what, as far as mpiexec tells: Open MPI names ranks, MPICH processes."""
+    rank = noticed
+    if found := re.search(r"process rank (\d+)|Process name: \[.*,(\d+)\]|on rank (\d+)", said):
+        rank = int(found[1] or found[2] or found[3])
+    elif found := re.search(r"PID (\d+)", said):
+        rank = rank_of_pid.get(int(found[1]), noticed)
+    # Open MPI's text about a process that just ended mentions Abort too, in quotation marks.
+    if re.search(r"abort was invoked|calling\s+.abort|called mpi_abort\(", said, re.IGNORECASE):
+        return rank, "it called MPI's Abort"
+    if found := re.search(r"signal (\d+)", said):
+        number = int(found[1])
+        return rank, f"killed by signal {number} ({signal.strsignal(number)})"
+    if found := re.search(r"exit code:\s*(\d+)", said, re.IGNORECASE):
+        return rank, f"it exited with status {found[1]} in the middle of the program"
+    return rank, "its process ended in the middle of the program"
 
 
 def guard(pids: Iterable[int]) -> subprocess.Popen:

@@ -10,8 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-import re
-import signal
 import subprocess
 import time
 from collections import Counter
@@ -20,7 +18,7 @@ from typing import Any
 
 import cloudpickle
 
-from ddl_teach.comm import story
+from ddl_teach.comm import processes, story
 from ddl_teach.comm.ledger import Ledger
 from ddl_teach.comm.run import Run
 from ddl_teach.comm.timeline import Timeline
@@ -99,7 +97,13 @@ class Watch:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise self._time_is_up()
+                orphaned = self._mpiexec.poll() is not None
                 self._listen(min(left, 0.02 if self._suspects else 1.0))
+                if orphaned and self._running and not self._dead:
+                    raise story.StoryError(
+                        f"{self._mpiexec.args[0]}, which holds the ranks together, was ended by "
+                        "somebody else. New processes will be started for the next program."
+                    )
                 self._look_for_deadlock()
         except KeyboardInterrupt:
             text = story.tell_positions("Interrupted. Where the ranks were:", self._locate())
@@ -225,7 +229,7 @@ class Watch:
             if self._mpiexec.poll() is not None
             else b""
         )
-        rank, how = _cause_of_death(
+        rank, how = processes.cause_of_death(
             said.decode(errors="replace"),
             {line.pid: line.rank for line in self.lines},
             self._dead[0],
@@ -265,20 +269,3 @@ class Watch:
             error.run = run
             raise error
         return run
-
-
-def _cause_of_death(said: str, rank_of_pid: dict[int, int], noticed: int) -> tuple[int, str]:
-    """Which rank died of what, as far as mpiexec tells: Open MPI names ranks, MPICH processes."""
-    rank = noticed
-    if found := re.search(r"process rank (\d+)|Process name: \[.*,(\d+)\]", said):
-        rank = int(found[1] or found[2])
-    elif found := re.search(r"PID (\d+)", said):
-        rank = rank_of_pid.get(int(found[1]), noticed)
-    if re.search(r"mpi_abort|calling\s+.abort", said, re.IGNORECASE):
-        return rank, "it called MPI's Abort"
-    if found := re.search(r"signal (\d+)", said):
-        number = int(found[1])
-        return rank, f"killed by signal {number} ({signal.strsignal(number)})"
-    if found := re.search(r"exit code:\s*(\d+)", said, re.IGNORECASE):
-        return rank, f"it exited with status {found[1]} in the middle of the program"
-    return rank, "its process ended in the middle of the program"
