@@ -23,6 +23,7 @@ from ddl_teach.plots.style import (
     in_style,
     new_axes,
     size_text,
+    spoken,
     time_text,
 )
 
@@ -103,9 +104,9 @@ def _winners(curves: Curves) -> str:
     early, late = min(first, key=first.get), min(last, key=last.get)
     if len(curves) == 1:
         times = f"{time_text(first[early])} for {size_text(small)}, {time_text(last[late])} for"
-        return f"{_spoken(early, True)}: {times} {size_text(large)}"
-    later = "too" if early == late else _spoken(late)
-    at_first = f"{_spoken(early, True)} is fastest at {size_text(small)}"
+        return f"{spoken(early, True)}: {times} {size_text(large)}"
+    later = "too" if early == late else spoken(late)
+    at_first = f"{spoken(early, True)} is fastest at {size_text(small)}"
     return f"{at_first}, {later} at {size_text(large)}"
 
 
@@ -147,13 +148,7 @@ def _explain(ax: Axes, names: Sequence[str], grounds: Sequence[str]) -> None:
     """One legend: first what the marks mean, then what the colours mean."""
     marks = [Line2D([], [], color=INK, label=ground, **GROUNDS[ground]) for ground in grounds]
     colours = [
-        Line2D([], [], color=algorithm_colour(name, place), linewidth=5, label=_spoken(name))
+        Line2D([], [], color=algorithm_colour(name, place), linewidth=5, label=spoken(name))
         for place, name in enumerate(names)
     ]
     ax.legend(handles=[*marks, *colours], loc="best", handlelength=1.6)
-
-
-def _spoken(name: str, first: bool = False) -> str:
-    """An algorithm's name as people write it, `first` in its sentence or not."""
-    words = name.replace("_", " ")
-    return words.capitalize() if first or name == "rabenseifner" else words

@@ -141,6 +141,16 @@ def algorithm_colour(name: str, position: int = 0) -> tuple[float, float, float]
     return to_rgb(ALGORITHM_COLOURS[name]) if name in ALGORITHM_COLOURS else rank_colour(position)
 
 
+def spoken(name: str, first: bool = False) -> str:
+    """An algorithm's name as people write it, `first` in its sentence or not.
+
+    >>> spoken("recursive_doubling"), spoken("rabenseifner"), spoken("ring", first=True)
+    ('recursive doubling', 'Rabenseifner', 'Ring')
+    """
+    words = name.replace("_", " ")
+    return words[:1].upper() + words[1:] if first or name == "rabenseifner" else words
+
+
 def time_unit(seconds: float) -> tuple[float, str]:
     """How many of which unit make a second, so that `seconds` becomes a number people read.
 
@@ -177,6 +187,20 @@ def size_text(nbytes: float) -> str:
             break
         size /= 1024
     return f"{_three_digits(size)} {name}"
+
+
+def rate_text(bytes_per_second: float) -> str:
+    """A bandwidth with its unit, in powers of 1000 as networks are sold.
+
+    >>> rate_text(12.5e9), rate_text(300)
+    ('12.5 GB/s', '300 B/s')
+    """
+    rate, name = bytes_per_second, "B/s"
+    for name in ("B/s", "kB/s", "MB/s", "GB/s", "TB/s"):
+        if rate < 999.5 or name == "TB/s":
+            break
+        rate /= 1000
+    return f"{_three_digits(rate)} {name}"
 
 
 def _three_digits(number: float) -> str:

@@ -1,0 +1,77 @@
+"""A drawing as text: the few shapes that a picture which follows a slider needs.
+
+Matplotlib takes half a second for what a browser draws in milliseconds from these lines, sharp at
+any size. Lengths are pixels, y points downwards.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from html import escape
+from typing import Any
+
+from matplotlib.colors import to_hex
+
+from ddl_teach.plots.style import INK
+
+FONT = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
+
+
+class Drawing:
+    """Shapes one over the other, and a text for those who cannot see them."""
+
+    def __init__(self, width: float, height: float, alt: str = "") -> None:
+        self.width = width
+        self.height = height
+        self.alt = alt
+        self._shapes: list[str] = []
+
+    def rect(self, x: float, y: float, width: float, height: float, **look: Any) -> None:
+        self._add("rect", {"x": x, "y": y, "width": width, "height": height}, look)
+
+    def line(self, points: Iterable[tuple[float, float]], **look: Any) -> None:
+        """A polyline; a colour is given as `stroke`."""
+        joined = " ".join(f"{_short(x)},{_short(y)}" for x, y in points)
+        self._add("polyline", {"points": joined, "fill": "none"}, look)
+
+    def circle(self, x: float, y: float, radius: float, **look: Any) -> None:
+        self._add("circle", {"cx": x, "cy": y, "r": radius}, look)
+
+    def text(self, x: float, y: float, words: str, **look: Any) -> None:
+        """Words whose base line begins at (x, y), or ends there with `text_anchor="end"`."""
+        self._add("text", {"x": x, "y": y, "fill": INK}, look, escape(words))
+
+    def _add(self, tag: str, place: dict, look: dict, inside: str = "") -> None:
+        given = {**place, **look}.items()
+        words = (f'{name.replace("_", "-")}="{_value(it)}"' for name, it in given)
+        self._shapes.append(f"<{tag} {' '.join(words)}>{inside}</{tag}>")
+
+    @property
+    def svg(self) -> str:
+        """The drawing as the text of an SVG file."""
+        size = f'width="{self.width}" height="{self.height}"'
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-size="13" '
+            f'viewBox="0 0 {self.width} {self.height}" font-family="{FONT}" role="img">'
+            f"<title>{escape(self.alt)}</title>"
+            f'<rect width="100%" height="100%" fill="white"/>{"".join(self._shapes)}</svg>'
+        )
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """An image with its alt text; as an image it can't meet other drawings' names."""
+        data = base64.b64encode(self.svg.encode()).decode()
+        size = f'width="{self.width}" height="{self.height}" style="max-width: 100%; height: auto"'
+        page = f'<img src="data:image/svg+xml;base64,{data}" {size} alt="{escape(self.alt)}">'
+        return {"text/html": page, "image/svg+xml": self.svg, "text/plain": self.alt}
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, tuple):
+        return to_hex(value)
+    return escape(value) if isinstance(value, str) else _short(value)
+
+
+def _short(number: float) -> str:
+    """A length to a tenth of a pixel."""
+    return f"{number:.1f}".removesuffix(".0")

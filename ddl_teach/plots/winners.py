@@ -1,0 +1,212 @@
+"""Which all-reduce wins where: a map over ranks and sizes, and all times at one point of it.
+
+Left every row is a number of ranks, every colour the algorithm that is fastest there; the ring
+marks where you stand. Right is the row on which you stand: the time of each algorithm over the
+size, the lowest line wins. What to look at: with more latency the borders move to the right, with
+less bandwidth to the left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+
+import numpy as np
+
+from ddl_teach.plots.style import INK, algorithm_colour, size_text, spoken, time_text
+from ddl_teach.plots.svg import Drawing
+
+WIDTH, HEIGHT = 980, 400
+TOP, BOTTOM = 78, 345  # of both frames
+MAP, ROW = (68, 455), (545, 800)  # from where to where the frames reach
+SAME = 1e-9  # relative difference below which two times count as equal
+NAME_CELLS = (3, 11)  # rows and columns of the map that a name covers
+Scale = Callable[[float], float]
+QUIET, GRID = "#666666", "#e4e4e4"
+
+
+def plot_winners(
+    winners: np.ndarray,
+    ranks: Sequence[int],
+    nbytes: Sequence[float],
+    times: Mapping[str, Sequence[float]],
+    here: tuple[int, float],
+    *,
+    costs: str = "",
+) -> Drawing:
+    """Draw the map and the row of it on which one stands.
+
+    `winners[i][j]` names the fastest algorithm of `ranks[i]` ranks and vectors of `nbytes[j]`
+    bytes, sizes that grow by a constant factor; `times` are those of all algorithms for `here[0]`
+    ranks and each of `nbytes`. `here` must be one of the ranks and one of the sizes. `costs` says
+    in words what a message costs.
+    """
+    row, column = _place("ranks", here[0], ranks), _place("sizes", here[1], nbytes)
+    at_here = {name: float(curve[column]) for name, curve in times.items()}
+    winner = min(at_here, key=at_here.get)
+    alt = in_words(winners[row], nbytes, at_here, here, costs)
+    drawing = Drawing(WIDTH, HEIGHT, alt)
+    drawing.text(14, 24, finding(at_here, here), font_size=16, font_weight="bold")
+    drawing.text(14, 46, costs, fill=QUIET)
+    colours = {name: algorithm_colour(name, k) for k, name in enumerate(times)}
+    x, y = _draw_map(drawing, np.asarray(winners), ranks, nbytes, colours)
+    drawing.line([(MAP[0], y(row)), (MAP[1], y(row))], stroke="white", stroke_dasharray="2 3")
+    _mark(drawing, x(nbytes[column]), y(row))
+    x, y = _draw_row(drawing, nbytes, times, colours)
+    drawing.line([(x(here[1]), TOP), (x(here[1]), BOTTOM)], stroke=INK, stroke_dasharray="2 3")
+    _mark(drawing, x(here[1]), y(at_here[winner]))
+    drawing.text(ROW[1] + 22, TOP + 4, "at your point", fill=QUIET)
+    for line, name in enumerate(sorted(at_here, key=at_here.get)):
+        height = TOP + 30 + 42 * line
+        drawing.rect(ROW[1] + 22, height - 9, 14, 24, fill=colours[name])
+        drawing.text(ROW[1] + 44, height, spoken(name))
+        drawing.text(ROW[1] + 44, height + 16, time_text(at_here[name]), font_weight="bold")
+    return drawing
+
+
+def finding(times: Mapping[str, float], here: tuple[int, float]) -> str:
+    """Who wins at one point, and by how much, in one line."""
+    where = f"{_count(here[0])}, {size_text(here[1])}"
+    order = sorted(times, key=times.get)
+    first = [name for name in order if times[name] <= times[order[0]] * (1 + SAME)]
+    if len(first) > 1:
+        return f"{where}: {' and '.join(map(spoken, first))} are equally fast"
+    if len(order) == 1 or not times[order[0]]:
+        return f"{where}: {spoken(order[0])} takes {time_text(times[order[0]])}"
+    factor = times[order[1]] / times[order[0]]
+    return f"{where}: {spoken(order[0])} wins, {spoken(order[1])} takes {factor:.3g} times as long"
+
+
+def in_words(
+    row: Sequence[str],
+    nbytes: Sequence[float],
+    times: Mapping[str, float],
+    here: tuple[int, float],
+    costs: str = "",
+) -> str:
+    """The picture for those who cannot see it: the point, all times there, and its row."""
+    order = sorted(times, key=times.get)
+    listed = ", ".join(f"{spoken(name)} {time_text(times[name])}" for name in order)
+    changes = [k for k in range(1, len(row)) if row[k] != row[k - 1]]
+    reigns = [f"{spoken(row[k - 1])} below {size_text(nbytes[k])}" for k in changes]
+    reigns.append(f"{spoken(row[-1])} {'from there on' if changes else 'at every size'}")
+    given = f" ({costs})" if costs else ""
+    return (
+        f"Map of the fastest all-reduce over ranks and vector sizes{given}. "
+        f"{finding(times, here)}. Times there: {listed}. "
+        f"With {_count(here[0])}: {', '.join(reigns)}."
+    )
+
+
+def _place(what: str, value: float, values: Sequence[float]) -> int:
+    """Where a value stands among those of the map."""
+    found = np.flatnonzero(np.isclose(np.asarray(values, float), value))
+    if not len(found):
+        least, most = min(values), max(values)
+        raise ValueError(f"{value:,} is not one of the map's {what}, {least:,} to {most:,}")
+    return int(found[0])
+
+
+def _draw_map(
+    drawing: Drawing,
+    winners: np.ndarray,
+    ranks: Sequence[int],
+    nbytes: Sequence[float],
+    colours: Mapping[str, tuple],
+) -> tuple[Scale, Scale]:
+    """Draw the map; returns where a size and where a row lie on it."""
+    x, cell = _frame(drawing, MAP, nbytes, "the fastest"), (BOTTOM - TOP) / len(ranks)
+    sizes = np.asarray(nbytes, float)
+    between = np.sqrt(sizes[:-1] * sizes[1:])
+    edges = [x(size) for size in (sizes[0], *between, sizes[-1])]
+
+    def y(row: float) -> float:
+        """Few ranks lie below, many above."""
+        return BOTTOM - (row + 0.5) * cell
+
+    for row, names in enumerate(winners):
+        column = 0
+        for name, run in groupby(names):
+            end = column + len(list(run))
+            place = edges[column], y(row) - cell / 2, edges[end] - edges[column], cell
+            look = {"fill_opacity": "0.85", "shape_rendering": "crispEdges"}
+            drawing.rect(*place, fill=colours[name], **look)
+            column = end
+    powers = [row for row, count in enumerate(ranks) if count & (count - 1) == 0]
+    for row in powers[:: -(-len(powers) // 9)]:
+        drawing.text(MAP[0] - 8, y(row) + 4.5, f"{ranks[row]:,}", text_anchor="end")
+    drawing.text(MAP[0] - 8, TOP - 10, "ranks", text_anchor="end")
+    for name in colours:
+        if (place := _widest(winners == name)) is not None:
+            halo = {"stroke": "white", "stroke_width": 4, "stroke_linejoin": "round"}
+            middle = {"text_anchor": "middle", "paint_order": "stroke"}
+            where = x(sizes[place[1]]), y(place[0]) + 4.5
+            drawing.text(*where, spoken(name), **middle, **halo)
+    return x, y
+
+
+def _widest(region: np.ndarray) -> tuple[int, int] | None:
+    """The row and column where a name fits best into its region, if there is room for one."""
+    high, wide = (min(pair) for pair in zip(NAME_CELLS, region.shape, strict=True))
+    inside = np.lib.stride_tricks.sliding_window_view(region, (high, wide)).sum((2, 3))
+    if inside.max() < high * wide / 2:
+        return None
+    rows, columns = np.nonzero(inside == inside.max())
+    # Of all places that are as good, the one nearest to their middle.
+    away = np.abs(rows - rows.mean()) + np.abs(columns - columns.mean())
+    best = int(np.argmin(away))
+    return int(rows[best]) + high // 2, int(columns[best]) + wide // 2
+
+
+def _draw_row(
+    drawing: Drawing,
+    nbytes: Sequence[float],
+    times: Mapping[str, Sequence[float]],
+    colours: Mapping[str, tuple],
+) -> tuple[Scale, Scale]:
+    """Draw times over sizes; returns where a size and where a time lie."""
+    x = _frame(drawing, ROW, nbytes, "time on your row of the map")
+    curves = np.array([*times.values()])
+    y = _logarithmic(curves.min(), curves.max(), BOTTOM - 5, TOP + 5)
+    powers = np.arange(np.ceil(np.log10(curves.min())), np.log10(curves.max()) + 1e-9)
+    for power in powers[:: -(-len(powers) // 8)]:
+        height = y(10.0**power)
+        drawing.line([(ROW[0], height), (ROW[1], height)], stroke=GRID)
+        drawing.text(ROW[0] - 8, height + 4.5, time_text(10.0**power), text_anchor="end")
+    for thinner, (name, curve) in enumerate(times.items()):
+        # Of lines that lie on each other, the lower ones show at both sides.
+        look = {"stroke": colours[name], "stroke_width": max(5.0 - thinner, 1.6)}
+        drawing.line([(x(size), y(t)) for size, t in zip(nbytes, curve, strict=True)], **look)
+    return x, y
+
+
+def _frame(drawing: Drawing, reach: tuple[int, int], nbytes: Sequence[float], title: str) -> Scale:
+    """An axis of sizes below, and what the frame shows above; returns where a size lies."""
+    x = _logarithmic(nbytes[0], nbytes[-1], *reach)
+    first, last = (int(np.ceil(np.log2(size) - 1e-9)) for size in (nbytes[0], nbytes[-1]))
+    step = max(1, round((last - first) / (reach[1] - reach[0]) * 62))
+    for power in range(first + -first % step, last + 1, step):
+        place = x(2.0**power)
+        drawing.line([(place, BOTTOM), (place, BOTTOM + 5)], stroke=INK)
+        drawing.text(place, BOTTOM + 20, size_text(2.0**power), text_anchor="middle")
+    drawing.line([(reach[0], TOP), (reach[0], BOTTOM), (reach[1], BOTTOM)], stroke=INK)
+    middle = sum(reach) / 2
+    drawing.text(middle, BOTTOM + 42, "vector of each rank (bytes)", text_anchor="middle")
+    drawing.text(reach[0], TOP - 10, title)
+    return x
+
+
+def _logarithmic(least: float, most: float, begin: float, end: float) -> Scale:
+    """From a number to its place between `begin` and `end`."""
+    low, high = np.log(least), np.log(most)
+    factor = (end - begin) / (high - low) if high > low else 0.0
+    return lambda number: float(begin + (np.log(number) - low) * factor)
+
+
+def _mark(drawing: Drawing, x: float, y: float) -> None:
+    drawing.circle(x, y, 6, fill="none", stroke="white", stroke_width=5.5)
+    drawing.circle(x, y, 6, fill="none", stroke="black", stroke_width=2.2)
+
+
+def _count(ranks: int) -> str:
+    return f"{ranks:,} rank{'' if ranks == 1 else 's'}"
