@@ -13,7 +13,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Give the notebooks' kernels and engines folders of their own."""
     config.stash[PRIVATE] = tempfile.TemporaryDirectory(prefix="ddl-teach-tests-")
     folder = config.stash[PRIVATE].name
-    for variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR"):
+    for variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "DDL_TEACH_DATA"):
         os.environ[variable] = os.path.join(folder, variable)
     # Without this a deadlock in a streaming %%px cell would end as a success.
     os.environ["IPP_NONINTERACTIVE"] = "1"

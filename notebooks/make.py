@@ -2,53 +2,36 @@
 
     python notebooks/make.py
 
-Each file of `notebooks/source` becomes a notebook beside this file, without outputs and always to
-the same bytes. Edit the source, never the notebook; `tests/test_notebooks.py` compares them.
+Each file of `notebooks/source` becomes the learner's notebook beside this file and, where it has
+exercises, the solved one in `notebooks/solved`; without outputs and always to the same bytes. Edit
+the source, never the notebook; `tests/test_notebooks.py` compares them. How a source is written
+stands in `ddl_teach/course/release.py`.
 """
 
 from __future__ import annotations
 
-import hashlib
+import sys
 from pathlib import Path
 
-import jupytext
-import nbformat
-
 HERE = Path(__file__).resolve().parent
-SOURCES = sorted((HERE / "source").glob("*.py"))
-METADATA = {
-    "kernelspec": {
-        "display_name": "Python 3 (ipykernel)",
-        "language": "python",
-        "name": "python3",
-    },
-    "language_info": {"name": "python"},
-}
+sys.path.insert(0, str(HERE.parent))  # also where the package is not installed
+
+from ddl_teach.course import release
 
 
-def notebook_path(source: Path) -> Path:
-    """Where the notebook of this source stands."""
-    return HERE / f"{source.stem}.ipynb"
-
-
-def notebook_text(source: Path) -> str:
-    """What stands in the notebook of this source."""
-    notebook = jupytext.read(source, fmt="py:percent")
-    notebook.metadata = nbformat.from_dict(METADATA)
-    seen: set[str] = set()
-    for cell in notebook.cells:
-        # From its content: a cell keeps its id when others are put before it.
-        repeated = sum(other.startswith(_digest(cell.source)) for other in seen)
-        cell.id = _digest(cell.source) + (f"-{repeated}" if repeated else "")
-        seen.add(cell.id)
-    return nbformat.writes(notebook) + "\n"
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+def made() -> dict[Path, str]:
+    """What should stand in which notebook."""
+    texts = {}
+    for source in sorted((HERE / "source").glob("*.py")):
+        texts[HERE / f"{source.stem}.ipynb"] = release.text(release.learners(source))
+        solved = release.solved(source)
+        if solved is not None:
+            texts[HERE / "solved" / f"{source.stem}.ipynb"] = release.text(solved)
+    return texts
 
 
 if __name__ == "__main__":
-    for source in SOURCES:
-        notebook_path(source).write_text(notebook_text(source), encoding="utf-8")
-        print(f"made {notebook_path(source).name} from source/{source.name}")
+    for path, text in made().items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        print(f"made {path.relative_to(HERE)}")

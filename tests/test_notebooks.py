@@ -8,10 +8,15 @@ import nbformat
 import pytest
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
-make = runpy.run_path(str(NOTEBOOKS / "make.py"), run_name="make")
-PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
+MADE = runpy.run_path(str(NOTEBOOKS / "make.py"), run_name="make")["made"]()
+PATHS = sorted([*NOTEBOOKS.glob("*.ipynb"), *NOTEBOOKS.glob("solved/*.ipynb")])
 
-each = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
+
+def short(path):
+    return str(path.relative_to(NOTEBOOKS))
+
+
+each = pytest.mark.parametrize("path", PATHS, ids=short)
 
 
 def cells(path, kind):
@@ -19,14 +24,18 @@ def cells(path, kind):
     return [cell for cell in notebook.cells if cell.cell_type == kind]
 
 
+def is_solution(path, cell):
+    return path.parent.name == "solved" and "answer" in cell.metadata.get("tags", ())
+
+
 def test_every_notebook_has_a_source():
-    assert [make["notebook_path"](source) for source in make["SOURCES"]] == PATHS
+    assert sorted(MADE) == PATHS
 
 
-@pytest.mark.parametrize("source", make["SOURCES"], ids=lambda source: source.name)
-def test_notebooks_are_what_their_sources_make(source):
-    found = make["notebook_path"](source).read_text(encoding="utf-8")
-    assert found == make["notebook_text"](source), "run: python notebooks/make.py"
+@pytest.mark.parametrize("path", MADE, ids=short)
+def test_notebooks_are_what_their_sources_make(path):
+    found = path.read_text(encoding="utf-8")
+    assert found == MADE[path], "run: python notebooks/make.py"
 
 
 @each
@@ -39,7 +48,11 @@ def test_the_file_is_valid_and_without_outputs(path):
 
 @each
 def test_code_comes_in_small_pieces_between_prose(path):
-    lengths = [len(cell.source.splitlines()) for cell in cells(path, "code")]
+    lengths = [
+        len(cell.source.splitlines())
+        for cell in cells(path, "code")
+        if not is_solution(path, cell)
+    ]
     assert max(lengths) <= 10
     assert statistics.median(lengths) <= 5
     kinds = [cell.cell_type for cell in nbformat.read(path, as_version=4).cells]
@@ -49,6 +62,13 @@ def test_code_comes_in_small_pieces_between_prose(path):
 
 
 @each
+def test_a_solution_fits_on_a_screen(path):
+    for cell in cells(path, "code"):
+        if is_solution(path, cell):
+            assert len(cell.source.splitlines()) <= 25
+
+
+@each
 def test_a_notebook_asserts_what_it_claims(path):
     code = "\n".join(cell.source for cell in cells(path, "code"))
-    assert code.count("assert ") >= 5
+    assert code.count("assert ") + code.count("check(") >= 5

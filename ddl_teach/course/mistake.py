@@ -3,3 +3,6 @@
 
 class Mistake(Exception):
     """What was typed cannot be done; the text says why and what can be."""
+
+    def _render_traceback_(self) -> list[str]:
+        return str(self).splitlines()

@@ -56,8 +56,30 @@ class Exercise:
     points: int
     hints: tuple[str, str]  # the first points the way, the second nearly says it
     judge: Judge
+    right: str  # what a function that passes does right, as one sentence
+    parameters: tuple[str, ...] = ("comm", "x")  # what the function is called with
     ranks: tuple[int, ...] = (1, 2, 3, 4, 5, 8)  # counts that `check` tries; () for no ranks
 
     @property
     def unit(self) -> str:
         return self.name.split(".")[0]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A number that the learner commits to before it is measured."""
+
+    name: str  # unit and prediction, as in "06.crossover"
+    question: str
+    quantity: str  # what the number counts, as in "bytes"
+    close: float = 2.0  # within this factor a prediction is a good one
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What there is to do in one unit. The file unit_NN.py of this folder holds it as `UNIT`."""
+
+    number: str  # "06"
+    title: str
+    exercises: tuple[Exercise, ...]
+    predictions: tuple[Prediction, ...] = ()

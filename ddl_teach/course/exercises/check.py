@@ -1,0 +1,141 @@
+"""`check("06.ring", ring_allreduce)`: is it right, and if not, what is the matter?
+
+The judge of the exercise tries the function at once: with fresh random data, on rank counts that
+the learner did not try, first on simulated ranks and then on the learner's engines. A failure is a
+message, without the frames of whoever found it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ddl_teach.comm.story import StoryError
+from ddl_teach.course.exercises import record
+from ddl_teach.course.exercises.exercise import Exercise, Stage, Wrong
+from ddl_teach.course.exercises.registry import find_exercise
+from ddl_teach.course.exercises.stages import EnginesStage, Ground, SimulatedStage
+
+SECONDS = 20.0  # for a check on one ground
+
+
+class CheckFailed(Exception):
+    """What is not right yet; in a notebook the message stands alone."""
+
+    def _render_traceback_(self) -> list[str]:
+        return str(self).splitlines()
+
+
+def check(name: str, function: Callable[..., Any], *, engines: Ground | None = None) -> None:
+    """Judge the learner's function at once; says what was right, or raises `CheckFailed`.
+
+    `engines` need not be given in a notebook: the check finds those that run. What the function
+    prints meanwhile is not shown.
+    """
+    exercise = find_exercise(name)
+    generator = np.random.default_rng()
+    # One more count than those that every hard-coded table would know.
+    counts = (*exercise.ranks, int(generator.integers(6, 14))) if exercise.ranks else ()
+    grounds = _simulated_text(counts)
+    problem = misuse(exercise, function) or verdict(
+        exercise, SimulatedStage(function, SECONDS), generator, counts
+    )
+    engines = engines or _running_engines()
+    if problem is None and engines is not None and exercise.ranks:
+        counts = sorted({engines.size, *(count for count in (2, 3) if count <= engines.size)})
+        problem = verdict(exercise, EnginesStage(function, engines, SECONDS), generator, counts)
+        if problem is not None:
+            problem = f"right on simulated ranks, but not on your engines:\n\n{problem}"
+        grounds += f", and on your {engines.size} engines"
+    with record.changing() as kept:
+        known = record.of(kept, "exercises", name)
+        known["tries"] = known.get("tries", 0) + 1
+        known["solved"] = known.get("solved", False) or problem is None
+    if problem is not None:
+        left = len(exercise.hints) - known.get("hints", 0)
+        offer = f'\n\nStuck? hint("{name}") gives a hint.' if left > 0 else ""
+        raise CheckFailed(f"✗ {name}: {problem}{offer}")
+    print(f"✓ {name}: right{grounds}.\n  {exercise.right}")
+
+
+def judge(
+    name: str, stage: Stage | Callable[..., Any], ranks: Sequence[int] = (), seed: int = 0
+) -> None:
+    """Judge with these rank counts and this seed; raises `CheckFailed`. For hidden tests.
+
+    `stage` is where the learner's function runs; a function alone runs on simulated ranks.
+    """
+    exercise = find_exercise(name)
+    if callable(stage):
+        if problem := misuse(exercise, stage):
+            raise CheckFailed(f"✗ {name}: {problem}")
+        stage = SimulatedStage(stage, SECONDS)
+    problem = verdict(exercise, stage, np.random.default_rng(seed), ranks or exercise.ranks)
+    if problem is not None:
+        raise CheckFailed(f"✗ {name}: {problem}")
+
+
+def verdict(
+    exercise: Exercise, stage: Stage, generator: np.random.Generator, ranks: Sequence[int]
+) -> str | None:
+    """What the judge finds wrong, or None."""
+    try:
+        exercise.judge(stage, generator, ranks)
+    except Wrong as wrong:
+        return str(wrong)
+    except StoryError as story:
+        if _is_unwritten(story):
+            return (
+                "not written yet. Put your own lines in place of `raise NotImplementedError`, run "
+                "that cell, then this one again."
+            )
+        return str(story)
+    return None
+
+
+def misuse(exercise: Exercise, function: object) -> str | None:
+    """What is wrong with how a function is handed in, before it is even called."""
+    if not callable(function):
+        return (
+            f"a function is checked, not {function!r}. Pass its name without brackets: "
+            f'check("{exercise.name}", your_function)'
+        )
+    wanted = ", ".join(exercise.parameters)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return None  # built-in functions have none; then the call itself will tell
+    try:
+        signature.bind(*exercise.parameters)
+    except TypeError:
+        called = getattr(function, "__name__", "the function")
+        return (
+            f"it will be called as {called}({wanted}), but yours is {called}{signature}. Change "
+            "the line with `def` back to how it was."
+        )
+    return None
+
+
+def _is_unwritten(story: StoryError) -> bool:
+    # From real ranks only the text comes.
+    return (
+        isinstance(story.__cause__, NotImplementedError)
+        or " raised NotImplementedError" in (str(story).splitlines()[0])
+    )
+
+
+def _simulated_text(counts: Sequence[int]) -> str:
+    if not counts:
+        return ""
+    first, last = ", ".join(map(str, counts[:-1])), counts[-1]
+    return f" on {first} and {last} simulated ranks" if first else f" on {last} simulated ranks"
+
+
+def _running_engines() -> Ground | None:
+    magics = sys.modules.get("ddl_teach.course.engines.magics")
+    engines = magics.registered() if magics else None  # not imported: none can run
+    return engines if engines is not None and engines.alive else None

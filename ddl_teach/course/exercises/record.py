@@ -1,0 +1,117 @@
+"""What the learner has done, kept over the whole course in one small file.
+
+It lies in Jupyter's data folder of this user, as `ddl-teach/progress.json`; the environment
+variable DDL_TEACH_DATA names another folder. It is written whole or not at all, by one kernel
+after another; a file that cannot be read is put aside, never overwritten.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from jupyter_core.paths import jupyter_data_dir
+
+PATIENCE = 3.0  # seconds to wait for another kernel that writes
+KINDS = ("exercises", "predictions")
+
+Record = dict[str, dict[str, dict[str, Any]]]
+"""By kind and name: what is known of each exercise and each prediction."""
+
+
+def folder() -> Path:
+    """Where the record is kept."""
+    moved = os.environ.get("DDL_TEACH_DATA")
+    return Path(moved) if moved else Path(jupyter_data_dir()) / "ddl-teach"
+
+
+def read() -> Record:
+    """What has been recorded so far."""
+    path = folder() / "progress.json"
+    try:
+        return _parse(path.read_bytes())
+    except OSError:
+        return _parse(b"{}")
+    except ValueError:
+        aside = path.with_name(f"progress-unreadable-{time.time_ns()}.json")
+        with contextlib.suppress(OSError):
+            path.rename(aside)
+            _warn(f"Your progress could not be read and begins anew; the old file is {aside}.")
+        return _parse(b"{}")
+
+
+@contextlib.contextmanager
+def changing() -> Iterator[Record]:
+    """`with changing() as record:` changes in place what is recorded.
+
+    A full disk must not stop a lesson: where nothing can be kept there is only a warning.
+    """
+    where = folder()
+    with contextlib.ExitStack() as stack:
+        try:
+            where.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(_alone(where))
+        except OSError:
+            pass  # then the writing says what is wrong
+        record = read()
+        yield record
+        try:
+            _write(where, record)
+        except OSError as error:
+            _warn(f"Your progress could not be kept: {error}")
+
+
+def of(record: Record, kind: str, name: str) -> dict[str, Any]:
+    """What is known of one exercise or prediction, to be changed in place."""
+    return record[kind].setdefault(name, {})
+
+
+def _parse(text: bytes) -> Record:
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise ValueError("no record")
+    record = {kind: found.get(kind, {}) for kind in KINDS}
+    for entries in record.values():
+        if not (isinstance(entries, dict) and all(isinstance(e, dict) for e in entries.values())):
+            raise ValueError("no record")
+    return record
+
+
+def _write(where: Path, record: Record) -> None:
+    number, name = tempfile.mkstemp(dir=where, prefix="progress-", suffix=".tmp")
+    try:
+        with os.fdopen(number, "w", encoding="utf-8") as file:
+            json.dump(record, file, indent=1, sort_keys=True)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, where / "progress.json")
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+@contextlib.contextmanager
+def _alone(where: Path) -> Iterator[None]:
+    """One writer at a time; a kernel that was stopped while it wrote holds nobody up for long."""
+    with open(where / "progress.lock", "w") as lock:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(0.02)
+        yield
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, stacklevel=4)

@@ -1,0 +1,118 @@
+"""Where `check` puts the learner's function to the test: simulated ranks, and the running engines.
+
+Every rank gets copies of its arguments, so whatever the function does to them, the judge compares
+with its own. All runs of one check together have so many seconds.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from ddl_teach import Comm, Run, simulate
+from ddl_teach.comm import frames
+from ddl_teach.comm.networks import Uniform
+from ddl_teach.comm.story import StoryError, TimedOut
+from ddl_teach.course.exercises.exercise import Outcome
+from ddl_teach.course.exercises.time_limit import OutOfTime, within
+
+
+class SimulatedStage:
+    """Simulated ranks in this process."""
+
+    def __init__(self, function: Callable[..., Any], seconds: float = 20.0) -> None:
+        self._function = function
+        self._seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    def call(self, *arguments: Any) -> Any:
+        """A function without ranks: what it returns for copies of these arguments."""
+        copies = copy.deepcopy(arguments)
+        try:
+            return self._within(lambda: self._function(*copies))
+        except (StoryError, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            told = f"{frames.error_text(error)}\n\n{frames.program_traceback(error)}".rstrip()
+            raise StoryError(f"your function raised {told}") from error
+
+    def run(self, ranks: int, arguments: Sequence[tuple], *, network: Any = Uniform()) -> Outcome:
+        """A rank program: `function(comm, *arguments[comm.rank])` on every rank."""
+        # One by one, or ranks that are given the same array would share its copy.
+        copies = [copy.deepcopy(own) for own in arguments]
+
+        def program(comm: Comm) -> tuple[Any, tuple]:
+            own = copies[comm.rank]
+            return self._function(comm, *own), own
+
+        return _outcome(self._within(lambda: simulate(program, ranks, network=network)))
+
+    def _within(self, work: Callable[[], Any]) -> Any:
+        try:
+            return within(self._end - time.monotonic(), work)
+        except OutOfTime as stop:
+            where = frames.source_line(stop.frame)
+            raise TimedOut(
+                f"The time was up: after {self._seconds:g} s your function still ran"
+                + (f", {where}" if where else "")
+                + ".\n\nWhat to try: find the loop that does not end."
+            ) from None
+
+
+class Ground(Protocol):
+    """Running processes: the learner's engines, or `ddl_teach.Ranks`."""
+
+    size: int
+
+    def run(
+        self, program: Callable[..., Any], ranks: int | None = None, *, timeout: float, **_: Any
+    ) -> Run:
+        """Run a program on the first `ranks` of them."""
+
+
+class EnginesStage:
+    """The learner's own engines: real processes, real messages."""
+
+    def __init__(
+        self, function: Callable[..., Any], engines: Ground, seconds: float = 20.0
+    ) -> None:
+        self._function = function
+        self._engines = engines
+        self._end = time.monotonic() + seconds
+
+    def call(self, *arguments: Any) -> Any:
+        """A function without ranks: what it returns on one engine."""
+        return self._on_engines(_call, 1, [arguments]).results[0]
+
+    def run(self, ranks: int, arguments: Sequence[tuple], *, network: Any = None) -> Outcome:
+        """A rank program; the network of real ranks is what it is."""
+        return self._on_engines(_run, ranks, arguments)
+
+    def _on_engines(
+        self, program: Callable[..., Any], ranks: int, arguments: Sequence[tuple]
+    ) -> Outcome:
+        return _outcome(
+            self._engines.run(
+                program,
+                ranks,
+                timeout=max(self._end - time.monotonic(), 0.1),
+                function=self._function,
+                arguments=list(arguments),
+            )
+        )
+
+
+def _run(comm: Comm, function: Callable[..., Any], arguments: list[tuple]) -> tuple[Any, tuple]:
+    own = arguments[comm.rank]
+    return function(comm, *own), own
+
+
+def _call(comm: Comm, function: Callable[..., Any], arguments: list[tuple]) -> tuple[Any, tuple]:
+    return function(*arguments[0]), arguments[0]
+
+
+def _outcome(run: Run) -> Outcome:
+    results, arguments = zip(*run.results, strict=True)
+    return Outcome(list(results), list(arguments), run.ledger, run.time)

@@ -1,0 +1,75 @@
+"""A limit on the time of somebody else's function, also for `while True: pass`.
+
+The function runs in a thread of its own. When the time is up an exception is raised in that thread
+at whatever line it is; a line that waits inside the operating system is left alone, and whoever
+called goes on all the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import io
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+GRACE = 1.0  # seconds for a thread to unwind, each of the few times that it is asked to
+
+
+class TimeIsUp(KeyboardInterrupt):
+    """Raised inside the function. As Ctrl-C it is meant for nobody's `except Exception`."""
+
+
+class OutOfTime(Exception):
+    """The function was stopped; `frame` is where it was."""
+
+    def __init__(self, frame: FrameType | None) -> None:
+        super().__init__("the time was up")
+        self.frame = frame
+
+
+def within(seconds: float, function: Callable[[], Any]) -> Any:
+    """What `function()` returns or raises, or `OutOfTime` after so many seconds.
+
+    What it prints is not shown: a check calls it too often for that.
+    """
+    outcome: dict[str, Any] = {}
+
+    def body() -> None:
+        try:
+            outcome["value"] = function()
+        except BaseException as error:
+            outcome["error"] = error
+
+    thread = threading.Thread(target=body, daemon=True, name="a function being checked")
+    with contextlib.redirect_stdout(_Silence()):
+        thread.start()
+        try:
+            thread.join(max(seconds, 0.0))
+        except KeyboardInterrupt:
+            _stop(thread)
+            raise
+        if thread.is_alive():
+            frame = sys._current_frames().get(thread.ident)
+            _stop(thread)
+            raise OutOfTime(frame)
+    if "error" in outcome:
+        raise outcome["error"]
+    return outcome["value"]
+
+
+def _stop(thread: threading.Thread) -> None:
+    for _ in range(3):  # an `except:` around a loop catches the first
+        raised = ctypes.py_object(TimeIsUp)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), raised)
+        thread.join(GRACE)
+        if not thread.is_alive():
+            return
+
+
+class _Silence(io.TextIOBase):
+    def write(self, text: str) -> int:
+        return len(text)
