@@ -6,11 +6,13 @@ import os
 import traceback
 from types import FrameType
 
+OWN = f"{os.sep}ddl_teach{os.sep}comm{os.sep}"
+
 
 def source_line(frame: FrameType | None) -> str:
     """Where a rank is: the innermost line outside `comm`, and where the learner called it from."""
-    own, package = f"{os.sep}ddl_teach{os.sep}comm{os.sep}", f"{os.sep}ddl_teach{os.sep}"
-    while frame is not None and own in frame.f_code.co_filename:
+    package = f"{os.sep}ddl_teach{os.sep}"
+    while frame is not None and OWN in frame.f_code.co_filename:
         frame = frame.f_back
     if frame is None:
         return ""
@@ -18,7 +20,7 @@ def source_line(frame: FrameType | None) -> str:
     caller = frame
     while caller is not None and package in caller.f_code.co_filename:
         caller = caller.f_back
-    if caller is not None and caller is not frame and own not in caller.f_code.co_filename:
+    if caller is not None and caller is not frame and OWN not in caller.f_code.co_filename:
         text += f", called from {_spot(caller)}"
     return text
 
@@ -39,14 +41,23 @@ def error_text(error: BaseException) -> str:
         text = "(its text could not be made)"
     if isinstance(error, SystemExit):
         return f"SystemExit({text}): the program called exit"
+    if isinstance(error, TypeError) and "positional argument" in text and not _inside(error):
+        text += ". A program's first parameter is its communicator: def program(comm, ...)"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def program_traceback(error: BaseException) -> str:
     """The traceback of a rank's exception without the frames of this package's machinery."""
-    own = f"{os.sep}ddl_teach{os.sep}comm{os.sep}"
     summary = traceback.TracebackException.from_exception(error)
-    kept = [frame for frame in summary.stack if own not in frame.filename]
+    kept = [frame for frame in summary.stack if OWN not in frame.filename]
     if kept:
         summary.stack = traceback.StackSummary.from_list(kept)
+    elif len(summary.stack) == 1:
+        return ""  # it could not even be called
     return "".join(summary.format())
+
+
+def _inside(error: BaseException) -> bool:
+    """Whether the program itself had begun."""
+    frames = (frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__))
+    return any(OWN not in filename for filename in frames)

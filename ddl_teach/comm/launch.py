@@ -20,6 +20,8 @@ from ddl_teach.comm.run import Run
 from ddl_teach.comm.shipping import ship
 from ddl_teach.comm.watch import Watch
 
+MOST_PROCESSES = 512  # one machine starts no more within any learner's patience
+
 
 class Ranks:
     """MPI processes that run one program after another.
@@ -30,6 +32,11 @@ class Ranks:
 
     def __init__(self, ranks: int = 4) -> None:
         self.size = check_rank_count(ranks)
+        if self.size > MOST_PROCESSES:
+            raise ValueError(
+                f"real ranks are processes of this machine: {self.size} are too many, at most "
+                f"{MOST_PROCESSES} are started. `simulate` runs as many as you like."
+            )
         self._crew = Crew(self.size)
         self._busy = threading.Lock()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import site
 import sys
 import sysconfig
@@ -27,6 +28,12 @@ def ship(program: Callable[..., Any], kwargs: dict[str, Any]) -> bytes:
     """The program and its arguments as bytes."""
     if not callable(program):
         raise TypeError(f"the program must be a function of a communicator, not {program!r}")
+    if inspect.isgeneratorfunction(program) or inspect.iscoroutinefunction(program):
+        raise TypeError(
+            f"{getattr(program, '__name__', program)} is a generator or a coroutine: called, it "
+            "would only make an object that has not run. A program is a plain function, without "
+            "yield and async."
+        )
     modules = {_module(function) for function in _functions(program, *kwargs.values())} - {None}
     with _LISTING, contextlib.ExitStack() as stack:
         for module in modules:
