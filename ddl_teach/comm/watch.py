@@ -52,12 +52,17 @@ class Line:
         *whole, self._begun = (self._begun + text).split(b"\n")
         for line in whole:
             print(f"[{self.rank}] {line.decode(errors='replace')}", flush=True)
+        if not text:
+            self._print_begun()
         return bool(text)
 
     def drain_output(self) -> None:
         """Print what has come so far, whole lines or not."""
         while wait([self.output], timeout=0) and self.read_output():
             continue
+        self._print_begun()
+
+    def _print_begun(self) -> None:
         if self._begun:
             print(f"[{self.rank}] {self._begun.decode(errors='replace')}", flush=True)
             self._begun = b""
