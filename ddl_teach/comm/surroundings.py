@@ -1,0 +1,50 @@
+"""What a program changes in its process, it changes for itself.
+
+Real ranks run one program after another. Working directory, environment, signal handlers and the
+way to the launcher's screen are after each program what they were before it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from typing import TextIO
+
+SIGNALS = (signal.SIGUSR1, signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+
+
+@contextlib.contextmanager
+def surroundings_kept() -> Iterator[None]:
+    """Put everything back where it was; for the main thread."""
+    folder = os.open(".", os.O_RDONLY)  # found again even where it has been renamed
+    outputs = {number: os.dup(number) for number in (1, 2)}
+    streams = sys.stdout, sys.stderr
+    environment = dict(os.environ)
+    handlers = {number: signal.getsignal(number) for number in SIGNALS}
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    try:
+        yield
+    finally:
+        os.fchdir(folder)
+        os.close(folder)
+        for number, descriptor in outputs.items():
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+        sys.stdout, sys.stderr = _open(streams[0], 1), _open(streams[1], 2)
+        if os.environ != environment:
+            os.environ.clear()
+            os.environ.update(environment)
+        signal.alarm(0)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+def _open(stream: TextIO, number: int) -> TextIO:
+    """The stream, or another in its place if it has been closed."""
+    if not stream.closed:
+        return stream
+    return open(number, "w", buffering=1, errors="backslashreplace", closefd=False)
