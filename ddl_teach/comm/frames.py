@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import traceback
 from types import FrameType
 
 OWN = f"{os.sep}ddl_teach{os.sep}comm{os.sep}"
+# What stands between a rank's main loop and the learner's lines.
+MACHINERY = (OWN, f"{os.sep}course{os.sep}engines{os.sep}", f"{os.sep}IPython{os.sep}core{os.sep}")
 
 
 def source_line(frame: FrameType | None) -> str:
@@ -30,6 +33,9 @@ def _spot(frame: FrameType) -> str:
     function = frame.f_code.co_name
     if "ipykernel_" in folder:
         return f"line {frame.f_lineno} of the cell that defines {function}"
+    if name.startswith("cell ["):
+        source = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
+        return f"line {frame.f_lineno} of {name}: {source}"
     return f"{name}:{frame.f_lineno} in {function}"
 
 
@@ -49,8 +55,8 @@ def error_text(error: BaseException) -> str:
 def program_traceback(error: BaseException) -> str:
     """The traceback of a rank's exception without the frames of this package's machinery."""
     summary = traceback.TracebackException.from_exception(error)
-    kept = [frame for frame in summary.stack if OWN not in frame.filename]
-    if kept:
+    kept = [frame for frame in summary.stack if not any(m in frame.filename for m in MACHINERY)]
+    if kept or isinstance(error, SyntaxError):  # that one brings its own line
         summary.stack = traceback.StackSummary.from_list(kept)
     elif len(summary.stack) == 1:
         return ""  # it could not even be called

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numbers
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ddl_teach.comm.crew import Crew
@@ -29,6 +29,8 @@ class Ranks:
     >>> with Ranks(4) as ranks:                       # doctest: +SKIP
     ...     ranks.run(program).results
     """
+
+    watch: type[Watch] = Watch  # how a program is watched over
 
     def __init__(self, ranks: int = 4) -> None:
         self.size = check_rank_count(ranks)
@@ -67,17 +69,18 @@ class Ranks:
         if not timeout > 0:
             raise ValueError(f"timeout must be a positive number of seconds, not {timeout!r}")
         payload = ship(program, kwargs)
-        return self._order(count, timeout, Watch, "run", count, trace, sys.path, payload)
+        return self._order(
+            range(count), timeout, self.watch, "run", count, trace, sys.path, payload
+        )
 
-    def _order(self, ranks: int, timeout: float, watch: type[Watch], *order: Any) -> Any:
-        """Give the order to the first `ranks` processes and watch until all have obeyed."""
+    def _order(self, ranks: Iterable[int], timeout: float, watch: type[Watch], *order: Any) -> Any:
+        """Give an order to some of the processes and watch until all of them have obeyed."""
         with self._busy:
             if not self._crew.alive:
                 self._crew.kill()  # of those that have died since the last program
                 self._start()
-            return self._carry_out(
-                watch(self._crew.lines[:ranks], self._crew.mpiexec, timeout), order
-            )
+            lines = [self._crew.lines[rank] for rank in ranks]
+            return self._carry_out(watch(lines, self._crew.mpiexec, timeout), order)
 
     def _start(self) -> None:
         self._crew.start()

@@ -44,28 +44,28 @@ class Line:
             self.control.send(order)
 
     def read_output(self) -> bool:
-        """Print the whole lines that came, each with its rank; False when it is the end."""
+        """Take what the rank has printed; False when it is the end."""
         try:
             text = os.read(self.output.fileno(), 1 << 16)
         except OSError:
             text = b""
-        *whole, self._begun = (self._begun + text).split(b"\n")
-        for line in whole:
-            print(f"[{self.rank}] {line.decode(errors='replace')}", flush=True)
-        if not text:
-            self._print_begun()
+        self.hear(text)
+        if not text and self._begun:
+            self.hear(b"\n")  # its last words, cut short
         return bool(text)
 
     def drain_output(self) -> None:
-        """Print what has come so far, whole lines or not."""
+        """Take what has come so far, whole lines or not."""
         while wait([self.output], timeout=0) and self.read_output():
             continue
-        self._print_begun()
-
-    def _print_begun(self) -> None:
         if self._begun:
-            print(f"[{self.rank}] {self._begun.decode(errors='replace')}", flush=True)
-            self._begun = b""
+            self.hear(b"\n")
+
+    def hear(self, text: bytes) -> None:
+        """The rank has printed something: show the whole lines, each with its rank."""
+        *whole, self._begun = (self._begun + text).split(b"\n")
+        for line in whole:
+            print(f"[{self.rank}] {line.decode(errors='replace')}", flush=True)
 
     def close(self) -> None:
         """Hang up."""
@@ -76,6 +76,8 @@ class Line:
 
 class Watch:
     """One program, from the order to run it until every rank is at rest."""
+
+    advice = "What to try: give it more time (timeout=...), or fewer steps, or find the loop."
 
     def __init__(self, lines: list[Line], mpiexec: subprocess.Popen, timeout: float) -> None:
         self.lines = lines
@@ -116,7 +118,9 @@ class Watch:
         if self._dead or self._raised:
             self.quiet()
             raise self._failure()
-        return self._conclude()
+        for line in self._talking.values():
+            line.drain_output()
+        return self.conclude()
 
     def quiet(self) -> bool:
         """Stop whoever still runs; True if all ranks are ready for another program."""
@@ -145,6 +149,10 @@ class Watch:
             self._dead.append(line.rank)
             del self._running[line.rank]
             return
+        self.take(line, kind, said)
+
+    def take(self, line: Line, kind: str, said: list) -> None:
+        """Note what a rank has said."""
         if kind == "wait":
             report, serial, asked = said
             self._answers[line.rank] = asked
@@ -213,10 +221,8 @@ class Watch:
             f"The time was up: {self._timeout:g} s, and {len(self._running)} of {len(self.lines)} "
             "ranks had not returned. Where they were:"
         )
-        advice = (
-            "\n\nWhat to try: give it more time (timeout=...), or fewer steps, or find the loop."
-        )
-        return story.TimedOut(story.tell_positions(headline, self._locate()) + advice)
+        text = story.tell_positions(headline, self._locate())
+        return story.TimedOut(f"{text}\n\n{self.advice}")
 
     def _failure(self) -> story.RankFailed:
         """The error for the rank that failed first."""
@@ -245,9 +251,8 @@ class Watch:
             rank,
         )
 
-    def _conclude(self) -> Run:
-        for line in self._talking.values():
-            line.drain_output()
+    def conclude(self) -> Any:
+        """What comes of the program now that all ranks have returned."""
         for line in self.lines:
             line.tell("free")
         ordered = [self._returned[line.rank] for line in self.lines]

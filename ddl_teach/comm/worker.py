@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from multiprocessing.connection import Client, Connection
 from typing import Any
 
@@ -28,7 +29,6 @@ import cloudpickle
 from ddl_teach.comm.frames import error_text, program_traceback, source_line
 from ddl_teach.comm.patience import Monitor, Stopped
 from ddl_teach.comm.story import Wait
-from ddl_teach.comm.surroundings import surroundings_kept
 
 
 class Worker:
@@ -40,15 +40,12 @@ class Worker:
         self._orders: queue.SimpleQueue[tuple] = queue.SimpleQueue()
         self._running = False
         self._main = threading.main_thread().ident
-        self._pid = os.getpid()
         self._monitor = Monitor()
         signal.signal(signal.SIGUSR1, self._on_stop)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def send(self, *message: Any) -> None:
         """Tell the launcher."""
-        if os.getpid() != self._pid:
-            os._exit(0)  # a copy that the program made by os.fork is no rank
         with self._sending:
             self._control.send_bytes(cloudpickle.dumps(message))
 
@@ -60,7 +57,7 @@ class Worker:
         """A monitor that reports to the launcher."""
 
         def report(wait: Wait | None, serial: int) -> None:
-            if not monitor.stopping:
+            if self._running and not monitor.stopping:
                 self.send("wait", wait, serial, monitor.asked)
 
         monitor = Monitor(report)
@@ -106,8 +103,7 @@ class Worker:
     def obey(self, world: Any, what: str, *details: Any) -> None:
         """Carry out one order of the launcher."""
         if what == "run":
-            with surroundings_kept():
-                self._run(world, *details)
+            self._run(world, *details)
         elif what == "free":
             world.free()
 
@@ -115,22 +111,32 @@ class Worker:
         monitor = self._monitor
         comm = world.begin(ranks, trace, monitor)
         sys.path[:] = folders
+
+        def work() -> tuple:
+            try:
+                return self.execute(world, comm, payload)
+            finally:
+                monitor.stopping = True  # for functions that are still at work in the background
+
+        self.attempt(work)
+        world.clear(comm)
+
+    def attempt(self, work: Callable[[], tuple]) -> None:
+        """Do what may be stopped at any time, and tell the launcher how it ended."""
         try:
             self._running = True
-            if monitor.stopping:
+            if self._monitor.stopping:
                 raise Stopped
-            ending = self._execute(world, comm, payload)
+            ending = work()
             self._running = False
         except Stopped:
             ending = ("stopped",)
-        monitor.stopping = True  # for functions that are still at work in the background
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
                 stream.flush()
         self.send(*ending)
-        world.clear(comm)
 
-    def _execute(self, world: Any, comm: Any, payload: bytes) -> tuple:
+    def execute(self, world: Any, comm: Any, payload: bytes) -> tuple:
         """Run the program; returns what to tell the launcher about its end."""
         try:
             program, kwargs = pickle.loads(payload)
@@ -140,7 +146,7 @@ class Worker:
         except Stopped:
             raise
         except BaseException as error:
-            return self._failure(error)
+            return self.failure(error)
         try:
             shipped = cloudpickle.dumps(value)
         except Exception as error:
@@ -151,7 +157,7 @@ class Worker:
             return "raised", time.perf_counter(), what, "", None
         return "returned", elapsed, world.books(comm), shipped
 
-    def _failure(self, error: BaseException) -> tuple:
+    def failure(self, error: BaseException) -> tuple:
         """The message about a program that raised."""
         raised_at = time.perf_counter()
         try:

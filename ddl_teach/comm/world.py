@@ -64,3 +64,13 @@ class World:
             request.abandon()
             self._abandoned.append(request)
         comm._records.open.clear()
+
+    def drain(self) -> None:
+        """Throw away what has come on MPI's own communicator and was never received; all ranks
+        do so together, none of them in a program."""
+        self._mpi.Barrier()
+        status = MPI.Status()
+        while self._mpi.Iprobe(status=status):
+            nobody_asked_for = bytearray(status.Get_count(MPI.BYTE))
+            self._mpi.Recv([nobody_asked_for, MPI.BYTE], status.Get_source(), status.Get_tag())
+        self._mpi.Barrier()

@@ -1,7 +1,31 @@
-"""The classroom: what surrounds the lessons, from opening the notebooks to the doctor."""
+"""The classroom: what surrounds the lessons, from opening the notebooks to the doctor.
 
-from ddl_teach.course.exercises.check import check, judge
-from ddl_teach.course.exercises.hints import hint
-from ddl_teach.course.exercises.predictions import predict, reveal
+What notebooks use stands here by name. Each is imported when first asked for, so that the doctor
+need not load the lessons, nor an engine the exercises.
+"""
 
-__all__ = ["check", "hint", "judge", "predict", "reveal"]
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "Engines": "engines",
+    "check": "exercises.check",
+    "hint": "exercises.hints",
+    "judge": "exercises.check",
+    "predict": "exercises.predictions",
+    "progress": "exercises.progress",
+    "reveal": "exercises.predictions",
+}
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

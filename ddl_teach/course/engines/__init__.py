@@ -1,0 +1,24 @@
+"""Real ranks behind a notebook: MPI processes that keep their variables from cell to cell.
+
+    engines = Engines(4)          four ranks start; each knows comm, np and the course's names
+    %%px                          this cell runs on every rank
+    engines.run(program)          a whole rank program, as `launch` runs it
+
+Each engine is a process that `mpiexec` has started, with an IPython shell inside and two lines
+back to the notebook: one for what it prints, one for orders and reports. Nobody else can reach it,
+and when the notebook is gone, so is the engine. Every cell has a time limit; a cell that hangs or
+fails ends with the story of who waited where or who raised first, and the engines go on.
+
+=============== ==========================================================================
+pool            starting, running, stopping, recovering: what the notebook holds
+magics          `%%px` and `%px`
+outputs         what ranks printed and drew, in rank order
+watches         watching over a cell or a program of a notebook
+engine          what runs inside each rank
+shell           IPython inside a rank
+=============== ==========================================================================
+"""
+
+from ddl_teach.course.engines.pool import Engines
+
+__all__ = ["Engines"]

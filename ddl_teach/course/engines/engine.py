@@ -1,0 +1,115 @@
+"""What runs inside each engine: a rank that also runs cells.
+
+Started as `python -m ddl_teach.course.engines.engine ADDRESS`, with the key in DDL_TEACH_KEY. A
+cell's `comm` lives as long as cells succeed. After one that failed all ranks make a new one
+together, so that no message of the failed cell is ever received by a later one.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Callable
+from functools import partial
+from multiprocessing.connection import Connection
+from typing import Any
+
+import cloudpickle
+import numpy as np
+
+from ddl_teach import collectives, simulate, theory
+from ddl_teach.comm import ANY, Comm, Phantom, networks, worker
+from ddl_teach.comm.patience import Monitor, Stopped
+from ddl_teach.course.engines.outputs import marker
+from ddl_teach.course.engines.shell import Shell
+
+NAMES = {
+    "ANY": ANY,
+    "Phantom": Phantom,
+    "collectives": collectives,
+    "networks": networks,
+    "np": np,
+    "simulate": simulate,
+    "theory": theory,
+}
+CELL_ORDERS = ("cell", "push", "pull")
+OLD_COMMUNICATOR = (
+    "this communicator, or the one it was made from, belongs to a cell that failed. Use the new "
+    "comm; what was made from the old one (split, background) must be made again."
+)
+
+
+class Engine(worker.Worker):
+    """One rank's end of the lines, with a shell."""
+
+    def __init__(self, control: Connection) -> None:
+        super().__init__(control)
+        self._shown = 0
+        self._shell: Shell | None = None
+        self._comm: Comm | None = None
+        self._comm_monitor = self.new_monitor()
+
+    def prepare(self, world: Any) -> None:
+        self._shell = Shell(self._show, dict(NAMES))
+        self._renew(world)
+
+    def monitor_for(self, order: str) -> Monitor:
+        return self._comm_monitor if order in CELL_ORDERS else super().monitor_for(order)
+
+    def obey(self, world: Any, what: str, *details: Any) -> None:
+        if what in CELL_ORDERS:
+            self.attempt(partial(self._answer, getattr(self, f"_{what}"), details))
+        elif what == "renew":
+            self._renew(world)
+            self.send("returned", None)
+        else:
+            super().obey(world, what, *details)
+
+    def execute(self, *program: Any) -> tuple:
+        try:
+            return super().execute(*program)
+        finally:
+            self._shell.show_figures()
+
+    def _answer(self, work: Callable[..., Any], details: tuple) -> tuple:
+        try:
+            return "returned", work(*details)
+        except Stopped:
+            if self._comm_monitor.stopping:
+                raise
+            return self.failure(RuntimeError(OLD_COMMUNICATOR))
+        except BaseException as error:
+            return self.failure(error)
+
+    def _renew(self, world: Any) -> None:
+        """Give the cells a new communicator, nothing under way on it; all ranks do so together."""
+        if self._comm is not None:
+            world.clear(self._comm)
+            world.drain()
+        self._comm_monitor = self.new_monitor()
+        self._comm = world.begin(world.size, False, self._comm_monitor)
+        self._shell.user_ns["comm"] = self._comm
+
+    def _cell(self, name: str, code: str) -> None:
+        error = self._shell.execute(name, code)
+        if error is not None:
+            raise error
+
+    def _push(self, payload: bytes) -> None:
+        make, values = pickle.loads(payload)
+        self._shell.push(make(**values))
+
+    def _pull(self, expression: str) -> bytes:
+        return cloudpickle.dumps(eval(expression, self._shell.user_ns))
+
+    def _show(self, data: dict, metadata: dict) -> None:
+        """Send what a cell displays, and leave a mark where in its output that was."""
+        self._shown += 1
+        self.send("shown", self._shown, data, metadata)
+        sys.stdout.flush()
+        sys.stdout.buffer.write(marker(self._shown))
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    worker.main(sys.argv[1], Engine)

@@ -1,0 +1,172 @@
+"""The ranks of a notebook: started in one line, and never in the learner's way.
+
+A cell that fails leaves the engines in order. Ranks that can be stopped are: they keep their
+variables, and only `comm` is made anew. Where one sits in a call that nothing can end, in MPI's
+own or in other compiled code, all engines are started again while the learner reads the story.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import pickle
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ddl_teach.comm.crew import Crew
+from ddl_teach.comm.launch import Ranks
+from ddl_teach.comm.run import Run
+from ddl_teach.comm.shipping import ship
+from ddl_teach.comm.story import StoryError
+from ddl_teach.comm.watch import Watch
+from ddl_teach.course.engines import magics, outputs
+from ddl_teach.course.engines.progress import Progress
+from ddl_teach.course.engines.watches import CellWatch, EngineLine, ProgramWatch
+
+RENEWAL_LIMIT = 3  # seconds to make a new communicator
+NEW_COMM = (
+    "The engines keep their variables. comm is a new one on every rank, so that no message of "
+    "this cell is left over."
+)
+STARTED_AGAIN = (
+    "The engines are being started again for the next cell: their variables are lost, so run the "
+    "cells that made them once more."
+)
+# Figures are sent when a cell ends; matplotlib is not loaded before somebody asks for it.
+SETTINGS = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
+
+
+class Engines(Ranks):
+    """MPI processes that keep their variables from cell to cell.
+
+    >>> engines = Engines(4)                          # doctest: +SKIP
+    >>> engines.run(program).results                  # doctest: +SKIP
+    """
+
+    watch = ProgramWatch
+
+    def __init__(self, ranks: int = 4, *, timeout: float = 20) -> None:
+        super().__init__(ranks)
+        self.timeout = timeout  # seconds for a cell or program that names no other
+        self._crew = Crew(self.size, "ddl_teach.course.engines.engine", EngineLine, SETTINGS)
+        self._stopped = False
+        previous = magics.registered()
+        if previous is not None and previous.size == self.size and previous.alive:
+            self._crew, self._busy = previous._crew, previous._busy
+            previous._stopped = True
+            print(f"{self.size} engines run already and keep their variables.")
+            print("engines.restart() gives fresh ones.")
+        else:
+            if previous is not None:
+                previous.stop()
+            with self._busy:
+                self._start()
+        atexit.register(self.stop)
+        magics.register(self)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the engines are there for the next cell."""
+        return not self._stopped and self._crew.alive
+
+    def __repr__(self) -> str:
+        state = "running" if self.alive else "stopped" if self._stopped else "starting again"
+        return f"{self.size} engines, {state}; a cell may take {self.timeout:g} s"
+
+    def run(
+        self,
+        program: Callable[..., Any],
+        ranks: int | None = None,
+        *,
+        timeout: float | None = None,
+        trace: bool = True,
+        **kwargs: Any,
+    ) -> Run:
+        """Run `program(comm, **kwargs)` on the first `ranks` engines, or on all.
+
+        It gets a communicator of its own and does not see the variables of cells.
+        """
+        limit = self.timeout if timeout is None else timeout
+        return super().run(program, ranks, timeout=limit, trace=trace, **kwargs)
+
+    def cell(
+        self,
+        code: str,
+        ranks: Sequence[int] | None = None,
+        *,
+        timeout: float | None = None,
+        name: str = "cell",
+    ) -> None:
+        """Run a cell's code on some engines or all, and show what they print and draw."""
+        self._order(ranks, timeout or self.timeout, CellWatch, "cell", name, code)
+
+    def push(self, **values: Any) -> None:
+        """Make the values known on every rank, under these names."""
+        self._order(None, self.timeout, CellWatch, "push", ship(dict, values))
+
+    def pull(self, expression: str) -> list[Any]:
+        """The value of an expression on every rank."""
+        answers = self._order(None, self.timeout, CellWatch, "pull", expression)
+        return [pickle.loads(answer) for answer in answers]
+
+    def restart(self) -> None:
+        """Fresh engines that know the course's names only."""
+        with self._busy:
+            self._crew.dismiss()
+            self._stopped = False
+            self._start()
+        atexit.register(self.stop)
+
+    def stop(self) -> None:
+        """End the engines."""
+        self._stopped = True
+        atexit.unregister(self.stop)
+        self.close()
+
+    # -- orders -----------------------------------------------------------------------------
+
+    def _order(self, ranks: Any, timeout: float, watch: type[Watch], *order: Any) -> Any:
+        if self._stopped:
+            raise StoryError(
+                "These engines were stopped. Start them again with engines.restart(), or with a "
+                "new Engines(...)."
+            )
+        everybody = range(self.size)
+        return super()._order(everybody if ranks is None else ranks, timeout, watch, *order)
+
+    def _start(self) -> None:
+        with Progress(self.size) as progress:
+            self._crew.start(progress.show)
+
+    def _carry_out(self, watch: Watch, order: tuple) -> Any:
+        for line in watch.lines:
+            line.kept = outputs.Output()
+        try:
+            return super()._carry_out(watch, order)
+        except (StoryError, KeyboardInterrupt) as error:
+            if after := self._recover(order[0]):
+                error.args = (f"{error}\n\n{after}",)
+            raise
+        finally:
+            for line in watch.lines:
+                outputs.show(line.rank, line.kept)
+
+    def _recover(self, what: str) -> str:
+        """Make the engines ready for the next cell; says what has become of them."""
+        if self._crew.alive and what == "run":
+            return ""
+        if self._crew.alive:
+            watch = CellWatch(self._crew.lines, self._crew.mpiexec, RENEWAL_LIMIT)
+            with contextlib.suppress(StoryError):
+                super()._carry_out(watch, ("renew",))
+                return NEW_COMM
+        threading.Thread(target=self._revive, daemon=True).start()
+        return STARTED_AGAIN
+
+    def _revive(self) -> None:
+        """Start the engines while the learner reads."""
+        with self._busy, contextlib.suppress(StoryError):  # told when the next cell tries again
+            if not self._stopped and not self._crew.alive:
+                self._crew.kill()
+                self._crew.start()

@@ -1,0 +1,41 @@
+"""How far the engines' start is: one line that fills."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from IPython.core.getipython import get_ipython
+
+WIDTH = 24  # characters of a full bar
+
+
+class Progress:
+    """A bar that is drawn over itself, in a notebook or a terminal, for people to look at.
+
+    ipyparallel's variable IPP_NONINTERACTIVE keeps it away, as tests of notebooks want it.
+    """
+
+    def __init__(self, ranks: int) -> None:
+        self._ranks = ranks
+        watched = get_ipython() is not None or sys.stdout.isatty()
+        self._silent = "IPP_NONINTERACTIVE" in os.environ or not watched
+
+    def __enter__(self) -> Progress:
+        self._begun = time.monotonic()
+        self.show(0.0)
+        return self
+
+    def __exit__(self, failed: object, *_: object) -> None:
+        if not self._silent:
+            seconds = time.monotonic() - self._begun
+            end = "could not be started" if failed else f"are ready ({seconds:.1f} s)"
+            print(f"\r{self._ranks} engines {end}".ljust(WIDTH + 30), flush=True)
+
+    def show(self, part: float) -> None:
+        """Draw the bar, filled by this part of it."""
+        if not self._silent:
+            full = round(part * WIDTH)
+            bar = "█" * full + "░" * (WIDTH - full)
+            print(f"\rStarting {self._ranks} engines  {bar}", end="", flush=True)
