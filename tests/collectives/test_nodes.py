@@ -1,0 +1,236 @@
+"""Collectives on nodes of unequal sizes, and the all-reduces that others stand behind."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import vectors
+
+from ddl_teach import Phantom, simulate
+from ddl_teach.collectives import auto, background, hierarchical, registry
+from ddl_teach.comm.interface import BACKGROUND_SLOTS
+from ddl_teach.comm.networks import TwoLevel, Uniform
+
+INSIDE, BETWEEN = Uniform(1e-7, 4e10), Uniform(3e-6, 1e10)
+
+
+@dataclass(frozen=True)
+class Nodes(TwoLevel):
+    """Ranks on nodes in any way: `places[r]` is the node of rank r."""
+
+    places: tuple[int, ...] = ()
+
+    def node(self, rank):
+        return self.places[rank]
+
+
+def nodes(*places):
+    return Nodes(1, INSIDE, BETWEEN, places=places)
+
+
+NETWORKS = {
+    "last node short": (8, TwoLevel(3, INSIDE, BETWEEN)),
+    "one node alone": (5, TwoLevel(4, INSIDE, BETWEEN)),
+    "one large": (7, nodes(0, 1, 1, 1, 1, 1, 2)),
+    "in turn": (7, nodes(0, 1, 2, 0, 1, 2, 0)),
+    "numbers with holes": (6, nodes(9, 9, 4, 9, 4, 70)),
+    "all on one": (5, nodes(3, 3, 3, 3, 3)),
+    "each on its own": (6, nodes(5, 4, 3, 2, 1, 0)),
+}
+EVERYWHERE = [name for name in registry.names() if name != "native"]
+BEFOREHAND = [name for name in EVERYWHERE if name not in ("hierarchical", "auto", "shared_memory")]
+
+
+@pytest.fixture(params=NETWORKS)
+def network(request):
+    return NETWORKS[request.param]
+
+
+def total(ranks, length=100):
+    return np.arange(length) * ranks + ranks * (ranks - 1) // 2
+
+
+def test_an_allreduce_is_the_sum_on_whatever_nodes(network):
+    def program(comm, algorithm):
+        x = np.arange(100) + comm.rank
+        registry.get(algorithm).allreduce(comm, x)
+        return vectors.same(x, total(comm.size))
+
+    for algorithm in EVERYWHERE:
+        run = simulate(program, network[0], network=network[1], algorithm=algorithm)
+        assert all(run.results), algorithm
+
+
+def test_every_allreduce_may_stand_between_the_nodes_and_use_the_groups_again(network):
+    def program(comm, algorithm):
+        levels = hierarchical.split_by_node(comm)
+        between = registry.get(algorithm).allreduce
+        for _ in range(2):
+            x = np.arange(100) + comm.rank
+            hierarchical.allreduce(comm, x, levels=levels, between=between)
+            assert vectors.same(x, total(comm.size))
+        return x.sum()
+
+    for algorithm in EVERYWHERE:
+        run = simulate(program, network[0], network=network[1], algorithm=algorithm)
+        assert len(set(run.results)) == 1, algorithm
+
+
+def test_every_rank_may_be_the_root(network):
+    def program(comm):
+        for root in range(comm.size):
+            x = np.arange(100) + comm.rank
+            hierarchical.broadcast(comm, x, root)
+            assert vectors.same(x, np.arange(100) + root)
+            x = np.arange(100) + comm.rank
+            hierarchical.reduce(comm, x, root)
+            assert comm.rank != root or vectors.same(x, total(comm.size))
+
+    simulate(program, network[0], network=network[1])
+
+
+def test_only_one_rank_of_each_node_sends_to_others_and_no_more_than_the_leaders_must(network):
+    ranks, places = network
+    nbytes = 840 * 8
+
+    def program(comm):
+        hierarchical.allreduce(comm, Phantom(nbytes))
+
+    run = simulate(program, ranks, network=places)
+    count = len({places.node(rank) for rank in range(ranks)})
+    outside = [
+        sum(
+            message.bytes
+            for message in ledger.messages
+            if message.kind == "host" and places.node(message.peer) != places.node(rank)
+        )
+        for rank, ledger in enumerate(run.ledger)
+    ]
+    leaders = [rank for rank in range(ranks) if outside[rank]]
+    assert len({places.node(rank) for rank in leaders}) == len(leaders) == count * (count > 1)
+    assert sum(outside) == 2 * (count - 1) * nbytes
+
+
+def on_one_node(comm, algorithm):
+    """What nodes are asked for: twice, and beside the program."""
+    allreduce = registry.get(algorithm).allreduce
+    for _ in range(2):
+        allreduce(comm, np.ones(100))
+    for _ in range(BACKGROUND_SLOTS + 2):
+        comm.background(allreduce, np.ones(100_000)).wait()
+    memory = comm.shared_memory(8)
+    memory.parts[comm.rank][:] = comm.rank
+    memory.fence()
+    return [int(part[0]) for part in memory.parts]
+
+
+@pytest.mark.parametrize("algorithm", ["hierarchical", "shared_memory"])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+def test_on_one_node_real_and_simulated_ranks_send_the_same_messages(real, ranks, algorithm):
+    measured = real(on_one_node, ranks, algorithm=algorithm)
+    simulated = simulate(on_one_node, ranks, network=TwoLevel(ranks), algorithm=algorithm)
+    assert measured.results == simulated.results == [list(range(ranks))] * ranks
+    assert measured.ledger == simulated.ledger
+
+
+# -- auto -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Favourite:
+    """A model that expects one algorithm to be the fastest."""
+
+    name: str
+
+    def predict(self, algorithm, ranks, nbytes):
+        return 1.0 if algorithm == self.name else 2.0
+
+
+def test_auto_does_what_rank_0s_model_says(ground):
+    def sends(comm, allreduce, **kwargs):
+        before = len(comm.ledger.messages)
+        x = np.arange(100) + comm.rank
+        allreduce(comm, x, **kwargs)
+        assert vectors.same(x, total(comm.size))
+        return [m for m in comm.ledger.messages[before:] if m.bytes > 1]  # the choice is one byte
+
+    def program(comm):
+        for name in auto.PREDICTABLE:
+            mine = Favourite((name, "linear", "tree")[comm.rank % 3])  # others believe in others
+            chosen = sends(comm, auto.allreduce, model=mine)
+            assert chosen == sends(comm, registry.get(name).allreduce), name
+
+    for ranks in ground.rank_counts:
+        ground.run(program, ranks)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8, 300])
+def test_the_choice_is_the_shortest_prediction_and_says_so(ranks):
+    for nbytes in (0, 1, 1000, 10**6, 10**9):
+        choice = auto.choose(ranks, nbytes)
+        assert choice.seconds == min(choice.predictions.values())
+        assert next(iter(choice.predictions)) == choice.algorithm
+        assert set(choice.predictions) == set(auto.PREDICTABLE)
+        assert f"{choice.algorithm} for {nbytes:,} bytes on {ranks} ranks" in str(choice)
+
+
+def test_there_must_be_something_to_choose_from():
+    class Nothing:
+        def predict(self, algorithm, ranks, nbytes):
+            return math.nan
+
+    for model, algorithms in ((Nothing(), auto.PREDICTABLE), (Favourite("ring"), ())):
+        with pytest.raises(ValueError, match="nothing to choose from"):
+            auto.choose(4, 100, model, algorithms)
+
+
+# -- in the background ----------------------------------------------------------------------
+
+
+def test_an_allreduce_in_the_background_is_the_sum(ground):
+    def program(comm, names):
+        begun = []
+        for name in names:
+            x = np.arange(100) + comm.rank
+            begun.append((x, background.allreduce(comm, x, algorithm=name)))
+        comm.work(seconds=1e-4)
+        for x, request in reversed(begun):
+            request.wait()
+            assert vectors.same(x, total(comm.size))
+
+    names = [name for name in ground.algorithms("allreduce") if name not in ("native", "auto")]
+    for ranks in ground.rank_counts:
+        ground.run(program, ranks, names=names)
+
+
+@pytest.mark.parametrize("algorithm", BEFOREHAND)
+def test_work_hides_an_allreduce_on_unequal_nodes(network, algorithm):
+    def program(comm, seconds, algorithm):
+        for _ in range(BACKGROUND_SLOTS):  # at the first ones they meet
+            background.allreduce(comm, Phantom(0), algorithm=algorithm).wait()
+        comm.work(seconds=1 - comm.now())
+        request = background.allreduce(comm, Phantom(840_000), algorithm=algorithm)
+        comm.work(seconds=seconds)
+        request.wait()
+
+    ranks, places = network
+
+    def time(seconds):
+        run = simulate(
+            program, ranks, network=places, trace=False, seconds=seconds, algorithm=algorithm
+        )
+        return run.time - 1
+
+    alone = time(0.0)
+    for seconds in (alone / 3, 3 * alone):
+        assert time(seconds) == pytest.approx(max(alone, seconds), rel=1e-9)
+
+
+def test_an_unknown_algorithm_is_refused_before_anybody_waits(ground):
+    def program(comm):
+        with pytest.raises(ValueError, match="did you mean 'ring'"):
+            background.allreduce(comm, np.zeros(3), algorithm="rign")
+        comm.barrier()
+
+    ground.run(program, 3)
