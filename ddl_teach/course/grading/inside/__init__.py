@@ -1,0 +1,1 @@
+"""What runs inside the sandbox. Nothing here knows of judges, solutions, data or scores."""

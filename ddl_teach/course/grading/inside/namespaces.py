@@ -1,0 +1,140 @@
+"""The first wall: a world of its own, in which only what may be seen exists.
+
+A process in new namespaces has its own mounts, process numbers, network (without any interface),
+host name and inter-process memory. Its file system is empty but for a few read-only views: Python,
+the libraries it needs, the parts of this package that rank programs use. It is process 1 there:
+when it ends, the kernel ends everything that it started. An ordinary user may make all this in a
+user namespace; root makes it directly and then becomes nobody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from ddl_teach.course.grading.inside import kernel
+
+EVERYTHING = (
+    kernel.NEW_MOUNTS | kernel.NEW_PIDS | kernel.NEW_NET | kernel.NEW_IPC | kernel.NEW_NAMES
+)
+DEVICES = ("null", "zero", "full", "random", "urandom")
+AT_CURRENT, AT_RECURSIVE = -100, 0x8000
+INSIDE_ID = 1000  # who one is inside, if one is an ordinary user outside
+NOBODY = 65534
+
+
+@dataclass(frozen=True)
+class View:
+    """What of the machine's files can be seen: `shown` without what is `masked`."""
+
+    shown: tuple[str, ...]
+    masked: tuple[str, ...]
+    place: str  # an empty folder on which the new file system is put together
+    scratch: int  # bytes of the private /tmp
+
+
+class _Attributes(ctypes.Structure):
+    """struct mount_attr"""
+
+    _fields_ = [(name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "userns")]
+
+
+def leave_the_machine() -> None:
+    """Enter new namespaces; the next child is process 1 of them."""
+    user, group = os.geteuid(), os.getegid()
+    if user == 0:
+        kernel.function("unshare", EVERYTHING)
+        return
+    kernel.function("unshare", EVERYTHING | kernel.NEW_USER)
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{INSIDE_ID} {user} 1"),
+        ("gid_map", f"{INSIDE_ID} {group} 1"),
+    ):
+        Path("/proc/self", name).write_text(text)
+
+
+def furnish(view: View) -> None:
+    """Put the new file system together and make it the only one. To be called by process 1."""
+    place = view.place
+    kernel.mount("none", "/", flags=kernel.RECURSIVE | kernel.PRIVATE)
+    _tmpfs(place, "size=1m,mode=755")
+    for path in sorted(view.shown):
+        _show(path, place + path)
+    for path in view.masked:
+        if os.path.lexists(place + path):
+            _mask(place + path)
+    os.mkdir(f"{place}/dev")
+    for name in DEVICES:
+        _show(f"/dev/{name}", f"{place}/dev/{name}")
+    os.makedirs(f"{place}/tmp", exist_ok=True)
+    _tmpfs(f"{place}/tmp", f"size={view.scratch},nr_inodes=1k,mode=1777")
+    os.mkdir(f"{place}/proc")
+    flags = kernel.NO_SETUID | kernel.NO_DEVICES
+    with contextlib.suppress(PermissionError):  # inside some containers: then there is none
+        kernel.mount("proc", f"{place}/proc", "proc", flags | kernel.NO_PROGRAMS)
+    os.chdir(place)
+    kernel.system_call("pivot_root", ".", ".")
+    kernel.function("umount2", ".", kernel.DETACH)
+    os.chdir("/")
+    kernel.mount("none", "/", flags=kernel.REMOUNT | kernel.BIND | kernel.READ_ONLY | flags)
+    name = b"sandbox"
+    kernel.function("sethostname", name, len(name))
+
+
+def become_nobody() -> None:
+    """Give up every right that root has, or that an ordinary user got with the namespaces."""
+    kernel.control(kernel.SET_NO_NEW_PRIVILEGES, 1)
+    kernel.control(kernel.AMBIENT, kernel.CLEAR_AMBIENT)
+    if os.geteuid() == 0:
+        for capability in range(64):
+            try:
+                kernel.control(kernel.DROP_FROM_BOUNDING_SET, capability)
+            except OSError:
+                break  # this kernel has no more of them
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+    version = 0x20080522
+    header = (ctypes.c_uint32 * 2)(version, 0)
+    kernel.system_call("capset", ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)()))
+
+
+def _show(path: str, target: str) -> None:
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    if os.path.islink(path):
+        os.symlink(os.readlink(path), target)
+        return
+    if os.path.isdir(path):
+        os.makedirs(target, exist_ok=True)
+    else:
+        os.close(os.open(target, os.O_CREAT, 0o444))
+    kernel.mount(path, target, flags=kernel.BIND | kernel.RECURSIVE)
+    _read_only(target)
+
+
+def _read_only(target: str) -> None:
+    flags = kernel.READ_ONLY | kernel.NO_SETUID | kernel.NO_DEVICES
+    wanted = _Attributes(set=flags)
+    try:
+        kernel.system_call(
+            "mount_setattr", AT_CURRENT, target, AT_RECURSIVE,
+            ctypes.byref(wanted), ctypes.sizeof(wanted),
+        )  # fmt: skip
+    except OSError:  # before Linux 5.12; flags that were set must be set again
+        held = os.statvfs(target).f_flag & 0xF
+        kernel.mount("none", target, flags=kernel.REMOUNT | kernel.BIND | flags | held)
+
+
+def _mask(target: str) -> None:
+    if os.path.isdir(target):
+        kernel.mount("none", target, "tmpfs", kernel.READ_ONLY, "size=4k,mode=555")
+    else:
+        kernel.mount("/dev/null", target, flags=kernel.BIND)
+
+
+def _tmpfs(target: str, options: str) -> None:
+    kernel.mount("tmpfs", target, "tmpfs", kernel.NO_SETUID | kernel.NO_DEVICES, options)

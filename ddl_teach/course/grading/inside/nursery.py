@@ -1,0 +1,200 @@
+"""The nursery: a process from which each rank of a submission is born into its own sandbox.
+
+It has imported NumPy already, so that a birth takes milliseconds, and holds no secret, so that a
+newborn inherits none. A newborn goes behind its walls before it hears of any submission. The
+nursery watches how much memory all its ranks use together, and ends them when the grader says so,
+or when the grader is gone.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ddl_teach.course.grading.inside import kernel, landlock, namespaces, rank, system_calls
+from ddl_teach.course.grading.inside.wire import receive_frame, send_frame
+
+TICK = 0.1  # seconds between two looks at the memory
+MOST_THREADS = 256
+PAGE = os.sysconf("SC_PAGE_SIZE")
+CHILDREN_COME_HERE = 36  # the option of prctl by which orphans become our children
+
+
+@dataclass
+class Nursery:
+    """Answers the grader's requests on `control`: lines of json, a birth with its socket."""
+
+    control: socket.socket
+    alive: dict[int, int] = field(default_factory=dict)  # process: bytes allowed to all together
+    reasons: dict[int, str] = field(default_factory=dict)  # why we ended a process ourselves
+
+    def serve(self) -> None:
+        """Until the grader hangs up."""
+        kernel.control(CHILDREN_COME_HERE, 1)
+        gc.freeze()  # a newborn's collector need not touch, and so copy, what it inherits
+        try:
+            while True:
+                ready, _, _ = select.select([self.control], [], [], TICK if self.alive else None)
+                if not ready:
+                    self._watch_memory()
+                    continue
+                text, files, _, _ = socket.recv_fds(self.control, 2**16, 1)
+                if not text:
+                    return
+                request = json.loads(text)
+                answer = getattr(self, f"_{request.pop('do')}")(*files, **request)
+                self.control.sendall(json.dumps(answer).encode())
+        finally:
+            for process in list(self.alive):
+                self._bury(process)
+
+    def _birth(self, link: int, **circumstances: Any) -> dict[str, Any]:
+        reading, writing = os.pipe()
+        midwife = os.fork()
+        if midwife == 0:
+            os.close(reading)
+            self.control.close()
+            _leave(link, writing, circumstances)
+        os.close(writing)
+        os.close(link)
+        with open(reading, "rb") as report:
+            told = report.read().decode()
+        os.waitpid(midwife, 0)
+        if not told.isdigit():
+            return {"failed": told}
+        self.alive[int(told)] = circumstances["memory"]
+        return {"born": int(told)}
+
+    def _bury(self, process: int, patience: float = 0.0) -> dict[str, Any]:
+        """End a rank and all that it started; tell what its own end was, if it had one. Its
+        socket closes a little before it ends."""
+        ended, status = os.waitpid(process, os.WNOHANG)
+        until = time.monotonic() + patience
+        while not ended and time.monotonic() < until:
+            time.sleep(0.01)
+            ended, status = os.waitpid(process, os.WNOHANG)
+        if not ended:
+            os.kill(process, signal.SIGKILL)
+            _, status = os.waitpid(process, 0)
+        del self.alive[process]
+        return {
+            "alone": bool(ended),
+            "status": os.waitstatus_to_exitcode(status),
+            "reason": self.reasons.pop(process, ""),
+        }
+
+    def _watch_memory(self) -> None:
+        used = {process: _memory(process) for process in self.alive}
+        if used and sum(used.values()) > min(self.alive.values()):
+            greedy = max(used, key=used.get)
+            self.reasons[greedy] = "memory"
+            os.kill(greedy, signal.SIGKILL)
+
+
+def _memory(process: int) -> int:
+    """The bytes of memory that are a process's own."""
+    try:
+        _, resident, shared = Path(f"/proc/{process}/statm").read_text().split()[:3]
+    except OSError:
+        return 0
+    return (int(resident) - int(shared)) * PAGE
+
+
+def _leave(link: int, report: int, circumstances: dict[str, Any]) -> None:
+    """The midwife: goes into new namespaces, if it is to, and gives birth there."""
+    try:
+        os.setsid()
+        if circumstances["apart"]:
+            namespaces.leave_the_machine()
+        newborn = os.fork()
+        if newborn == 0:
+            os.close(report)
+            _begin(link, **circumstances)
+        os.write(report, str(newborn).encode())
+    except BaseException as error:
+        os.write(report, f"{type(error).__name__}: {error}".encode())
+    finally:
+        os._exit(0)
+
+
+def _begin(link: int, **circumstances: Any) -> None:
+    """A newborn's life, from its walls to its end."""
+    status = 1
+    try:
+        end = socket.socket(fileno=os.dup2(link, 3))
+        os.closerange(4, 2**16)
+        nothing = os.open("/dev/null", os.O_RDWR)
+        for standard in range(3):
+            os.dup2(nothing, standard)
+        os.close(nothing)
+        try:
+            walls = _confine(**circumstances)
+        except OSError as error:
+            send_frame(end, ("unconfined", str(error)))
+            return
+        send_frame(end, ("confined", walls))
+        receive_frame(end)  # the midwife has gone, the nursery is our parent now
+        kernel.control(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+        rank.live(end)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _confine(
+    apart: bool,
+    shown: list[str],
+    readable: list[str],
+    listable: list[str],
+    masked: list[str],
+    place: str,
+    seconds: int,
+    memory: int,
+    scratch: int,
+) -> list[str]:
+    """Build the walls, from the outermost in; returns which."""
+    walls = []
+    own = int(Path("/proc/self/statm").read_text().split()[0]) * PAGE
+    if apart:
+        namespaces.furnish(namespaces.View(tuple(shown), tuple(masked), place, scratch))
+        walls.append("namespaces")
+    _limit(own + memory, seconds, scratch, apart)
+    if apart or os.geteuid() == 0:
+        namespaces.become_nobody()
+    if landlock.version():
+        if apart:
+            landlock.allow_only(["/"], [], ["/tmp", "/dev"])
+        else:
+            landlock.allow_only(readable, listable, ["/dev/null"])
+        walls.append("landlock")
+    if system_calls.can_refuse():
+        system_calls.refuse()
+        walls.append("seccomp")
+    return walls
+
+
+def _limit(memory: int, seconds: int, scratch: int, apart: bool) -> None:
+    limits = {
+        resource.RLIMIT_AS: memory,
+        resource.RLIMIT_CPU: seconds,
+        resource.RLIMIT_FSIZE: scratch,
+        resource.RLIMIT_NOFILE: 64,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_MEMLOCK: 0,
+        resource.RLIMIT_MSGQUEUE: 0,
+    }
+    if apart:  # otherwise it would count the processes of everybody of this name
+        limits[resource.RLIMIT_NPROC] = MOST_THREADS
+    for limit, most in limits.items():
+        _, hard = resource.getrlimit(limit)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(limit, (most, most))

@@ -1,0 +1,271 @@
+"""What the grader and a sandbox say to each other: plain values, as length and bytes.
+
+A value is one letter that names its kind and then its content; a frame is four bytes of length and
+one value. Whoever reads believes nothing: not a length, not a count, not a shape. Reading makes
+numbers, texts, lists and arrays of numbers, and never runs code, as unpickling would. What cannot
+be read is `Malformed`.
+"""
+
+from __future__ import annotations
+
+import math
+import socket
+import struct
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from ddl_teach.comm.arrays import TYPE_NAMES, Phantom, as_bytes, describe
+
+LARGEST_FRAME = 64 * 2**20
+MOST_ITEMS = 200_000  # values in one frame: each costs far more memory than its bytes
+DEEPEST = 16
+LONGEST_INT = 64  # bytes
+MOST_AXES = 8
+
+
+class Malformed(ValueError):
+    """Bytes that are no value."""
+
+
+class Unplain(TypeError):
+    """A value that cannot travel."""
+
+
+class Late(TimeoutError):
+    """The time was up before the other side had spoken, or listened."""
+
+
+# -- writing ------------------------------------------------------------------------------------
+
+
+def encode(value: Any) -> bytes:
+    """A plain value as bytes."""
+    parts: list[bytes] = []
+    _write(value, parts.append, DEEPEST)
+    return b"".join(parts)
+
+
+def _write(value: Any, put: Any, depth: int) -> None:
+    if depth < 0:
+        raise Unplain(f"lists within lists, more than {DEEPEST} deep, cannot travel")
+    if value is None:
+        put(b"N")
+    elif isinstance(value, (bool, np.bool_)):
+        put(b"T" if value else b"F")
+    elif isinstance(value, np.generic):
+        put(b"n")
+        _write_array(np.asarray(value), put)
+    elif isinstance(value, int):
+        raw = int(value).to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
+        if len(raw) > LONGEST_INT:
+            raise Unplain("a whole number of so many digits cannot travel")
+        put(b"i" + bytes((len(raw),)) + raw)
+    elif isinstance(value, float):
+        put(b"d" + struct.pack("<d", value))
+    elif isinstance(value, complex):
+        put(b"c" + struct.pack("<dd", value.real, value.imag))
+    elif isinstance(value, str):
+        raw = value.encode("utf-8", "replace")
+        put(b"s" + struct.pack("<I", len(raw)) + raw)
+    elif isinstance(value, (bytes, bytearray)):
+        put(b"b" + struct.pack("<I", len(value)) + bytes(value))
+    elif isinstance(value, (list, tuple, dict)):
+        letter = b"m" if isinstance(value, dict) else b"l" if isinstance(value, list) else b"t"
+        put(letter + struct.pack("<I", len(value)))
+        for item in (one for pair in value.items() for one in pair) if letter == b"m" else value:
+            _write(item, put, depth - 1)
+    elif value.__class__ is Phantom:
+        put(b"p" + struct.pack("<QI", value.nbytes, value.itemsize))
+    elif isinstance(value, np.ndarray):
+        put(b"a")
+        _write_array(np.ascontiguousarray(value).reshape(value.shape), put)
+    elif is_tensor(value):
+        put(b"x")
+        _write_array(value.detach().contiguous(), put)
+    else:
+        raise Unplain(f"a {type(value).__name__} cannot travel")
+
+
+def _write_array(x: Any, put: Any) -> None:
+    try:
+        code = describe(x)[1]
+    except TypeError as error:
+        raise Unplain(str(error)) from None
+    if len(x.shape) > MOST_AXES:
+        raise Unplain(f"an array of more than {MOST_AXES} axes cannot travel")
+    put(struct.pack(f"<BB{len(x.shape)}Q", code, len(x.shape), *x.shape))
+    put(as_bytes(x).tobytes())
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether this is a tensor of torch, which nobody need have imported."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+# -- reading ------------------------------------------------------------------------------------
+
+
+def decode(raw: bytes) -> Any:
+    """The value that these bytes are; `Malformed` if they are not exactly one."""
+    reader = _Reader(raw)
+    value = reader.value(DEEPEST)
+    if reader.position != len(raw):
+        raise Malformed(f"{len(raw) - reader.position} bytes too many")
+    return value
+
+
+class _Reader:
+    def __init__(self, raw: bytes) -> None:
+        self._raw = memoryview(raw)
+        self.position = 0
+        self._items = MOST_ITEMS
+
+    def _take(self, count: int) -> memoryview:
+        end = self.position + count
+        if end > len(self._raw):
+            raise Malformed(f"{count} bytes are announced, {len(self._raw) - self.position} come")
+        taken = self._raw[self.position : end]
+        self.position = end
+        return taken
+
+    def _unpack(self, form: str) -> tuple:
+        return struct.unpack("<" + form, self._take(struct.calcsize("<" + form)))
+
+    def value(self, depth: int) -> Any:
+        self._items -= 1
+        if depth < 0 or self._items < 0:
+            raise Malformed("too many values, or too deep")
+        letter = bytes(self._take(1))
+        if letter in b"NTF":
+            return {b"N": None, b"T": True, b"F": False}[letter]
+        if letter == b"i":
+            (count,) = self._unpack("B")
+            if not 1 <= count <= LONGEST_INT:
+                raise Malformed(f"a whole number of {count} bytes")
+            return int.from_bytes(self._take(count), "little", signed=True)
+        if letter == b"d":
+            return self._unpack("d")[0]
+        if letter == b"c":
+            return complex(*self._unpack("dd"))
+        if letter in b"sb":
+            raw = bytes(self._take(self._unpack("I")[0]))
+            return raw.decode("utf-8", "replace") if letter == b"s" else raw
+        if letter in b"lt":
+            items = [self.value(depth - 1) for _ in range(self._count(1))]
+            return items if letter == b"l" else tuple(items)
+        if letter == b"m":
+            return self._mapping(depth)
+        if letter == b"p":
+            nbytes, itemsize = self._unpack("QI")
+            if itemsize < 1 or nbytes % itemsize:
+                raise Malformed(f"a Phantom of {nbytes} bytes in elements of {itemsize}")
+            return Phantom(nbytes, itemsize)
+        if letter in b"anx":
+            return self._array(letter)
+        raise Malformed(f"no kind of value is called {letter!r}")
+
+    def _count(self, each: int) -> int:
+        (count,) = self._unpack("I")
+        if count * each > min(self._items, len(self._raw) - self.position):
+            raise Malformed(f"a list of {count} values is announced")
+        return count
+
+    def _mapping(self, depth: int) -> dict[Any, Any]:
+        found = {}
+        for _ in range(self._count(2)):
+            key = self.value(0)
+            if not isinstance(key, (str, int, float, bytes, type(None))):
+                raise Malformed("a key is a text or a number")
+            found[key] = self.value(depth - 1)
+        return found
+
+    def _array(self, letter: bytes) -> Any:
+        code, axes = self._unpack("BB")
+        if not 1 <= code < len(TYPE_NAMES) or axes > MOST_AXES or (letter == b"n" and axes):
+            raise Malformed(f"an array of type {code} with {axes} axes")
+        shape = self._unpack(f"{axes}Q")
+        size = math.prod(shape)
+        # A dimension of 0 makes the size 0 whatever the others claim to be.
+        if size > LARGEST_FRAME or max(shape, default=0) > LARGEST_FRAME:
+            raise Malformed(f"an array of shape {shape}")
+        flat = blank(code, size, tensor=letter == b"x")
+        as_bytes(flat)[:] = np.frombuffer(self._take(len(as_bytes(flat))), np.uint8)
+        if TYPE_NAMES[code] == "bool" and np.any(as_bytes(flat) > 1):
+            raise Malformed("a truth value that is neither true nor false")
+        return flat.reshape(shape) if letter != b"n" else flat[0]
+
+
+def blank(code: int, size: int, tensor: bool = False) -> Any:
+    """Room for so many elements of the type that has this code."""
+    name = TYPE_NAMES[code]
+    if name == "phantom":
+        return Phantom(size)
+    if not tensor and name not in ("bfloat16", "complex32"):
+        return np.empty(size, name)
+    torch = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, name):
+        raise Malformed(f"elements of type {name}, which nobody uses here")
+    return torch.empty(size, dtype=getattr(torch, name))
+
+
+def elements(code: int, nbytes: int) -> Any:
+    """Room for so many bytes of elements of the type that has this code."""
+    if not 0 <= code < len(TYPE_NAMES) or nbytes < 0:
+        raise Malformed(f"{nbytes} bytes of type {code}")
+    if code == 0:
+        return Phantom(nbytes)
+    one = blank(code, 1)
+    if nbytes > LARGEST_FRAME or nbytes % one.nbytes:
+        raise Malformed(f"{nbytes} bytes of {TYPE_NAMES[code]}")
+    return blank(code, nbytes // one.nbytes)
+
+
+# -- frames -------------------------------------------------------------------------------------
+
+
+def send_frame(link: socket.socket, value: Any, deadline: float = math.inf) -> None:
+    """Send one value; `deadline` is a time of `time.monotonic`."""
+    raw = encode(value)
+    if len(raw) > LARGEST_FRAME:
+        raise Unplain(f"{len(raw):,} bytes cannot travel at once, {LARGEST_FRAME:,} can")
+    rest = memoryview(struct.pack("<I", len(raw)) + raw)
+    while rest:
+        _limit(link, deadline)
+        try:
+            rest = rest[link.send(rest) :]
+        except TimeoutError:
+            raise Late("the other side did not listen") from None
+
+
+def receive_frame(link: socket.socket, deadline: float = math.inf) -> Any:
+    """Receive one value, or `EOFError` where the other side has gone."""
+    (count,) = struct.unpack("<I", _receive(link, 4, deadline))
+    if count > LARGEST_FRAME:
+        raise Malformed(f"{count:,} bytes are announced, {LARGEST_FRAME:,} are allowed")
+    return decode(_receive(link, count, deadline))
+
+
+def _receive(link: socket.socket, count: int, deadline: float) -> bytes:
+    got = bytearray()
+    while len(got) < count:
+        _limit(link, deadline)
+        try:
+            # Memory is spent on what has come, not on what was announced.
+            piece = link.recv(min(count - len(got), 2**20))
+        except TimeoutError:
+            raise Late("the other side said nothing") from None
+        if not piece:
+            raise EOFError("the other side has gone")
+        got += piece
+    return bytes(got)
+
+
+def _limit(link: socket.socket, deadline: float) -> None:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise Late("the time was up")
+    link.settimeout(None if math.isinf(left) else left)

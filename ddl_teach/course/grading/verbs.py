@@ -1,0 +1,186 @@
+"""A simulated rank that does what a rank in its sandbox asks for, verb by verb."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ddl_teach.comm import Comm, Phantom, Request
+from ddl_teach.comm.story import MessageMismatch
+from ddl_teach.course.grading.inside.wire import Malformed, elements
+from ddl_teach.course.grading.plain_text import plain
+
+MOST_AT_ONCE = 10_000  # requests, spans and communicators of one rank
+# Mistakes of the program, which are told to it as any communicator would tell them.
+ITS_OWN = {error.__name__: error for error in (MessageMismatch, TypeError, ValueError)}
+# How many words come with each verb.
+VERBS = {
+    "send": 3, "isend": 3, "recv": 4, "irecv": 4, "sendrecv": 6, "wait": 1, "wait_any": 1,
+    "now": 0, "ledger": 0, "span": 2, "span_end": 0, "work": 2, "combine": 1,
+    "barrier": 0, "split": 2,
+}  # fmt: skip
+
+
+class Excess(Exception):
+    """A rank asked for more than any exercise needs."""
+
+
+@dataclass
+class Memory:
+    """Bytes that messages of one run may still take up in the grader."""
+
+    left: int
+
+    def take(self, nbytes: int) -> None:
+        """Use some."""
+        self.left -= nbytes
+        if self.left < 0:
+            raise Excess("more bytes are under way than an exercise may have; receive them first")
+
+    def give_back(self, nbytes: int) -> None:
+        """They were received."""
+        self.left += nbytes
+
+
+class Verbs:
+    """What one rank has under way. `where` is the line of its program that asked last."""
+
+    def __init__(self, comm: Comm, memory: Memory) -> None:
+        self.where = ""
+        self.computing = True
+        self._verb = ""
+        self._memory = memory
+        self._comms = [comm]
+        self._spans: list[contextlib.AbstractContextManager] = []
+        self._requests: dict[int, tuple[Request, Any]] = {}
+        self._made = 0
+
+    def position(self) -> str:
+        """Where the rank is."""
+        place = f"{self._verb} at {self.where}" if self._verb else "its beginning"
+        return f"computes since {place}" if self.computing else f"waits in {place}"
+
+    def carry_out(self, said: Any) -> tuple[str, Any]:
+        """Do what was asked for; returns what to answer."""
+        match said:
+            case (str(verb), int(number), str(where), *words) if len(words) == VERBS.get(
+                verb
+            ) and 0 <= number < len(self._comms):
+                self._verb, self.where = verb, plain(where, 200).replace("\n", " ")
+            case _:
+                raise Malformed("it asked for what no communicator does")
+        if len(self._requests) + len(self._spans) + len(self._comms) > MOST_AT_ONCE:
+            raise Excess(f"more than {MOST_AT_ONCE:,} requests, spans or groups at once")
+        function: Callable[..., Any] = getattr(self, f"_{verb}")
+        try:
+            return "done", function(self._comms[number], *words)
+        except Malformed:
+            raise
+        except tuple(ITS_OWN.values()) as error:
+            kinds = [name for name, kind in ITS_OWN.items() if isinstance(error, kind)]
+            return kinds[0], str(error)
+
+    # -- messages ---------------------------------------------------------------------------
+
+    def _send(self, comm: Comm, x: Any, to: Any, tag: Any) -> None:
+        self._count(x)
+        comm.send(x, to, tag)
+
+    def _isend(self, comm: Comm, x: Any, to: Any, tag: Any) -> int:
+        self._count(x)
+        return self._begun(comm.isend(x, to, tag), None)
+
+    def _recv(self, comm: Comm, nbytes: Any, code: Any, source: Any, tag: Any) -> tuple:
+        y = self._room(nbytes, code)
+        return self._received(comm.recv(y, source, tag), y)
+
+    def _irecv(self, comm: Comm, nbytes: Any, code: Any, source: Any, tag: Any) -> int:
+        y = self._room(nbytes, code)
+        return self._begun(comm.irecv(y, source, tag), y)
+
+    def _sendrecv(
+        self, comm: Comm, x: Any, to: Any, nbytes: Any, code: Any, source: Any, tag: Any
+    ) -> tuple:
+        y = self._room(nbytes, code)
+        self._count(x)
+        return self._received(comm.sendrecv(x, to, y, source, tag), y)
+
+    def _wait(self, comm: Comm, number: Any) -> tuple:
+        request, y = self._request(number)
+        source = request.wait()
+        del self._requests[number]
+        return self._received(source, y)
+
+    def _wait_any(self, comm: Comm, numbers: Any) -> tuple:
+        if not isinstance(numbers, list):
+            raise Malformed("wait_any without a list")
+        # Those waited for before keep their places, so that the index means the same to both.
+        places = [place for place, number in enumerate(numbers) if number is not None]
+        chosen = comm.wait_any([self._request(numbers[place])[0] for place in places])
+        return (places[chosen], *self._wait(comm, numbers[places[chosen]]))
+
+    def _begun(self, request: Request, y: Any) -> int:
+        self._made += 1
+        self._requests[self._made] = request, y
+        return self._made
+
+    def _request(self, number: Any) -> tuple[Request, Any]:
+        if not isinstance(number, int) or number not in self._requests:
+            raise Malformed("it waits for a request that it has not")
+        return self._requests[number]
+
+    def _room(self, nbytes: Any, code: Any) -> Any:
+        """Room for what is to be received."""
+        if not isinstance(nbytes, int) or not isinstance(code, int):
+            raise Malformed("a number of bytes, and a type of elements, are whole numbers")
+        y = elements(code, nbytes)
+        self._count(y)
+        return y
+
+    def _count(self, x: Any) -> None:
+        if x.__class__ is not Phantom:
+            self._memory.take(getattr(x, "nbytes", 0))
+
+    def _received(self, source: int, y: Any) -> tuple[int, Any]:
+        if y is not None and y.__class__ is not Phantom:
+            self._memory.give_back(2 * y.nbytes)  # the message and the room for it
+        return source, y
+
+    # -- time -------------------------------------------------------------------------------
+
+    def _now(self, comm: Comm) -> float:
+        return comm.now()
+
+    def _ledger(self, comm: Comm) -> list[tuple]:
+        return [tuple(message) for message in comm.ledger.messages]
+
+    def _span(self, comm: Comm, name: Any, kind: Any) -> None:
+        self._spans.append(comm.span(str(name), str(kind)))
+        self._spans[-1].__enter__()
+
+    def _span_end(self, comm: Comm) -> None:
+        if not self._spans:
+            raise Malformed("a span ends that has not begun")
+        self._spans.pop().__exit__(None, None, None)
+
+    def _work(self, comm: Comm, seconds: Any, flops: Any) -> None:
+        comm.work(seconds, flops)
+
+    def _combine(self, comm: Comm, nbytes: Any) -> None:
+        # The arithmetic was done in the sandbox; only its time is spent here.
+        size = Phantom(nbytes)
+        comm.combine(size, size, size)
+
+    # -- groups -----------------------------------------------------------------------------
+
+    def _barrier(self, comm: Comm) -> None:
+        comm.barrier()
+
+    def _split(self, comm: Comm, colour: Any, key: Any) -> tuple[int, int, int, int] | None:
+        group = comm.split(colour, key)
+        if group is None:
+            return None
+        self._comms.append(group)
+        return len(self._comms) - 1, group.rank, group.size, group.node
