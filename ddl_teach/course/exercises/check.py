@@ -39,14 +39,16 @@ def check(name: str, function: Callable[..., Any], *, engines: Ground | None = N
     exercise = find_exercise(name)
     generator = np.random.default_rng()
     # One more count than those that every hard-coded table would know.
-    counts = (*exercise.ranks, int(generator.integers(6, 14))) if exercise.ranks else ()
+    others = [count for count in range(6, 17) if exercise.suits(count)]
+    counts = (*exercise.ranks, int(generator.choice(others))) if exercise.ranks else ()
     grounds = _simulated_text(counts)
     problem = misuse(exercise, function) or verdict(
         exercise, SimulatedStage(function, SECONDS), generator, counts
     )
     engines = engines or _running_engines()
     if problem is None and engines is not None and exercise.ranks:
-        counts = sorted({engines.size, *(count for count in (2, 3) if count <= engines.size)})
+        few = {count for count in (2, 3, engines.size) if count <= engines.size}
+        counts = sorted(count for count in few if exercise.suits(count))
         problem = verdict(exercise, EnginesStage(function, engines, SECONDS), generator, counts)
         if problem is not None:
             problem = f"right on simulated ranks, but not on your engines:\n\n{problem}"

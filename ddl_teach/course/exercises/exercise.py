@@ -59,10 +59,15 @@ class Exercise:
     right: str  # what a function that passes does right, as one sentence
     parameters: tuple[str, ...] = ("comm", "x")  # what the function is called with
     ranks: tuple[int, ...] = (1, 2, 3, 4, 5, 8)  # counts that `check` tries; () for no ranks
+    powers_of_two: bool = False  # whether only such counts are asked for
 
     @property
     def unit(self) -> str:
         return self.name.split(".")[0]
+
+    def suits(self, ranks: int) -> bool:
+        """Whether the function must work on so many ranks."""
+        return not self.powers_of_two or ranks.bit_count() == 1
 
 
 @dataclass(frozen=True)

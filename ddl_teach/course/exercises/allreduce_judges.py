@@ -1,0 +1,247 @@
+"""Judging all-reduce: the right sum on all ranks, and by the algorithm that was asked for.
+
+The sum tells who was counted how often (see `sums`), the ledger which algorithm it was: how many
+messages, to whom, how long.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong
+from ddl_teach.course.exercises.sums import (
+    Parts,
+    compare,
+    listed,
+    refuse,
+    run,
+    trials,
+    vectors_left,
+)
+
+SAME_CHUNK = (
+    "If rank r sends chunk c, rank r + 1 must wait for chunk c in that very step: compare the two "
+    "lines that say which chunk goes out and which comes in."
+)
+SAME_PART = (
+    "Partners must agree on what travels: what one of them sends must be as long as what the "
+    "other one has made room for."
+)
+
+
+def judge_reduce_scatter(
+    stage: Stage, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
+    """Chunk r is complete on rank r, after P-1 steps round the ring."""
+    for parts in trials(generator, ranks):
+        outcome = run(stage, parts, SAME_CHUNK)
+        held = vectors_left(parts, outcome)
+        own = [parts.chunk(rank) for rank in range(parts.ranks)]
+        wrong = [rank for rank, x in enumerate(held) if (x != parts.total)[own[rank]].any()]
+        if wrong:
+            rank = wrong[0]
+            counted = np.array([parts.counted(x) for x in held])
+            usual = _explain_once_round(parts, counted)
+            refuse(parts, usual, counted[rank], rank, first=own[rank].start)
+        _follow_the_ring(parts, outcome, rounds=1)
+
+
+def _explain_once_round(parts: Parts, counted: np.ndarray) -> str:
+    count = parts.ranks
+    for shift in range(1, count):
+        chunks = [parts.chunk((rank + shift) % count) for rank in range(count)]
+        if all((counted[rank, chunk] == 1).all() for rank, chunk in enumerate(chunks)):
+            distance = min(shift, count - shift)
+            return (
+                f"Off by {'one chunk' if distance == 1 else f'{distance} chunks'}: every rank r "
+                f"completes chunk (r + {shift}) % {count}, where it should be chunk r. Let each "
+                "journey begin at another rank."
+            )
+    own = np.concatenate([counted[rank, parts.chunk(rank)] for rank in range(count)])
+    if (own < 0).any():
+        return SAME_CHUNK
+    if all((counted[r, parts.chunk(r), r] == own[0].sum()).all() for r in range(count)):
+        return f"Chunk r never comes to rank r: {count} ranks need {count - 1} steps."
+    if count > 2 and (own.sum(axis=1) == 1).all():
+        return "What arrives takes the place of what was there: add it instead."
+    return ""
+
+
+def judge_ring(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """The sum on all ranks, after 2 (P-1) steps round the ring."""
+    _judge(stage, trials(generator, ranks), SAME_CHUNK, _explain_ring, _follow_the_ring)
+
+
+def _explain_ring(parts: Parts, counted: np.ndarray) -> str:
+    count = parts.ranks
+    if (counted < 0).any():
+        return SAME_CHUNK
+    complete = (counted == 1).all(axis=2)
+    first_half = all(complete[rank, parts.chunk(rank)].all() for rank in range(count))
+    if first_half and counted.max() > 1:
+        return "In the second half the chunks are finished: they replace what was there."
+    # How many ranks have an element; at the end all should.
+    spread = complete.sum(axis=0)
+    if first_half and (spread == 1).all():
+        return "The first half is right, the second is missing: each rank has one finished chunk."
+    if first_half and (spread == count - 1).all():
+        return f"One chunk never arrives: the second half needs {count - 1} steps as well."
+    if usual := _explain(parts, counted):
+        return usual
+    if not first_half:
+        return (
+            "A chunk that was finished has been overwritten by one that was not: in its first "
+            "step rank r must send the chunk that it has finished, chunk r."
+        )
+    return ""
+
+
+def _follow_the_ring(parts: Parts, outcome: Outcome, rounds: int = 2) -> None:
+    count, size = parts.ranks, parts.pattern.nbytes
+    _refuse_native(outcome)
+    for step in (1, -1):  # a ring may turn either way
+        ring = [{(rank + step) % count} for rank in range(count)]
+        if all(_peers(outcome, rank) <= ring[rank] for rank in range(count)):
+            break
+    else:
+        rank = max(range(count), key=lambda rank: len(_peers(outcome, rank)))
+        raise Wrong(
+            f"{_right_sum(rounds)}, but not by a ring: rank {rank} sent to "
+            f"{listed(_peers(outcome, rank))}, while in a ring it only ever sends to its right "
+            f"neighbour.\n{parts.setting}."
+        )
+    steps = rounds * (count - 1)
+    most = max(ledger.messages_sent for ledger in outcome.ledger)
+    total = sum(ledger.bytes_sent for ledger in outcome.ledger)
+    # Of vectors shorter than the ring some chunks are empty, and need not be sent.
+    if total != steps * size or (most != steps and len(parts.pattern) >= count):
+        longest = max(message.bytes for ledger in outcome.ledger for message in ledger.messages)
+        why = " Whole vectors travel, where a chunk would do." if longest == size else ""
+        raise Wrong(
+            f"{_right_sum(rounds)}, but one rank sent {_messages(most)}, and all together "
+            f"{total:,} bytes, where a ring needs {steps} messages a rank and {steps * size:,} "
+            f"bytes in all.{why}\n{parts.setting}."
+        )
+
+
+def judge_doubling(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """The sum on all ranks by swapping; where the count is no power of two, by folding first."""
+    _judge(stage, trials(generator, ranks), SAME_PART, _explain_doubling, _follow_the_doubling)
+
+
+def _explain_doubling(parts: Parts, counted: np.ndarray) -> str:
+    count = parts.ranks
+    if (counted < 0).any():
+        return SAME_PART
+    flat = counted[:, 0]  # how often each part is in the vector of each rank
+    core = 2 ** (count.bit_length() - 1)
+    aside = flat[core:]
+    if len(aside) and (flat[:core] == 1).all():
+        return f"Ranks 0 to {core - 1} are right, but the others never get the result back."
+    # Who folds into whom is the learner's choice; who is in no sum was not folded.
+    lost = np.flatnonzero((flat[: count // 2] == 0).all(axis=0))
+    if count > core and len(lost):
+        return f"Nobody adds the vector of {listed(lost)}: it must be handed in before the swaps."
+    if (flat.sum(axis=1) == 1).all():
+        return "What arrives takes the place of what was there; it should be added to it."
+    if count > 2 and flat.max() > 1 and ((flat > 0).sum(axis=1) <= 2).all():
+        return "It is the same partner in every step: the distance must double, 1, 2, 4, ..."
+    if count == core and (flat <= 1).all() and len(set(flat.sum(axis=1))) == 1:
+        done, needed = int(math.log2(flat[0].sum())), core.bit_length() - 1
+        return f"It ends after {done} of {needed} steps: go on while distance < comm.size."
+    return _explain(parts, counted)
+
+
+def _follow_the_doubling(parts: Parts, outcome: Outcome) -> None:
+    count, size = parts.ranks, parts.pattern.nbytes
+    core = 2 ** (count.bit_length() - 1)
+    steps, folded = core.bit_length() - 1, count - core
+    _refuse_native(outcome)
+    most = max(ledger.messages_sent for ledger in outcome.ledger)
+    every = sum(ledger.messages_sent for ledger in outcome.ledger)
+    lengths = {message.bytes for ledger in outcome.ledger for message in ledger.messages}
+    at_most = steps + (folded > 0)
+    if every != core * steps + 2 * folded or most > at_most or lengths - {size}:
+        raise Wrong(
+            f"{_right_sum()}, but by another algorithm: one rank sent {_messages(most)}, and "
+            f"all together {every}, of {_lengths(lengths)}. Recursive doubling takes {at_most} a "
+            f"rank, {core * steps + 2 * folded} in all, each a whole vector of {size:,} bytes.\n"
+            f"{parts.setting}."
+        )
+
+
+def judge_rabenseifner(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """The sum on all ranks, first by halving, then by doubling."""
+    _judge(stage, trials(generator, ranks), SAME_PART, _explain_halving, _follow_the_halving)
+
+
+def _explain_halving(parts: Parts, counted: np.ndarray) -> str:
+    if (counted < 0).any():
+        return SAME_PART
+    complete = (counted == 1).all(axis=2)
+    if complete.any(axis=0).all() and counted.max() > 1:
+        return "On the way back the parts are finished: they replace what was there."
+    if (complete.sum(axis=0) == 1).all():
+        return "The way out is right, the way back is missing: each rank has one finished part."
+    return _explain(parts, counted)
+
+
+def _follow_the_halving(parts: Parts, outcome: Outcome) -> None:
+    count, size = parts.ranks, parts.pattern.nbytes
+    _refuse_native(outcome)
+    steps = 2 * (count.bit_length() - 1)
+    sent = [ledger.messages_sent for ledger in outcome.ledger]
+    total = sum(ledger.bytes_sent for ledger in outcome.ledger)
+    if set(sent) != {steps} or total != 2 * (count - 1) * size:
+        whole = total == count * steps // 2 * size and count > 2
+        why = " That is recursive doubling: whole vectors travel." if whole else ""
+        raise Wrong(
+            f"{_right_sum()}, but by another algorithm: one rank sent {_messages(max(sent))}, "
+            f"and all together {total:,} bytes, where halving and doubling takes {steps} messages "
+            f"a rank and {2 * (count - 1) * size:,} bytes in all.{why}\n{parts.setting}."
+        )
+
+
+def _judge(
+    stage: Stage,
+    trials: Iterable[Parts],
+    advice: str,
+    explain: Callable[[Parts, np.ndarray], str],
+    follow: Callable[[Parts, Outcome], None],
+) -> None:
+    for parts in trials:
+        outcome = run(stage, parts, advice)
+        compare(parts, outcome, explain)
+        follow(parts, outcome)
+
+
+def _explain(parts: Parts, counted: np.ndarray) -> str:
+    """Mistakes that any all-reduce can make."""
+    complete = (counted == 1).all(axis=(1, 2))
+    if parts.ranks > 1 and list(np.flatnonzero(complete)) == [0]:
+        return "Only rank 0 has the sum: that is a reduce, and the others need it as well."
+    return ""
+
+
+def _refuse_native(outcome: Outcome) -> None:
+    if any(ledger.by_kind()["native"] for ledger in outcome.ledger):
+        raise Wrong("The ledger shows a call to MPI's own collective: here you write your own.")
+
+
+def _peers(outcome: Outcome, rank: int) -> set[int]:
+    return {message.peer for message in outcome.ledger[rank].messages}
+
+
+def _right_sum(rounds: int = 2) -> str:
+    return "The sum is right" if rounds == 2 else "The chunks are right"
+
+
+def _messages(count: int) -> str:
+    return f"{count} message" if count == 1 else f"{count} messages"
+
+
+def _lengths(lengths: set[int]) -> str:
+    return " or ".join(f"{length:,}" for length in sorted(lengths)[:3]) + " bytes"

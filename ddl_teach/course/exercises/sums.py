@@ -1,0 +1,206 @@
+"""Judging a sum over ranks: whose part is in it, and how often.
+
+All ranks are given the same pattern, each times a power of its own, as the digits of a number are
+one pattern of tens, hundreds, thousands. So every element of a result, however wrong, can be read
+off: three times the part of rank 0, nothing of rank 2. That is what a learner is then told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ddl_teach.comm.story import Deadlock, StoryError, Unreceived
+from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong
+
+LONG = 20_011  # elements: longer than what an MPI library sends before anybody receives
+DIGITS = 48  # bits shared by all ranks; with five more for the pattern sums are exact as floats
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The vectors that the ranks are given."""
+
+    ranks: int
+    pattern: np.ndarray
+
+    @property
+    def base(self) -> int:
+        return 2 ** max(1, DIGITS // self.ranks)
+
+    @cached_property
+    def vectors(self) -> list[np.ndarray]:
+        return [self.pattern * self.pattern.dtype.type(self.base**r) for r in range(self.ranks)]
+
+    @cached_property
+    def total(self) -> np.ndarray:
+        return np.sum(self.vectors, axis=0)
+
+    def counted(self, result: np.ndarray) -> np.ndarray:
+        """How often each rank's part (columns) is in each element; -1 where it is no such sum."""
+        whole, rest = np.divmod(np.asarray(result, np.float64), self.pattern)
+        strange = ~np.isfinite(whole) | (rest != 0) | (whole < 0) | (whole >= 2.0**62)
+        number = np.where(strange, 0, whole).astype(np.int64)
+        digits = [number // self.base**rank % self.base for rank in range(self.ranks)]
+        counts = np.array(digits).T.reshape(-1, self.ranks)
+        # Nobody is counted that often: by chance a strange number was divisible.
+        strange |= counts.max(axis=1, initial=0) > 2 * self.ranks
+        return np.where(strange[:, None], -1, counts)
+
+    def chunk(self, place: int) -> slice:
+        """Chunk `place` of as many as there are ranks."""
+        length = len(self.pattern)
+        return slice(length * place // self.ranks, length * (place + 1) // self.ranks)
+
+    @property
+    def setting(self) -> str:
+        what = "whole numbers" if self.pattern.dtype.kind == "i" else "numbers"
+        return f"On {ranks_text(self.ranks)} with vectors of {len(self.pattern)} {what}"
+
+
+def trials(generator: np.random.Generator, ranks: Sequence[int]) -> Iterator[Parts]:
+    """What a function is tried with. Four ranks come first: with two, most mistakes look alike."""
+    for count in sorted(ranks, key=lambda count: count != 4):
+        even = 2 ** (count - 1).bit_length() * count * int(generator.integers(1, 4))
+        uneven = 3 * count + int(generator.integers(1, max(2, count)))
+        long = [LONG] if count in (2, 3, 4) else []
+        for length in (even, uneven, count // 2, 0, *long):
+            yield Parts(count, _pattern(generator, length, np.float64))
+        yield Parts(count, _pattern(generator, even, np.int64))
+
+
+def _pattern(generator: np.random.Generator, length: int, kind: type) -> np.ndarray:
+    return generator.integers(1, 32, length).astype(kind)
+
+
+Explain = Callable[[Parts, np.ndarray], str]
+"""From how often each rank's part was counted (by rank, element, part) to the usual mistake."""
+
+
+def run(stage: Stage, parts: Parts, advice: str) -> Outcome:
+    """The function's outcome for these vectors; a standstill is told with its usual cause."""
+    try:
+        return stage.run(parts.ranks, [(vector,) for vector in parts.vectors])
+    except StoryError as story:
+        usual = usual_mistake(story, advice)
+        if not usual:
+            raise
+        raise Wrong(f"{usual}\n\n{parts.setting}:\n{story}") from story
+
+
+def usual_mistake(story: StoryError, advice: str) -> str:
+    """What usually is behind such a story, in a sentence or two; nothing if one cannot say."""
+    first = str(story).splitlines()[0]
+    if isinstance(story, Deadlock):
+        return _usual_deadlock(story, advice)
+    if isinstance(story, Unreceived):
+        return f"There are more sends than receives: one receive is missing. {advice}"
+    if " raised MessageMismatch" in first:
+        types = re.search(r"bytes of (\w+) were sent, .* bytes of (\w+)\.", first)
+        if types and types[1] != types[2]:
+            return (
+                f"x may hold {types[1]}, and then what it is received into must hold {types[1]} "
+                "as well: np.empty_like(x) gives such an array, np.empty(len(x)) does not."
+            )
+        return f"A message does not fit the array that should take it. {advice}"
+    if "does not exist here" in first:
+        return (
+            "A message is for a rank that does not exist. Round a ring `% comm.size` leads back "
+            "to rank 0; and comm.rank ^ distance stays among the ranks only where their number "
+            "is a power of two."
+        )
+    return ""
+
+
+def _usual_deadlock(story: Deadlock, advice: str) -> str:
+    if "nobody asked for" in str(story):
+        return "A message waits that nobody asked for: compare source and tag of its receive."
+    calls = {wait.call.partition("(")[0] for wait in story.waits}
+    if story.cycle and calls == {"recv"}:
+        return (
+            "Everybody waits to receive and nobody sends: a receive before the send, on every "
+            "rank, stands still. comm.sendrecv does both at the same time."
+        )
+    if story.cycle and calls == {"send"}:
+        return (
+            "Everybody waits until somebody takes the message: a long send before the receive, "
+            "on every rank, stands still. comm.sendrecv does both at the same time."
+        )
+    return f"Ranks wait for messages that never come. {advice}"
+
+
+def compare(parts: Parts, outcome: Outcome, explain: Explain) -> None:
+    """Raise `Wrong` unless every rank holds the sum in its own vector."""
+    held = vectors_left(parts, outcome)
+    wrong = [rank for rank, x in enumerate(held) if not np.array_equal(x, parts.total)]
+    if wrong:
+        counted = np.array([parts.counted(x) for x in held])
+        refuse(parts, explain(parts, counted), counted[wrong[0]], wrong[0])
+
+
+def vectors_left(parts: Parts, outcome: Outcome) -> list[np.ndarray]:
+    """Each rank's vector as the function left it; `Wrong` if it left them all as they were."""
+    held = [arguments[0] for arguments in outcome.arguments]
+    for rank, x in enumerate(held):
+        if not isinstance(x, np.ndarray) or x.shape != parts.pattern.shape:
+            raise Wrong(f"rank {rank}'s x is no longer a vector as it was. {parts.setting}.")
+    if parts.ranks > 1 and len(parts.pattern) and all(map(np.array_equal, held, parts.vectors)):
+        returned = all(_same(result, parts.total) for result in outcome.results)
+        raise Wrong(
+            f"{'you return the sum, but ' if returned else ''}x itself is unchanged. What comes "
+            "out must be in x: `x += y` and `x[:] = y` write into it, while `x = x + y` makes a "
+            f"new array that is called x. {parts.setting}."
+        )
+    return held
+
+
+def _same(result: object, total: np.ndarray) -> bool:
+    return isinstance(result, np.ndarray) and np.array_equal(result, total)
+
+
+def refuse(parts: Parts, usual: str, counted: np.ndarray, rank: int, first: int = 0) -> None:
+    """Raise `Wrong` with the usual mistake, if any, and what is wrong on one rank: those
+    elements, from `first` on, that share the first mistake."""
+    first += int((counted[first:] != 1).any(axis=1).argmax())
+    alike = (counted[first:] == counted[first]).all(axis=1)
+    last = first + (len(alike) if alike.all() else int(alike.argmin())) - 1
+    chunk = next(place for place in range(parts.ranks) if first < parts.chunk(place).stop)
+    where = f"element {first}" if first == last else f"elements {first} to {last}"
+    raise Wrong(
+        f"{usual + chr(10) if usual else ''}{parts.setting}, look at rank {rank}, {where} "
+        f"(chunk {chunk}): {_in_words(counted[first])}."
+    )
+
+
+def _in_words(count: np.ndarray) -> str:
+    """How often each rank's part was counted in one element."""
+    if (count < 0).any():
+        return (
+            "that is no sum of what the ranks had there; has one chunk been added to another, or "
+            "an array been added that was never filled?"
+        )
+    said = []
+    for often in sorted(set(count.tolist()) - {1}):
+        ranks = np.flatnonzero(count == often)
+        parts = f"the part of {listed(ranks)}" if len(ranks) == 1 else f"those of {listed(ranks)}"
+        verb = "is" if len(ranks) == 1 else "are"
+        times = {0: "missing", 2: "in it twice"}.get(often, f"in it {often} times")
+        said.append(f"{parts} {verb} {times}")
+    return "; ".join(said).replace("those", "the parts", 1)
+
+
+def listed(ranks: Iterable[int]) -> str:
+    """Ranks as one says them: `rank 3`, `ranks 0, 1 and 2`."""
+    names = [str(rank) for rank in sorted(ranks)]
+    if len(names) == 1:
+        return f"rank {names[0]}"
+    return f"ranks {', '.join(names[:-1])} and {names[-1]}"
+
+
+def ranks_text(count: int) -> str:
+    """`1 rank`, `4 ranks`."""
+    return f"{count} rank" if count == 1 else f"{count} ranks"
