@@ -59,6 +59,26 @@ def test_ranks_that_can_go_on_do_so_before_others_deadlock():
     assert [wait.rank for wait in caught.value.waits] == caught.value.cycle == [0, 1]
 
 
+def test_a_wait_for_requests_of_several_communicators_is_told_on_each():
+    def program(comm):
+        odd = comm.split(comm.rank % 2)
+        if comm.rank == 3:
+            odd.isend(np.zeros(2, np.int64), 1, tag=7)  # rank 1 of the odd ones is rank 3 itself
+            comm.wait_any([odd.irecv(np.zeros(2), 1, tag=7), comm.irecv(np.zeros(2), 0)])
+
+    with pytest.raises(RankFailed, match=r"rank 3 received a message from rank 3.*tag 7.*int64"):
+        simulate(program, 6)
+
+    def without_the_misfit(comm):
+        odd = comm.split(comm.rank % 2)
+        if comm.rank == 5:
+            comm.wait_any([odd.irecv(np.zeros(2), 0)])
+
+    with pytest.raises(Deadlock, match=r"irecv\(source=0.*in a group of 3") as caught:
+        simulate(without_the_misfit, 6)
+    assert caught.value.waits[0].peers == (1,)
+
+
 def test_the_failure_that_comes_first_in_virtual_time_is_told():
     def program(comm):
         comm.work(seconds=10.0 - comm.rank)
