@@ -12,6 +12,10 @@ from ddl_teach.course.exercises.exercise import Exercise, Prediction, Stage, Uni
 from ddl_teach.theory.crossover import crossovers
 
 POWERS = (1, 2, 4, 8)
+TWO_RANKS = (
+    "There both send the same number of bytes and the ring pays one latency more, so it never "
+    "wins: return math.inf."
+)
 
 
 def judge_crossover(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
@@ -34,15 +38,9 @@ def judge_crossover(stage: Stage, generator: np.random.Generator, ranks: Sequenc
     except Exception as error:
         if "ZeroDivisionError" not in str(error):
             raise
-        raise Wrong(
-            "Right, but for 2 ranks you divide by zero. There both send the same number of bytes "
-            "and the ring pays one latency more, so it never wins: return math.inf."
-        ) from error
+        raise Wrong(f"Right, but for 2 ranks you divide by zero. {TWO_RANKS}") from error
     if said != math.inf:
-        raise Wrong(
-            f"Right, but for 2 ranks you return {_bytes(said)}. There both send the same number of "
-            "bytes and the ring pays one latency more, so it never wins: return math.inf."
-        )
+        raise Wrong(f"Right, but for 2 ranks you return {_bytes(said)}. {TWO_RANKS}")
 
 
 def _number(said: object) -> float:
