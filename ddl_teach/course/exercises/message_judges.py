@@ -1,0 +1,223 @@
+"""The judges of unit 05: a ping-pong, a fitted line, and the size that divides short from long."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ddl_teach.comm.networks import Uniform
+from ddl_teach.comm.story import Deadlock
+from ddl_teach.course.exercises.exercise import (
+    Outcome,
+    Stage,
+    Wrong,
+)
+
+HOUR = 3600.0  # a latency that no real network has: so virtual times are known for what they are
+SIZES = np.repeat(2.0 ** np.arange(24), 10)
+NOISE = 0.1  # relative scatter of the made-up times
+TWO_PLAY = "Ranks 0 and 1 play; all others return at once."
+CLOSE = 0.06  # six times the error that relative least squares makes with that scatter
+
+
+def judge_ping_pong(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """Rank 0 knows the seconds per message; the ledger shows that a ball went to and fro."""
+    for count in ranks:
+        nbytes, turns = (int(generator.integers(3, most)) for most in (5000, 10))
+        network = Uniform(HOUR * generator.uniform(1, 3), generator.uniform(0.1, 10))
+        try:
+            outcome = stage.run(count, [(nbytes, turns)] * count, network=network)
+        except Deadlock as story:
+            if all(wait.rank >= 2 for wait in story.waits):
+                raise Wrong(f"on {count} ranks: {TWO_PLAY}\n\n{story}") from story
+            raise
+        _judge_ball(outcome, nbytes, turns)
+        said = _number(outcome.results[0], "rank 0 should return the seconds of one message")
+        if outcome.time >= HOUR:
+            _judge_stopwatch(said, nbytes, turns, network)
+        elif not 0 < said < outcome.time:
+            raise Wrong(
+                f"rank 0 says that a message takes {said:.3g} s, yet the whole program took "
+                f"{outcome.time:.3g} s. Return the time that has passed by the stopwatch, divided "
+                "by the number of messages."
+            )
+
+
+def _judge_ball(outcome: Outcome, nbytes: int, turns: int) -> None:
+    """Whether each player sent the ball as often as it should, and nobody else sent anything."""
+    sent = [[one for one in own.messages if one.kind == "host"] for own in outcome.ledger]
+    call = f"ping_pong(comm, nbytes={nbytes}, turns={turns}) on {len(sent)} ranks"
+    for player, other in ((0, 1), (1, 0)):
+        balls = sent[player]
+        if not balls:
+            raise Wrong(f"{call}: rank {player} sent nothing. The ball goes there and back.")
+        if len(balls) != turns:
+            raise Wrong(
+                f"{call}: rank {player} sent the ball {len(balls)} times instead of {turns}: "
+                "once in each turn."
+            )
+        if any(ball.peer != other for ball in balls):
+            raise Wrong(f"{call}: rank {player} must send to rank {other} and to nobody else.")
+        if any(ball.bytes == 8 * nbytes for ball in balls):
+            raise Wrong(
+                f"{call}: the ball has {8 * nbytes} bytes. Numbers in np.zeros(n) take 8 bytes "
+                "each; np.zeros(nbytes, np.uint8) has bytes."
+            )
+        if any(ball.bytes != nbytes for ball in balls):
+            raise Wrong(f"{call}: rank {player} sent balls of {balls[0].bytes} bytes.")
+    for rank, messages in enumerate(sent[2:], start=2):
+        if messages:
+            raise Wrong(f"{call}: rank {rank} sent a message too. {TWO_PLAY}")
+
+
+def _judge_stopwatch(said: float, nbytes: int, turns: int, network: Uniform) -> None:
+    """Compare with simulated ranks' exact time, and name the usual mistakes by their factor."""
+    right = network.latency + nbytes / network.bandwidth
+    if math.isclose(said, right, rel_tol=1e-6):
+        return
+    bytes_alone = nbytes / network.bandwidth
+    mistakes = [
+        (2 * right, "That is a whole turn, there and back: a turn is two messages"),
+        (turns * right, "You divided by 2 but not by the turns: there are 2 * turns messages"),
+        (2 * turns * right, "That is all messages together: divide by 2 * turns"),
+        (
+            right / 2,
+            "The second message may leave only when the first has come. If both ranks send at "
+            "once, as in sendrecv, it is no ping-pong",
+        ),
+        (right / turns, "You divided too often: there are 2 * turns messages"),
+        (1 / right, "That is messages per second; seconds per message are asked"),
+        (
+            bytes_alone,
+            "You time the send alone. It returns as soon as the bytes are on their way; that they "
+            "arrived you know when the ball is back",
+        ),
+    ]
+    otherwise = (
+        "Start the stopwatch before the first turn, stop it after the last, and divide by the "
+        "number of messages"
+    )
+    near = (why for wrong, why in mistakes if math.isclose(said, wrong, rel_tol=1e-6))
+    raise Wrong(
+        f"in a simulated network, a slow one, a message of {nbytes} bytes takes "
+        f"{right:.5g} s, and rank 0 says {said:.5g} s, which is {said / right:.4g} times that. "
+        f"{next(near, otherwise)}."
+    )
+
+
+def judge_fit(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """The line is found exactly where it is exact, and nearly where times scatter."""
+    for trial in range(6):
+        truth = np.array([10 ** generator.uniform(-6, -4), 10 ** generator.uniform(-10.5, -9)])
+        model = truth[0] + truth[1] * SIZES
+        scatter = NOISE * generator.standard_normal(len(SIZES)) if trial else 0.0
+        seconds = model * np.exp(scatter)
+        found = _pair(stage.call(SIZES, seconds))
+        if trial == 0:
+            _judge_exact(found, truth)
+        elif not np.allclose(found, truth, rtol=CLOSE, atol=0):
+            raise Wrong(_scattered(found, truth, seconds))
+
+
+def _judge_exact(found: np.ndarray, truth: np.ndarray) -> None:
+    if np.allclose(found, truth, rtol=1e-4, atol=0):
+        return
+    latency, per_byte = truth
+    told = f"the times are exactly {latency:.4g} + {per_byte:.4g} * size, and you found"
+    if np.allclose(found, truth[::-1], rtol=1e-4, atol=0):
+        raise Wrong(
+            f"{told} {found[0]:.4g} and {found[1]:.4g}: the right numbers in the wrong order. "
+            "Return the latency first. (np.polyfit gives the slope first.)"
+        )
+    if np.isclose(found[1], 1 / per_byte, rtol=1e-4):
+        raise Wrong(
+            f"{told} {found[1]:.4g} as the second number. That is the bandwidth, in bytes a "
+            "second: return its inverse, the seconds per byte."
+        )
+    if np.isclose(found[0], 0, atol=1e-3 * latency) and found[1] > 0:
+        raise Wrong(f"{told} no latency. A line through zero has none: fit both numbers.")
+    raise Wrong(
+        f"{told} {found[0]:.4g} and {found[1]:.4g}. Fit the times themselves, not their "
+        "logarithms: a straight line on two logarithmic axes is a power, not a sum."
+    )
+
+
+def _scattered(found: np.ndarray, truth: np.ndarray, seconds: np.ndarray) -> str:
+    """What to say of a line that lies wrong where the times scatter."""
+    told = (
+        f"each time was made wrong by about {NOISE:.0%}. Then you find a latency of "
+        f"{found[0] * 1e6:.4g} µs instead of {truth[0] * 1e6:.4g}, and {found[1] * 1e9:.4g} ns a "
+        f"byte instead of {truth[1] * 1e9:.4g}. "
+    )
+    plain = np.polyfit(SIZES, seconds, 1)[::-1]
+    if np.allclose(found, plain, rtol=1e-3, atol=0):
+        return told + (
+            "That is plain least squares. It makes seconds small, and only the largest messages "
+            "have many of them: an error of 10 % there is more than a whole latency. Make "
+            "relative errors small: divide each equation by its measured time."
+        )
+    return told + (
+        "Use all measured times, and give each the same say: make the sum of "
+        "((latency + per_byte * size) / seconds - 1)**2 small."
+    )
+
+
+def judge_half_bandwidth(
+    stage: Stage, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
+    """The size at which bytes take as long as the latency does."""
+    for _ in range(5):
+        latency, per_byte = 10 ** generator.uniform(-6, -4), 10 ** generator.uniform(-10, -8)
+        said = _number(stage.call(latency, per_byte), "return the number of bytes")
+        right = latency / per_byte
+        if math.isclose(said, right, rel_tol=1e-6):
+            continue
+        mistakes = [
+            (per_byte / latency, "It is the other way round"),
+            (latency * per_byte, "Divide by per_byte: the more a byte costs, the fewer it takes"),
+            (right / 2, "That is a third of the bandwidth, not half of it"),
+            (2 * right, "That is two thirds of the bandwidth, not half of it"),
+            (1 / per_byte, "That is the bandwidth itself"),
+            (
+                1 / (2 * per_byte),
+                "That is half the bandwidth; the size is asked at which it shows",
+            ),
+        ]
+        near = (why for wrong, why in mistakes if math.isclose(said, wrong, rel_tol=1e-6))
+        otherwise = "Half of its time must be latency, so that the other half is bytes"
+        raise Wrong(
+            f"with a latency of {latency:.4g} s and {per_byte:.4g} s a byte you say {said:.6g} "
+            f"bytes. {next(near, otherwise)}."
+        )
+
+
+def _number(value: Any, otherwise: str) -> float:
+    """A learner's number as a float, or `Wrong`."""
+    if value is None:
+        raise Wrong(f"{otherwise}, and returns None. Is a `return` missing?")
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise Wrong(f"{otherwise}: one number, not a {type(value).__name__}.") from None
+    if not math.isfinite(number):
+        raise Wrong(f"{otherwise}: {number} is none.")
+    return number
+
+
+def _pair(value: Any) -> np.ndarray:
+    """What a learner's fit returned, as two floats."""
+    if value is None:
+        raise Wrong("return two numbers, latency and per_byte; yours returns None.")
+    try:
+        pair = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        pair = np.empty(0)
+    if pair.shape != (2,) or not np.isfinite(pair).all():
+        raise Wrong(
+            "return two numbers, latency in seconds and per_byte in seconds a byte, not "
+            f"{str(value)[:60]}."
+        )
+    return pair
