@@ -4,6 +4,8 @@
     ddl-teach run program.py:function --simulate 4096 --network torus:...
     ddl-teach doctor
     ddl-teach lab
+    ddl-teach progress
+    ddl-teach release FOLDER
 
 It ends with 0 when all went well, 1 when the program failed or the doctor found a failure, 2 when
 what was typed cannot be done.
@@ -71,6 +73,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     lab.add_argument("others", nargs="*", metavar="-- OPTION", help=argparse.SUPPRESS)
     lab.set_defaults(act=_lab)
+    progress = commands.add_parser(
+        "progress",
+        help="show which exercises are solved",
+        description="List the exercises of the course and how far each is.",
+    )
+    progress.set_defaults(act=_progress)
+    release = commands.add_parser(
+        "release",
+        help="for teachers: make a folder for nbgrader, with the notebooks to hand out",
+        description="Make or renew a folder for nbgrader from the sources of the notebooks.",
+    )
+    release.add_argument("folder", type=Path, metavar="FOLDER")
+    release.set_defaults(act=_release)
     return parser
 
 
@@ -152,3 +167,21 @@ def _lab(options: argparse.Namespace) -> int:
     from ddl_teach.course.lab import open_lab
 
     return open_lab(options.others)
+
+
+def _progress(_: argparse.Namespace) -> int:
+    from ddl_teach.course.exercises.progress import progress_text
+
+    print(progress_text())
+    return 0
+
+
+def _release(options: argparse.Namespace) -> int:
+    from ddl_teach.course.handout import hand_out
+
+    try:
+        for path in hand_out(options.folder):
+            print(f"to hand out: {path}")
+    except OSError as error:
+        raise Mistake(f"{options.folder} cannot be written: {error}") from None
+    return 0

@@ -1,0 +1,76 @@
+"""A folder that nbgrader can work in: to hand notebooks out, and to grade them.
+
+    source/06_allreduce/06_allreduce.ipynb     with solutions and hidden tests: for teachers only
+    release/06_allreduce/06_allreduce.ipynb    what is handed out, as in the course's own folder
+    gradebook.db                               nbgrader's: which cells give how many points
+    nbgrader_config.py                         its settings, for whoever uses its commands here
+
+nbgrader itself makes the released notebooks from the others and writes the gradebook.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+from nbgrader.apps import NbGraderAPI
+from traitlets.config import Config
+
+from ddl_teach.course import release
+from ddl_teach.course.mistake import Mistake
+
+SOURCES = Path(__file__).resolve().parents[2] / "notebooks" / "source"
+SETTINGS = f'''"""nbgrader's settings for this course."""
+
+c = get_config()  # noqa: F821
+c.CourseDirectory.course_id = "ddl-teach"
+c.ClearSolutions.code_stub = {{"python": "{release.STUB}"}}
+'''
+
+
+def hand_out(folder: Path, sources: Path = SOURCES) -> list[Path]:
+    """Make or renew the folder; returns the notebooks to hand out."""
+    found = [path for path in sorted(sources.glob("*.py")) if release.solved(path) is not None]
+    if not found:
+        raise Mistake(
+            f"There are no sources with exercises in {sources}: this works in a clone of the "
+            "course, not where only the package was installed."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "nbgrader_config.py").write_text(SETTINGS, encoding="utf-8")
+    made = []
+    for source in found:
+        path = folder / "source" / source.stem / f"{source.stem}.ipynb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(release.text(release.instructors(source)), encoding="utf-8")
+        with own_commands():
+            outcome = _nbgrader(folder).generate_assignment(source.stem, force=True, create=True)
+        if not outcome["success"]:
+            raise Mistake(f"nbgrader refuses {source.stem}:\n{outcome['log']}")
+        made.append(folder / "release" / source.stem / f"{source.stem}.ipynb")
+    return made
+
+
+@contextlib.contextmanager
+def own_commands() -> Iterator[None]:
+    """nbgrader calls a program of its own environment, which may not have been activated."""
+    before = os.environ.get("PATH", "")
+    os.environ["PATH"] = os.pathsep.join([sysconfig.get_path("scripts"), before])
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = before
+
+
+def _nbgrader(folder: Path) -> NbGraderAPI:
+    config = Config()
+    config.CourseDirectory.root = str(folder.resolve())
+    config.CourseDirectory.course_id = "ddl-teach"
+    config.ClearSolutions.code_stub = {"python": release.STUB}
+    nbgrader = NbGraderAPI(config=config)
+    nbgrader.log.setLevel(logging.ERROR)
+    return nbgrader
