@@ -17,6 +17,8 @@ def source_line(frame: FrameType | None) -> str:
     package = f"{os.sep}ddl_teach{os.sep}"
     while frame is not None and OWN in frame.f_code.co_filename:
         frame = frame.f_back
+    if frame is not None and frame.f_code.co_filename.startswith("<frozen"):
+        return ""  # between two programs
     if frame is None:
         return ""
     text = _spot(frame)
