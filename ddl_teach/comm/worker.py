@@ -40,12 +40,15 @@ class Worker:
         self._orders: queue.SimpleQueue[tuple] = queue.SimpleQueue()
         self._running = False
         self._main = threading.main_thread().ident
+        self._pid = os.getpid()
         self._monitor = Monitor()
         signal.signal(signal.SIGUSR1, self._on_stop)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def send(self, *message: Any) -> None:
         """Tell the launcher."""
+        if os.getpid() != self._pid:
+            os._exit(0)  # a copy that the program made by os.fork is no rank
         with self._sending:
             self._control.send_bytes(cloudpickle.dumps(message))
 
