@@ -29,6 +29,7 @@ import cloudpickle
 from ddl_teach.comm.frames import error_text, program_traceback, source_line
 from ddl_teach.comm.patience import Monitor, Stopped
 from ddl_teach.comm.story import Wait
+from ddl_teach.comm.surroundings import surroundings_kept
 
 
 class Worker:
@@ -106,7 +107,8 @@ class Worker:
     def obey(self, world: Any, what: str, *details: Any) -> None:
         """Carry out one order of the launcher."""
         if what == "run":
-            self._run(world, *details)
+            with surroundings_kept():
+                self._run(world, *details)
         elif what == "free":
             world.free()
 
