@@ -213,24 +213,29 @@ class MPIMessages(Comm):
     def _look_around(self, x: Array, source: int, tag: int) -> tuple[str, str]:
         """A note about a message nobody asked for, and the text of an error should the one that
         is waited for never come because its element type is another."""
+        # One rank after the other: asked for any, MPI would name another one each time.
+        sources = range(self.size) if source == ANY else (source,)
+        found = [self._lying_here(x, each, tag) for each in sources]
+        return next((texts for texts in found if texts[1]), max(found, key=any))
+
+    def _lying_here(self, x: Array, source: int, tag: int) -> tuple[str, str]:
         nbytes, code = describe(x)
-        source, status = MPI.ANY_SOURCE if source == ANY else source, self._status
+        status = self._status
+        me, sender = self._members[self.rank], self._members[source]
         for other, name in enumerate(TYPE_NAMES):
-            wire_tag = self._wire_tag(tag, other, nbytes)
-            if other != code and self.mpi.Iprobe(source, wire_tag, status):
-                sent = (status.Get_count(MPI.BYTE), name)
-                wanted = (nbytes, TYPE_NAMES[code])
-                sender = self._members[status.Get_source()]
-                me = self._members[self.rank]
+            if other != code and self.mpi.Iprobe(
+                source, self._wire_tag(tag, other, nbytes), status
+            ):
+                sent, wanted = (status.Get_count(MPI.BYTE), name), (nbytes, TYPE_NAMES[code])
                 return "", mismatch_text(me, sender, tag, sent, wanted)
         if self.mpi.Iprobe(source, MPI.ANY_TAG, status):
-            found, sender = status.Get_tag(), self._members[status.Get_source()]
+            found = status.Get_tag()
             if found & 1 << CHANNEL_SHIFT == self._channel:
                 if found & HIGHEST_TAG != tag:
                     return unasked_text(sender, found & HIGHEST_TAG), ""
                 other = TYPE_NAMES[found >> TYPE_SHIFT & 31]
                 sent, wanted = (status.Get_count(MPI.BYTE), other), (nbytes, TYPE_NAMES[code])
-                return "", mismatch_text(self._members[self.rank], sender, tag, sent, wanted)
+                return "", mismatch_text(me, sender, tag, sent, wanted)
         return "", ""
 
     def _misfit(
