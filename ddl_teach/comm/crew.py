@@ -1,6 +1,6 @@
 """The MPI processes behind `launch`, `Ranks` and the engines of a notebook.
 
-All are started together by one mpiexec and connect back to us, each on two lines, through a socket
+All are started together by one mpiexec and connect back to us, each on its lines, through a socket
 that stands in a folder of our own and is gone as soon as everybody is in. No process outlives us:
 whoever sees its line end leaves, and a guard ends those that cannot even look.
 """
@@ -20,9 +20,10 @@ from multiprocessing.connection import Connection, answer_challenge, deliver_cha
 from pathlib import Path
 
 from ddl_teach.comm import processes
+from ddl_teach.comm.line import Line
 from ddl_teach.comm.story import StoryError
-from ddl_teach.comm.watch import Line
 
+LINES = 3  # to each rank
 START_LIMIT = 60  # seconds until all processes must have said hello
 
 
@@ -59,7 +60,7 @@ class Crew:
         try:
             with socket.socket(socket.AF_UNIX) as door:
                 door.bind(address)
-                door.listen(2 * self.size)
+                door.listen(LINES * self.size)
                 settings = self._environment | {"DDL_TEACH_KEY": key.hex()}
                 self.mpiexec = processes.start(self.size, ["-m", self._module, address], settings)
                 self._greet(door, key, by_pid, progress)
@@ -79,10 +80,10 @@ class Crew:
         by_pid: dict[int, Line],
         progress: Callable[[float], None],
     ) -> None:
-        """Let every rank in, on both its lines, and hear which rank it is."""
+        """Let every rank in, on all its lines, and hear which rank it is."""
         deadline = time.monotonic() + START_LIMIT
-        for entered in range(2 * self.size):
-            progress(entered / self.size / 3)
+        for entered in range(LINES * self.size):
+            progress(entered / self.size / (LINES + 1))
             while not wait([door], timeout=0.1):
                 if not self.alive or time.monotonic() > deadline:
                     raise self._start_failure(by_pid)
@@ -94,7 +95,7 @@ class Crew:
                 by_pid[pid] = self._line(pid)
             setattr(by_pid[pid], what, line_end)
         for ready, line in enumerate(by_pid.values()):
-            progress((2 + ready / self.size) / 3)
+            progress((LINES + ready / self.size) / (LINES + 1))
             if not line.control.poll(max(0.0, deadline - time.monotonic())):
                 raise self._start_failure(by_pid)
             try:

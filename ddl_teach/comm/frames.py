@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
+import sysconfig
 import traceback
+from pathlib import Path
 from types import FrameType
 
+# What others wrote: a learner wants to know the own line that called it.
+LIBRARIES = (
+    str(Path(__file__).resolve().parents[1]),
+    "<frozen ",
+    *(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")),
+)
 OWN = f"{os.sep}ddl_teach{os.sep}comm{os.sep}"
 # What stands between a rank's main loop and the learner's lines.
 MACHINERY = (OWN, f"{os.sep}course{os.sep}engines{os.sep}", f"{os.sep}IPython{os.sep}core{os.sep}")
@@ -14,31 +23,42 @@ MACHINERY = (OWN, f"{os.sep}course{os.sep}engines{os.sep}", f"{os.sep}IPython{os
 
 def source_line(frame: FrameType | None) -> str:
     """Where a rank is: the innermost line outside `comm`, and where the learner called it from."""
-    package = f"{os.sep}ddl_teach{os.sep}"
     while frame is not None and OWN in frame.f_code.co_filename:
         frame = frame.f_back
     if frame is not None and frame.f_code.co_filename.startswith("<frozen"):
         return ""  # between two programs
     if frame is None:
         return ""
-    text = _spot(frame)
+    text = _spot(*_place(frame))
     caller = frame
-    while caller is not None and package in caller.f_code.co_filename:
+    while caller is not None and caller.f_code.co_filename.startswith(LIBRARIES):
         caller = caller.f_back
-    if caller is not None and caller is not frame and OWN not in caller.f_code.co_filename:
-        text += f", called from {_spot(caller)}"
+    if caller is not None and caller is not frame:
+        text += f", called from {_spot(*_place(caller))}"
     return text
 
 
-def _spot(frame: FrameType) -> str:
-    folder, name = os.path.split(frame.f_code.co_filename)
-    function = frame.f_code.co_name
-    if "ipykernel_" in folder:
-        return f"line {frame.f_lineno} of the cell that defines {function}"
+def _place(frame: FrameType) -> tuple[str, int, str]:
+    return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+
+
+def _spot(path: str, line: int, function: str) -> str:
+    folder, name = os.path.split(path)
+    source = linecache.getline(path, line).strip()
     if name.startswith("cell ["):
-        source = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
-        return f"line {frame.f_lineno} of {name}: {source}"
-    return f"{name}:{frame.f_lineno} in {function}"
+        return f"line {line} of {name}" + (f": {source}" if source else "")
+    if "ipykernel_" in folder:
+        text = f"line {line} of the cell that defines {function}"
+        return text + (f": {source}" if source else "")
+    return f"{name}:{line} in {function}"
+
+
+def dumped_line(stack: str) -> str:
+    """The same of a stack that faulthandler has written down, innermost line first."""
+    for path, line, function in re.findall(r'File "(.*)", line (\d+) in (.*)', stack):
+        if not any(machinery in path for machinery in MACHINERY):
+            return _spot(path, int(line), function)
+    return ""
 
 
 def error_text(error: BaseException) -> str:
@@ -58,6 +78,9 @@ def program_traceback(error: BaseException) -> str:
     """The traceback of a rank's exception without the frames of this package's machinery."""
     summary = traceback.TracebackException.from_exception(error)
     kept = [frame for frame in summary.stack if not any(m in frame.filename for m in MACHINERY)]
+    for frame in kept:
+        if "ipykernel_" in frame.filename and frame.line is not None:
+            frame.filename = "notebook cell"
     if kept or isinstance(error, SyntaxError):  # that one brings its own line
         summary.stack = traceback.StackSummary.from_list(kept)
     elif len(summary.stack) == 1:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import linecache
 import site
 import sys
 import sysconfig
@@ -25,7 +26,7 @@ _LISTING = threading.Lock()
 
 
 def ship(program: Callable[..., Any], kwargs: dict[str, Any]) -> bytes:
-    """The program and its arguments as bytes."""
+    """The program, its arguments and what else is needed to tell of them, as bytes."""
     if not callable(program):
         raise TypeError(f"the program must be a function of a communicator, not {program!r}")
     if inspect.isgeneratorfunction(program) or inspect.iscoroutinefunction(program):
@@ -41,7 +42,7 @@ def ship(program: Callable[..., Any], kwargs: dict[str, Any]) -> bytes:
                 cloudpickle.register_pickle_by_value(module)
                 stack.callback(cloudpickle.unregister_pickle_by_value, module)
         try:
-            return cloudpickle.dumps((program, kwargs))
+            return cloudpickle.dumps((program, kwargs, _cells()))
         except Exception as error:
             name = getattr(program, "__name__", repr(program))
             raise TypeError(
@@ -49,6 +50,11 @@ def ship(program: Callable[..., Any], kwargs: dict[str, Any]) -> bytes:
                 "may hold data and functions, but no open files, locks, generators or "
                 "communicators."
             ) from error
+
+
+def _cells() -> dict[str, tuple]:
+    """The lines of a notebook's cells, so that ranks can show those that they tell of."""
+    return {name: entry for name, entry in linecache.cache.items() if "ipykernel_" in name}
 
 
 def _functions(*values: Any) -> Iterator[Any]:

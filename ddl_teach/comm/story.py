@@ -15,14 +15,18 @@ SENDS = ("send", "isend")  # sendrecv, when it waits, waits for its receive
 SHOWN = 12  # ranks listed one by one before the rest is only counted
 
 
-class StoryError(RuntimeError):
-    """An error whose text is the whole story; `run` carries what was finished, if anything was."""
-
-    run = None
+class Story(BaseException):
+    """Whatever ends with a story for its text."""
 
     def _render_traceback_(self) -> list[str]:
         """In a notebook the story stands alone, without the frames of whoever told it."""
         return str(self).splitlines()
+
+
+class StoryError(Story, RuntimeError):
+    """An error whose text is the whole story; `run` carries what was finished, if anything was."""
+
+    run = None
 
 
 class RankFailed(StoryError):
@@ -50,7 +54,7 @@ class Unreceived(StoryError):
     """All ranks returned, but a message was sent that nobody received."""
 
 
-class Interrupted(KeyboardInterrupt):
+class Interrupted(Story, KeyboardInterrupt):
     """Ctrl-C; the text says where every rank was."""
 
 
@@ -143,8 +147,10 @@ def find_cycle(waits: Collection[Wait]) -> list[int]:
     return []
 
 
-def tell_deadlock(waits: list[Wait], returned: Collection[int]) -> Deadlock:
-    """The error that draws who waits for whom."""
+def tell_deadlock(
+    waits: list[Wait], returned: Collection[int], absent: Collection[int] = ()
+) -> Deadlock:
+    """The error that draws who waits for whom; `absent` are ranks that were not asked to run."""
     cycle = find_cycle(waits)
     by_rank = {wait.rank: wait for wait in waits}
     lines = []
@@ -173,6 +179,8 @@ def tell_deadlock(waits: list[Wait], returned: Collection[int]) -> Deadlock:
         if gone and len(gone) == len(wait.peers):
             who = f"rank {gone[0]}, which has" if len(gone) == 1 else "ranks that all have"
             lines.append(f"       | waits for {who} already returned")
+        elif set(wait.peers) <= set(absent):
+            lines.append(f"       | waits for {_ranks(wait.peers)}, not asked to run this")
         else:
             lines.append(f"       | waits for {_ranks(wait.peers)}")
     if len(others) > SHOWN:
@@ -234,12 +242,30 @@ def tell_positions(headline: str, positions: Mapping[int, str]) -> str:
     return "\n".join(lines)
 
 
-def tell_failure(rank: int, what: str, traceback_text: str) -> RankFailed:
-    """The error for the first rank that raised: the exception first, its traceback below."""
+def tell_failure(
+    rank: int,
+    what: str,
+    traceback_text: str,
+    alike: Sequence[int] = (),
+    others: bool = True,
+    held: Mapping[int, str] | None = None,
+) -> RankFailed:
+    """The error for the first rank that raised: the exception first, its traceback below. The
+    ranks `alike` raised the same, any `others` were stopped, those `held` at a line by force."""
     text = f"rank {rank} raised {what}"
     if traceback_text:
         text += f"\n\n{traceback_text.rstrip()}"
-    return RankFailed(text + "\n\nThe other ranks were stopped.", rank)
+    ends = []
+    if alike:
+        some = ", ".join(map(str, alike[:SHOWN])) + (" and others" if len(alike) > SHOWN else "")
+        ends.append(f"The same happened on {'ranks' if len(alike) > 1 else 'rank'} {some}.")
+    if others:
+        ends.append("The other ranks were stopped.")
+    text += f"\n\n{' '.join(ends)}"
+    if held:
+        headline = "\n\nWhere they sat, in MPI's own or in other compiled code:"
+        text += tell_positions(headline, held)
+    return RankFailed(text, rank)
 
 
 def tell_unreceived(left: list[tuple[int, int, int, int]]) -> Unreceived:

@@ -13,70 +13,29 @@ import pickle
 import subprocess
 import time
 from collections import Counter
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from typing import Any
 
 import cloudpickle
 
 from ddl_teach.comm import processes, story
+from ddl_teach.comm.frames import dumped_line
 from ddl_teach.comm.ledger import Ledger
+from ddl_teach.comm.line import Line
 from ddl_teach.comm.run import Run
 from ddl_teach.comm.timeline import Timeline
 
-STOP_LIMIT = 0.8  # seconds a rank may take to stop when told to
+ANSWER_LIMIT = 0.5  # seconds a rank may take to say where it is
+ALIKE_WITHIN = 0.05  # seconds in which others may raise the same
 QUESTIONS = 3  # how often stuck ranks are asked whether they still are
 CERTAIN_AFTER = 0.15  # seconds that they must have been
-
-
-class Line:
-    """The two connections to one rank, and what is known about it."""
-
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
-        self.rank = -1
-        self.control: Connection | None = None
-        self.output: Connection | None = None
-        self._begun = b""  # a line of output that has not ended yet
-
-    def tell(self, *order: Any) -> None:
-        """Give the rank an order; a rank that is gone is noticed elsewhere."""
-        with contextlib.suppress(OSError):
-            self.control.send(order)
-
-    def read_output(self) -> bool:
-        """Take what the rank has printed; False when it is the end."""
-        try:
-            text = os.read(self.output.fileno(), 1 << 16)
-        except OSError:
-            text = b""
-        self.hear(text)
-        if not text and self._begun:
-            self.hear(b"\n")  # its last words, cut short
-        return bool(text)
-
-    def drain_output(self) -> None:
-        """Take what has come so far, whole lines or not."""
-        while wait([self.output], timeout=0) and self.read_output():
-            continue
-        if self._begun:
-            self.hear(b"\n")
-
-    def hear(self, text: bytes) -> None:
-        """The rank has printed something: show the whole lines, each with its rank."""
-        *whole, self._begun = (self._begun + text).split(b"\n")
-        for line in whole:
-            print(f"[{self.rank}] {line.decode(errors='replace')}", flush=True)
-
-    def close(self) -> None:
-        """Hang up."""
-        for connection in (self.control, self.output):
-            if connection is not None:
-                connection.close()
 
 
 class Watch:
     """One program, from the order to run it until every rank is at rest."""
 
+    stop_limit = 0.8  # seconds a rank may take to stop when told to
+    afterwards = "New processes will be started for the next program."
     advice = "What to try: give it more time (timeout=...), or fewer steps, or find the loop."
 
     def __init__(self, lines: list[Line], mpiexec: subprocess.Popen, timeout: float) -> None:
@@ -95,6 +54,7 @@ class Watch:
         self._suspected_since = 0.0
         self._question = 0
         self._asked = 0
+        self.held: list[int] = []  # ranks that could not be stopped
 
     def until_the_end(self) -> Run:
         """Listen until all ranks have returned; raises the story if they do not."""
@@ -109,14 +69,13 @@ class Watch:
                 if orphaned and self._running and not self._dead:
                     raise story.StoryError(
                         f"{self._mpiexec.args[0]}, which holds the ranks together, was ended by "
-                        "somebody else. New processes will be started for the next program."
+                        f"somebody else. {self.afterwards}"
                     )
                 self._look_for_deadlock()
         except KeyboardInterrupt:
             text = story.tell_positions("Interrupted. Where the ranks were:", self._locate())
             raise story.Interrupted(text) from None
         if self._dead or self._raised:
-            self.quiet()
             raise self._failure()
         for line in self._talking.values():
             line.drain_output()
@@ -124,11 +83,13 @@ class Watch:
 
     def quiet(self) -> bool:
         """Stop whoever still runs; True if all ranks are ready for another program."""
-        for line in self._running.values():
-            line.tell("stop")
-        deadline = time.monotonic() + STOP_LIMIT
-        while self._running and not self._dead and time.monotonic() < deadline:
-            self._listen(max(0.0, deadline - time.monotonic()))
+        if not self.held:
+            for line in self._running.values():
+                line.tell("stop")
+            deadline = time.monotonic() + self.stop_limit
+            while self._running and not self._dead and time.monotonic() < deadline:
+                self._listen(max(0.0, deadline - time.monotonic()))
+            self.held = [] if self._dead else sorted(self._running)
         for line in self._talking.values():
             line.drain_output()
         return not self._running and not self._dead
@@ -187,7 +148,9 @@ class Watch:
                 if report.misfit:
                     what = f"MessageMismatch: {report.misfit}"
                     raise story.tell_failure(report.rank, what, f"It waits at {report.where}.")
-            raise story.tell_deadlock(hopeless, self._returned.keys())
+            absent = {peer for report in hopeless for peer in report.peers}
+            absent -= {line.rank for line in self.lines}
+            raise story.tell_deadlock(hopeless, self._returned.keys(), absent)
         if suspects:
             self._question += 1
             self._asked += 1
@@ -201,9 +164,14 @@ class Watch:
         self._positions.clear()
         for line in self._running.values():
             line.tell("where")
-        deadline = time.monotonic() + 0.5
+        deadline = time.monotonic() + ANSWER_LIMIT
         while len(self._positions) < len(self._running) and time.monotonic() < deadline:
             self._listen(max(0.0, deadline - time.monotonic()))
+        silent = [line for rank, line in self._running.items() if rank not in self._positions]
+        for line in silent:
+            line.ask_for_stack()
+        for line in silent:
+            self._positions[line.rank] = dumped_line(line.read_stack())
         places = {}
         for line in self.lines:
             rank = line.rank
@@ -227,12 +195,21 @@ class Watch:
     def _failure(self) -> story.RankFailed:
         """The error for the rank that failed first."""
         if self._raised:
+            deadline = time.monotonic() + ALIKE_WITHIN
+            while self._running and time.monotonic() < deadline:
+                self._listen(max(0.0, deadline - time.monotonic()))
+            self.quiet()
             _, rank, what, traceback, shipped = min(self._raised)
-            failure = story.tell_failure(rank, what, traceback)
+            alike = sorted(r for _, r, same, *_ in self._raised if same == what and r != rank)
+            places = self._locate() if self.held else {}
+            held = {rank: places[rank] for rank in self.held}
+            others = len(alike) + 1 < len(self.lines)
+            failure = story.tell_failure(rank, what, traceback, alike, others, held)
             if shipped is not None:
                 with contextlib.suppress(Exception):  # its type may not exist here
                     failure.__cause__ = pickle.loads(shipped)
             return failure
+        self.quiet()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._mpiexec.wait(timeout=2)
         said = (
@@ -247,7 +224,7 @@ class Watch:
         )
         return story.RankFailed(
             f"rank {rank} died: {how}. The other ranks were stopped.\n\nWhat it printed last, if "
-            "anything, stands above. New processes will be started for the next program.",
+            f"anything, stands above. {self.afterwards}".rstrip(),
             rank,
         )
 

@@ -1,8 +1,9 @@
 """What runs inside each real rank: it waits for programs, runs them, and answers for itself.
 
-Two lines lead back to the launcher: one for what is printed (taken by the file descriptors 1 and
-2, so that the last words of a crash arrive as well), one for orders and reports. A thread listens
-for orders while the program runs; when the launcher is gone, so is the rank.
+Lines lead back to the launcher: one for what is printed (taken by the file descriptors 1 and 2, so
+that the last words of a crash arrive as well), one for orders and reports, one for the stack of a
+rank that cannot answer. A thread listens for orders while the program runs; when the launcher is
+gone, so is the rank.
 
 Started as `python -m ddl_teach.comm.worker ADDRESS`, with the key in DDL_TEACH_KEY.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import linecache
 import os
 import pickle
 import queue
@@ -144,7 +146,8 @@ class Worker:
     def execute(self, world: Any, comm: Any, payload: bytes) -> tuple:
         """Run the program; returns what to tell the launcher about its end."""
         try:
-            program, kwargs = pickle.loads(payload)
+            program, kwargs, cells = pickle.loads(payload)
+            linecache.cache.update(cells)
             value = program(comm, **kwargs)
             world.end(comm)
             elapsed = comm.now()
@@ -182,6 +185,8 @@ def main(address: str, kind: type[Worker] = Worker) -> None:
         shutil.rmtree(os.path.dirname(address), ignore_errors=True)
         sys.exit(1)
     output.send(("output", os.getpid()))
+    stack = Client(address, authkey=key)
+    stack.send(("stack", os.getpid()))
     control = Client(address, authkey=key)
     control.send(("control", os.getpid()))
     sys.stdout.flush()
@@ -190,6 +195,8 @@ def main(address: str, kind: type[Worker] = Worker) -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True, errors="backslashreplace")
     faulthandler.enable()
+    # Answers also where no thread of Python's can, deep in compiled code.
+    faulthandler.register(signal.SIGUSR2, stack.fileno(), all_threads=False)
     worker = kind(control)
     threading.Thread(target=worker.listen, daemon=True).start()
     status = 0

@@ -7,6 +7,7 @@ together, so that no message of the failed cell is ever received by a later one.
 
 from __future__ import annotations
 
+import linecache
 import pickle
 import sys
 from collections.abc import Callable
@@ -83,6 +84,7 @@ class Engine(worker.Worker):
 
     def _renew(self, world: Any) -> None:
         """Give the cells a new communicator, nothing under way on it; all ranks do so together."""
+        self._comm_monitor.stopping = True  # nothing waits on the old one any more
         if self._comm is not None:
             world.clear(self._comm)
             world.drain()
@@ -96,7 +98,8 @@ class Engine(worker.Worker):
             raise error
 
     def _push(self, payload: bytes) -> None:
-        make, values = pickle.loads(payload)
+        make, values, cells = pickle.loads(payload)
+        linecache.cache.update(cells)
         self._shell.push(make(**values))
 
     def _pull(self, expression: str) -> bytes:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from ddl_teach.course.engines.pool import Engines
 
 
+OPTIONS = "%%px takes --ranks 0,2, --timeout 60 and --local; cells always wait for their ranks."
+
+
 @magics_class
 class EngineMagics(Magics):
     """The magics of one notebook and its engines."""
@@ -44,7 +47,10 @@ class EngineMagics(Magics):
         if cell is None:
             self.engines.cell(line, name=name)
             return
-        options = parse_argstring(EngineMagics._cell_options, line)
+        try:
+            options = parse_argstring(EngineMagics._cell_options, line)
+        except UsageError as error:
+            raise UsageError(f"{error}. {OPTIONS}") from None
         if options.timeout is not None and not options.timeout > 0:
             raise UsageError(
                 f"--timeout takes a positive number of seconds, not {options.timeout}"

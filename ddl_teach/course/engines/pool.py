@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import linecache
 import pickle
 import threading
 from collections.abc import Callable, Sequence
@@ -29,9 +30,13 @@ NEW_COMM = (
     "The engines keep their variables. comm is a new one on every rank, so that no message of "
     "this cell is left over."
 )
+HELD = (
+    "Nothing could end the call that {} sat in, MPI's own or other compiled code; waits of comm "
+    "can be ended, and tell a deadlock at once. "
+)
 STARTED_AGAIN = (
-    "The engines are being started again for the next cell: their variables are lost, so run the "
-    "cells that made them once more."
+    "The engines are being started again: their variables are lost, so run the cells that made "
+    "them once more."
 )
 # Figures are sent when a cell ends; matplotlib is not loaded before somebody asks for it.
 SETTINGS = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
@@ -99,6 +104,7 @@ class Engines(Ranks):
         name: str = "cell",
     ) -> None:
         """Run a cell's code on some engines or all, and show what they print and draw."""
+        linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
         self._order(ranks, timeout or self.timeout, CellWatch, "cell", name, code)
 
     def push(self, **values: Any) -> None:
@@ -133,6 +139,8 @@ class Engines(Ranks):
                 "new Engines(...)."
             )
         everybody = range(self.size)
+        if self._crew.mpiexec is not None and not self._crew.alive:
+            print(f"The engines have ended since the last cell. {STARTED_AGAIN}")
         return super()._order(everybody if ranks is None else ranks, timeout, watch, *order)
 
     def _start(self) -> None:
@@ -145,14 +153,14 @@ class Engines(Ranks):
         try:
             return super()._carry_out(watch, order)
         except (StoryError, KeyboardInterrupt) as error:
-            if after := self._recover(order[0]):
+            if after := self._recover(order[0], watch.held):
                 error.args = (f"{error}\n\n{after}",)
             raise
         finally:
             for line in watch.lines:
                 outputs.show(line.rank, line.kept)
 
-    def _recover(self, what: str) -> str:
+    def _recover(self, what: str, held: list[int]) -> str:
         """Make the engines ready for the next cell; says what has become of them."""
         if self._crew.alive and what == "run":
             return ""
@@ -162,7 +170,8 @@ class Engines(Ranks):
                 super()._carry_out(watch, ("renew",))
                 return NEW_COMM
         threading.Thread(target=self._revive, daemon=True).start()
-        return STARTED_AGAIN
+        ranks = f"{'ranks' if len(held) > 1 else 'rank'} {', '.join(map(str, held))}"
+        return (HELD.format(ranks) if held else "") + STARTED_AGAIN
 
     def _revive(self) -> None:
         """Start the engines while the learner reads."""

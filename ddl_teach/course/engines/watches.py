@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ddl_teach.comm.watch import Line, Watch
+from ddl_teach.comm.line import Line
+from ddl_teach.comm.watch import Watch
 from ddl_teach.course.engines.outputs import Output
 
 
 class EngineLine(Line):
-    """The two connections to one engine; what it printed and displayed is kept."""
+    """The connections to one engine; what it printed and displayed is kept."""
 
     def __init__(self, pid: int) -> None:
         super().__init__(pid)
@@ -25,6 +26,9 @@ class EngineLine(Line):
 
 class ProgramWatch(Watch):
     """One program on the engines."""
+
+    stop_limit = 1.5  # their variables are worth a little patience
+    afterwards = ""  # what becomes of the engines is told for all failures alike
 
     def take(self, line: EngineLine, kind: str, said: list) -> None:
         if kind == "shown":

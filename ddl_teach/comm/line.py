@@ -1,0 +1,73 @@
+"""The launcher's end of the lines to one rank.
+
+One line carries orders and reports. One carries what the rank prints, taken from its file
+descriptors, so that the last words of a crash arrive as well. A third stays silent until a rank
+that does not answer is asked where it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+
+class Line:
+    """The connections to one rank, and what is known about it."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.rank = -1
+        self.control: Connection | None = None
+        self.output: Connection | None = None
+        self.stack: Connection | None = None
+        self._begun = b""  # a line of output that has not ended yet
+
+    def tell(self, *order: Any) -> None:
+        """Give the rank an order; a rank that is gone is noticed elsewhere."""
+        with contextlib.suppress(OSError):
+            self.control.send(order)
+
+    def read_output(self) -> bool:
+        """Take what the rank has printed; False when it is the end."""
+        try:
+            text = os.read(self.output.fileno(), 1 << 16)
+        except OSError:
+            text = b""
+        self.hear(text)
+        if not text and self._begun:
+            self.hear(b"\n")  # its last words, cut short
+        return bool(text)
+
+    def drain_output(self) -> None:
+        """Take what has come so far, whole lines or not."""
+        while wait([self.output], timeout=0) and self.read_output():
+            continue
+        if self._begun:
+            self.hear(b"\n")
+
+    def hear(self, text: bytes) -> None:
+        """The rank has printed something: show the whole lines, each with its rank."""
+        *whole, self._begun = (self._begun + text).split(b"\n")
+        for line in whole:
+            print(f"[{self.rank}] {line.decode(errors='replace')}", flush=True)
+
+    def ask_for_stack(self) -> None:
+        """Have the rank's stack written on its third line, even from within compiled code."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGUSR2)
+
+    def read_stack(self) -> str:
+        """What came of asking for it."""
+        text = b""
+        while wait([self.stack], timeout=0.1) and (more := os.read(self.stack.fileno(), 1 << 16)):
+            text += more
+        return text.decode(errors="replace")
+
+    def close(self) -> None:
+        """Hang up."""
+        for connection in (self.control, self.output, self.stack):
+            if connection is not None:
+                connection.close()
