@@ -11,7 +11,9 @@ from typing import Any
 
 _HOMES = {
     "Engines": "engines",
+    "animate": "animation",
     "check": "exercises.check",
+    "explore": "explorer",
     "hint": "exercises.hints",
     "judge": "exercises.check",
     "predict": "exercises.predictions",
