@@ -73,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     lab.add_argument("others", nargs="*", metavar="-- OPTION", help=argparse.SUPPRESS)
     lab.set_defaults(act=_lab)
+    _add_grade(commands)
     progress = commands.add_parser(
         "progress",
         help="show which exercises are solved",
@@ -129,13 +130,55 @@ def _add_run(commands: argparse._SubParsersAction) -> None:
     run.set_defaults(act=_run)
 
 
+def _add_grade(commands: argparse._SubParsersAction) -> None:
+    grade = commands.add_parser(
+        "grade",
+        help="grade a folder of submitted notebooks, each in a sandbox",
+        description="Grade submissions that nobody has to trust: scores, feedback pages, a CSV.",
+        epilog="An interrupted grading goes on where it was when the same line is typed again.",
+    )
+    grade.add_argument(
+        "submissions",
+        type=Path,
+        metavar="SUBMISSIONS",
+        help="holds STUDENT/ASSIGNMENT/NOTEBOOK.ipynb, as nbgrader collects, or STUDENT.ipynb",
+    )
+    grade.add_argument(
+        "--source", type=Path, required=True, metavar="FILE.py", help="the instructor's version"
+    )
+    grade.add_argument(
+        "--out", type=Path, required=True, metavar="GRADES", help="a folder for what comes out"
+    )
+    grade.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=30.0,
+        metavar="SECONDS",
+        help="for one exercise of one submission (default: 30)",
+    )
+    grade.add_argument(
+        "--jobs",
+        type=_count,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="submissions graded at the same time (default: one a core)",
+    )
+    grade.add_argument(
+        "--no-feedback",
+        dest="feedback",
+        action="store_false",
+        help="only scores: no pages, no nbgrader",
+    )
+    grade.set_defaults(act=_grade)
+
+
 def _count(text: str) -> int:
     try:
         number = int(text)
     except ValueError:
         number = 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"a whole number of ranks, at least 1, not '{text}'")
+        raise argparse.ArgumentTypeError(f"a whole number, at least 1, not '{text}'")
     return number
 
 
@@ -185,3 +228,9 @@ def _release(options: argparse.Namespace) -> int:
     except OSError as error:
         raise Mistake(f"{options.folder} cannot be written: {error}") from None
     return 0
+
+
+def _grade(options: argparse.Namespace) -> int:
+    from ddl_teach.course.grading.command import grade_folder
+
+    return grade_folder(options)

@@ -23,6 +23,7 @@ from typing import Any
 
 import ddl_teach
 from ddl_teach.course.grading.inside import landlock, start, wire
+from ddl_teach.course.mistake import Mistake
 
 PACKAGE = Path(ddl_teach.__file__).resolve().parent
 SHOWN_OF_PACKAGE = ("__init__.py", "comm", "theory")  # the rest knows solutions, or leads there
@@ -40,7 +41,7 @@ or grade as root, who becomes nobody inside. In a container, the default setting
 Docker or Podman suffice."""
 
 
-class NoWalls(RuntimeError):
+class NoWalls(Mistake):
     """Nothing on this machine would hold a submission."""
 
 

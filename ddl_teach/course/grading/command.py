@@ -1,0 +1,84 @@
+"""The command `ddl-teach grade`: grade, keep the books, and say what came out."""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import statistics
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from ddl_teach.course.grading.assignment import read_assignment
+from ddl_teach.course.grading.batch import Progress, Verdict, grade
+from ddl_teach.course.grading.sandbox import Limits
+from ddl_teach.course.mistake import Mistake
+
+BAR = 24  # characters
+
+
+def grade_folder(options: argparse.Namespace) -> int:
+    """Do what the command line asks for; returns the exit status."""
+    out: Path = options.out
+    if out.exists() and not out.is_dir():
+        raise Mistake(f"--out {out} is a file; name a folder, new or of an earlier grading")
+    out.mkdir(parents=True, exist_ok=True)
+    with _alone_in(out):
+        verdicts = grade(
+            options.submissions,
+            options.source,
+            out,
+            jobs=options.jobs,
+            limits=Limits(seconds=options.timeout),
+            progress=_bar("grading"),
+        )
+        if options.feedback:
+            from ddl_teach.course.grading.gradebook import keep_books
+
+            assignment = read_assignment(options.source)
+            keep_books(out, options.source, assignment, verdicts, _bar("feedback"))
+    print(summary(verdicts, out, options.feedback))
+    return 0
+
+
+def summary(verdicts: Sequence[Verdict], out: Path, feedback: bool = True) -> str:
+    """The exercises with how many solved each, and where everything is."""
+    totals = [sum(score.points for score in verdict.scores) for verdict in verdicts]
+    most = sum(score.of for score in verdicts[0].scores)
+    lines = [
+        f"{len(verdicts)} submissions, of {most:g} points each: from {min(totals):g} to "
+        f"{max(totals):g}, median {statistics.median(totals):g}"
+    ]
+    for scores in zip(*(verdict.scores for verdict in verdicts), strict=True):
+        right = sum(score.points == score.of for score in scores)
+        lines.append(f"  {scores[0].exercise:<24} {right} of {len(scores)} right")
+    lines.append(f"grades: {out / 'grades.csv'}")
+    if feedback:
+        lines.append(f"feedback pages: {out / 'feedback'}; gradebook: {out / 'nbgrader'}")
+    return "\n".join(lines)
+
+
+def _bar(what: str) -> Progress:
+    """A progress bar that stays in its line; in a log, a line for each."""
+
+    def show(done: int, of: int, student: str) -> None:
+        filled = BAR * done // of
+        bar = f"{what:<9} [{'#' * filled}{'.' * (BAR - filled)}] {done}/{of}"
+        if sys.stderr.isatty():
+            end = "\n" if done == of else ""
+            print(f"\r\033[K{bar} {student[:40]}", end=end, file=sys.stderr, flush=True)
+        else:
+            print(f"{bar} {student}", file=sys.stderr, flush=True)
+
+    return show
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    with open(folder / ".lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Mistake(f"another grading into {folder} is running: wait for it") from None
+        yield

@@ -1,0 +1,145 @@
+"""nbgrader's part: a gradebook, and pages that learners get back.
+
+nbgrader would run the submitted notebooks itself, with no walls around them. Here it only keeps
+the books. It is given notebooks that the instructor's release and the learner's answers were put
+together to, and where it would run a check, the verdict that was reached before is put in as that
+cell's output; scores, feedback pages and exports are then made as usual.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
+from nbformat import NotebookNode
+from nbgrader.apps import NbGraderAPI
+from nbgrader.converters import Autograde, GenerateFeedback
+from nbgrader.preprocessors import (
+    AssignLatePenalties,
+    CheckCellMetadata,
+    ClearHiddenTests,
+    GetGrades,
+    NbGraderPreprocessor,
+    SaveAutoGrades,
+)
+from traitlets import Unicode
+from traitlets.config import Config
+
+from ddl_teach.course.grading.assignment import Assignment
+from ddl_teach.course.grading.batch import Progress, Verdict, no_progress
+from ddl_teach.course.grading.whole_file import write_whole
+from ddl_teach.course.handout import hand_out
+
+NOTEBOOK = 4  # the version of the notebook format
+
+
+class FillInVerdicts(NbGraderPreprocessor):
+    """Stands where nbgrader would execute the notebook."""
+
+    folder = Unicode(help="where the verdicts are").tag(config=True)
+
+    def preprocess(
+        self, nb: NotebookNode, resources: dict[str, Any]
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """Put each verdict into the outputs of the cell that checks."""
+        student = resources["nbgrader"]["student"]
+        text = Path(self.folder, f"{student}.json").read_text(encoding="utf-8")
+        scores = {score["exercise"]: score for score in json.loads(text)["scores"]}
+        for cell in nb.cells:
+            if cell.metadata.get("nbgrader", {}).get("grade"):
+                cell.outputs = list(_outputs(scores[cell.metadata.name]))
+        return nb, resources
+
+
+def _outputs(score: dict[str, Any]) -> Iterator[NotebookNode]:
+    right = score["points"] == score["of"]
+    if score["printed"]:
+        text = f"printed by the function:\n{score['printed']}\n"
+        yield nbformat.v4.new_output("stream", name="stdout", text=text)
+    if right:
+        yield nbformat.v4.new_output("stream", name="stdout", text="right\n")
+    else:
+        lines = score["message"].splitlines()
+        yield nbformat.v4.new_output(
+            "error", ename="CheckFailed", evalue=lines[0] if lines else "", traceback=lines
+        )
+
+
+def keep_books(
+    out: Path,
+    source: Path,
+    assignment: Assignment,
+    verdicts: Sequence[Verdict],
+    progress: Progress = no_progress,
+) -> None:
+    """Bring the gradebook and the feedback pages in `out` up to date with the verdicts."""
+    folder = out / "nbgrader"
+    booked = out / "feedback" / ".booked"
+    booked.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as alone:
+        shutil.copy(source, alone)
+        [released] = hand_out(folder, Path(alone))
+    api = NbGraderAPI(config=_settings(out))
+    api.log.setLevel(logging.CRITICAL)
+    api.coursedir.assignment_id = assignment.name
+    for done, verdict in enumerate(verdicts, start=1):
+        mark = booked / verdict.student
+        if not (mark.exists() and mark.read_text() == verdict.digest):
+            _hand_in(folder, released, assignment, verdict)
+            page = _book(api, folder, verdict.student, released.stem)
+            write_whole(out / "feedback" / f"{verdict.student}.html", page)
+            write_whole(mark, verdict.digest)
+        progress(done, len(verdicts), verdict.student)
+
+
+def _book(api: NbGraderAPI, folder: Path, student: str, notebook: str) -> str:
+    """Let nbgrader enter one student's scores; returns the page for the student."""
+    api.coursedir.student_id = student
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what its database library says to its authors
+        for converter in (Autograde, GenerateFeedback):
+            one = converter(coursedir=api.coursedir, parent=api)
+            one.force = True
+            one.start()
+    page = folder / "feedback" / student / api.coursedir.assignment_id / f"{notebook}.html"
+    return page.read_text(encoding="utf-8")
+
+
+def _hand_in(folder: Path, released: Path, assignment: Assignment, verdict: Verdict) -> None:
+    """The released notebook with the learner's answers in it, and nothing else of theirs."""
+    notebook = nbformat.read(released, NOTEBOOK)
+    sources = {
+        one.answer_id: verdict.answers[one.name]
+        for one in assignment.exercises
+        if one.name in verdict.answers
+    }
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        cell.source = sources.get(name, cell.source)
+    place = folder / "submitted" / verdict.student / assignment.name
+    place.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, place / released.name)
+
+
+def _settings(out: Path) -> Config:
+    config = Config()
+    config.CourseDirectory.root = str((out / "nbgrader").resolve())
+    config.CourseDirectory.course_id = "ddl-teach"
+    config.Autograde.autograde_preprocessors = [
+        FillInVerdicts, SaveAutoGrades, AssignLatePenalties, CheckCellMetadata
+    ]  # fmt: skip
+    config.FillInVerdicts.folder = str((out / "verdicts").resolve())
+    # Learners are told what is wrong, not what the grader tries.
+    config.GenerateFeedback.preprocessors = [
+        GetGrades, ClearHiddenTests, CSSHTMLHeaderPreprocessor
+    ]  # fmt: skip
+    config.HTMLExporter.sanitize_html = True
+    return config

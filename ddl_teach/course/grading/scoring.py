@@ -1,0 +1,88 @@
+"""One submission's scores: each exercise in sandboxes of its own, judged outside of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ddl_teach.course.exercises.check import CheckFailed, judge
+from ddl_teach.course.grading.assignment import Assignment, GradedExercise
+from ddl_teach.course.grading.plain_text import plain
+from ddl_teach.course.grading.sandbox import Limits, Nursery
+from ddl_teach.course.grading.untrusted_stage import UntrustedStage
+
+
+@dataclass(frozen=True)
+class Score:
+    """What one exercise earned, and why."""
+
+    exercise: str
+    points: float
+    of: float
+    message: str
+    printed: str = ""
+
+
+def score_answers(
+    nursery: Nursery,
+    assignment: Assignment,
+    answers: Mapping[str, str],
+    seed: int,
+    limits: Limits = Limits(),
+) -> list[Score]:
+    """The scores of all exercises; whatever one answer does costs that exercise only."""
+    return [
+        _score(nursery, assignment, one, answers, seed, limits) for one in assignment.exercises
+    ]
+
+
+def no_scores(assignment: Assignment, why: str) -> list[Score]:
+    """What a submission earns that cannot be read."""
+    return [Score(one.name, 0.0, one.points, why) for one in assignment.exercises]
+
+
+def _score(
+    nursery: Nursery,
+    assignment: Assignment,
+    exercise: GradedExercise,
+    answers: Mapping[str, str],
+    seed: int,
+    limits: Limits,
+) -> Score:
+    if exercise.name not in answers:
+        what = f"there is no answer cell and no function {exercise.function} in the notebook"
+        return Score(exercise.name, 0.0, exercise.points, what)
+    cells = [
+        (f"the answer to {name}", answers[name])
+        for name in (*exercise.needs, exercise.name)
+        if name in answers
+    ]
+    before = assignment.before("\n".join(source for _, source in cells))
+    cells.insert(0, ("the set-up", before))
+    with UntrustedStage(nursery, cells, exercise.function, limits) as stage:
+        message = _run_the_check(exercise, stage, seed)
+        points = 0.0 if message else exercise.points
+        return Score(exercise.name, points, exercise.points, message or "right", stage.printed)
+
+
+def _run_the_check(exercise: GradedExercise, stage: UntrustedStage, seed: int) -> str:
+    """Run the instructor's cell, in which the learner's function is a stage; what it refuses."""
+
+    def check(name: str, function: Any, **_: Any) -> None:
+        # Not the same data for ever: then a submission could know it beforehand.
+        judge(name, function, seed=seed)
+
+    names = {"check": check, "judge": judge, "np": np, exercise.function: stage}
+    try:
+        exec(compile(exercise.checking, f"the check of {exercise.name}", "exec"), names)
+    except CheckFailed as failed:
+        return plain(str(failed))
+    except Exception as error:  # a judge meets values that nobody foresaw
+        return plain(
+            "what the function left behind cannot even be compared with what is right "
+            f"({type(error).__name__}: {error})"
+        )
+    return ""

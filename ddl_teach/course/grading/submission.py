@@ -1,0 +1,154 @@
+"""Reading what was handed in: a file from a stranger, of which only answers are taken.
+
+Nothing of a submission is taken but the source text of its answer cells. Which cells check, what
+they check and how many points they give stands in the instructor's source; whatever a submission
+says about that is not even looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ddl_teach.course.grading.assignment import Assignment, GradedExercise
+from ddl_teach.course.mistake import Mistake
+
+LARGEST = 10 * 2**20  # bytes of a notebook; with pictures, the course's own have less than one
+LONGEST_ANSWER = 100_000  # characters
+STUDENT = re.compile(r"[\w@+-][\w.@+-]{0,99}")
+
+
+class Unreadable(Exception):
+    """Why a submission cannot be graded, for the learner."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """Who handed in which file; `problem` says why there is none to read."""
+
+    student: str
+    path: Path
+    problem: str = ""
+
+    def read(self) -> bytes:
+        """The file's bytes: of a regular file only, and never through a link."""
+        if self.problem:
+            raise Unreadable(self.problem)
+        try:
+            number = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError as error:
+            raise Unreadable(f"the file cannot be opened: {error.strerror}") from None
+        with open(number, "rb") as file:
+            about = os.fstat(number)
+            if not stat.S_ISREG(about.st_mode):
+                raise Unreadable("what was handed in is no file")
+            if about.st_size > LARGEST:
+                raise Unreadable(
+                    f"the notebook has {about.st_size:,} bytes, {LARGEST:,} are allowed: clear "
+                    "its outputs (Kernel, Restart Kernel and Clear Outputs) and hand it in again"
+                )
+            return file.read(LARGEST)
+
+
+def find_submissions(folder: Path, assignment: str) -> list[Submission]:
+    """All that was handed in for this assignment, one for each student, by name.
+
+    The folder is nbgrader's (submitted/STUDENT/ASSIGNMENT/NOTEBOOK.ipynb), or holds STUDENT.ipynb.
+    """
+    if not folder.is_dir():
+        raise Mistake(f"There is no folder {folder} with submissions")
+    if (folder / "submitted").is_dir():
+        folder = folder / "submitted"
+    found = []
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith("."):
+            continue
+        if entry.suffix == ".ipynb":
+            found.append(_one(entry.stem, entry, entry))
+        elif entry.is_dir() and (one := _in_folder(entry, assignment)):
+            found.append(one)
+    if not found:
+        raise Mistake(
+            f"No submissions for {assignment} in {folder}. It should hold either\n"
+            f"  STUDENT/{assignment}/{assignment}.ipynb   as nbgrader collects them, or\n"
+            "  STUDENT.ipynb   one notebook a student."
+        )
+    odd = [one.student for one in found if not STUDENT.fullmatch(one.student)]
+    names = [one.student for one in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if odd or twice:
+        what = f"{odd[0]!r} is no name" if odd else f"{twice[0]!r} handed in twice"
+        raise Mistake(
+            f"{folder}: {what}. A student's name has letters, digits and any of . _ @ + - in it, "
+            "and stands for one submission: rename or remove what is too much"
+        )
+    return found
+
+
+def _in_folder(student: Path, assignment: str) -> Submission | None:
+    """What a student's folder holds for the assignment."""
+    inner = student / assignment
+    nested = os.path.lexists(inner)
+    place = inner if nested else student
+    if place.is_symlink() or student.is_symlink() or not place.is_dir():
+        return _one(student.name, place, student)
+    notebooks = sorted(path for path in place.iterdir() if path.suffix == ".ipynb")
+    named = [path for path in notebooks if path.stem == assignment]
+    if not notebooks and not nested:
+        return None  # handed in something else, or nothing
+    if len(named or notebooks) == 1:
+        return _one(student.name, (named or notebooks)[0], student)
+    return Submission(
+        student.name,
+        place,
+        f"there are {len(notebooks)} notebooks and none is called {assignment}.ipynb: one is "
+        "wanted, by this name",
+    )
+
+
+def _one(student: str, path: Path, first: Path) -> Submission:
+    linked = path.is_symlink() or first.is_symlink()
+    problem = "what was handed in is a symbolic link: hand in the file itself" if linked else ""
+    return Submission(student, path, problem)
+
+
+def read_answers(raw: bytes, assignment: Assignment) -> dict[str, str]:
+    """The learner's source text for each exercise that is answered, by the exercise's name."""
+    try:
+        cells = list(_code_cells(json.loads(raw)))
+    except (ValueError, RecursionError, AttributeError, TypeError):
+        raise Unreadable(
+            "this is not a notebook: save it in JupyterLab (File, Save Notebook) and hand in the "
+            "file that ends in .ipynb"
+        ) from None
+    found = {one.name: _answer(cells, one) for one in assignment.exercises}
+    return {name: answer for name, answer in found.items() if answer is not None}
+
+
+def _code_cells(notebook: Any) -> Iterator[tuple[set[str], str]]:
+    """All names that each code cell goes by, and its source."""
+    for cell in notebook["cells"]:
+        source = cell.get("source", "")
+        source = "".join(source) if isinstance(source, list) else source
+        if cell.get("cell_type") == "code" and isinstance(source, str):
+            about = cell.get("metadata", {})
+            names = (cell.get("id"), about.get("nbgrader", {}).get("grade_id"))
+            yield {name for name in names if isinstance(name, str)}, source
+
+
+def _answer(cells: Sequence[tuple[set[str], str]], exercise: GradedExercise) -> str | None:
+    """What the notebook, run from above, does for this exercise."""
+    own = [source for names, source in cells if exercise.answer_id in names]
+    if not own:  # some programs lose what a notebook says about its cells
+        definition = re.compile(rf"^def {exercise.function}\b", re.MULTILINE)
+        own = [source for _, source in cells if definition.search(source)]
+    answer = "\n\n".join(own)
+    if len(answer) > LONGEST_ANSWER:
+        raise Unreadable(f"the answer to {exercise.name} has {len(answer):,} characters")
+    return answer if own else None
