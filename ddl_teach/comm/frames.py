@@ -18,7 +18,8 @@ LIBRARIES = (
 )
 OWN = f"{os.sep}ddl_teach{os.sep}comm{os.sep}"
 # What stands between a rank's main loop and the learner's lines.
-MACHINERY = (OWN, f"{os.sep}course{os.sep}engines{os.sep}", f"{os.sep}IPython{os.sep}core{os.sep}")
+COURSE = f"{os.sep}ddl_teach{os.sep}course{os.sep}"
+MACHINERY = (OWN, COURSE, f"{os.sep}IPython{os.sep}core{os.sep}")
 
 
 def source_line(frame: FrameType | None) -> str:

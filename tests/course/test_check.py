@@ -1,0 +1,202 @@
+"""What a learner is told, whatever is handed to `check`; and that every check ends."""
+
+import time
+
+import numpy as np
+import pytest
+
+from ddl_teach import Ranks
+from ddl_teach.collectives import recursive_doubling, ring
+from ddl_teach.course.exercises import check as checking
+from ddl_teach.course.exercises import record
+from ddl_teach.course.exercises.check import CheckFailed, check
+from ddl_teach.course.exercises.hints import hint
+from ddl_teach.course.exercises.registry import find_exercise
+from ddl_teach.course.exercises.stages import EnginesStage, SimulatedStage
+from ddl_teach.course.exercises.time_limit import OutOfTime, within
+from ddl_teach.course.mistake import Mistake
+
+pytestmark = pytest.mark.usefixtures("fresh_record")
+
+
+def by_the_ring(comm, x):
+    ring.allreduce(comm, x)
+
+
+def told(function, name="06.ring", **more):
+    with pytest.raises(CheckFailed) as failed:
+        check(name, function, **more)
+    message = str(failed.value)
+    assert failed.value._render_traceback_() == message.splitlines()
+    return message
+
+
+# -- who is told what ---------------------------------------------------------------------------
+
+
+def test_what_is_right_is_said(capsys):
+    check("06.ring", by_the_ring)
+    said = capsys.readouterr().out
+    assert said.startswith("✓ 06.ring: right on 1, 2, 3, 4, 5, 8 and ")
+    assert find_exercise("06.ring").right in said
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("ring", "'06.ring'"), ("06.rnig", "'06.ring'"), ("6.ring", "'06.ring'"), (6, "as a text")],
+)
+def test_a_wrong_name_gives_the_nearest(name, meant):
+    with pytest.raises(Mistake, match=meant):
+        check(name, by_the_ring)
+
+
+@pytest.mark.parametrize("thing", [None, 3, np.zeros(3), "ring"])
+def test_what_is_no_function_is_told(thing):
+    assert "Pass its name without brackets" in told(thing)
+
+
+def test_a_changed_signature_is_told():
+    assert "called as <lambda>(comm, x), but yours is <lambda>(comm)" in told(lambda comm: None)
+
+
+def test_what_is_not_written_yet_is_told():
+    def unwritten(comm, x):
+        raise NotImplementedError
+
+    message = told(unwritten)
+    assert "not written yet" in message
+    assert "Traceback" not in message
+
+
+def test_what_the_function_raises_is_told_with_its_own_lines_only():
+    def stumbles(comm, x):
+        x[len(x) + comm.rank] = 1
+
+    message = told(stumbles)
+    assert "IndexError" in message
+    assert "in stumbles" in message
+    assert "stages.py" not in message
+
+
+def test_whoever_leaves_the_interpreter_only_fails():
+    assert "called exit" in told(lambda comm, x: exit())
+
+
+def test_what_is_printed_does_not_flood_the_page(capsys):
+    def chatters(comm, x):
+        print("here I am")
+        ring.allreduce(comm, x)
+
+    check("06.ring", chatters)
+    assert "here I am" not in capsys.readouterr().out
+
+
+def test_hints_are_offered_while_there_are_some(capsys):
+    for hints_left in (True, True, False):
+        assert ('hint("06.ring")' in told(lambda comm, x: None)) == hints_left
+        hint("06.ring")
+    assert capsys.readouterr().out.count("Hint 2 of 2") == 2
+
+
+# -- every check ends ---------------------------------------------------------------------------
+
+
+def endless(comm, x):
+    while True:
+        pass
+
+
+def stubborn(comm, x):
+    while True:
+        try:
+            while True:
+                pass
+        except BaseException:
+            break
+
+
+def asleep(comm, x):
+    time.sleep(4)
+
+
+@pytest.mark.parametrize("function", [endless, stubborn, asleep])
+def test_what_does_not_end_is_stopped_and_its_line_told(function, monkeypatch):
+    monkeypatch.setattr(checking, "SECONDS", 0.5)
+    message = told(function)
+    assert "The time was up: after 0.5 s" in message
+    assert f"in {function.__name__}" in message
+
+
+def test_all_runs_of_a_check_share_its_time():
+    stage = SimulatedStage(lambda: time.sleep(0.2), seconds=0.5)
+    begun = time.monotonic()
+    stage.call()
+    stage.call()
+    with pytest.raises(TimeoutError):
+        stage.call()
+    assert time.monotonic() - begun < 3
+
+
+def test_a_function_in_time_gives_what_it_returns_or_raises():
+    assert within(10, lambda: 3) == 3
+    with pytest.raises(KeyError):
+        within(10, lambda: {}[3])
+    with pytest.raises(OutOfTime):
+        within(0.1, lambda: endless(None, None))
+
+
+# -- stages -------------------------------------------------------------------------------------
+
+
+def swap_ends(comm, x, add=0):
+    x += comm.rank + add
+    comm.sendrecv(x, comm.size - 1 - comm.rank, x.copy(), comm.size - 1 - comm.rank)
+    return float(x[0])
+
+
+@pytest.fixture(params=["simulated", "real"])
+def stage_of(request, pool):
+    real = request.param == "real"
+    return lambda function: EnginesStage(function, pool) if real else SimulatedStage(function)
+
+
+def test_a_stage_gives_copies_and_says_what_became_of_them(stage_of):
+    x = np.zeros(3)
+    outcome = stage_of(swap_ends).run(3, [(x,), (x,), (x, 10)])
+    assert (x == 0).all()
+    assert outcome.results == [0, 1, 12]
+    assert [own[0][0] for own in outcome.arguments] == [0, 1, 12]
+    assert [ledger.bytes_sent for ledger in outcome.ledger] == [24] * 3
+    assert outcome.time > 0
+
+
+def test_a_stage_calls_functions_without_ranks(stage_of):
+    assert stage_of(sorted).call([3, 1, 2]) == [1, 2, 3]
+
+
+def test_engines_that_run_are_used(pool: Ranks, capsys):
+    check("06.ring", by_the_ring, engines=pool)
+    assert f"and on your {pool.size} engines" in capsys.readouterr().out
+
+
+def test_what_fails_on_engines_only_is_told_so(pool: Ranks):
+    import os
+
+    here = os.getpid()
+
+    def only_here(comm, x):
+        if os.getpid() == here:
+            ring.allreduce(comm, x)
+
+    assert "right on simulated ranks, but not on your engines" in told(only_here, engines=pool)
+
+
+# -- what is recorded ---------------------------------------------------------------------------
+
+
+def test_tries_hints_and_solutions_are_recorded():
+    told(lambda comm, x: None)
+    hint("06.ring")
+    check("06.ring", by_the_ring)
+    told(recursive_doubling.allreduce)
+    assert record.read()["exercises"]["06.ring"] == {"tries": 3, "hints": 1, "solved": True}
