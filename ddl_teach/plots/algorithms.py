@@ -8,13 +8,13 @@ that rises is bandwidth, a flat part is latency. What to look at: where dots lea
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from ddl_teach.plots.style import (
     INK,
@@ -22,6 +22,7 @@ from ddl_teach.plots.style import (
     describe,
     in_style,
     new_axes,
+    scale_sizes_and_times,
     size_text,
     spoken,
     time_text,
@@ -32,9 +33,12 @@ Curves = Mapping[str, Sequence[Any]]
 
 GROUNDS = {
     "predicted": {"linestyle": "-", "marker": ""},
-    "simulated": {"linestyle": "", "marker": "s", "markerfacecolor": "none", "markersize": 8},
-    "measured": {"linestyle": "", "marker": "o", "markersize": 5},
+    "simulated": {"linestyle": "", "marker": "s", "markerfacecolor": "none"},
+    "measured": {"linestyle": "", "marker": "o"},
 }
+MOST_LETTERS = 74  # of a line of the title
+WIDTHS = (1.5, 0.9)  # of the thinnest line, and by how much the one beneath it is wider
+SIZES = {"simulated": (6.5, 1.7), "measured": (4.0, 1.1)}  # likewise of the marks
 
 
 @in_style
@@ -52,15 +56,22 @@ def plot_times(
     if not given:
         raise ValueError("nothing to draw: give predicted, simulated or measured times")
     names = list(dict.fromkeys(name for curves in given.values() for name in curves))
-    ax = new_axes(7.5, 4.8) if ax is None else ax
+    ax = new_axes(9.0, 4.8) if ax is None else ax
     for ground, curves in given.items():
         for name, curve in curves.items():
-            _draw(ax, GROUNDS[ground], algorithm_colour(name, names.index(name)), *curve)
-    _scale(ax)
+            place = names.index(name)
+            # Where curves coincide the ones beneath show at both sides of those above.
+            beneath = min(len(names) - 1 - place, 4)
+            look = {**GROUNDS[ground], "linewidth": WIDTHS[0] + WIDTHS[1] * beneath}
+            if ground in SIZES:
+                least, more = SIZES[ground]
+                look |= {"markersize": least + more * beneath, "linewidth": 1.4}
+            _draw(ax, {**look, "color": algorithm_colour(name, place)}, *curve)
+    scale_sizes_and_times(ax, "vector of each rank (bytes)", "time")
     _explain(ax, names, list(given))
     found = finding(given)
-    ax.set_title(found if title is None else title)
-    describe(ax.figure, f"Time over message size, {' and '.join(given)}. {found}.")
+    ax.set_title(fill(found, MOST_LETTERS) if title is None else title)
+    describe(ax.figure, in_words(given))
     return ax.figure
 
 
@@ -77,9 +88,25 @@ def finding(given: Mapping[str, Curves]) -> str:
         if factors:
             factor = float(np.median(factors))
             equal = abs(factor - 1) < 0.005
-            how = "as" if equal else f"{factor:.2g} times the time"
-            return f"{last[0].capitalize()}: {how} {others[0][0]}"
-    return _winners(last[1])
+            how = f"{'as' if equal else f'{factor:.2g} times the time'} {others[0][0]}"
+            if len(last[1]) == 1:
+                return f"{last[0].capitalize()}: {how}"
+            return f"{last[0].capitalize()}: {_winners(last[1])}; {how}"
+    winners = _winners(last[1])
+    return winners[:1].upper() + winners[1:]
+
+
+def in_words(given: Mapping[str, Curves]) -> str:
+    """The picture for those who cannot see it: what was found, and where each curve lies."""
+    parts = [
+        f"{spoken(name, True)}, {ground}: {time_text(ends[0][1])} for {size_text(ends[0][0])} to "
+        f"{time_text(ends[-1][1])} for {size_text(ends[-1][0])}."
+        for ground, curves in given.items()
+        for name, (sizes, times, *_) in curves.items()
+        for ends in [sorted(zip(sizes, times, strict=True))]
+    ]
+    which = " and ".join(given)
+    return f"Time over message size, {which}. {finding(given)}. {' '.join(parts)}"
 
 
 def _factors(reference: Sequence[Any], curve: Sequence[Any]) -> list[float]:
@@ -104,51 +131,36 @@ def _winners(curves: Curves) -> str:
     early, late = min(first, key=first.get), min(last, key=last.get)
     if len(curves) == 1:
         times = f"{time_text(first[early])} for {size_text(small)}, {time_text(last[late])} for"
-        return f"{spoken(early, True)}: {times} {size_text(large)}"
-    later = "too" if early == late else spoken(late)
-    at_first = f"{spoken(early, True)} is fastest at {size_text(small)}"
-    return f"{at_first}, {later} at {size_text(large)}"
+        return f"{spoken(early)}: {times} {size_text(large)}"
+    later = " and" if early == late else f", {spoken(late)}"
+    return f"{spoken(early)} is fastest at {size_text(small)}{later} at {size_text(large)}"
 
 
 def _draw(
     ax: Axes,
     look: Mapping[str, Any],
-    colour: Any,
     sizes: Sequence[float],
     times: Sequence[float],
     interval: Sequence[Sequence[float]] | None = None,
 ) -> None:
     sizes, times = np.asarray(sizes, float), np.asarray(times, float)
     order = np.argsort(sizes)
-    ax.plot(sizes[order], times[order], color=colour, **look)
+    ax.plot(sizes[order], times[order], **look)
     if interval is not None:
         lows, highs = (np.asarray(part, float) for part in interval)
-        ax.vlines(sizes, lows, highs, color=colour, linewidth=1.4)
-
-
-def _scale(ax: Axes) -> None:
-    ax.set_xscale("log", base=2)
-    ax.set_yscale("log")
-    low, high = (np.log2(edge) for edge in ax.get_xlim())
-    # Every second power of two, or every fourth: labels that do not touch.
-    step = max(1, int(np.ceil((high - low) / 9)))
-    ax.xaxis.set_major_locator(LogLocator(base=2.0**step, numticks=20))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda size, _: size_text(size)))
-    ax.xaxis.set_minor_formatter(NullFormatter())
-    decades = np.ptp(np.log10(ax.get_ylim()))
-    ax.yaxis.set_major_locator(LogLocator(subs=(1.0,) if decades > 3 else (1.0, 2.0, 5.0)))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda time, _: time_text(time)))
-    ax.yaxis.set_minor_formatter(NullFormatter())
-    ax.grid(True)
-    ax.set_xlabel("vector of each rank (bytes)")
-    ax.set_ylabel("time")
+        ax.vlines(sizes, lows, highs, color=look["color"], linewidth=1.4)
 
 
 def _explain(ax: Axes, names: Sequence[str], grounds: Sequence[str]) -> None:
     """One legend: first what the marks mean, then what the colours mean."""
-    marks = [Line2D([], [], color=INK, label=ground, **GROUNDS[ground]) for ground in grounds]
+    marks = [
+        Line2D([], [], color=INK, label=ground, markersize=6, **GROUNDS[ground])
+        for ground in grounds
+    ]
     colours = [
         Line2D([], [], color=algorithm_colour(name, place), linewidth=5, label=spoken(name))
         for place, name in enumerate(names)
     ]
-    ax.legend(handles=[*marks, *colours], loc="best", handlelength=1.6)
+    # Beside the axes: within them it would lie on somebody's dots.
+    place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+    ax.legend(handles=[*marks, *colours], handlelength=1.6, **place)

@@ -16,9 +16,11 @@ from types import MappingProxyType
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 INK = "#333333"
 
@@ -115,6 +117,25 @@ class Picture(Figure):
 def new_axes(width: float = 9.0, height: float = 4.0) -> Axes:
     """Empty axes in a picture of their own, in the look of the course; sizes in inches."""
     return Picture(figsize=(width, height)).add_subplot()
+
+
+def scale_sizes_and_times(ax: Axes, sizes: str, times: str) -> None:
+    """Two logarithmic axes: sizes in bytes to the right, seconds upwards, each with its name."""
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
+    low, high = (np.log2(edge) for edge in ax.get_xlim())
+    # Every second power of two, or every fourth: labels that do not touch.
+    step = max(1, int(np.ceil((high - low) / 9)))
+    ax.xaxis.set_major_locator(LogLocator(base=2.0**step, numticks=20))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda size, _: size_text(size)))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    decades = np.ptp(np.log10(ax.get_ylim()))
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0,) if decades > 3 else (1.0, 2.0, 5.0)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda time, _: time_text(time)))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.grid(True)
+    ax.set_xlabel(sizes)
+    ax.set_ylabel(times)
 
 
 def describe(figure: Figure, alt: str) -> None:

@@ -50,6 +50,30 @@ def test_the_title_compares_the_last_with_the_first():
     assert title(plot_times({"ring": RING}, {"ring": RING})) == "Simulated: as predicted"
 
 
+def test_of_several_algorithms_the_title_names_the_winners_of_the_last_ground():
+    slow = {"ring": (SIZES, 2 * RING[1]), "recursive_doubling": (SIZES, 2 * DOUBLING[1])}
+    both = {"ring": RING, "recursive_doubling": DOUBLING}
+    words = title(plot_times(both, measured=slow)).replace("\n", " ")
+    assert words == (
+        "Measured: recursive doubling is fastest at 64 B, ring at 256 KiB; 2 times the time "
+        "predicted"
+    )
+
+
+def test_the_alt_text_tells_where_each_curve_lies():
+    alt = plot_times({"ring": RING}, measured={"ring": (SIZES, 2 * RING[1])}).alt
+    assert "Ring, predicted: 10.1 µs for 64 B to 272 µs for 256 KiB." in alt
+    assert "Ring, measured: 20.1 µs for 64 B to 544 µs for 256 KiB." in alt
+
+
+def test_of_curves_that_coincide_each_can_be_seen():
+    figure = plot_times({"ring": RING, "tree": RING}, {"ring": RING, "tree": RING})
+    lines = [line for line in figure.axes[0].lines if len(line.get_xdata())]
+    below, above, large, small = lines
+    assert below.get_linewidth() > above.get_linewidth()
+    assert large.get_markersize() > small.get_markersize()
+
+
 def test_a_title_of_ones_own():
     assert title(plot_times({"ring": RING}, title="Look here")) == "Look here"
 

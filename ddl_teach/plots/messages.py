@@ -1,0 +1,133 @@
+"""What a message costs: the time of single messages over their size, and the line through them.
+
+Every measurement is a faint dot, the median of a size a full one with its quartiles. The line is
+``latency + nbytes * per_byte``, bent only by the logarithmic axes; its two parts stand dotted
+beside it. They cross where a message is half latency and half bytes. What to look at: how long it
+stays flat, and which dots lie above the line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ddl_teach.plots.style import (
+    INK,
+    describe,
+    in_style,
+    new_axes,
+    rate_text,
+    scale_sizes_and_times,
+    size_text,
+    time_text,
+)
+
+MEASURED, LINE, SIMULATED = "#4477aa", "#ee6677", INK
+
+
+@in_style
+def plot_messages(
+    nbytes: Sequence[float],
+    seconds: Sequence[float],
+    *,
+    latency: float | None = None,
+    per_byte: float | None = None,
+    latency_interval: tuple[float, float] | None = None,
+    per_byte_interval: tuple[float, float] | None = None,
+    simulated: tuple[Sequence[float], Sequence[float]] | None = None,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw measured one-way times, every repetition of them, and what was made of them.
+
+    `latency` and `per_byte` are a fitted line, with the intervals of both; `simulated` are sizes
+    and times of simulated ranks.
+    """
+    sizes, times = np.asarray(nbytes, float), np.asarray(seconds, float)
+    if sizes.shape != times.shape or not sizes.size:
+        raise ValueError(f"{sizes.size} sizes and {times.size} times: give one time for each size")
+    if (latency is None) != (per_byte is None):
+        raise ValueError("a line needs both latency and per_byte")
+    sizes, times = sizes[sizes > 0], times[sizes > 0]  # a logarithmic axis has no place for 0
+    ax = new_axes(9.0, 4.4) if ax is None else ax
+    distinct = np.unique(sizes)
+    low, middle, high = np.array(
+        [np.quantile(times[sizes == size], [0.25, 0.5, 0.75]) for size in distinct]
+    ).T
+    if len(sizes) > len(distinct):
+        ax.plot(sizes, times, ".", color=MEASURED, alpha=0.2, markersize=4, markeredgewidth=0)
+        ax.vlines(distinct, low, high, color=MEASURED, linewidth=3, alpha=0.6)
+    ax.plot(
+        distinct, middle, "o", color=MEASURED, label="measured: median\nand quartiles", zorder=4
+    )
+    if simulated is not None:
+        look = {"color": SIMULATED, "markerfacecolor": "none", "markersize": 9, "zorder": 3}
+        ax.plot(*simulated, "s", label="simulated", **look)
+    found = f"A message takes {time_text(middle[0])} to {time_text(middle[-1])}"
+    if latency is not None:
+        intervals = latency_interval, per_byte_interval
+        _draw_line(ax, distinct, latency, per_byte, _line_text(latency, per_byte, *intervals))
+        found = finding(latency, per_byte)
+    scale_sizes_and_times(ax, "size of one message (bytes)", "time of one message")
+    # Noise has no upper bound: what matters is where the medians and the line are.
+    ax.set_ylim(min(times.min(), low.min()) / 1.5, max(np.quantile(times, 0.99), high.max()) * 2)
+    # Beside the axes: within them it would lie on somebody's dots.
+    place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+    ax.legend(labelspacing=1.0, **place)
+    ax.set_title(found if title is None else title)
+    describe(ax.figure, f"{in_words(distinct, middle, latency, per_byte)} {found}.")
+    return ax.figure
+
+
+def finding(latency: float, per_byte: float) -> str:
+    """What a fitted line says, in one line."""
+    if latency <= 0 or per_byte <= 0:
+        what, value = ("latency", latency) if latency <= 0 else ("time per byte", per_byte)
+        return f"This line cannot be: its {what} is {value:.2g} s"
+    costs = f"A message costs {time_text(latency)} and {time_text(per_byte)} a byte"
+    return f"{costs}: latency rules below {size_text(latency / per_byte)}"
+
+
+def in_words(
+    sizes: np.ndarray, middle: np.ndarray, latency: float | None, per_byte: float | None
+) -> str:
+    """The picture for those who cannot see it."""
+    listed = ", ".join(
+        f"{size_text(sizes[place])} {time_text(middle[place])}"
+        for place in np.unique(np.linspace(0, len(sizes) - 1, 5).round().astype(int))
+    )
+    text = f"Time of one message over its size. Medians of what was measured: {listed}."
+    if latency is not None:
+        off = middle / (latency + sizes * per_byte)
+        text += f" They are {off.min():.2g} to {off.max():.2g} times the fitted line."
+    return text
+
+
+def _draw_line(ax: Axes, sizes: np.ndarray, latency: float, per_byte: float, label: str) -> None:
+    fine = np.geomspace(sizes[0], sizes[-1], 200)
+    both = latency + fine * per_byte
+    ax.plot(fine[both > 0], both[both > 0], color=LINE, label=label, zorder=2)
+    for part in (np.full_like(fine, latency), fine * per_byte):
+        if (part > 0).all():
+            ax.plot(fine, part, ":", color=LINE, linewidth=1.2)
+
+
+def _line_text(
+    latency: float,
+    per_byte: float,
+    latency_interval: tuple[float, float] | None,
+    per_byte_interval: tuple[float, float] | None,
+) -> str:
+    """The line's two numbers, with what is known of their errors."""
+    lines = ["latency + bytes / bandwidth", f"latency {time_text(latency)}"]
+    if latency_interval is not None:
+        lines.append(f"   ({' to '.join(map(time_text, latency_interval))})")
+    if per_byte > 0:
+        lines.append(f"bandwidth {rate_text(1 / per_byte)}")
+        if per_byte_interval is not None and min(per_byte_interval) > 0:
+            rates = [rate_text(1 / edge) for edge in reversed(per_byte_interval)]
+            lines.append(f"   ({' to '.join(rates)})")
+    return "\n".join(lines)
