@@ -18,7 +18,6 @@ bytes come out, and a cell keeps its id when others are put before it.
 from __future__ import annotations
 
 import hashlib
-import logging
 from pathlib import Path
 
 import jupytext
@@ -56,6 +55,8 @@ def instructors(source: Path) -> NotebookNode:
     seen: dict[str, int] = {}
     for cell in notebook.cells:
         kind = exercise_part(cell)
+        if kind and "name" not in cell.metadata:
+            raise Mistake(f"{source.name}: a cell with the tag {kind} has no name of an exercise")
         name = f"{cell.metadata.name}-{kind}" if kind else _digest(cell.source)
         name = name.replace(".", "-")
         repeated = seen[name] = seen.get(name, -1) + 1
@@ -79,9 +80,11 @@ def learners(source: Path) -> NotebookNode:
     """The notebook that is handed out: stubs in place of solutions, no hidden tests."""
     stubs = ClearSolutions(code_stub={"python": STUB})
     notebook = instructors(source)
-    for step in (LockCells(), stubs, ClearHiddenTests(), ComputeChecksums(), CheckCellMetadata()):
-        step.log.setLevel(logging.ERROR)
-        notebook, _ = step.preprocess(notebook, {})
+    try:
+        for step in (LockCells(), stubs, ClearHiddenTests(), ComputeChecksums()):
+            notebook, _ = step.preprocess(notebook, {})
+    except RuntimeError as error:
+        raise Mistake(f"{source.name}: {error}") from None
     return notebook
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-GRACE = 1.0  # seconds for a thread to unwind, each of the few times that it is asked to
+REQUESTS, PAUSE = 15, 0.2  # how often a thread is asked to end, and the seconds between
 
 
 class TimeIsUp(KeyboardInterrupt):
@@ -62,10 +62,10 @@ def within(seconds: float, function: Callable[[], Any]) -> Any:
 
 
 def _stop(thread: threading.Thread) -> None:
-    for _ in range(3):  # an `except:` around a loop catches the first
+    for _ in range(REQUESTS):  # an `except:` inside a loop catches the first, on every rank
         raised = ctypes.py_object(TimeIsUp)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), raised)
-        thread.join(GRACE)
+        thread.join(PAUSE)
         if not thread.is_alive():
             return
 
