@@ -28,8 +28,8 @@ DOORS = {"": {"comm"}, "cli": {"course"}, "__main__": {"cli"}}  # files of the p
 # A library that only one file may import.
 ONE_FILE = {"mpi4py": "comm/mpi.py", "greenlet": "comm/simulator.py"}
 
-# A timeline plots itself: the picture is imported only when it is asked for.
-EXCEPTIONS = {("comm/timeline.py", "plots")}
+# What plots itself imports the picture only when it is asked for.
+EXCEPTIONS = {("comm/timeline.py", "plots"), ("comm/story.py", "plots")}
 
 
 def imported(path):

@@ -10,6 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SENDS = ("send", "isend")  # sendrecv, when it waits, waits for its receive
 SHOWN = 12  # ranks listed one by one before the rest is only counted
@@ -44,6 +48,12 @@ class Deadlock(StoryError):
         super().__init__(text)
         self.waits = waits
         self.cycle = cycle
+
+    def plot(self) -> Figure:
+        """The waits as a picture: ranks in a circle, arrows from each to whom it waits for."""
+        from ddl_teach.plots.waits import plot_waits
+
+        return plot_waits(self.waits, self.cycle)
 
 
 class TimedOut(StoryError, TimeoutError):
