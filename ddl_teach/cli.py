@@ -78,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         "progress",
         help="show which exercises are solved",
         description="List the exercises of the course and how far each is.",
+        epilog="It is kept in Jupyter's data folder, or in the folder DDL_TEACH_DATA names.",
     )
     progress.set_defaults(act=_progress)
     release = commands.add_parser(

@@ -154,3 +154,18 @@ def test_help_shows_examples_and_networks(tool):
     assert done.returncode == 0
     for part in ("--simulate 4096", "fat-tree", "dragonfly", "ranks_per_node=?"):
         assert part in done.stdout
+
+
+def test_progress_lists_the_exercises_and_where_it_is_kept(tool, folder, monkeypatch):
+    monkeypatch.setenv("DDL_TEACH_DATA", str(folder))
+    done = tool("progress")
+    assert done.returncode == 0
+    assert "not tried  ring" in done.stdout
+    assert f"Kept in {folder}" in done.stdout
+
+
+def test_a_release_needs_a_folder_to_write_to(tool, folder):
+    done = tool("release", "program.py")
+    assert done.returncode == 2
+    assert "program.py" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -6,6 +6,7 @@ with its own. All runs of one check together have so many seconds.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import time
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from ddl_teach.comm import frames
 from ddl_teach.comm.networks import Uniform
 from ddl_teach.comm.story import StoryError, TimedOut
 from ddl_teach.course.exercises.exercise import Outcome
-from ddl_teach.course.exercises.time_limit import OutOfTime, within
+from ddl_teach.course.exercises.time_limit import OutOfTime, Silence, within
 
 
 class SimulatedStage:
@@ -56,8 +57,8 @@ class SimulatedStage:
             where = frames.source_line(stop.frame)
             raise TimedOut(
                 f"The time was up: after {self._seconds:g} s your function still ran"
-                + (f", {where}" if where else "")
-                + ".\n\nWhat to try: find the loop that does not end."
+                + (f" at\n\n  {where}" if where else ".")
+                + "\n\nWhat to try: find the loop that does not end."
             ) from None
 
 
@@ -106,11 +107,13 @@ class EnginesStage:
 
 def _run(comm: Comm, function: Callable[..., Any], arguments: list[tuple]) -> tuple[Any, tuple]:
     own = arguments[comm.rank]
-    return function(comm, *own), own
+    with contextlib.redirect_stdout(Silence()):
+        return function(comm, *own), own
 
 
 def _call(comm: Comm, function: Callable[..., Any], arguments: list[tuple]) -> tuple[Any, tuple]:
-    return function(*arguments[0]), arguments[0]
+    with contextlib.redirect_stdout(Silence()):
+        return function(*arguments[0]), arguments[0]
 
 
 def _outcome(run: Run) -> Outcome:

@@ -45,7 +45,7 @@ def within(seconds: float, function: Callable[[], Any]) -> Any:
             outcome["error"] = error
 
     thread = threading.Thread(target=body, daemon=True, name="a function being checked")
-    with contextlib.redirect_stdout(_Silence()):
+    with contextlib.redirect_stdout(Silence()):
         thread.start()
         try:
             thread.join(max(seconds, 0.0))
@@ -70,6 +70,8 @@ def _stop(thread: threading.Thread) -> None:
             return
 
 
-class _Silence(io.TextIOBase):
+class Silence(io.TextIOBase):
+    """Where prints go that nobody should read."""
+
     def write(self, text: str) -> int:
         return len(text)
