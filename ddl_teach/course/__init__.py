@@ -19,6 +19,8 @@ _HOMES = {
     "predict": "exercises.predictions",
     "progress": "exercises.progress",
     "reveal": "exercises.predictions",
+    "stopwatch": "timing",
+    "yours": "exercises.yours",
 }
 __all__ = list(_HOMES)
 

@@ -61,14 +61,18 @@ class Steps:
 
 def finding(steps: Steps) -> str:
     """What a run came to, in one line: the sum and its price, or the first thing that is wrong."""
-    count = len(steps.steps) - 1
-    wrong = np.argwhere((steps.steps[-1].held != 1).any(axis=2))
+    count, held = len(steps.steps) - 1, steps.steps[-1].held
+    finished = (held == 1).all(axis=2)
+    wrong = np.argwhere(~finished)
     name, plural = spoken(steps.name, first=True), "" if count == 1 else "s"
-    if not len(wrong):
+    # A reduce-scatter leaves each chunk finished on one rank, and the rest as it happens to be.
+    shared_out = (finished.sum(axis=0) == 1).all() and (finished.sum(axis=1) == 1).all()
+    if not len(wrong) or (shared_out and not (held > 1).any()):
         sent = steps.sent[-1]
         who = "each rank" if (sent == sent[0]).all() else "the busiest rank"
         price = f"{who} sent {size_text(sent.max())}"
-        return f"{name}: after {count} step{plural} every rank holds the whole sum; {price}"
+        what = "one finished chunk" if len(wrong) else "the whole sum"
+        return f"{name}: after {count} step{plural} every rank holds {what}; {price}"
     rank, chunk = wrong[0]
     more = f", and {len(wrong) - 1} more chunks are wrong" if len(wrong) > 1 else ""
     what = mistake_text(steps.steps[-1].held[rank, chunk])

@@ -103,6 +103,13 @@ def test_a_wrong_algorithm_is_shown_as_wrong(mistake, words):
     assert words in player.alt
 
 
+@pytest.mark.parametrize("ranks", [2, 3, 4, 8])
+def test_one_finished_chunk_on_each_rank_is_no_mistake(ranks):
+    steps = animate(ring.reduce_scatter, ranks).steps
+    assert f"after {ranks - 1} step" in finding(steps)
+    assert "every rank holds one finished chunk" in finding(steps)
+
+
 def waits_out_of_order(comm, x):
     """Everybody sends everything to everybody, and takes it as it comes."""
     others = [rank for rank in range(comm.size) if rank != comm.rank]
