@@ -24,42 +24,39 @@ MACHINERY = (OWN, COURSE, f"{os.sep}IPython{os.sep}core{os.sep}")
 
 def source_line(frame: FrameType | None) -> str:
     """Where a rank is: the innermost line outside `comm`, and where the learner called it from."""
-    while frame is not None and OWN in frame.f_code.co_filename:
+    places = []
+    while frame is not None:
+        places.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
         frame = frame.f_back
-    if frame is not None and frame.f_code.co_filename.startswith("<frozen"):
-        return ""  # between two programs
-    if frame is None:
+    return _tell(places)
+
+
+def dumped_line(stack: str) -> str:
+    """The same of a stack that faulthandler has written down."""
+    found = re.findall(r'File "(.*)", line (\d+) in (.*)', stack)
+    return _tell([(path, int(line), function) for path, line, function in found])
+
+
+def _tell(places: list[tuple[str, int, str]]) -> str:
+    """In words, of a stack with its innermost line first."""
+    outside = [place for place in places if OWN not in place[0]]
+    if not outside:
         return ""
-    text = _spot(*_place(frame))
-    caller = frame
-    while caller is not None and caller.f_code.co_filename.startswith(LIBRARIES):
-        caller = caller.f_back
-    if caller is not None and caller is not frame:
-        text += f", called from {_spot(*_place(caller))}"
-    return text
-
-
-def _place(frame: FrameType) -> tuple[str, int, str]:
-    return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+    text = _spot(*outside[0])
+    own = next((place for place in outside if not place[0].startswith(LIBRARIES)), outside[0])
+    return text if own is outside[0] else f"{text}, called from {_spot(*own)}"
 
 
 def _spot(path: str, line: int, function: str) -> str:
     folder, name = os.path.split(path)
-    source = linecache.getline(path, line).strip()
     if name.startswith("cell ["):
-        return f"line {line} of {name}" + (f": {source}" if source else "")
-    if "ipykernel_" in folder:
+        text = f"line {line} of {name}"
+    elif "ipykernel_" in folder:
         text = f"line {line} of the cell that defines {function}"
-        return text + (f": {source}" if source else "")
-    return f"{name}:{line} in {function}"
-
-
-def dumped_line(stack: str) -> str:
-    """The same of a stack that faulthandler has written down, innermost line first."""
-    for path, line, function in re.findall(r'File "(.*)", line (\d+) in (.*)', stack):
-        if not any(machinery in path for machinery in MACHINERY):
-            return _spot(path, int(line), function)
-    return ""
+    else:
+        return f"{name}:{line} in {function}"
+    source = linecache.getline(path, line).strip()
+    return f"{text}: {source}" if source else text
 
 
 def error_text(error: BaseException) -> str:
@@ -82,7 +79,7 @@ def program_traceback(error: BaseException) -> str:
     for frame in kept:
         if "ipykernel_" in frame.filename and frame.line is not None:
             frame.filename = "notebook cell"
-    if kept or isinstance(error, SyntaxError):  # that one brings its own line
+    if kept or isinstance(error, (SyntaxError, SystemExit)):  # these say it themselves
         summary.stack = traceback.StackSummary.from_list(kept)
     elif len(summary.stack) == 1:
         return ""  # it could not even be called

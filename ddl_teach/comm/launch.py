@@ -64,10 +64,6 @@ class Ranks:
         count = self.size if ranks is None else check_rank_count(ranks)
         if count > self.size:
             raise ValueError(f"there are {self.size} processes: ranks must be 1 to {self.size}")
-        if isinstance(timeout, bool) or not isinstance(timeout, numbers.Real):
-            raise TypeError(f"timeout must be a number of seconds, not {timeout!r}")
-        if not timeout > 0:
-            raise ValueError(f"timeout must be a positive number of seconds, not {timeout!r}")
         payload = ship(program, kwargs)
         return self._order(
             range(count), timeout, self.watch, "run", count, trace, sys.path, payload
@@ -75,6 +71,10 @@ class Ranks:
 
     def _order(self, ranks: Iterable[int], timeout: float, watch: type[Watch], *order: Any) -> Any:
         """Give an order to some of the processes and watch until all of them have obeyed."""
+        if isinstance(timeout, bool) or not isinstance(timeout, numbers.Real):
+            raise TypeError(f"timeout must be a number of seconds, not {timeout!r}")
+        if not timeout > 0:
+            raise ValueError(f"timeout must be a positive number of seconds, not {timeout!r}")
         with self._busy:
             if not self._crew.alive:
                 self._crew.kill()  # of those that have died since the last program

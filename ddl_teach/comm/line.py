@@ -13,6 +13,8 @@ import signal
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+MOST_READS = 64  # more than lies in a line, however fast the rank prints
+
 
 class Line:
     """The connections to one rank, and what is known about it."""
@@ -42,9 +44,10 @@ class Line:
         return bool(text)
 
     def drain_output(self) -> None:
-        """Take what has come so far, whole lines or not."""
-        while wait([self.output], timeout=0) and self.read_output():
-            continue
+        """Take what has come so far, whole lines or not; not what comes meanwhile."""
+        for _ in range(MOST_READS):
+            if not (wait([self.output], timeout=0) and self.read_output()):
+                break
         if self._begun:
             self.hear(b"\n")
 

@@ -222,6 +222,9 @@ class Watch:
             {line.pid: line.rank for line in self.lines},
             self._dead[0],
         )
+        crashed = next((line for line in self.lines if line.rank == rank), None)
+        if crashed is not None and (where := dumped_line(crashed.read_stack())):
+            how += f" at {where}"
         return story.RankFailed(
             f"rank {rank} died: {how}. The other ranks were stopped.\n\nWhat it printed last, if "
             f"anything, stands above. {self.afterwards}".rstrip(),

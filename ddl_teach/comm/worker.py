@@ -194,8 +194,8 @@ def main(address: str, kind: type[Worker] = Worker) -> None:
         os.dup2(output.fileno(), descriptor)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True, errors="backslashreplace")
-    faulthandler.enable()
-    # Answers also where no thread of Python's can, deep in compiled code.
+    # These answer also where no thread of Python's can: after a crash, deep in compiled code.
+    faulthandler.enable(stack.fileno(), all_threads=False)
     faulthandler.register(signal.SIGUSR2, stack.fileno(), all_threads=False)
     worker = kind(control)
     threading.Thread(target=worker.listen, daemon=True).start()

@@ -19,7 +19,9 @@ SHARED_MEMORY = Path("/dev/shm")
 MEBIBYTE = 2**20
 
 # What the command line of an engine, a rank or their starter contains.
-RANK_PROCESSES = re.compile(r"ipyparallel|ddl_teach\.comm\.worker|(^|/)(mpiexec|mpirun|prterun)\b")
+RANK_PROCESSES = re.compile(
+    r"ipyparallel|ddl_teach\.(comm\.worker|course\.engines\.engine)|(^|/)(mpiexec|mpirun|prterun)\b"
+)
 
 
 def python() -> Finding:

@@ -12,8 +12,10 @@ import contextlib
 import linecache
 import pickle
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
+
+from IPython.core.getipython import get_ipython
 
 from ddl_teach.comm.crew import Crew
 from ddl_teach.comm.launch import Ranks
@@ -23,6 +25,7 @@ from ddl_teach.comm.story import StoryError
 from ddl_teach.comm.watch import Watch
 from ddl_teach.course.engines import magics, outputs
 from ddl_teach.course.engines.progress import Progress
+from ddl_teach.course.engines.shell import Shell
 from ddl_teach.course.engines.watches import CellWatch, EngineLine, ProgramWatch
 
 RENEWAL_LIMIT = 3  # seconds to make a new communicator
@@ -52,6 +55,8 @@ class Engines(Ranks):
     watch = ProgramWatch
 
     def __init__(self, ranks: int = 4, *, timeout: float = 20) -> None:
+        if isinstance(get_ipython(), Shell):
+            raise StoryError("This runs on an engine already: start engines without %%px.")
         super().__init__(ranks)
         self.timeout = timeout  # seconds for a cell or program that names no other
         self._crew = Crew(self.size, "ddl_teach.course.engines.engine", EngineLine, SETTINGS)
@@ -92,28 +97,27 @@ class Engines(Ranks):
 
         It gets a communicator of its own and does not see the variables of cells.
         """
-        limit = self.timeout if timeout is None else timeout
-        return super().run(program, ranks, timeout=limit, trace=trace, **kwargs)
+        return super().run(program, ranks, timeout=timeout, trace=trace, **kwargs)
 
     def cell(
         self,
         code: str,
-        ranks: Sequence[int] | None = None,
+        ranks: Iterable[int] | None = None,
         *,
         timeout: float | None = None,
-        name: str = "cell",
+        name: str = "cell [ ]",
     ) -> None:
         """Run a cell's code on some engines or all, and show what they print and draw."""
         linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
-        self._order(ranks, timeout or self.timeout, CellWatch, "cell", name, code)
+        self._order(ranks, timeout, CellWatch, "cell", name, code)
 
     def push(self, **values: Any) -> None:
         """Make the values known on every rank, under these names."""
-        self._order(None, self.timeout, CellWatch, "push", ship(dict, values))
+        self._order(None, None, CellWatch, "push", ship(dict, values))
 
     def pull(self, expression: str) -> list[Any]:
         """The value of an expression on every rank."""
-        answers = self._order(None, self.timeout, CellWatch, "pull", expression)
+        answers = self._order(None, None, CellWatch, "pull", expression)
         return [pickle.loads(answer) for answer in answers]
 
     def restart(self) -> None:
@@ -128,20 +132,29 @@ class Engines(Ranks):
         """End the engines."""
         self._stopped = True
         atexit.unregister(self.stop)
-        self.close()
+        super().close()
+
+    close = stop
 
     # -- orders -----------------------------------------------------------------------------
 
-    def _order(self, ranks: Any, timeout: float, watch: type[Watch], *order: Any) -> Any:
+    def _order(
+        self,
+        ranks: Iterable[int] | None,
+        timeout: float | None,
+        watch: type[Watch],
+        *order: Any,
+    ) -> Any:
         if self._stopped:
             raise StoryError(
                 "These engines were stopped. Start them again with engines.restart(), or with a "
                 "new Engines(...)."
             )
-        everybody = range(self.size)
         if self._crew.mpiexec is not None and not self._crew.alive:
             print(f"The engines have ended since the last cell. {STARTED_AGAIN}")
-        return super()._order(everybody if ranks is None else ranks, timeout, watch, *order)
+        ranks = range(self.size) if ranks is None else ranks
+        timeout = self.timeout if timeout is None else timeout
+        return super()._order(ranks, timeout, watch, *order)
 
     def _start(self) -> None:
         with Progress(self.size) as progress:

@@ -1,0 +1,80 @@
+"""A notebook without a browser: a kernel, cells to run in it, and what they show."""
+
+import os
+import signal
+import time
+from contextlib import contextmanager
+
+import psutil
+from jupyter_client.manager import start_new_kernel
+
+START = "from ddl_teach.course import Engines\nengines = Engines({})"
+
+
+class Notebook:
+    """One kernel; each cell gives its status and what it showed."""
+
+    def __init__(self, **settings):
+        self._manager, self._client = start_new_kernel(env=os.environ | settings)
+        self.pid = self._manager.provisioner.process.pid
+
+    def run(self, code, timeout=90):
+        """Run a cell; returns (status, text), with displays as `<image/png>`."""
+        texts = []
+
+        def hear(message):
+            content = message["content"]
+            if message["msg_type"] == "stream":
+                texts.append(content["text"])
+            elif message["msg_type"] in ("display_data", "execute_result"):
+                rich = [kind for kind in content["data"] if kind != "text/plain"]
+                plain = content["data"].get("text/plain", "")
+                texts.append("".join(f"<{kind}>" for kind in rich) or plain)
+                texts.append("\n")
+            elif message["msg_type"] == "error":
+                texts.append("\n".join([content["ename"], *content["traceback"]]))
+
+        reply = self._client.execute_interactive(code, timeout=timeout, output_hook=hear)
+        return reply["content"]["status"], "".join(texts)
+
+    def start(self, code):
+        """Begin a cell and do not wait for its end."""
+        self._client.execute(code)
+
+    def interrupt(self):
+        self._manager.interrupt_kernel()
+
+    def processes(self):
+        """All that the kernel has started, and what they have."""
+        return psutil.Process(self.pid).children(recursive=True)
+
+    def kill(self):
+        os.kill(self.pid, signal.SIGKILL)
+
+    def close(self):
+        self._client.stop_channels()
+        self._manager.shutdown_kernel()
+
+
+@contextmanager
+def notebook(**settings):
+    opened = Notebook(**settings)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def await_end(processes, seconds):
+    """Wait until the processes have ended; returns those that have not."""
+    deadline = time.monotonic() + seconds
+    while (left := [p for p in processes if _lives(p)]) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return left
+
+
+def _lives(process):
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

@@ -1,0 +1,72 @@
+"""Twenty times: start, run, fail, recover, stop. Nothing may fail, and nothing may be left."""
+
+import itertools
+import statistics
+import time
+
+import numpy as np
+import psutil
+import pytest
+from notebook import await_end
+
+from ddl_teach.collectives import ring
+from ddl_teach.comm.story import StoryError
+from ddl_teach.course import Engines
+
+REPETITIONS = 20
+SIZE = 3
+START_LIMIT = 20  # seconds; 6 on a machine that has nothing else to do
+RECOVERY_LIMIT = 10
+
+MPI = "from mpi4py import MPI\nworld = MPI.COMM_WORLD\n"
+FAILURES = [
+    "if comm.rank == 1: raise ValueError\ncomm.barrier()",
+    "comm.recv(np.zeros(2), (comm.rank + 1) % comm.size)",
+    f"{MPI}if comm.rank == 1: raise ValueError\nworld.Barrier()",
+    "import os\nif comm.rank == 2: os._exit(1)\ncomm.barrier()",
+    f"{MPI}if comm.rank: world.Recv(bytearray(1), 0)",
+    "while True: pass",
+    "import ctypes\nif comm.rank == 0: ctypes.string_at(0)\ncomm.barrier()",
+]
+
+
+def program(comm):
+    x = np.full(1000, comm.rank + 1.0)
+    ring.allreduce(comm, x)
+    return x[0]
+
+
+def timed(function, *arguments):
+    begun = time.monotonic()
+    value = function(*arguments)
+    return time.monotonic() - begun, value
+
+
+def test_twenty_repetitions_leave_no_process_and_no_failure(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    before = set(psutil.Process().children(recursive=True))
+    starts, recoveries = [], []
+    for failure in itertools.islice(itertools.cycle(FAILURES), REPETITIONS):
+        seconds, engines = timed(Engines, SIZE)
+        starts.append(seconds)
+        processes = set(psutil.Process().children(recursive=True)) - before
+        assert engines.run(program).results == [6.0] * SIZE
+        with pytest.raises(StoryError):
+            engines.cell(failure, timeout=0.5)
+        seconds, answers = timed(engines.pull, "(comm.rank, comm.size)")
+        recoveries.append(seconds)
+        assert answers == [(rank, SIZE) for rank in range(SIZE)]
+        assert engines.run(program).results == [6.0] * SIZE
+        processes |= set(psutil.Process().children(recursive=True)) - before
+        engines.stop()
+        assert await_end(processes, 5) == []
+        assert list(tmp_path.iterdir()) == []
+    print(describe("start", starts), describe("recovery", recoveries), sep="\n")
+    assert max(starts) < START_LIMIT
+    assert max(recoveries) < RECOVERY_LIMIT
+
+
+def describe(what, seconds):
+    """A line for those who read the figures: pytest -rP."""
+    return f"{what}: median {statistics.median(seconds):.1f} s, at most {max(seconds):.1f} s"
