@@ -1,5 +1,7 @@
 """What a learner is told, whatever is handed to `check`; and that every check ends."""
 
+import signal
+import threading
 import time
 
 import numpy as np
@@ -7,10 +9,12 @@ import pytest
 
 from ddl_teach import Ranks
 from ddl_teach.collectives import recursive_doubling, ring
+from ddl_teach.comm.story import Interrupted
 from ddl_teach.course.exercises import check as checking
 from ddl_teach.course.exercises import record
 from ddl_teach.course.exercises.check import CheckFailed, check
 from ddl_teach.course.exercises.hints import hint
+from ddl_teach.course.exercises.page import paragraphs
 from ddl_teach.course.exercises.registry import find_exercise
 from ddl_teach.course.exercises.stages import EnginesStage, SimulatedStage
 from ddl_teach.course.exercises.time_limit import OutOfTime, within
@@ -27,7 +31,7 @@ def told(function, name="06.ring", **more):
     with pytest.raises(CheckFailed) as failed:
         check(name, function, **more)
     message = str(failed.value)
-    assert failed.value._render_traceback_() == message.splitlines()
+    assert " ".join(failed.value._render_traceback_()).split() == message.split()
     return message
 
 
@@ -57,6 +61,21 @@ def test_what_is_no_function_is_told(thing):
 
 def test_a_changed_signature_is_told():
     assert "called as <lambda>(comm, x), but yours is <lambda>(comm)" in told(lambda comm: None)
+
+
+def test_a_function_that_would_not_run_is_told():
+    def waits_to_be_asked(comm, x):
+        yield x
+
+    assert "a call runs none of its lines" in told(waits_to_be_asked)
+
+
+def test_messages_are_folded_at_words_and_drawings_left_alone():
+    drawing = "  rank 0  " + "x" * 200
+    folded = paragraphs(f"{'one two three ' * 30}\n\n{drawing}").splitlines()
+    assert folded[-2:] == ["", drawing]
+    assert max(map(len, folded[:-2])) <= 96
+    assert " ".join(folded[:-2]).split() == ["one", "two", "three"] * 30
 
 
 def test_what_is_not_written_yet_is_told():
@@ -125,6 +144,18 @@ def test_what_does_not_end_is_stopped_and_its_line_told(function, monkeypatch):
     message = told(function)
     assert "The time was up: after 0.5 s" in message
     assert f"in {function.__name__}" in message
+
+
+def test_ctrl_c_ends_a_check():
+    ctrl_c = threading.Timer(
+        0.3, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT]
+    )
+    before = set(threading.enumerate())
+    ctrl_c.start()
+    with pytest.raises(Interrupted, match="while your function was being checked"):
+        check("06.ring", endless)
+    ctrl_c.join()
+    assert set(threading.enumerate()) <= before
 
 
 def test_all_runs_of_a_check_share_its_time():

@@ -17,6 +17,7 @@ import numpy as np
 from ddl_teach.comm.story import StoryError
 from ddl_teach.course.exercises import record
 from ddl_teach.course.exercises.exercise import Exercise, Stage, Wrong
+from ddl_teach.course.exercises.page import paragraphs
 from ddl_teach.course.exercises.registry import find_exercise
 from ddl_teach.course.exercises.stages import EnginesStage, Ground, SimulatedStage
 
@@ -27,7 +28,7 @@ class CheckFailed(Exception):
     """What is not right yet; in a notebook the message stands alone."""
 
     def _render_traceback_(self) -> list[str]:
-        return str(self).splitlines()
+        return paragraphs(str(self)).splitlines()
 
 
 def check(name: str, function: Callable[..., Any], *, engines: Ground | None = None) -> None:
@@ -61,7 +62,7 @@ def check(name: str, function: Callable[..., Any], *, engines: Ground | None = N
         left = len(exercise.hints) - known.get("hints", 0)
         offer = f'\n\nStuck? hint("{name}") gives a hint.' if left > 0 else ""
         raise CheckFailed(f"✗ {name}: {problem}{offer}")
-    print(f"✓ {name}: right{grounds}.\n  {exercise.right}")
+    print(paragraphs(f"✓ {name}: right{grounds}.\n{exercise.right}"))
 
 
 def judge(
@@ -106,6 +107,8 @@ def misuse(exercise: Exercise, function: object) -> str | None:
             f"a function is checked, not {function!r}. Pass its name without brackets: "
             f'check("{exercise.name}", your_function)'
         )
+    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+        return "with `yield` or `async` in it, a call runs none of its lines. Write it without."
     wanted = ", ".join(exercise.parameters)
     try:
         signature = inspect.signature(function)

@@ -6,6 +6,7 @@ Asking is recorded, so that a teacher sees where a lesson is hard; it costs noth
 from __future__ import annotations
 
 from ddl_teach.course.exercises import record
+from ddl_teach.course.exercises.page import paragraphs
 from ddl_teach.course.exercises.registry import find_exercise
 
 
@@ -18,6 +19,6 @@ def hint(name: str) -> None:
         known["hints"] = min(seen + 1, len(hints))
     shown = hints if seen >= len(hints) else hints[: seen + 1]
     for number, text in enumerate(shown, start=1):
-        print(f"Hint {number} of {len(hints)}: {text}")
+        print(paragraphs(f"Hint {number} of {len(hints)}: {text}"))
     if len(shown) < len(hints):
         print(f'Try with that first. Then hint("{name}") says more.')

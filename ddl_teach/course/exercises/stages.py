@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from ddl_teach import Comm, Run, simulate
 from ddl_teach.comm import frames
 from ddl_teach.comm.networks import Uniform
-from ddl_teach.comm.story import StoryError, TimedOut
+from ddl_teach.comm.story import Interrupted, StoryError, TimedOut
 from ddl_teach.course.exercises.exercise import Outcome
 from ddl_teach.course.exercises.time_limit import OutOfTime, Silence, within
 
@@ -53,6 +53,8 @@ class SimulatedStage:
     def _within(self, work: Callable[[], Any]) -> Any:
         try:
             return within(self._end - time.monotonic(), work)
+        except KeyboardInterrupt:
+            raise Interrupted("Interrupted while your function was being checked.") from None
         except OutOfTime as stop:
             where = frames.source_line(stop.frame)
             raise TimedOut(
