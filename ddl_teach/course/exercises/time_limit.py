@@ -37,36 +37,40 @@ def within(seconds: float, function: Callable[[], Any]) -> Any:
     What it prints is not shown: a check calls it too often for that.
     """
     outcome: dict[str, Any] = {}
+    # Not Thread.join: a Ctrl-C in it may leave the thread marked as ended while it runs on.
+    ended = threading.Event()
 
     def body() -> None:
         try:
             outcome["value"] = function()
         except BaseException as error:
             outcome["error"] = error
+        finally:
+            ended.set()
 
     thread = threading.Thread(target=body, daemon=True, name="a function being checked")
     with contextlib.redirect_stdout(Silence()):
         thread.start()
         try:
-            thread.join(max(seconds, 0.0))
+            in_time = ended.wait(max(seconds, 0.0))
         except KeyboardInterrupt:
-            _stop(thread)
+            _stop(thread, ended)
             raise
-        if thread.is_alive():
+        if not in_time:
             frame = sys._current_frames().get(thread.ident)
-            _stop(thread)
+            _stop(thread, ended)
             raise OutOfTime(frame)
     if "error" in outcome:
         raise outcome["error"]
     return outcome["value"]
 
 
-def _stop(thread: threading.Thread) -> None:
+def _stop(thread: threading.Thread, ended: threading.Event) -> None:
     for _ in range(REQUESTS):  # an `except:` inside a loop catches the first, on every rank
         raised = ctypes.py_object(TimeIsUp)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), raised)
-        thread.join(PAUSE)
-        if not thread.is_alive():
+        if ended.wait(PAUSE):
+            thread.join(PAUSE)
             return
 
 
