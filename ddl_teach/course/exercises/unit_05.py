@@ -61,7 +61,7 @@ UNIT = Unit(
     predictions=(
         Prediction(
             "05.latency",
-            "How many µs does a message of one byte take between two ranks of your machine?",
+            "How many µs is the latency between two ranks of your machine?",
             "µs",
             close=3.0,
         ),
@@ -74,7 +74,8 @@ UNIT = Unit(
         ),
         Prediction(
             "05.incast",
-            "65,535 ranks send 1,000 bytes each to rank 0. After how many ms has it got all?",
+            "65,535 ranks send 1,000 bytes each to rank 0, which answers each with as many. After "
+            "how many ms has everybody an answer?",
             "ms",
         ),
     ),
