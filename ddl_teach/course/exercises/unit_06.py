@@ -191,8 +191,8 @@ UNIT = Unit(
         ),
         Prediction(
             "06.many",
-            "On 65,536 ranks, with vectors of 1 MB, a latency of 1 µs and 10 GB/s: how many times "
-            "as long as recursive doubling does the ring take?",
+            "On 65,536 ranks, with vectors of 1 MiB, a latency of 1 µs and 10 GB/s: how many "
+            "times as long as recursive doubling does the ring take?",
             "times",
         ),
     ),
