@@ -12,6 +12,7 @@ step_player the same with buttons; step_panels: all steps at once
 prediction  what somebody said beside what came out
 progress    how far a learner has come
 waits       who waits for whom in a deadlock
+arrivals    who came first, turn by turn
 activity    how the spans of a rank become one thing it does at a time
 svg         drawings as text, where matplotlib would be too slow
 =========== ===================================================================
