@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from uuid import uuid4
 
 import ipywidgets
 import numpy as np
-from IPython.display import DisplayHandle, display
+from IPython.display import HTML, DisplayHandle, display
 
 from ddl_teach.plots.style import rate_text, size_text, time_text
 from ddl_teach.plots.svg import Drawing
@@ -24,6 +26,7 @@ from ddl_teach.plots.winners import plot_winners
 from ddl_teach.theory.collectives import ALGORITHMS, formula
 from ddl_teach.theory.crossover import winner_map
 
+NAMES = Path(__file__).with_name("slider_names.js")
 LATENCIES = [digit * 10.0**power for power in range(-7, -2) for digit in (1, 2, 5)]
 BANDWIDTHS = [digit * 10.0**power for power in range(7, 12) for digit in (1, 2, 5)]
 ADDING = [*(digit * 10.0**power for power in (9, 10, 11) for digit in (1, 2, 5)), math.inf]
@@ -83,6 +86,10 @@ class Explorer:
             for names in (("latency", "bandwidth", "adding"), ("ranks", "nbytes"))
         )
         display(ipywidgets.HBox([network, work], layout={"flex_flow": "row wrap"}))
+        name = f"names-{uuid4().hex[:12]}"
+        script = NAMES.read_text(encoding="utf-8")
+        call = f'({script})(document.getElementById("{name}"))'
+        display(HTML(f'<div id="{name}"></div><script>{call}</script>'))
         self._shown.display(self.picture())
 
 

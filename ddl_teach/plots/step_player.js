@@ -170,6 +170,10 @@
     };
     playing = requestAnimationFrame(frame);
   }
+  // Keys pressed on a control are its own, not the notebook's around it.
+  for (const control of root.querySelectorAll("button, input")) {
+    control.setAttribute("data-lm-suppress-shortcuts", "true");
+  }
   const go = (next) => { pause(); show(next); };
   find("back").onclick = () => go(step - 1);
   find("forward").onclick = () => go(step + 1);

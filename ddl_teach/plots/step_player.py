@@ -29,7 +29,7 @@ DOTS_PER_INCH, MOST_DOTS = 120, 1.6e6  # of the strip, so that no page grows bey
 COLOURS = 48  # a third of the file, and hardly a difference to be seen
 
 PAGE = """
-<div id="{name}" class="ddl-steps" data-lm-suppress-shortcuts="true">
+<div id="{name}" class="ddl-steps">
 <style>
 #{name} {{ max-width: 920px; color: #333333; background: white; padding: 4px }}
 #{name} button, #{name} input {{ font-size: 14px; margin: 2px 4px 2px 0; padding: 3px 10px }}

@@ -23,7 +23,7 @@ from ddl_teach.plots.style import describe, in_style, new_axes, rank_colour
 
 MOST_RANKS = 12  # drawn; the rest is only counted
 MOST_ARROWS = 3  # from a rank that waits for any of several
-MOST_LETTERS = 44
+MOST_LETTERS = 48  # of where a rank waits
 NODE = 0.15  # radius of a rank; that of the circle is 1
 CLOSED, OPEN, GONE = "#cc0000", "#777777", "#dddddd"
 
@@ -122,8 +122,8 @@ def _draw_rank(ax: Axes, rank: int, place: Place, wait: Wait | None) -> None:
         ax.text(*at, "has returned", color=OPEN, **look)
         return
     call, _, rest = wait.call.partition(" of ")
-    details = ", ".join(part for part in (rest, wait.where.partition("\n")[0]) if part)
-    ax.text(*at, f"{call}\n{shorten(details, MOST_LETTERS, placeholder=' ...')}", **look)
+    where = shorten(wait.where or rest, MOST_LETTERS, placeholder=" ...")
+    ax.text(*at, f"{call}\n{where}", **look)
 
 
 def _draw_arrow(ax: Axes, begin: Place, end: Place, *, closed: bool) -> None:

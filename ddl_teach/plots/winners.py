@@ -22,6 +22,7 @@ MAP, ROW = (68, 455), (545, 800)  # from where to where the frames reach
 SAME = 1e-9  # relative difference below which two times count as equal
 NAME_CELLS = (3, 11)  # rows and columns of the map that a name covers
 Scale = Callable[[float], float]
+PALE = 0.85  # of the colours of the map, so that names on it can be read
 QUIET, GRID = "#666666", "#e4e4e4"
 
 
@@ -129,8 +130,9 @@ def _draw_map(
         for name, run in groupby(names):
             end = column + len(list(run))
             place = edges[column], y(row) - cell / 2, edges[end] - edges[column], cell
-            look = {"fill_opacity": "0.85", "shape_rendering": "crispEdges"}
-            drawing.rect(*place, fill=colours[name], **look)
+            # Opaque: rows that share an edge pixel would add up to a line there.
+            pale = tuple(1 - PALE * (1 - part) for part in colours[name])
+            drawing.rect(*place, fill=pale, shape_rendering="crispEdges")
             column = end
     powers = [row for row, count in enumerate(ranks) if count & (count - 1) == 0]
     for row in powers[:: -(-len(powers) // 9)]:

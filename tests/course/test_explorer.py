@@ -65,10 +65,11 @@ def shell():
 
 
 @pytest.mark.usefixtures("shell")
-def test_sliders_and_the_picture_are_two_outputs_so_that_the_picture_stays_without_sliders():
+def test_sliders_and_the_picture_are_outputs_of_their_own_so_that_the_picture_stays_without_sliders():
     with capture_output() as captured:
         explore()._ipython_display_()
-    sliders, picture = captured.outputs
+    sliders, names, picture = captured.outputs
+    assert "aria-label" in names.data["text/html"]
     assert "application/vnd.jupyter.widget-view+json" in sliders.data
     assert "application/vnd.jupyter.widget-view+json" not in picture.data
     assert "<img" in picture.data["text/html"]
