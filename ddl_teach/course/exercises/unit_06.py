@@ -20,7 +20,7 @@ TWO_RANKS = (
 
 def judge_crossover(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
     """The size at which the two formulas meet, for powers of two."""
-    for count in (4, 8, 1024, 65_536):
+    for count in (8, 4, 1024, 65_536):
         latency = float(generator.uniform(0.5e-6, 50e-6))
         bandwidth = float(generator.uniform(0.1e9, 50e9))
         [meeting] = crossovers("recursive_doubling", "ring", count, latency, 1 / bandwidth)
