@@ -43,7 +43,8 @@ class EngineMagics(Magics):
     @line_cell_magic
     def px(self, line: str, cell: str | None = None) -> None:
         """Run a line or a cell on the engines: %%px [--ranks 0,2] [--timeout 60] [--local]."""
-        name = f"cell [{self.shell.execution_count}]"
+        # Newer versions of IPython count a cell before it runs, older ones after it.
+        name = f"cell [{len(self.shell.user_ns['In']) - 1}]"
         if cell is None:
             self.engines.cell(line, name=name)
             return
