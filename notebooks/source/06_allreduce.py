@@ -287,19 +287,18 @@ judge("06.crossover", crossover, seed=65)
 #
 # $$T_\text{both} = 2\log_2 P\;L + 2\,\frac{P-1}{P}\cdot\frac{n}{B}$$
 #
-# **Exercise.** Write it for powers of two. The two halves of `x` are made for you. The function
+# **Exercise.** Write it for powers of two. `split_evenly(x, 2)` gives the two halves. The function
 # may call itself: what is left to do with your half is the same task once more, at half the
-# distance.
+# distance, until there is no distance left.
 
 
 # %% name="06.rabenseifner" tags=["answer"]
 def halving_allreduce(comm, x, distance=None):
     """Sum `x`, in place, over the ranks `distance`, `distance / 2`, ..., 1 places away."""
     distance = comm.size // 2 if distance is None else distance
-    lower, upper = split_evenly(x, 2)
     ### BEGIN SOLUTION
     if distance:
-        partner = comm.rank ^ distance
+        partner, (lower, upper) = comm.rank ^ distance, split_evenly(x, 2)
         kept, given = (lower, upper) if comm.rank < partner else (upper, lower)
         arriving = np.empty_like(kept)
         comm.sendrecv(given, partner, arriving, partner)
@@ -452,13 +451,11 @@ reveal("06.crossover", sizes[min(swap_wins.sum(), len(sizes) - 1)])
 # each of them took.
 
 # %%
-from IPython.display import display
-
-shown = {"ring": 0, "native": 3, "gloo": 4}
-display(plot_times(measured={name: (sizes, measured[k]) for name, k in shown.items()}))
 print("bytes".ljust(20), *(f"{size:>9,}" for size in sizes))
 for name, ratios in zip([*three, "native", "gloo"], measured / measured[3], strict=True):
     print(name.ljust(20), *(f"{ratio:9.2f}" for ratio in ratios))
+shown = {"ring": 0, "native": 3, "gloo": 4}
+plot_times(measured={name: (sizes, measured[k]) for name, k in shown.items()})
 
 # %% [markdown]
 # What one usually sees: for short vectors native MPI is several times as fast. Its algorithms are
