@@ -60,23 +60,29 @@ class Steps:
 
 
 def finding(steps: Steps) -> str:
-    """What a run came to, in one line: the sum and its price, or the first thing that is wrong."""
-    count, held = len(steps.steps) - 1, steps.steps[-1].held
+    """What a run came to, in one line: the sum and its price, what is missing, or a mistake."""
+    held = steps.steps[-1].held
+    name, count = spoken(steps.name, first=True), len(steps.steps) - 1
+    after = f"{name}: after {count} step{'' if count == 1 else 's'}"
+    wrong = np.argwhere(((held > 1) | (held < 0)).any(axis=2))
+    if len(wrong):
+        others = f", and {len(wrong) - 1} more chunks are wrong" if len(wrong) > 1 else ""
+        return f"{name} is wrong: {_chunk_text(held, *wrong[0])}{others}"
+    sent = steps.sent[-1]
+    who = "each rank" if (sent == sent[0]).all() else "the busiest rank"
+    price = f"{who} sent {size_text(sent.max())}"
     finished = (held == 1).all(axis=2)
-    wrong = np.argwhere(~finished)
-    name, plural = spoken(steps.name, first=True), "" if count == 1 else "s"
+    if finished.all():
+        return f"{after} every rank holds the whole sum; {price}"
     # A reduce-scatter leaves each chunk finished on one rank, and the rest as it happens to be.
-    shared_out = (finished.sum(axis=0) == 1).all() and (finished.sum(axis=1) == 1).all()
-    if not len(wrong) or (shared_out and not (held > 1).any()):
-        sent = steps.sent[-1]
-        who = "each rank" if (sent == sent[0]).all() else "the busiest rank"
-        price = f"{who} sent {size_text(sent.max())}"
-        what = "one finished chunk" if len(wrong) else "the whole sum"
-        return f"{name}: after {count} step{plural} every rank holds {what}; {price}"
-    rank, chunk = wrong[0]
-    more = f", and {len(wrong) - 1} more chunks are wrong" if len(wrong) > 1 else ""
-    what = mistake_text(steps.steps[-1].held[rank, chunk])
-    return f"{name} is wrong: on rank {rank}, chunk {chunk} {what}{more}"
+    if (finished.sum(axis=0) == 1).all() and (finished.sum(axis=1) == 1).all():
+        return f"{after} every rank holds one finished chunk; {price}"
+    found = f"{finished.sum()} of {finished.size} chunks are finished"
+    return f"{after} {found}; {_chunk_text(held, *np.argwhere(~finished)[0])}"
+
+
+def _chunk_text(held: np.ndarray, rank: int, chunk: int) -> str:
+    return f"on rank {rank}, chunk {chunk} {mistake_text(held[rank, chunk])}"
 
 
 def mistake_text(counts: np.ndarray) -> str:
@@ -121,7 +127,6 @@ def _held_text(held: np.ndarray) -> str:
     text = f"{finished} of {held.shape[0] * held.shape[1]} chunks are finished."
     wrong = np.argwhere(((held > 1) | (held < 0)).any(axis=2))
     if len(wrong):
-        rank, chunk = wrong[0]
         more = f", and {len(wrong) - 1} more are wrong" if len(wrong) > 1 else ""
-        text += f" On rank {rank}, chunk {chunk} {mistake_text(held[rank, chunk])}{more}."
+        text += f" But {_chunk_text(held, *wrong[0])}{more}."
     return text

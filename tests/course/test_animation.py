@@ -110,6 +110,13 @@ def test_one_finished_chunk_on_each_rank_is_no_mistake(ranks):
     assert "every rank holds one finished chunk" in finding(steps)
 
 
+def test_what_is_only_unfinished_is_told_without_blame():
+    words = finding(animate(tree.reduce).steps)
+    assert words.startswith(
+        "Reduce: after 2 steps 4 of 16 chunks are finished; on rank 1, chunk 0"
+    )
+
+
 def waits_out_of_order(comm, x):
     """Everybody sends everything to everybody, and takes it as it comes."""
     others = [rank for rank in range(comm.size) if rank != comm.rank]

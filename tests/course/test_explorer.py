@@ -65,7 +65,7 @@ def shell():
 
 
 @pytest.mark.usefixtures("shell")
-def test_sliders_and_the_picture_are_outputs_of_their_own_so_that_the_picture_stays_without_sliders():
+def test_the_picture_is_an_output_of_its_own_and_stays_where_there_are_no_sliders():
     with capture_output() as captured:
         explore()._ipython_display_()
     sliders, names, picture = captured.outputs
