@@ -107,6 +107,11 @@ def explore(
     Seconds, bytes, bytes per second; `adding` is how many bytes a second a rank adds to others:
     endless, as in the simplest formulas, unless given.
     """
+    if ranks < 2 or nbytes <= 0:
+        raise ValueError(
+            f"{ranks} ranks and {nbytes} bytes take no time, whatever the algorithm: begin with "
+            "at least 2 ranks and 1 byte"
+        )
     return Explorer(algorithms, latency, bandwidth, ranks, nbytes, adding)
 
 

@@ -36,7 +36,7 @@ GROUNDS = {
     "simulated": {"linestyle": "", "marker": "s", "markerfacecolor": "none"},
     "measured": {"linestyle": "", "marker": "o"},
 }
-MOST_LETTERS = 74  # of a line of the title
+LETTERS_PER_INCH = 9.4  # of a title
 WIDTHS = (1.5, 0.9)  # of the thinnest line, and by how much the one beneath it is wider
 SIZES = {"simulated": (6.5, 1.7), "measured": (4.0, 1.1)}  # likewise of the marks
 
@@ -70,7 +70,8 @@ def plot_times(
     scale_sizes_and_times(ax, "vector of each rank (bytes)", "time")
     _explain(ax, names, list(given))
     found = finding(given)
-    ax.set_title(fill(found, MOST_LETTERS) if title is None else title)
+    room = (1 - ax.get_position().x0) * ax.figure.get_figwidth()
+    ax.set_title(fill(found, int(room * LETTERS_PER_INCH)) if title is None else title)
     describe(ax.figure, in_words(given))
     return ax.figure
 

@@ -49,6 +49,12 @@ def test_only_the_named_algorithms_compete():
         explore(["star"])
 
 
+@pytest.mark.parametrize("begin", [{"ranks": 1}, {"nbytes": 0}])
+def test_what_takes_no_time_is_refused(begin):
+    with pytest.raises(ValueError, match="take no time"):
+        explore(**begin)
+
+
 def test_sliders_are_labelled_and_carry_units():
     for name, slider in explore().sliders.items():
         assert slider.description

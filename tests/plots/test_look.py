@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
+from ddl_teach.plots.prediction import COLOURS, OTHER
 from ddl_teach.plots.style import (
+    ALGORITHM_COLOURS,
     KIND_COLOURS,
     RANK_COLOURS,
     new_axes,
@@ -24,6 +26,12 @@ BLINDNESS = {
     "protanopia": np.array([[0, 2.02344, -2.52581], [0, 1, 0], [0, 0, 1]]),
     "deuteranopia": np.array([[1, 0, 0], [0.494207, 0, 1.24827], [0, 0, 1]]),
 }
+PALETTES = {
+    "kinds": KIND_COLOURS.values(),
+    "ranks": RANK_COLOURS,
+    "algorithms": ALGORITHM_COLOURS.values(),
+    "predictions": [*COLOURS.values(), OTHER],
+}
 
 
 def seen(colour, blindness):
@@ -33,7 +41,7 @@ def seen(colour, blindness):
 
 
 @pytest.mark.parametrize("blindness", BLINDNESS)
-@pytest.mark.parametrize("palette", [KIND_COLOURS.values(), RANK_COLOURS], ids=["kinds", "ranks"])
+@pytest.mark.parametrize("palette", PALETTES.values(), ids=PALETTES)
 def test_colour_blind_readers_tell_any_two_apart(palette, blindness):
     for one, other in itertools.combinations(palette, 2):
         distance = np.linalg.norm(seen(one, blindness) - seen(other, blindness))
