@@ -149,6 +149,21 @@ UNIT = Unit(
             right="The sum is on every rank, whatever their number; guests cost two steps more.",
         ),
         Exercise(
+            "06.crossover",
+            "From which size on does the ring win?",
+            points=2,
+            hints=(
+                "Write both times as start + slope * n. Two straight lines meet where the "
+                "difference of the starts is eaten up by the difference of the slopes.",
+                "n = (2 (P-1) - log2 P) * latency * bandwidth / (log2 P - 2 (P-1)/P), and for "
+                "2 ranks, where the slopes are the same, math.inf.",
+            ),
+            judge=judge_crossover,
+            right="At this size both take the same time; above it the ring wins.",
+            parameters=("ranks", "latency", "bandwidth"),
+            ranks=(),
+        ),
+        Exercise(
             "06.rabenseifner",
             "Rabenseifner: halve on the way out, double on the way back",
             points=3,
@@ -164,21 +179,6 @@ UNIT = Unit(
             right="The sum is on every rank: the ring's bytes in 2 log2(P) steps.",
             ranks=POWERS,
             powers_of_two=True,
-        ),
-        Exercise(
-            "06.crossover",
-            "From which size on does the ring win?",
-            points=2,
-            hints=(
-                "Write both times as start + slope * n. Two straight lines meet where the "
-                "difference of the starts is eaten up by the difference of the slopes.",
-                "n = (2 (P-1) - log2 P) * latency * bandwidth / (log2 P - 2 (P-1)/P), and for "
-                "2 ranks, where the slopes are the same, math.inf.",
-            ),
-            judge=judge_crossover,
-            right="At this size both take the same time; above it the ring wins.",
-            parameters=("ranks", "latency", "bandwidth"),
-            ranks=(),
         ),
     ),
     predictions=(

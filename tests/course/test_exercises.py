@@ -1,0 +1,160 @@
+"""Every exercise of every unit, found in the sources: what must fail does, and says why."""
+
+import importlib
+import re
+from pathlib import Path
+
+import exercise_sources as sources
+import numpy as np
+import pytest
+
+from ddl_teach.course.exercises.check import CheckFailed, check, judge, misuse, verdict
+from ddl_teach.course.exercises.registry import find_exercise, units
+from ddl_teach.course.exercises.stages import EnginesStage, SimulatedStage
+
+EXERCISES = [exercise for unit in units() for exercise in unit.exercises]
+PREDICTIONS = [prediction for unit in units() for prediction in unit.predictions]
+MISTAKES = [
+    mistake
+    for path in sorted(Path(__file__).parent.glob("mistakes_*.py"))
+    for mistake in importlib.import_module(path.stem).MISTAKES
+]
+
+pytestmark = pytest.mark.usefixtures("fresh_record")
+
+each = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
+
+
+def unseen(exercise):
+    """Rank counts that no notebook tries."""
+    return (
+        [count for count in (6, 7, 9, 12, 16) if exercise.suits(count)] if exercise.ranks else []
+    )
+
+
+def failure(exercise, function):
+    """What `check` says of a function that is not right."""
+    with pytest.raises(CheckFailed) as failed:
+        check(exercise.name, function)
+    return str(failed.value)
+
+
+def test_registry_and_sources_have_the_same_exercises():
+    in_sources = [
+        (name, kind) for path in sources.sources_with_exercises()
+        for name, kind, _ in sources.named_cells(path)
+    ]  # fmt: skip
+    assert len(set(in_sources)) == len(in_sources)
+    wanted = {(exercise.name, kind) for exercise in EXERCISES for kind in ("answer", "check")}
+    assert set(in_sources) == wanted
+
+
+def test_each_exercise_stands_in_the_notebook_of_its_unit_in_this_order():
+    for unit in units():
+        cells = sources.named_cells(sources.source_of(unit.number))
+        assert [name for name, kind, _ in cells if kind == "answer"] == [
+            exercise.name for exercise in unit.exercises
+        ]
+        assert all(exercise.unit == unit.number for exercise in unit.exercises)
+
+
+@pytest.mark.parametrize("prediction", PREDICTIONS, ids=lambda prediction: prediction.name)
+def test_each_prediction_is_asked_for_before_it_is_revealed(prediction):
+    text = sources.source_of(prediction.name.split(".")[0]).read_text()
+    asked, revealed = (text.find(f'{verb}("{prediction.name}"') for verb in ("predict", "reveal"))
+    assert 0 < asked < revealed
+
+
+def test_a_notebook_asks_for_no_other_predictions():
+    known = {prediction.name for prediction in PREDICTIONS}
+    for path in sources.sources_with_exercises():
+        asked = re.findall(r'(?:predict|reveal)\("([^"]+)"', path.read_text())
+        assert set(asked) <= known
+
+
+@each
+def test_the_stub_is_told_to_be_written(exercise):
+    path = sources.source_of(exercise.unit)
+    code = sources.code_of(sources.stubs(path), exercise.name, "answer")
+    assert "raise NotImplementedError" in code
+    assert len(code.splitlines()) <= 10
+    message = failure(exercise, sources.function(path, exercise.name, code))
+    assert "not written yet" in message
+    assert f'hint("{exercise.name}")' in message
+
+
+@each
+def test_the_stub_says_what_is_asked(exercise):
+    path = sources.source_of(exercise.unit)
+    code = sources.code_of(sources.stubs(path), exercise.name, "answer")
+    function = sources.function(path, exercise.name, code)
+    assert function.__doc__
+    assert misuse(exercise, function) is None
+
+
+@each
+def test_doing_nothing_fails(exercise):
+    path = sources.source_of(exercise.unit)
+    code = sources.code_of(sources.stubs(path), exercise.name, "answer")
+    nothing = sources.function(
+        path, exercise.name, code.replace("raise NotImplementedError", "...")
+    )
+    assert "not written yet" not in failure(exercise, nothing)
+
+
+@each
+def test_the_solution_passes(exercise, capsys):
+    solution = sources.function(sources.source_of(exercise.unit), exercise.name)
+    check(exercise.name, solution)
+    assert f"✓ {exercise.name}" in capsys.readouterr().out
+    for seed in range(3):
+        judge(exercise.name, solution, unseen(exercise), seed)
+
+
+@each
+def test_the_solution_passes_the_hidden_tests(exercise):
+    path = sources.source_of(exercise.unit)
+    code = sources.code_of(sources.named_cells(path), exercise.name, "check")
+    assert "### BEGIN HIDDEN TESTS" in code
+    exec(code, sources.names_after(path))
+    # For whoever wrote nothing the hidden tests are no gift, even without the check before them.
+    hidden = code.partition("### BEGIN HIDDEN TESTS")[2]
+    stub = sources.code_of(sources.stubs(path), exercise.name, "answer")
+    unwritten = sources.names_after(path, exercise.name, stub)
+    with pytest.raises(CheckFailed):
+        exec(hidden, unwritten)
+
+
+@each
+def test_the_solution_passes_on_real_ranks(exercise, pool):
+    if not exercise.ranks:
+        pytest.skip("a function without ranks")
+    solution = sources.function(sources.source_of(exercise.unit), exercise.name)
+    check(exercise.name, solution, engines=pool)
+
+
+@each
+def test_its_hints_are_two_different_ones(exercise):
+    first, second = exercise.hints
+    assert first.strip() and second.strip() and first != second  # noqa: PT018
+    assert exercise.points > 0
+    assert exercise.right.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "words"), MISTAKES, ids=[f"{m[0]} {m[2][:25]}" for m in MISTAKES]
+)
+def test_the_usual_mistake_is_named(name, function, words, pool):
+    exercise = find_exercise(name)
+    message = misuse(exercise, function)
+    for stage in (SimulatedStage(function), EnginesStage(function, pool)):
+        # Some go wrong on real ranks only, where a long message waits for its receiver.
+        counts = [count for count in exercise.ranks if count <= pool.size]
+        message = message or verdict(exercise, stage, np.random.default_rng(1), counts)
+    assert message is not None
+    assert words in message
+
+
+@each
+def test_usual_mistakes_of_it_are_known(exercise):
+    assert any(name == exercise.name for name, _, _ in MISTAKES)
