@@ -271,7 +271,8 @@ def tell_failure(
         ends.append(f"The same happened on {'ranks' if len(alike) > 1 else 'rank'} {some}.")
     if others:
         ends.append("The other ranks were stopped.")
-    text += f"\n\n{' '.join(ends)}"
+    if ends:
+        text += f"\n\n{' '.join(ends)}"
     if held:
         headline = "\n\nWhere they sat, in MPI's own or in other compiled code:"
         text += tell_positions(headline, held)

@@ -106,7 +106,7 @@ class Watch:
     def _hear(self, line: Line) -> None:
         try:
             kind, *said = pickle.loads(line.control.recv_bytes())
-        except (EOFError, OSError):
+        except Exception:  # it has ended, or Ctrl-C came in the middle of its words
             self._dead.append(line.rank)
             del self._running[line.rank]
             return

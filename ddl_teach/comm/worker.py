@@ -42,6 +42,7 @@ class Worker:
         self._sending = threading.Lock()
         self._orders: queue.SimpleQueue[tuple] = queue.SimpleQueue()
         self._running = False
+        self._speaking = False
         self._main = threading.main_thread().ident
         self._pid = os.getpid()
         self._monitor = Monitor()
@@ -52,8 +53,15 @@ class Worker:
         """Tell the launcher."""
         if os.getpid() != self._pid:
             os._exit(0)  # a copy that the program made by os.fork is no rank
+        on_main = threading.get_ident() == self._main
         with self._sending:
-            self._control.send_bytes(cloudpickle.dumps(message))
+            try:
+                self._speaking = on_main
+                self._control.send_bytes(cloudpickle.dumps(message))
+            finally:
+                self._speaking = False
+        if on_main:
+            self._on_stop()
 
     def monitor_for(self, order: str) -> Monitor:
         """One for each program: what an earlier one has left running must not speak for this."""
@@ -70,7 +78,8 @@ class Worker:
         return monitor
 
     def _on_stop(self, *_: object) -> None:
-        if self._running and self._monitor.stopping:
+        # Half a message would leave the launcher waiting for the other half.
+        if self._running and self._monitor.stopping and not self._speaking:
             self._running = False
             raise Stopped
 

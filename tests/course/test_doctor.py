@@ -97,10 +97,11 @@ def test_little_shared_memory(monkeypatch, tmp_path):
         assert machine_checks.shared_memory().status == status
 
 
-def test_left_over_ranks_are_found():
+@pytest.mark.parametrize("module", ["ddl_teach.comm.worker", "ddl_teach.course.engines.engine"])
+def test_left_over_ranks_and_engines_are_found(module):
     """A starter that dies leaves its worker to init; the doctor names it."""
     idle = "import time; time.sleep(60)"
-    words = f"[sys.executable, '-c', {idle!r}, 'ddl_teach.comm.worker']"
+    words = f"[sys.executable, '-c', {idle!r}, {module!r}]"
     start = f"import subprocess, sys; print(subprocess.Popen({words}, stdout=2).pid)"
     done = subprocess.run([sys.executable, "-c", start], stdout=subprocess.PIPE, text=True)
     number = int(done.stdout)

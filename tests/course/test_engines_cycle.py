@@ -15,8 +15,7 @@ from ddl_teach.course import Engines
 
 REPETITIONS = 20
 SIZE = 3
-START_LIMIT = 20  # seconds; 6 on a machine that has nothing else to do
-RECOVERY_LIMIT = 10
+LIMIT = 40  # seconds of any step on a busy machine; the figures are printed (pytest -rP)
 
 MPI = "from mpi4py import MPI\nworld = MPI.COMM_WORLD\n"
 FAILURES = [
@@ -63,10 +62,9 @@ def test_twenty_repetitions_leave_no_process_and_no_failure(tmp_path, monkeypatc
         assert await_end(processes, 5) == []
         assert list(tmp_path.iterdir()) == []
     print(describe("start", starts), describe("recovery", recoveries), sep="\n")
-    assert max(starts) < START_LIMIT
-    assert max(recoveries) < RECOVERY_LIMIT
+    assert max(*starts, *recoveries) < LIMIT
 
 
 def describe(what, seconds):
-    """A line for those who read the figures: pytest -rP."""
+    """The figures, in a line."""
     return f"{what}: median {statistics.median(seconds):.1f} s, at most {max(seconds):.1f} s"

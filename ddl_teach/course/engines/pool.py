@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import linecache
+import os
 import pickle
 import threading
 from collections.abc import Callable, Iterable
@@ -61,6 +62,7 @@ class Engines(Ranks):
         self.timeout = timeout  # seconds for a cell or program that names no other
         self._crew = Crew(self.size, "ddl_teach.course.engines.engine", EngineLine, SETTINGS)
         self._stopped = False
+        self._owner = os.getpid()
         previous = magics.registered()
         if previous is not None and previous.size == self.size and previous.alive:
             self._crew, self._busy = previous._crew, previous._busy
@@ -130,6 +132,8 @@ class Engines(Ranks):
 
     def stop(self) -> None:
         """End the engines."""
+        if os.getpid() != self._owner:
+            return  # a copy of the notebook's process, made by os.fork, leaves
         self._stopped = True
         atexit.unregister(self.stop)
         super().close()
