@@ -327,7 +327,7 @@ judge("06.rabenseifner", halving_allreduce, ranks=(2, 16, 32), seed=66)
 # of which only the size matters. Their million messages take 10 to 30 seconds of your time.
 #
 # A ring of 65,536 is too much even for a simulation: it would take 131,070 steps and send 8.6
-# billion messages. But where we can try its formula, with 256 ranks, it holds exactly, and so does
+# billion messages. But where we can try its formula, with 128 ranks, it holds exactly, and so does
 # that of recursive doubling. So we may ask the formulas about what we cannot run; the second cell
 # does, and draws what they say.
 
@@ -346,8 +346,8 @@ print(f"{some.time * 1e6:.1f} µs for 4,096 numbers, {big.time * 1e6:.0f} µs fo
 from ddl_teach.plots.algorithms import plot_times
 from ddl_teach.theory import collectives as theory
 
-run = simulate(add_up, 256, network=good, allreduce=my_ring, length=1024, trace=False)
-assert np.isclose(run.time, theory.ring(256, 8 * 1024, 1e-6, 1e-10))
+run = simulate(add_up, 128, network=good, allreduce=my_ring, length=1024, trace=False)
+assert np.isclose(run.time, theory.ring(128, 8 * 1024, 1e-6, 1e-10))
 assert np.isclose(big.time, theory.recursive_doubling(many, 2**20, 1e-6, 1e-10))
 three, sizes = ("ring", "recursive_doubling", "rabenseifner"), 2.0 ** np.arange(6, 35)
 times = {name: theory.formula(name)(many, sizes, 1e-6, 1e-10) for name in three}
@@ -446,9 +446,9 @@ reveal("06.crossover", sizes[min(swap_wins.sum(), len(sizes) - 1)])
 # ## 9. What everybody else uses · *intermediate*
 #
 # Training frameworks do not let you write the loop. PyTorch's `all_reduce` hands the vector to a
-# library: NCCL where there are GPUs, gloo or MPI where there are none. Here is your ring beside
-# native MPI and gloo, from the very run above; and below, how many times as long as native MPI
-# each of them took.
+# library: NCCL where there are GPUs, gloo or MPI where there are none. Here is yours beside native
+# MPI and gloo, from the very run above: first how many times as long as native MPI each of them
+# took, then the times themselves.
 
 # %%
 print("bytes".ljust(20), *(f"{size:>9,}" for size in sizes))
