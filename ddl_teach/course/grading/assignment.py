@@ -1,15 +1,15 @@
 """What is to be graded, read from the instructor's source: never from a submission.
 
-To each exercise belong the function's name, the cell that checks it (with the hidden tests, which
-only the grader sees), and what runs before the answer: cells tagged "setup", what the answer cell
-names under `needs`, and those imports of the instructor's notebook that an answer makes use of.
+To each exercise belong the function's name and the cell that checks it, with the hidden tests that
+only the grader sees. Before an answer runs what it makes use of: imports, functions and constants
+of the instructor's notebook, and the learner's own answers to other exercises.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from nbformat import NotebookNode
 
 from ddl_teach.course import release
 from ddl_teach.course.mistake import Mistake
+
+SLOW = ("torch",)
 
 
 @dataclass(frozen=True)
@@ -26,25 +28,53 @@ class GradedExercise:
     name: str  # "06.ring"
     function: str
     points: float
-    answer_id: str  # of the cells, in nbgrader's books
-    check_id: str
+    answer_id: str  # of the cell, in nbgrader's books
     checking: str  # the source of the cell that checks
-    needs: tuple[str, ...]  # other exercises whose answers are run first
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A statement of the instructor's notebook that makes names known."""
+
+    names: frozenset[str]
+    statement: str
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """One unit's exercises, and what runs before any answer."""
+    """One unit's exercises, and what its notebook defines around them."""
 
     name: str
     exercises: tuple[GradedExercise, ...]
-    set_up: tuple[str, ...]
-    imports: tuple[str, ...]  # one statement each
+    definitions: tuple[Definition, ...]
 
-    def before(self, answer: str) -> str:
-        """What runs before these lines of a submission."""
-        used = [line for line in self.imports if _names(line) & set(re.findall(r"\w+", answer))]
-        return "\n".join([*used, *self.set_up])
+    @property
+    def slow_imports(self) -> tuple[str, ...]:
+        """What takes seconds to import, and is better imported once for all sandboxes."""
+        names = set().union(*(one.names for one in self.definitions))
+        return tuple(name for name in SLOW if name in names)
+
+    def cells(self, exercise: GradedExercise, answers: Mapping[str, str]) -> list[tuple[str, str]]:
+        """What a sandbox runs for one exercise: pairs of a name and source text."""
+        words = _words(answers[exercise.name])
+        used: set[Definition | GradedExercise] = {exercise}
+        # What is used may use something else: go on until nothing is added.
+        while (
+            added := {
+                *(one for one in self.definitions if one.names & words),
+                *(one for one in self.exercises if one.function in words and one.name in answers),
+            }
+            - used
+        ):
+            used |= added
+            for one in added:
+                words |= _words(one.statement if one in self.definitions else answers[one.name])
+        before = "\n".join(one.statement for one in self.definitions if one in used)
+        theirs = [one for one in self.exercises if one in used]
+        return [
+            ("the instructor's cells", before),
+            *((f"the answer to {one.name}", answers[one.name]) for one in theirs),
+        ]
 
 
 def read_assignment(source: Path) -> Assignment:
@@ -66,10 +96,9 @@ def read_assignment(source: Path) -> Assignment:
     )
     if not exercises:
         raise Mistake(f"{source} has no exercises: no cell is tagged as a check")
-    rest = [cell for cell in cells if not release.exercise_part(cell)]
-    set_up = [cell.source for cell in rest if "setup" in cell.metadata.get("tags", ())]
-    imports = dict.fromkeys(line for cell in rest for line in _imports(cell.source))
-    return Assignment(source.stem, exercises, tuple(set_up), tuple(imports))
+    rest = [cell.source for cell in cells if not release.exercise_part(cell)]
+    definitions = dict.fromkeys(one for text in rest for one in _definitions(text))
+    return Assignment(source.stem, exercises, tuple(definitions))
 
 
 def _exercise(
@@ -84,9 +113,7 @@ def _exercise(
         function,
         check.metadata.nbgrader.points,
         answer.metadata.nbgrader.grade_id,
-        check.metadata.nbgrader.grade_id,
         check.source,
-        tuple(answer.metadata.get("needs", ())),
     )
 
 
@@ -102,24 +129,37 @@ def _checked_function(checking: str, name: str) -> str | None:
     return None
 
 
-def _imports(source: str) -> Iterator[str]:
-    """The import statements of a cell that a sandbox can carry out."""
-    lines = [line for line in source.split("\n") if not line.startswith(("%", "!"))]
-    for node in ast.parse("\n".join(lines)).body:
-        if isinstance(node, (ast.Import, ast.ImportFrom)) and not _knows_solutions(node):
-            yield ast.unparse(node)
+def _definitions(source: str) -> Iterator[Definition]:
+    """The statements of a cell that can run anywhere and make names known."""
+    try:
+        statements = ast.parse(source).body
+    except SyntaxError:  # a cell that speaks to the notebook: for all engines, for the shell
+        return
+    for node in statements:
+        match node:
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                if not _knows_solutions(node):
+                    names = {(alias.asname or alias.name).split(".")[0] for alias in aliases}
+                    yield Definition(frozenset(names), ast.unparse(node))
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                yield Definition(frozenset([name]), ast.unparse(node))
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_plain(value):
+                yield Definition(frozenset([name]), ast.unparse(node))
 
 
 def _knows_solutions(node: ast.Import | ast.ImportFrom) -> bool:
-    modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else _modules(node.names)
+    whole = isinstance(node, ast.Import)
+    modules = [alias.name for alias in node.names] if whole else [node.module or ""]
     return any(module.startswith("ddl_teach.collectives") for module in modules)
 
 
-def _modules(names: Iterable[ast.alias]) -> list[str]:
-    return [alias.name for alias in names]
+def _is_plain(value: ast.expr) -> bool:
+    try:
+        ast.literal_eval(value)
+    except (ValueError, TypeError):
+        return False
+    return True
 
 
-def _names(statement: str) -> set[str]:
-    """The names that an import statement makes known."""
-    aliases = ast.parse(statement).body[0].names
-    return {(alias.asname or alias.name).split(".")[0] for alias in aliases}
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))

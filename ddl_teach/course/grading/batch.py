@@ -34,6 +34,7 @@ from ddl_teach.course.grading.submission import (
     read_answers,
 )
 from ddl_teach.course.grading.whole_file import write_whole
+from ddl_teach.course.mistake import Mistake
 
 COLUMNS = ("student", "exercise", "points", "of", "message")
 FORMULA = ("=", "+", "-", "@", "\t")  # what a spreadsheet would carry out
@@ -50,7 +51,8 @@ def no_progress(done: int, of: int, student: str) -> None:
 @dataclass(frozen=True)
 class Verdict:
     """What one student's submission earned; `answers` is all that was taken from it, and
-    `digest` changes when anything does that the scores depend on."""
+    `digest` changes when anything does that the scores depend on; it is empty where the grader
+    failed and a person must grade."""
 
     student: str
     digest: str
@@ -86,7 +88,7 @@ def grade(
     verdicts = []
     with ExitStack() as stack:
         for _ in range(min(jobs, len(found))):
-            nurseries.put(stack.enter_context(Nursery(hidden)))
+            nurseries.put(stack.enter_context(Nursery(hidden, modules=assignment.slow_imports)))
         pool = stack.enter_context(ThreadPoolExecutor(jobs))
         stack.callback(pool.shutdown, cancel_futures=True)
         for verdict in pool.map(grade_one, found):
@@ -125,6 +127,11 @@ def _grade_one(
         scores = score_answers(nursery, assignment, answers, seed, limits)
     except Unreadable as error:
         scores = no_scores(assignment, str(error))
+    except Mistake:
+        raise
+    except Exception as error:  # our own defect must not cost the others their grades
+        why = f"the grader itself failed, please grade by hand: {type(error).__name__}: {error}"
+        return Verdict(one.student, "", no_scores(assignment, why), answers)
     verdict = Verdict(one.student, digest, scores, answers)
     write_whole(kept, json.dumps(asdict(verdict), indent=1))
     return verdict
@@ -146,7 +153,7 @@ def _seed(out: Path) -> int:
     """One seed for all who are graded into this folder, known to nobody before."""
     path = out / "seed"
     if not path.exists():
-        write_whole(path, f"{secrets.randbits(32)}\n")
+        write_whole(path, f"{secrets.randbits(63)}\n")
     return int(path.read_text())
 
 

@@ -92,7 +92,7 @@ def keep_books(
     api.coursedir.assignment_id = assignment.name
     for done, verdict in enumerate(verdicts, start=1):
         mark = booked / verdict.student
-        if not (mark.exists() and mark.read_text() == verdict.digest):
+        if verdict.digest and not (mark.exists() and mark.read_text() == verdict.digest):
             _hand_in(folder, released, assignment, verdict)
             page = _book(api, folder, verdict.student, released.stem)
             write_whole(out / "feedback" / f"{verdict.student}.html", page)

@@ -16,7 +16,7 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,17 +114,20 @@ class Nursery:
     """The process in which sandboxes are made; one serves any number of submissions.
 
     `hidden` are folders and files of the grader's: the source, the submissions, the grades. They
-    are covered even where they lie inside of what is shown.
+    are covered even where they lie inside of what is shown. `walls` insists on one kind, and
+    `modules` are imported once for all ranks.
     """
 
-    def __init__(self, hidden: Iterable[Path] = (), walls: str = "", modules: str = "") -> None:
+    def __init__(
+        self, hidden: Iterable[Path] = (), walls: str = "", modules: Sequence[str] = ()
+    ) -> None:
         if sys.platform != "linux":
             raise NoWalls(NO_WALLS.format(why=f"({sys.platform} has neither of the two walls.)"))
         self._place = tempfile.TemporaryDirectory(prefix="sandbox-")
         self._files = _files(hidden)
         self._control, other = socket.socketpair()
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-B", start.__file__, str(other.fileno()), *modules.split()],
+            [sys.executable, "-I", "-B", start.__file__, str(other.fileno()), *modules],
             pass_fds=[other.fileno()],
             env=_environment(),
             cwd="/",
@@ -181,10 +184,16 @@ class Nursery:
     def ask(self, request: dict[str, Any], link: socket.socket | None = None) -> dict[str, Any]:
         """One request to the nursery and its answer."""
         files = [] if link is None else [link.fileno()]
-        socket.send_fds(self._control, [json.dumps(request).encode()], files)
-        answer = self._control.recv(2**16)
+        try:
+            socket.send_fds(self._control, [json.dumps(request).encode()], files)
+            answer = self._control.recv(2**16)
+        except ConnectionError:
+            answer = b""
         if not answer:
-            raise RuntimeError("the nursery of the sandboxes has ended; run the grading again")
+            raise Mistake(
+                "The process that makes sandboxes has ended: is there too little memory? Type the "
+                "same line again to go on, with a smaller --jobs."
+            )
         return json.loads(answer)
 
     def _find_walls(self, choices: list[str]) -> list[str]:
@@ -212,6 +221,7 @@ def _environment() -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
+        "MALLOC_ARENA_MAX": "2",  # or each thread reserves much of the memory that it may have
     }
 
 
@@ -224,6 +234,9 @@ def _files(hidden: Iterable[Path]) -> dict[str, list[str]]:
     paths += [os.path.realpath(path) for path in paths]
     masked = [str(path) for path in PACKAGE.iterdir() if path.name not in SHOWN_OF_PACKAGE]
     masked += [str(Path(path).resolve()) for path in hidden]
+    if (PACKAGE.parent / "pyproject.toml").exists():  # a clone, with solved notebooks and tests
+        beside = [str(path) for path in PACKAGE.parent.iterdir() if path != PACKAGE]
+        masked += [one for one in beside if not any(path.startswith(one) for path in paths)]
     shown = [
         path
         for path in dict.fromkeys(paths)

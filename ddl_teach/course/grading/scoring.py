@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ast
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -55,13 +55,7 @@ def _score(
     if exercise.name not in answers:
         what = f"there is no answer cell and no function {exercise.function} in the notebook"
         return Score(exercise.name, 0.0, exercise.points, what)
-    cells = [
-        (f"the answer to {name}", answers[name])
-        for name in (*exercise.needs, exercise.name)
-        if name in answers
-    ]
-    before = assignment.before("\n".join(source for _, source in cells))
-    cells.insert(0, ("the set-up", before))
+    cells = assignment.cells(exercise, answers)
     with UntrustedStage(nursery, cells, exercise.function, limits) as stage:
         message = _run_the_check(exercise, stage, seed)
         points = 0.0 if message else exercise.points
@@ -71,13 +65,15 @@ def _score(
 def _run_the_check(exercise: GradedExercise, stage: UntrustedStage, seed: int) -> str:
     """Run the instructor's cell, in which the learner's function is a stage; what it refuses."""
 
-    def check(name: str, function: Any, **_: Any) -> None:
-        # Not the same data for ever: then a submission could know it beforehand.
-        judge(name, function, seed=seed)
+    def secretly(name: str, stage: UntrustedStage, ranks: Sequence[int] = (), **own: int) -> None:
+        # With a seed that can be guessed a rank would know what the others were given.
+        judge(name, stage, ranks, [seed, own.get("seed", 0)])
 
-    names = {"check": check, "judge": judge, "np": np, exercise.function: stage}
+    names = {"check": secretly, "judge": secretly, "np": np, exercise.function: stage}
+    program = ast.parse(exercise.checking)
+    program.body = [line for line in program.body if not isinstance(line, ast.ImportFrom)]
     try:
-        exec(compile(exercise.checking, f"the check of {exercise.name}", "exec"), names)
+        exec(compile(program, f"the check of {exercise.name}", "exec"), names)
     except CheckFailed as failed:
         return plain(str(failed))
     except Exception as error:  # a judge meets values that nobody foresaw

@@ -44,10 +44,11 @@ class Submission:
             number = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError as error:
             raise Unreadable(f"the file cannot be opened: {error.strerror}") from None
+        about = os.fstat(number)
+        if not stat.S_ISREG(about.st_mode):
+            os.close(number)
+            raise Unreadable("what was handed in is no file")
         with open(number, "rb") as file:
-            about = os.fstat(number)
-            if not stat.S_ISREG(about.st_mode):
-                raise Unreadable("what was handed in is no file")
             if about.st_size > LARGEST:
                 raise Unreadable(
                     f"the notebook has {about.st_size:,} bytes, {LARGEST:,} are allowed: clear "
@@ -139,7 +140,9 @@ def _code_cells(notebook: Any) -> Iterator[tuple[set[str], str]]:
         if cell.get("cell_type") == "code" and isinstance(source, str):
             about = cell.get("metadata", {})
             names = (cell.get("id"), about.get("nbgrader", {}).get("grade_id"))
-            yield {name for name in names if isinstance(name, str)}, source
+            # A text may hold halves of characters, which no file can.
+            text = source.encode("utf-8", "replace").decode()
+            yield {name for name in names if isinstance(name, str)}, text
 
 
 def _answer(cells: Sequence[tuple[set[str], str]], exercise: GradedExercise) -> str | None:

@@ -87,9 +87,7 @@ class UntrustedStage:
         memory = Memory(self._limits.under_way)
 
         def follow(comm: Comm) -> Any:
-            rank, place = self._ranks[comm.rank], (comm.rank, comm.size, comm.node)
-            task = ("run", self._function, arguments[comm.rank], *place)
-            rank.tell(task, self._deadline)
+            rank = self._ranks[comm.rank]
             verbs = self._verbs[comm.rank] = Verbs(comm, memory)
             while True:
                 verbs.computing = True
@@ -103,6 +101,9 @@ class UntrustedStage:
         self._verbs.clear()
         try:
             self._prepare(ranks)
+            for number, rank in enumerate(self._ranks[:ranks]):  # they compute at the same time
+                place = (number, ranks, network.node(number))
+                rank.tell(("run", self._function, arguments[number], *place), self._deadline)
             run = simulate(follow, ranks, network=network, trace=False)
         except Answer as answer:
             text = f"your cell raised {answer}\n\n{answer.traceback_text}".rstrip()
@@ -155,9 +156,7 @@ class UntrustedStage:
         cause = failure.__cause__
         if isinstance(cause, Answer):
             return story.tell_failure(failure.rank, str(cause), cause.traceback_text)
-        if isinstance(cause, (Late, Ended, Malformed, Excess)):
-            return self._tell(cause, failure.rank)
-        raise failure
+        return self._tell(cause, failure.rank)
 
     def _retell_deadlock(self, deadlock: story.Deadlock, ranks: int) -> story.Deadlock:
         waits = [replace(wait, where=self._verbs[wait.rank].where) for wait in deadlock.waits]
@@ -172,9 +171,10 @@ class UntrustedStage:
             return story.TimedOut(story.tell_positions(head, positions).rstrip())
         if isinstance(error, Ended):
             return story.RankFailed(f"{who} {error}", rank or 0)
-        return story.RankFailed(
-            f"{who} said to the grader what makes no sense: {error}", rank or 0
-        )
+        if not isinstance(error, (Malformed, Excess)):  # it made one of our own steps fail
+            error = Malformed(f"{type(error).__name__}: {error}")
+        what = plain(f"{who} said to the grader what makes no sense: {error}")
+        return story.RankFailed(what, rank or 0)
 
 
 def _of_one_kind(before: Any, after: Any) -> bool:

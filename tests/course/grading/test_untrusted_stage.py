@@ -137,7 +137,7 @@ def test_after_a_failure_the_stage_begins_anew(stage):
         ("program = 1", "NameError: the answer cell defines no function program"),
         ("def program(comm:\n", "SyntaxError"),
         ("raise SystemExit", "SystemExit"),
-        ("import torch.nonsense", "ModuleNotFoundError"),
+        ("import json.nonsense", "ModuleNotFoundError"),
     ],
 )
 def test_a_cell_that_cannot_run(stage, source, told):
@@ -160,3 +160,20 @@ def program(comm):
     one = stage(source)
     assert one.run(1, [()]).results == [1]
     assert one.printed == "seen\n"
+
+
+def test_what_is_installed_can_be_imported_and_tensors_travel(stage):
+    source = """
+import sqlite3, psutil
+import torch
+
+def program(comm):
+    x, y = torch.full((3,), float(comm.rank)), torch.zeros(3)
+    comm.sendrecv(x, (comm.rank + 1) % comm.size, y, (comm.rank - 1) % comm.size)
+    comm.combine(x, y, y)
+    return y.tolist()
+"""
+    pytest.importorskip("torch")
+    outcome = stage(source, memory=2**31).run(2, [()] * 2)
+    assert outcome.results == [[1.0] * 3] * 2
+    assert outcome.ledger[0].bytes_sent == 12

@@ -20,6 +20,7 @@ from ddl_teach.course.grading.inside import kernel
 EVERYTHING = (
     kernel.NEW_MOUNTS | kernel.NEW_PIDS | kernel.NEW_NET | kernel.NEW_IPC | kernel.NEW_NAMES
 )
+FILES = kernel.READ_ONLY | kernel.NO_SETUID | kernel.NO_DEVICES  # how files are shown
 DEVICES = ("null", "zero", "full", "random", "urandom")
 AT_CURRENT, AT_RECURSIVE = -100, 0x8000
 INSIDE_ID = 1000  # who one is inside, if one is an ordinary user outside
@@ -62,6 +63,8 @@ def furnish(view: View) -> None:
     place = view.place
     kernel.mount("none", "/", flags=kernel.RECURSIVE | kernel.PRIVATE)
     _tmpfs(place, "size=1m,mode=755")
+    os.mkdir(f"{place}/tmp")  # first, since Python itself may lie in it
+    _tmpfs(f"{place}/tmp", f"size={view.scratch},nr_inodes=1k,mode=1777")
     for path in sorted(view.shown):
         _show(path, place + path)
     for path in view.masked:
@@ -69,9 +72,7 @@ def furnish(view: View) -> None:
             _mask(place + path)
     os.mkdir(f"{place}/dev")
     for name in DEVICES:
-        _show(f"/dev/{name}", f"{place}/dev/{name}")
-    os.makedirs(f"{place}/tmp", exist_ok=True)
-    _tmpfs(f"{place}/tmp", f"size={view.scratch},nr_inodes=1k,mode=1777")
+        _show(f"/dev/{name}", f"{place}/dev/{name}", kernel.READ_ONLY | kernel.NO_SETUID)
     os.mkdir(f"{place}/proc")
     flags = kernel.NO_SETUID | kernel.NO_DEVICES
     with contextlib.suppress(PermissionError):  # inside some containers: then there is none
@@ -86,7 +87,11 @@ def furnish(view: View) -> None:
 
 
 def become_nobody() -> None:
-    """Give up every right that root has, or that an ordinary user got with the namespaces."""
+    """Give up every right that root has, or that an ordinary user got with the namespaces.
+
+    Where Python lies in a folder that only root can enter, and is not shown elsewhere, root keeps
+    its name, without any of its rights.
+    """
     kernel.control(kernel.SET_NO_NEW_PRIVILEGES, 1)
     kernel.control(kernel.AMBIENT, kernel.CLEAR_AMBIENT)
     if os.geteuid() == 0:
@@ -96,14 +101,22 @@ def become_nobody() -> None:
             except OSError:
                 break  # this kernel has no more of them
         os.setgroups([])
+    if os.geteuid() == 0 and _open_to_all(os.__file__):
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
+        with contextlib.suppress(OSError):
+            # Threads are counted by user and namespace: those of others shall not count here.
+            kernel.function("unshare", kernel.NEW_USER)
     version = 0x20080522
     header = (ctypes.c_uint32 * 2)(version, 0)
     kernel.system_call("capset", ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)()))
 
 
-def _show(path: str, target: str) -> None:
+def _open_to_all(path: str) -> bool:
+    return all(folder.stat().st_mode & 1 for folder in Path(path).resolve().parents)
+
+
+def _show(path: str, target: str, flags: int = FILES) -> None:
     os.makedirs(os.path.dirname(target), exist_ok=True)
     if os.path.islink(path):
         os.symlink(os.readlink(path), target)
@@ -113,11 +126,10 @@ def _show(path: str, target: str) -> None:
     else:
         os.close(os.open(target, os.O_CREAT, 0o444))
     kernel.mount(path, target, flags=kernel.BIND | kernel.RECURSIVE)
-    _read_only(target)
+    _restrict(target, flags)
 
 
-def _read_only(target: str) -> None:
-    flags = kernel.READ_ONLY | kernel.NO_SETUID | kernel.NO_DEVICES
+def _restrict(target: str, flags: int) -> None:
     wanted = _Attributes(set=flags)
     try:
         kernel.system_call(

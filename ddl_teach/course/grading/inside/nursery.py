@@ -167,14 +167,15 @@ def _confine(
     if apart:
         namespaces.furnish(namespaces.View(tuple(shown), tuple(masked), place, scratch))
         walls.append("namespaces")
-    _limit(own + memory, seconds, scratch, apart)
     if apart or os.geteuid() == 0:
         namespaces.become_nobody()
+    _limit(own + memory, seconds, scratch, apart)
     if landlock.version():
         if apart:
             landlock.allow_only(["/"], [], ["/tmp", "/dev"])
         else:
-            landlock.allow_only(readable, listable, ["/dev/null"])
+            devices = [f"/dev/{name}" for name in namespaces.DEVICES]
+            landlock.allow_only(readable, listable, devices)
         walls.append("landlock")
     if system_calls.can_refuse():
         system_calls.refuse()

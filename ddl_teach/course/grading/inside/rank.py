@@ -79,7 +79,7 @@ def live(link: socket.socket) -> None:
         try:
             send_frame(link, answer)
         except Unplain as error:
-            what = f"the function returned what cannot be looked at here: {error}"
+            what = f"TypeError: the function returned what cannot be looked at here: {error}"
             send_frame(link, ("raised", what, "", output.taken()))
 
 

@@ -12,6 +12,7 @@ import ctypes
 import errno
 import os
 import struct
+from collections.abc import Sequence
 
 from ddl_teach.course.grading.inside import kernel
 
@@ -38,15 +39,26 @@ REFUSED = {
     "sched_setparam": (142, 118), "sched_setattr": (314, 274), "migrate_pages": (256, 238),
     "move_pages": (279, 239), "quotactl": (179, 60), "swapon": (167, 224),
 }  # fmt: skip
-CLONE, CLONE3 = (56, 220), (435, 435)
-SIGNAL_THREAD, LIMITS = (234, 131), (302, 261)
-PROCESSORS = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+CLONE3 = (435, 435)
 THREAD = 0x00010000  # the flag by which clone makes a thread of the same process
+# Refused unless one argument is right: numbers, which argument, how it is compared, with what.
+ONLY_WITH = {
+    "clone": ((56, 220), 0, "has", (THREAD,)),
+    "tgkill": ((234, 131), 0, "is", ("own process",)),
+    "prlimit64": ((302, 261), 0, "is", (0, "own process")),
+}
+# Refused if one argument is one of these: by which signals are sent to others, terminals fed.
+NOT_WITH = {
+    "fcntl": ((72, 25), 1, (8, 10, 15)),  # F_SETOWN, F_SETSIG, F_SETOWN_EX
+    "ioctl": ((16, 29), 1, (0x8901, 0x8902, 0x5412)),  # FIOSETOWN, SIOCSPGRP, TIOCSTI
+}
+PROCESSORS = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 OTHER_NUMBERING = 0x40000000  # x86_64 has a second set of numbers for the same calls
 
 LOAD, JUMP_EQUAL, JUMP_AT_LEAST, JUMP_SET, ANSWER = 0x20, 0x15, 0x35, 0x45, 0x06
-NUMBER, PROCESSOR, FIRST_ARGUMENT = 0, 4, 16  # where the filter finds them
+NUMBER, PROCESSOR, ARGUMENTS = 0, 4, 16  # where the filter finds them, 8 bytes an argument
 ALLOWED, ENDED, FAILS = 0x7FFF0000, 0x80000000, 0x00050000
+REFUSAL = FAILS | errno.EPERM
 FILTER = 2
 
 
@@ -83,22 +95,27 @@ def _filter(processor: str, own_process: int) -> bytes:
             steps += _fails_if(numbers[column], errno.EPERM)
     # The C library then falls back to clone, whose flags a filter can see.
     steps += _fails_if(CLONE3[column], errno.ENOSYS)
-    for number, jump, argument, otherwise in (
-        (CLONE[column], JUMP_SET, THREAD, ()),
-        (SIGNAL_THREAD[column], JUMP_EQUAL, own_process, ()),
-        (LIMITS[column], JUMP_EQUAL, 0, (own_process,)),
-    ):
-        checks = [(jump, 0, 1, argument), (ANSWER, 0, 0, ALLOWED)]
-        for other in otherwise:
-            checks += [(jump, 0, 1, other), (ANSWER, 0, 0, ALLOWED)]
-        steps += [
-            (JUMP_EQUAL, 0, len(checks) + 2, number),
-            (LOAD, 0, 0, FIRST_ARGUMENT),
-            *checks,
-            (ANSWER, 0, 0, FAILS | errno.EPERM),
-        ]
+    for numbers, argument, comparison, allowed in ONLY_WITH.values():
+        jump = JUMP_SET if comparison == "has" else JUMP_EQUAL
+        values = [own_process if value == "own process" else value for value in allowed]
+        steps += _by_argument(numbers[column], argument, jump, values, ALLOWED, REFUSAL)
+    for numbers, argument, forbidden in NOT_WITH.values():
+        steps += _by_argument(numbers[column], argument, JUMP_EQUAL, forbidden, REFUSAL, ALLOWED)
     steps.append((ANSWER, 0, 0, ALLOWED))
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
+
+
+def _by_argument(
+    number: int, argument: int, jump: int, values: Sequence[int], found: int, otherwise: int
+) -> list[tuple[int, int, int, int]]:
+    """One answer if the argument is one of the values, another if it is not."""
+    checks = [step for value in values for step in ((jump, 0, 1, value), (ANSWER, 0, 0, found))]
+    return [
+        (JUMP_EQUAL, 0, len(checks) + 2, number),
+        (LOAD, 0, 0, ARGUMENTS + 8 * argument),
+        *checks,
+        (ANSWER, 0, 0, otherwise),
+    ]
 
 
 def _fails_if(number: int, error: int) -> list[tuple[int, int, int, int]]:

@@ -24,6 +24,7 @@ MOST_ITEMS = 200_000  # values in one frame: each costs far more memory than its
 DEEPEST = 16
 LONGEST_INT = 64  # bytes
 MOST_AXES = 8
+NUMPY_KNOWS = frozenset(TYPE_NAMES) - {"phantom", "bfloat16", "complex32"}
 
 
 class Malformed(ValueError):
@@ -109,7 +110,7 @@ def is_tensor(value: Any) -> bool:
 # -- reading ------------------------------------------------------------------------------------
 
 
-def decode(raw: bytes) -> Any:
+def decode(raw: bytes | bytearray) -> Any:
     """The value that these bytes are; `Malformed` if they are not exactly one."""
     reader = _Reader(raw)
     value = reader.value(DEEPEST)
@@ -119,7 +120,7 @@ def decode(raw: bytes) -> Any:
 
 
 class _Reader:
-    def __init__(self, raw: bytes) -> None:
+    def __init__(self, raw: bytes | bytearray) -> None:
         self._raw = memoryview(raw)
         self.position = 0
         self._items = MOST_ITEMS
@@ -204,7 +205,7 @@ def blank(code: int, size: int, tensor: bool = False) -> Any:
     name = TYPE_NAMES[code]
     if name == "phantom":
         return Phantom(size)
-    if not tensor and name not in ("bfloat16", "complex32"):
+    if not tensor and name in NUMPY_KNOWS:
         return np.empty(size, name)
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, name):
@@ -249,7 +250,7 @@ def receive_frame(link: socket.socket, deadline: float = math.inf) -> Any:
     return decode(_receive(link, count, deadline))
 
 
-def _receive(link: socket.socket, count: int, deadline: float) -> bytes:
+def _receive(link: socket.socket, count: int, deadline: float) -> bytearray:
     got = bytearray()
     while len(got) < count:
         _limit(link, deadline)
@@ -261,7 +262,7 @@ def _receive(link: socket.socket, count: int, deadline: float) -> bytes:
         if not piece:
             raise EOFError("the other side has gone")
         got += piece
-    return bytes(got)
+    return got
 
 
 def _limit(link: socket.socket, deadline: float) -> None:

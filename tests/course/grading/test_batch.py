@@ -1,0 +1,288 @@
+"""A folder of submissions: found in either layout, graded once, never half written."""
+
+import csv
+import fcntl
+import json
+import shutil
+
+import pytest
+from handed_in import CROSSOVER, RING, RING_STUB, Desk
+from nbgrader.api import Gradebook
+
+from ddl_teach.cli import main
+from ddl_teach.course.grading import batch
+from ddl_teach.course.grading.assignment import read_assignment
+from ddl_teach.course.grading.sandbox import Limits
+from ddl_teach.course.grading.scoring import Score
+from ddl_teach.course.grading.submission import find_submissions
+from ddl_teach.course.mistake import Mistake
+
+
+@pytest.fixture
+def desk(tmp_path):
+    return Desk(tmp_path)
+
+
+@pytest.fixture
+def graded(monkeypatch):
+    """Who was really graded; sandboxes are tested elsewhere."""
+    done = []
+
+    def score(nursery, assignment, answers, seed, limits):
+        done.append(answers["06.ring"])
+        return [Score(one.name, 0.0, one.points, "wrong") for one in assignment.exercises]
+
+    monkeypatch.setattr(batch, "score_answers", score)
+    return done
+
+
+def grade(desk, **options):
+    return batch.grade(desk.submissions, desk.source, desk.out, **options)
+
+
+def test_what_was_graded_is_not_graded_again_unless_it_changed(desk, graded):
+    for student in ("ann", "bob"):
+        desk.hand_in(student, desk.notebook(f"# {student}"))
+    first = grade(desk)
+    assert graded == ["# ann", "# bob"]
+    assert grade(desk) == first
+    assert len(graded) == 2
+    desk.hand_in("bob", desk.notebook("# bob again"))
+    grade(desk)
+    assert graded[2:] == ["# bob again"]
+    desk.source.write_text(desk.source.read_text() + "\n# more\n")
+    grade(desk)
+    assert len(graded) == 5
+
+
+def test_a_break_costs_nothing_that_was_done(desk, graded):
+    for number in range(6):
+        desk.hand_in(f"s{number}", desk.notebook(f"# {number}"))
+
+    def interrupt(done, of, student):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        grade(desk, progress=interrupt)
+    assert not (desk.out / "grades.csv").exists()
+    (desk.out / "verdicts" / "s0.json").write_text('{"half": ')
+    seen = len(graded)
+    assert seen < 6
+    assert len(grade(desk)) == 6
+    assert len(graded) == 7  # one verdict was broken
+    assert not list(desk.out.rglob("*.part"))
+
+
+def test_a_defect_of_the_grader_costs_the_others_nothing(desk, monkeypatch):
+    def score(nursery, assignment, answers, seed, limits):
+        if "bob" in answers["06.ring"]:
+            raise ZeroDivisionError("no idea")
+        return [Score(one.name, 1.0, 2.0, "right") for one in assignment.exercises]
+
+    monkeypatch.setattr(batch, "score_answers", score)
+    for student in ("ann", "bob"):
+        desk.hand_in(student, desk.notebook(f"# {student}"))
+    ann, bob = grade(desk)
+    assert ann.scores[0].points == 1
+    assert "grade by hand: ZeroDivisionError" in bob.scores[0].message
+    assert not (desk.out / "verdicts" / "bob.json").exists()
+
+
+def test_both_layouts_are_found(desk):
+    desk.hand_in("flat", desk.notebook())
+    for student, place in {
+        "ann": "ann/06_two/06_two.ipynb",
+        "bob": "bob/06_two.ipynb",
+        "other": "other/05_messages/05_messages.ipynb",
+        "renamed": "renamed/06_two/mine.ipynb",
+        "named": "named/06_two/06_two.ipynb",
+    }.items():
+        path = desk.submissions / place
+        path.parent.mkdir(parents=True)
+        path.write_text("{}")
+        if student == "named":
+            (path.parent / "scratch.ipynb").write_text("{}")
+    for folder in (desk.submissions, desk.submissions.parent):
+        found = find_submissions(folder, "06_two")
+        assert {one.student: one.path.name for one in found} == {
+            "flat": "flat.ipynb",
+            "ann": "06_two.ipynb",
+            "bob": "06_two.ipynb",
+            "renamed": "mine.ipynb",
+            "named": "06_two.ipynb",
+        }
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        ([], "No submissions for 06_two"),
+        (["notes.txt"], "STUDENT.ipynb   one notebook a student"),
+        (["a b.ipynb"], "'a b' is no name"),
+        (["ann.ipynb", "ann/06_two/06_two.ipynb"], "'ann' handed in twice"),
+    ],
+)
+def test_a_wrong_folder_is_told_what_it_should_be(desk, names, told):
+    for name in names:
+        path = desk.submissions / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+    with pytest.raises(Mistake, match=told):
+        find_submissions(desk.submissions, "06_two")
+
+
+def test_what_a_source_defines_runs_before_the_answers_that_use_it(tmp_path):
+    source = tmp_path / "06_more.py"
+    source.write_text(
+        """\
+# %%
+import math
+import numpy as np
+from ddl_teach.collectives import ring
+from ddl_teach.course import check
+
+SIZE = 4
+engines = start()
+
+# %%
+def helper(x):
+    return np.sum(x) + SIZE
+
+# %%
+# %%px
+print(comm.rank)
+
+# %% name="06.ring" tags=["answer"]
+def ring_allreduce(comm, x):
+    pass
+
+# %% name="06.ring" tags=["check"]
+check("06.ring", ring_allreduce)
+
+# %% name="06.swap" tags=["answer"]
+def swap_allreduce(comm, x):
+    pass
+
+# %% name="06.swap" tags=["check"]
+check("06.swap", swap_allreduce)
+"""
+    )
+    assignment = read_assignment(source)
+    ring, swap = assignment.exercises
+    answers = {"06.ring": "helper(1)", "06.swap": "ring_allreduce()  # math"}
+    first, second = assignment.cells(ring, answers)
+    assert first[1].splitlines() == [
+        "import numpy as np",
+        "SIZE = 4",
+        "def helper(x):",
+        "    return np.sum(x) + SIZE",
+    ]
+    assert second == ("the answer to 06.ring", "helper(1)")
+    names = [name for name, _ in assignment.cells(swap, answers)]
+    assert names == ["the instructor's cells", "the answer to 06.ring", "the answer to 06.swap"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (None, "There is no source"),
+        ("# %%\nx = 1", "has no exercises"),
+        ('# %% name="06.ring" tags=["check"]\ncheck("06.ring", f)', "no answer cell"),
+        (
+            '# %% name="06.ring" tags=["answer"]\npass\n# %% name="06.ring" tags=["check"]\npass',
+            "in its check",
+        ),
+    ],
+)
+def test_a_source_that_cannot_be_graded_by(tmp_path, text, told):
+    source = tmp_path / "06.py"
+    if text is not None:
+        source.write_text(text)
+    with pytest.raises(Mistake, match=told):
+        read_assignment(source)
+
+
+def test_the_command_grades_and_keeps_the_books(desk, capsys):
+    script = "<script>alert(1)</script>"
+    desk.hand_in("ann", desk.notebook())
+    hostile = f"# {script}\ndef ring_allreduce(comm, x):\n    raise Exception('{script}')"
+    desk.hand_in("eve", desk.notebook(hostile))
+    desk.hand_in("bob", desk.notebook(RING_STUB, f"print('{script}')\n" + CROSSOVER))
+    desk.hand_in("odd", b"{")
+    words = ["grade", str(desk.submissions), "--source", str(desk.source), "--out", str(desk.out)]
+    assert main(words) == 0
+    told = capsys.readouterr()
+    assert "06.ring                  1 of 4 right" in told.out
+    assert "grading   [########################] 4/4 odd" in told.err
+    rows = list(csv.DictReader((desk.out / "grades.csv").open()))
+    assert [(row["student"], row["points"], row["of"]) for row in rows[:3]] == [
+        ("ann", "2", "2"),
+        ("ann", "2", "2"),
+        ("bob", "0", "2"),
+    ]
+
+    assert booked_scores(desk) == {"ann": 4, "bob": 2, "eve": 2, "odd": 0}
+    pages = {path.stem: path.read_text() for path in (desk.out / "feedback").glob("*.html")}
+    assert set(pages) == {"ann", "bob", "eve", "odd"}
+    for page in pages.values():
+        assert script not in page
+        assert "20_300" not in page  # a hidden test
+        assert "the solution of the instructor" not in page
+    assert "(Score: 4.0 / 4.0)" in pages["ann"]
+    assert "not written yet" in pages["bob"]
+    assert "Exception: &lt;script&gt;" in pages["eve"]
+    assert "this is not a notebook" in pages["odd"]
+
+    # Typed again, nothing is done twice; a changed submission is entered anew.
+    before = {path: path.stat().st_mtime_ns for path in (desk.out / "feedback").glob("*.html")}
+    desk.hand_in("bob", desk.notebook())
+    assert main(words) == 0
+    after = {path: path.stat().st_mtime_ns for path in before}
+    assert {path.stem for path in before if before[path] != after[path]} == {"bob"}
+    assert booked_scores(desk)["bob"] == 4
+
+
+def booked_scores(desk):
+    """What nbgrader's gradebook says."""
+    with Gradebook(f"sqlite:///{desk.out / 'nbgrader' / 'gradebook.db'}") as gradebook:
+        found = gradebook.assignment_submissions("06_two")
+        return {submission.student.id: submission.score for submission in found}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["nowhere", "--source", "SOURCE", "--out", "OUT"], "no folder nowhere"),
+        (["SUBMISSIONS", "--source", "nothing.py", "--out", "OUT"], "no source nothing.py"),
+        (["SUBMISSIONS", "--source", "SOURCE", "--out", "SOURCE"], "is a file; name a folder"),
+        (["SUBMISSIONS", "--source", "SOURCE", "--out", "OUT"], "No submissions"),
+    ],
+)
+def test_the_command_says_what_cannot_be_done(desk, capsys, words, told):
+    places = {"SOURCE": desk.source, "OUT": desk.out, "SUBMISSIONS": desk.submissions}
+    assert main(["grade", *(str(places.get(word, word)) for word in words)]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_two_gradings_do_not_write_into_one_folder(desk, capsys):
+    desk.out.mkdir()
+    with open(desk.out / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert main(["grade", ".", "--source", "x", "--out", str(desk.out)]) == 2
+    assert "another grading" in capsys.readouterr().err
+
+
+def test_a_verdict_is_plain_data(desk):
+    desk.hand_in("ann", desk.notebook(RING, CROSSOVER))
+    shutil.rmtree(desk.out, ignore_errors=True)
+    (verdict,) = grade(desk, limits=Limits(seconds=20))
+    kept = json.loads((desk.out / "verdicts" / "ann.json").read_text())
+    assert kept["scores"][0] == {
+        "exercise": "06.ring",
+        "points": 2,
+        "of": 2,
+        "message": "right",
+        "printed": "",
+    }
+    assert kept["digest"] == verdict.digest

@@ -1,0 +1,146 @@
+"""Each wall holds alone, for root and for an ordinary user; without any, nothing is graded."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import attack_alone
+import psutil
+import pytest
+
+from ddl_teach.course.grading import sandbox
+from ddl_teach.course.grading.inside import system_calls
+from ddl_teach.course.grading.sandbox import BOTH_WALLS, SECOND_WALL, Limits, NoWalls, Nursery
+from ddl_teach.course.grading.untrusted_stage import UntrustedStage
+
+BY_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+ORDINARY = 12_345
+HERE = Path(__file__).resolve()
+
+
+@pytest.mark.parametrize(
+    ("walls", "user"),
+    [
+        pytest.param(SECOND_WALL, 0, id="second wall"),
+        pytest.param(BOTH_WALLS, ORDINARY, id="ordinary user", marks=BY_ROOT),
+        pytest.param(SECOND_WALL, ORDINARY, id="ordinary user, second wall", marks=BY_ROOT),
+    ],
+)
+def test_attacks_break_on_each_wall(walls, user, tmp_path):
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)  # or an ordinary user would be kept out by that alone
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(HERE.parents[3]), str(HERE.parent)]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "SECRET_OF_THE_GRADER": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, attack_alone.__file__, walls, str(user), str(tmp_path / "desk")],
+        capture_output=True, text=True, env=environment, timeout=200, cwd="/",
+    )  # fmt: skip
+    if "NoWalls" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert walls in told["walls"]
+    for name, attack in attack_alone.QUICK.items():
+        points, message = told["earned"][name]
+        assert points == (2 if attack.earns else 0), (name, message)
+        assert "LEAK" not in message, name
+    assert list((tmp_path / "desk" / "marks").iterdir()) == []
+
+
+def test_without_walls_nothing_is_graded(monkeypatch):
+    def fail(*_):
+        raise OSError("Operation not permitted: unshare")
+
+    monkeypatch.setattr(Nursery, "birth", fail)
+    with pytest.raises(NoWalls, match=r"(?s)not permitted: unshare.*grade on Linux 5\.13"):
+        Nursery()
+
+
+def test_elsewhere_than_on_linux_nothing_is_graded(monkeypatch):
+    monkeypatch.setattr(sandbox.sys, "platform", "darwin")
+    with pytest.raises(NoWalls, match=r"(?s)darwin has neither.*a container of the course"):
+        Nursery()
+
+
+def test_the_second_wall_does_not_suffice_without_the_third(monkeypatch):
+    class Newborn:
+        walls = (SECOND_WALL,)
+
+        def end(self):
+            pass
+
+    monkeypatch.setattr(Nursery, "birth", lambda *_: Newborn())
+    with pytest.raises(NoWalls, match="without seccomp"):
+        Nursery(walls=SECOND_WALL)
+
+
+def test_what_ends_takes_everything_with_it(nursery):
+    born = [nursery.birth(Limits()) for _ in range(3)]
+    processes = [psutil.Process(one._process) for one in born]
+    for one in born:
+        one.end()
+    assert not any(process.is_running() for process in processes)
+
+
+@pytest.mark.parametrize("hard", [False, True], ids=["the grader ends", "the grader is killed"])
+def test_no_rank_outlives_the_grader(hard):
+    program = """
+import sys, time
+from ddl_teach.course.grading.sandbox import Limits, Nursery
+nursery = Nursery()
+rank = nursery.birth(Limits())
+rank.tell(("cells", [("a cell", "while True: pass")], "f"), time.monotonic() + 9)
+print(rank._process, flush=True)
+sys.stdin.read()
+"""
+    grader = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=HERE.parents[3], text=True,
+    )  # fmt: skip
+    rank = psutil.Process(int(grader.stdout.readline()))
+    assert rank.is_running()
+    if hard:
+        grader.kill()
+    grader.communicate()
+    deadline = time.monotonic() + 10
+    while rank.is_running() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not rank.is_running()
+
+
+def test_the_memory_of_all_ranks_together_is_limited(nursery, stage):
+    source = "def program(comm):\n    held = bytearray(100 * 2**20)\n    comm.barrier()\n" + (
+        "    while True:\n        pass\n"
+    )
+    with pytest.raises(Exception, match="more memory than an exercise may have"):
+        stage(source, memory=200 * 2**20).run(4, [()] * 4)
+
+
+def test_the_numbers_of_system_calls_are_those_of_this_machine():
+    headers = [Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")]
+    column = 0
+    found = [path for path in headers if path.exists()]
+    if not found or os.uname().machine != "x86_64":
+        pytest.skip("no header to compare with")
+    known = dict(re.findall(r"#define __NR_(\w+) (\d+)", found[0].read_text()))
+    numbers = system_calls.REFUSED | {
+        name: about[0] for name, about in (system_calls.ONLY_WITH | system_calls.NOT_WITH).items()
+    }
+    for name, by_processor in numbers.items():
+        assert int(known.get(name, by_processor[column])) == by_processor[column], name
+
+
+def test_what_takes_long_is_imported_once_for_all():
+    source = "import sys\ndef program():\n    return 'wave' in sys.modules"
+    with (
+        Nursery(modules=["wave"]) as nursery,
+        UntrustedStage(nursery, [("a cell", source)], "program") as stage,
+    ):
+        assert stage.call()
