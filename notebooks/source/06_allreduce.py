@@ -26,7 +26,7 @@ import numpy as np
 from ddl_teach import simulate
 from ddl_teach.collectives import linear, native, rabenseifner, recursive_doubling, ring
 from ddl_teach.comm.arrays import split_evenly
-from ddl_teach.course import Engines, animate, check, judge, predict, reveal, yours
+from ddl_teach.course import Engines, animate, check, hint, judge, predict, progress, reveal, yours
 
 engines = Engines(4)
 animate(linear.allreduce)
@@ -42,21 +42,22 @@ animate(linear.allreduce)
 # Two ideas do better. They are opposites.
 #
 # - **The ring.** Cut each vector into $P$ chunks. Chunks travel round a ring of ranks, and all
-#   links are busy all the time. Twice round is enough, in $2(P-1)$ steps with a small message in
-#   each: $T_\text{ring} = 2(P-1)\left(L + \frac{n/P}{B}\right)$.
+#   links are busy all the time. Twice round is enough: $2(P-1)$ steps, each with a small message.
 # - **Swapping.** Swap the *whole* vector with a partner and add; then with another one, twice as
-#   far away. That takes only $\log_2 P$ steps, but each moves everything: $T_\text{swap} = \log_2
-#   P\,\left(L + \frac{n}{B}\right)$.
+#   far away. That takes only $\log_2 P$ steps, but each of them moves everything.
+#
+# $$T_\text{ring} = 2(P-1)\left(L + \frac{n/P}{B}\right),\qquad
+# T_\text{swap} = \log_2\!P\,\left(L + \frac{n}{B}\right).$$
 #
 # ### Predict
 #
-# Few short steps or many tiny ones: for short vectors swapping wins, for long ones the ring. From
+# Few heavy steps or many light ones: for short vectors swapping wins, for long ones the ring. From
 # how many bytes on will the ring be faster *on your machine*, with 4 ranks? In unit 05 you
 # measured what a message costs there.
 #
-# And on a large machine, with 65,536 ranks, vectors of 1 MB, a latency of 1 µs and 10 GB a
-# second: how many times as long as swapping will the ring take? Write numbers in place of the
-# dots. You are allowed to be wrong, and you will learn more if you commit yourself first.
+# And on a large machine, with 65,536 ranks, vectors of 1 MiB (about a million bytes), a latency
+# of 1 µs and 10 GB a second: how many times as long as swapping will the ring take? Write numbers
+# in place of the dots. You may be wrong; who commits to a number first learns more from it.
 
 # %%
 predict("06.crossover", ...)
@@ -76,6 +77,11 @@ predict("06.many", ...)
 # into a chunk stands in `x`. At the end, chunk $r$ of rank $r$ must be complete; what stands in
 # the other chunks does not matter. `comm.sendrecv(out, right, into, left)` sends `out` to the
 # right and receives `into` from the left at the same time.
+#
+# The cell after yours draws what yours does: at the end there should be one finished chunk on each
+# rank, on the diagonal. The one after that checks it. Nothing can break: a rank that waits in vain
+# is told so, and what you get to read is where it waits and for whom. If you are stuck, put
+# `hint("06.reduce_scatter")` into a cell of its own. Each exercise has two hints.
 
 
 # %% name="06.reduce_scatter" tags=["answer"]
@@ -157,7 +163,8 @@ assert all((x == 1 + 2 + 3 + 4).all() for x in run.results)
 assert all(ledger.bytes_sent == 2 * 3 / 4 * 12_000 * 8 for ledger in run.ledger)
 
 # %% [markdown]
-# Nothing complained, so it is true: the ledger equals the formula to the byte.
+# Nothing complained, so both assertions hold: the sum is right, and the ledger equals the formula
+# to the byte.
 #
 # ## 3. Swapping · *beginner*
 #
@@ -197,11 +204,11 @@ judge("06.swap", swap_allreduce, ranks=(2, 16, 32), seed=63)
 # %% [markdown]
 # ## 4. Any number of ranks · *intermediate*
 #
-# With 6 ranks, `5 ^ 2` is 7, and there is no rank 7. The way out is called *folding*. Take the
-# largest power of two that fits, the **core**: of 6 ranks, ranks 0 to 3. The others are guests. A
-# guest hands its vector to a host in the core, which adds it to its own, and waits. The core swaps
-# as before. At the end each host gives its guest the result. This costs two more steps (Thakur,
-# Rabenseifner and Gropp, 2005).
+# With 6 ranks, the partner of rank 5 at distance 2 would be rank 7, and there is none. The way
+# out is called *folding*. Take the largest power of two that fits, the **core**: of 6 ranks,
+# ranks 0 to 3. The others are guests. A guest hands its vector to a host in the core, which adds
+# it to its own, and waits. The core swaps as before. At the end each host gives its guest the
+# result. This costs two more steps (Thakur, Rabenseifner and Gropp, 2005).
 #
 # **Exercise.** Write it for any number of ranks. The guest of rank $r$ is $r + \text{core}$, if
 # there is such a rank; so the host of a guest $r$ is $r - \text{core}$.
@@ -358,7 +365,7 @@ plot_times({name: (sizes, times[name]) for name in three})
 # Twelve steps, twelve microseconds, and 4,096 ranks know their sum: that is what latency alone
 # costs. With long vectors the bytes come into play. Where blue and red cross is the size that
 # section 5 computes: 94 MB. Networks whose gradients are shorter had better not use a plain ring
-# on 65,536 ranks. Rabenseifner's line lies lowest almost everywhere; keep that in mind for the
+# on 65,536 ranks. And from 11 kB on Rabenseifner's line lies lowest; keep that in mind for the
 # third question at the end.
 #
 # ## 8. Your own ranks · *intermediate*
@@ -418,9 +425,9 @@ plot_times(
 
 # %% [markdown]
 # The squares lie on the lines: simulation and formula agree to many digits. The dots are your
-# machine, and it owes nothing to two numbers. Look where they leave their lines, and which way.
-# The formula knows nothing of the additions, of caches, or of a library that sends short and
-# long messages in different ways.
+# machine, which owes nothing to two numbers. Look where the dots leave their lines, and which way.
+# The formula knows nothing of the additions, of caches, of other programs that use your processor,
+# nor of a library that sends short and long messages in different ways.
 #
 # ### The surprise
 #
@@ -439,9 +446,9 @@ swap_wins = measured[1] < measured[0]
 reveal("06.crossover", sizes[min(swap_wins.sum(), len(sizes) - 1)])
 
 # %% [markdown]
-# And on your engines? At the smallest size the ring lost there too, even in the fastest of its
-# eleven turns. What your prediction is laid beside is the first of our sizes at which it won;
-# these are four times apart, so nobody can come nearer than that.
+# On your engines, too, the ring lost with short vectors, even in the fastest of its eleven turns.
+# Your prediction was laid beside the first of our sizes at which it won, or beside the largest if
+# it never did. The sizes are four times apart, so nobody can come nearer than that.
 #
 # ## 9. What everybody else uses · *intermediate*
 #
@@ -458,11 +465,12 @@ shown = {"ring": 0, "native": 3, "gloo": 4}
 plot_times(measured={name: (sizes, measured[k]) for name, k in shown.items()})
 
 # %% [markdown]
-# What one usually sees: for short vectors native MPI is several times as fast. Its algorithms are
-# those that you have written, but each of our messages passes through Python, which costs more
-# than the message itself. For long vectors the bytes decide, the distance shrinks, and not seldom
-# it is gone: a good algorithm in a slow language does as well as the library. gloo speaks TCP,
-# even between processes of one machine, as it would between machines, and pays for that.
+# What one usually sees: for short vectors native MPI is faster, and several times so where each
+# rank has a core of its own. Its algorithms are those that you have written, but each of our
+# messages passes through Python, which costs more than the message itself. With long vectors the
+# bytes decide, and the distance shrinks: a good algorithm in a slow language comes close to the
+# library, and sometimes is even. gloo speaks TCP, between processes of one machine as it would
+# between machines, and pays for that.
 #
 # These are ratios of one run on one machine that was perhaps busy with other things. They say
 # nothing about a cluster, and nothing about GPUs, which come in unit 07.
@@ -487,32 +495,38 @@ explore(latency=model.latency, bandwidth=1 / model.per_byte, ranks=4)
 # of one run hold the same?
 #
 # <details><summary>An answer</summary>
+#
 # Neither is wrong. Each addition is rounded, so the sum depends on the order of the additions, and
 # the algorithms add in different orders. Within a run all ranks hold the same to the last bit. In
 # the ring each chunk is finished on one rank and then only copied. In recursive doubling the
 # partners compute a + b and b + a, which are the same. That matters: replicas of a network that
 # are updated with different sums drift apart.
+#
 # </details>
 #
 # **2.** One rank comes 10 ms late to the all-reduce. How much later are the others done, with the
 # ring, and with recursive doubling?
 #
 # <details><summary>An answer</summary>
+#
 # About 10 ms with either. Nobody can have the whole sum before the last one has brought its part,
 # so an all-reduce makes everybody wait for the slowest, however clever it is. Part 4 of the course
 # is about not waiting.
+#
 # </details>
 #
 # **3.** By the formulas Rabenseifner's algorithm is never slower than the ring, and mostly faster.
 # Why then do libraries for GPUs have rings at all?
 #
 # <details><summary>An answer</summary>
+#
 # Our formulas know ports, but no links that several messages share. In a ring everybody talks only
 # to a neighbour, so one can lay it such that each link carries one message at a time.
 # Rabenseifner's first step sends half of every vector to the farthest rank, all at the same time,
 # and a network that is thinner in the middle becomes a bottleneck. A ring also takes any number
 # of ranks as it is, and its chunks can be cut finer and sent in a stream. For short vectors NCCL
 # too takes something else: trees, since 2019 (Jeaugey).
+#
 # </details>
 #
 # ## Where to read on
@@ -536,4 +550,5 @@ explore(latency=model.latency, bandwidth=1 / model.per_byte, ranks=4)
 #   Computing Surveys*, 2019: where all-reduce stands in the whole picture.
 #
 # The algorithms of the library stand in `ddl_teach/collectives`, one a file, and now you can read
-# them. Unit 07 asks who copies the bytes when they begin and end on a GPU.
+# them. `progress()` shows how far you have come in the whole course. Unit 07 asks who copies the
+# bytes when they begin and end on a GPU.
