@@ -16,7 +16,7 @@ SOURCES = Path(__file__).resolve().parents[2] / "notebooks" / "source"
 @cache
 def source_of(unit):
     """The notebook source of a unit."""
-    (path,) = SOURCES.glob(f"{unit}_*.py")
+    (path,) = (path for path in SOURCES.glob(f"{unit}_*.py") if named_cells(path))
     return path
 
 

@@ -129,7 +129,7 @@ MISTAKES = [
     ("05.ping_pong", all_together, "all messages together"),
     ("05.ping_pong", turns_forgotten, "by 2 but not by the turns"),
     ("05.ping_pong", per_second, "seconds per message are asked"),
-    ("05.ping_pong", one_turn, "sent the ball 1 times instead of"),
+    ("05.ping_pong", one_turn, "one in each turn"),
     ("05.ping_pong", eight_bytes_each, "8 bytes each"),
     ("05.ping_pong", no_return, "Is a `return` missing?"),
     ("05.ping_pong", send_alone, "You time the send alone"),

@@ -56,8 +56,8 @@ def _judge_ball(outcome: Outcome, nbytes: int, turns: int) -> None:
             raise Wrong(f"{call}: rank {player} sent nothing. The ball goes there and back.")
         if len(balls) != turns:
             raise Wrong(
-                f"{call}: rank {player} sent the ball {len(balls)} times instead of {turns}: "
-                "once in each turn."
+                f"{call}: rank {player} sent {len(balls)} instead of {turns} balls: one in each "
+                "turn."
             )
         if any(ball.peer != other for ball in balls):
             raise Wrong(f"{call}: rank {player} must send to rank {other} and to nobody else.")

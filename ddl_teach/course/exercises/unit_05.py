@@ -7,7 +7,7 @@ from ddl_teach.course.exercises.exercise import Exercise, Prediction, Unit
 
 UNIT = Unit(
     "05",
-    "Messages: what does a message cost?",
+    "Messages",
     exercises=(
         Exercise(
             "05.ping_pong",

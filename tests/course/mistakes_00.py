@@ -1,0 +1,133 @@
+"""The usual mistakes of unit 00, and words of the message that must name each."""
+
+import numpy as np
+
+from ddl_teach import Comm
+
+
+def neighbours_swapped(comm: Comm) -> tuple[int, int]:
+    return (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+
+
+def neighbours_beyond_the_end(comm: Comm) -> tuple[int, int]:
+    return (comm.rank - 1) % comm.size, comm.rank + 1
+
+
+def neighbours_below_zero(comm: Comm) -> tuple[int, int]:
+    return comm.rank - 1, (comm.rank + 1) % comm.size
+
+
+def neighbours_of_four(comm: Comm) -> tuple[int, int]:
+    return (comm.rank - 1) % 4, (comm.rank + 1) % 4
+
+
+def one_neighbour(comm: Comm) -> int:
+    return (comm.rank + 1) % comm.size
+
+
+def neighbours_printed(comm: Comm) -> None:
+    print((comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size)
+
+
+def never_adds(comm: Comm, ball: np.ndarray, rounds: int) -> None:
+    for _ in range(rounds if comm.rank < 2 else 0):
+        if comm.rank == 0:
+            comm.send(ball, 1)
+            comm.recv(ball, 1)
+        else:
+            comm.recv(ball, 0)
+            comm.send(ball, 0)
+
+
+def both_add(comm: Comm, ball: np.ndarray, rounds: int) -> None:
+    for _ in range(rounds if comm.rank < 2 else 0):
+        if comm.rank == 0:
+            comm.send(ball, 1)
+            comm.recv(ball, 1)
+        else:
+            comm.recv(ball, 0)
+        ball += 1
+        if comm.rank == 1:
+            comm.send(ball, 0)
+
+
+def a_new_ball(comm: Comm, ball: np.ndarray, rounds: int) -> None:
+    for _ in range(rounds if comm.rank < 2 else 0):
+        if comm.rank == 0:
+            comm.send(ball, 1)
+            comm.recv(ball, 1)
+        else:
+            comm.recv(ball, 0)
+            comm.send(ball + 1, 0)
+
+
+def one_round(comm: Comm, ball: np.ndarray, rounds: int) -> None:
+    if comm.rank == 0:
+        comm.send(ball, 1)
+        comm.recv(ball, 1)
+    elif comm.rank == 1:
+        comm.recv(ball, 0)
+        ball += 1
+        comm.send(ball, 0)
+
+
+def both_receive(comm: Comm, ball: np.ndarray, rounds: int) -> None:
+    for _ in range(rounds if comm.rank < 2 else 0):
+        comm.recv(ball, 1 - comm.rank)
+        ball += 1
+        comm.send(ball, 1 - comm.rank)
+
+
+def all_play(comm: Comm, ball: np.ndarray, rounds: int) -> None:
+    for _ in range(rounds):
+        if comm.rank == 0:
+            comm.send(ball, 1)
+            comm.recv(ball, 1)
+        else:
+            comm.recv(ball, 0)
+            ball += 1
+            comm.send(ball, 0)
+
+
+def receive_first(comm: Comm, mine: np.ndarray, received: np.ndarray) -> None:
+    comm.recv(received, (comm.rank - 1) % comm.size)
+    comm.send(mine, (comm.rank + 1) % comm.size)
+
+
+def send_first(comm: Comm, mine: np.ndarray, received: np.ndarray) -> None:
+    comm.send(mine, (comm.rank + 1) % comm.size)
+    comm.recv(received, (comm.rank - 1) % comm.size)
+
+
+def the_other_way(comm: Comm, mine: np.ndarray, received: np.ndarray) -> None:
+    comm.sendrecv(mine, (comm.rank - 1) % comm.size, received, (comm.rank + 1) % comm.size)
+
+
+def into_another_array(comm: Comm, mine: np.ndarray, received: np.ndarray) -> None:
+    received = np.zeros_like(mine)
+    comm.sendrecv(mine, (comm.rank + 1) % comm.size, received, (comm.rank - 1) % comm.size)
+
+
+def end_forgotten(comm: Comm, mine: np.ndarray, received: np.ndarray) -> None:
+    comm.sendrecv(mine, comm.rank + 1, received, comm.rank - 1)
+
+
+MISTAKES = [
+    ("00.neighbours", neighbours_swapped, "They are swapped"),
+    ("00.neighbours", neighbours_beyond_the_end, "There is no rank"),
+    ("00.neighbours", neighbours_below_zero, "No rank is called -1"),
+    ("00.neighbours", neighbours_of_four, "both % comm.size"),
+    ("00.neighbours", one_neighbour, "return two ranks"),
+    ("00.neighbours", neighbours_printed, "Is a `return` missing?"),
+    ("00.ping_pong", never_adds, "Rank 1 has to add 1"),
+    ("00.ping_pong", both_add, "Only rank 1 adds"),
+    ("00.ping_pong", a_new_ball, "makes a new array"),
+    ("00.ping_pong", one_round, "one in each round"),
+    ("00.ping_pong", both_receive, "everybody receives before anybody sends"),
+    ("00.ping_pong", all_play, "Ranks 0 and 1 play"),
+    ("00.no_deadlock", receive_first, "everybody receives before anybody sends"),
+    ("00.no_deadlock", send_first, "everybody sends before anybody receives"),
+    ("00.no_deadlock", the_other_way, "turn it round"),
+    ("00.no_deadlock", into_another_array, "still empty"),
+    ("00.no_deadlock", end_forgotten, "does not exist here"),
+]
