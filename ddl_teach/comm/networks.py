@@ -103,6 +103,8 @@ class Machine:
     given, as in the closed formulas). `jitter` spreads each piece of work log-normally by that
     relative amount; `latency_jitter` delays each message by an exponentially distributed share
     of its latency; `stragglers` slows ranks down by a factor. The same `seed` gives the same run.
+    A send of up to `eager` bytes ends when these have left; of more, only when its receive has
+    been asked for as well, as in MPI libraries. Programs that rely on eager sends hang there.
     """
 
     flops: float = 1e10
@@ -111,6 +113,7 @@ class Machine:
     latency_jitter: float = 0.0
     stragglers: dict[int, float] | None = None
     seed: int = 0
+    eager: float = math.inf
 
     def __post_init__(self) -> None:
         check_positive(
@@ -119,6 +122,8 @@ class Machine:
             flops=self.flops,
             reduce_bandwidth=self.reduce_bandwidth,
         )
+        if self.eager != math.inf:
+            check_positive(eager=self.eager)
         if not isinstance(self.stragglers or {}, Mapping):
             raise TypeError(
                 "stragglers says how many times slower which rank is, as {3: 2.0} does, not "

@@ -97,8 +97,7 @@ class SimulatedExchange(SimulatedMessages):
             outgoing.wait()
             return source
         channel = self._channel(y, source, tag, "sendrecv")
-        left = self._post(x, to, tag, "sendrecv to").done_at
+        outgoing = self._post(x, to, tag, "sendrecv to")
         self._receive(channel, y, (source, tag), begun, "sendrecv")
-        if left > self._strand.clock:
-            self._strand.clock = left
+        outgoing.wait()
         return source

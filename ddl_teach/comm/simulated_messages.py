@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from ddl_teach.comm import arrays
@@ -46,6 +47,7 @@ class SimulatedMessages(Comm):
             self._fixed_link is not None
             and not simulation.jitters
             and network.overhead == network.gap == 0
+            and simulation.eager == inf
         )
         simulation.members.setdefault(context, members)
 
@@ -61,7 +63,9 @@ class SimulatedMessages(Comm):
         channel = dest.channel(self.rank, tag, code, self._context)
         key = self.rank, tag, code, self._context
         self._entries.append((dest.index, tag, nbytes, self._kind))
-        request = SimulatedRequest(self, verb)
+        request = SimulatedRequest(self, verb.replace("sendrecv to", "send"))
+        request.goal, request.y = (to, tag), x
+        eager = nbytes <= simulation.eager
         strand.clock += self._overhead
         if simulation.flows is None:
             latency, per_byte = self._fixed_link or simulation.network.link(host.index, dest.index)
@@ -69,19 +73,26 @@ class SimulatedMessages(Comm):
             if host.strands > 1:
                 self._await_turn(strand.clock)
             start = strand.clock if strand.clock > host.out_free else host.out_free
-            request.done_at = start + cost
-            host.out_free = request.done_at + simulation.gap
+            request.left = start + cost
+            host.out_free = request.left + simulation.gap
             if simulation.jitters:
                 latency += simulation.delay(host, latency)
             message = (start + latency, cost, nbytes, payload)
+            if eager:
+                request.done_at = request.left
+            else:
+                message = [*message, None, request]
             if self._spans is not None:
-                span = ("send", "send", start, request.done_at, dest.index, tag, nbytes)
+                span = ("send", "send", start, request.left, dest.index, tag, nbytes)
                 self._spans.append(span)
         else:
             message = [None, 0.0, nbytes, payload, None, request]
+            request.asked = 0.0 if eager else None
             simulation.start_flow(message, strand.clock, channel, key, self._spans)
         if channel.asked is not None:
-            simulation.hand_over(message, channel.next_asked())
+            receiver = channel.next_asked()
+            simulation.asked_for(message, receiver.begun)
+            simulation.hand_over(message, receiver)
         else:
             channel.put(message)
         if dest.attentive:
@@ -101,7 +112,7 @@ class SimulatedMessages(Comm):
             return
         if request.key is None:
             if request.done_at is None:
-                self._block(request, (self, request.what, (), None))
+                self._block(request, (self, request.what, request.goal or (), request.y))
             self._strand.clock = max(self._strand.clock, request.done_at)
         else:
             if request.message is None:
@@ -141,7 +152,9 @@ class SimulatedMessages(Comm):
     def _receive(
         self, channel: Channel, y: Array, key: tuple[int, int], begun: float, verb: str
     ) -> int:
-        message = channel.take() or self._await(channel, (self, verb, key, y))
+        message = channel.take()
+        self._simulation.asked_for(message, begun)
+        message = message or self._await(channel, (self, verb, key, y))
         return self._complete(message, y, key, begun)
 
     def _await(self, channel: Channel, wait: tuple) -> Any:

@@ -101,6 +101,7 @@ class Host:
         channel = self.channel(*request.key)
         request.turn = None
         request.message = channel.take()
+        request.comm._simulation.asked_for(request.message, request.begun)
         if request.message is None:
             channel.ask(request)
         elif self.turns and (turn := self.turns.get(request.key[1:])) is not None:
@@ -164,6 +165,11 @@ class Strand:
         self.blocked_on: Any = None
         self.wait: tuple | None = None  # what to tell about the wait, should it never end
 
+    @property
+    def begun(self) -> float:
+        """When a strand that waits has begun to: its clock stands still."""
+        return self.clock
+
     def earliest_choice(self) -> tuple[float, SimulatedRequest | Turn] | None:
         """Among the requests this strand chooses from: when the first one can go on, and which;
         or whose turn it is first, when that is a receive in a line."""
@@ -184,15 +190,19 @@ class Strand:
 class SimulatedRequest(Request):
     """A message under way between simulated ranks, or a strand in the background."""
 
-    __slots__ = ("begun", "comm", "done_at", "key", "message", "strand", "turn", "waited", "what",
-                 "y")  # fmt: skip
+    __slots__ = ("asked", "begun", "comm", "done_at", "goal", "key", "left", "message", "strand",
+                 "turn", "waited", "what", "y")  # fmt: skip
 
     def __init__(self, comm: SimulatedMessages, what: str) -> None:
         self.comm = comm
         self.strand = comm._strand
         self.what = what
         self.done_at: float | None = None  # when a send has left, or a function has returned
+        self.goal: tuple | None = None  # rank and tag of a send
+        self.left: float | None = None  # when its bytes have left
+        self.asked: float | None = None  # when a receive has asked for it; 0 if it need not
         self.key: tuple | None = None  # what a receive must match
+        self.y: Any = None  # what is sent, or received into
         self.message: Any = None
         self.turn: Turn | None = None  # a receive's line, while it stands in one
         self.waited = False

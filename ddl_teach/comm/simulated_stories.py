@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def find_misfit(strands: Iterable[Strand]) -> tuple[Strand, story.MessageMismatch] | None:
     """A strand beside whose wait lies a message of another element type."""
     for strand in strands:
-        for comm, _, source, tag, y in _wanted(strand):
+        for comm, verb, source, tag, y in _wanted(strand):
             for sender, other_tag, code, nbytes in _lying_here(comm, source):
-                if other_tag == tag:
+                if other_tag == tag and verb not in story.SENDS:
                     wanted, wanted_code = describe(y)
                     rank, sender = strand.host.index, comm._members[sender]
                     sent = nbytes, TYPE_NAMES[code]
@@ -64,8 +64,10 @@ def _explain(strand: Strand) -> story.Wait:
     wanted = list(_wanted(strand))
     peers: list[int] = []
     note = ""
-    for group, _, source, _, _ in wanted:
+    for group, name, source, _, _ in wanted:
         peers += _members(group, source)
+        if name in story.SENDS:
+            continue
         for sender, tag, _, _ in _lying_here(group, source):
             note = story.unasked_text(group._members[sender], tag)
     if comm.label:
@@ -86,16 +88,17 @@ def _explain(strand: Strand) -> story.Wait:
 
 
 def _wanted(strand: Strand) -> Iterator[tuple[Any, str, int, int, Any]]:
-    """What a waiting strand would receive: on which communicator, by which call, from whom, with
-    which tag, and into what."""
+    """What a waiting strand would receive or send: on which communicator, by which call, from or
+    to whom, with which tag, and what."""
     comm, verb, key, y = strand.wait
     if verb != "wait_any":
         if y is not None:
             yield comm, verb, *key[:2], y
         return
     for request in key:
-        if request.key is not None:
-            yield request.comm, request.what, *request.key[:2], request.y
+        matching = request.key or request.goal
+        if matching is not None:
+            yield request.comm, request.what, *matching[:2], request.y
 
 
 def _members(comm: Any, source: int) -> Iterable[int]:

@@ -46,6 +46,7 @@ class Simulation:
         self.flows = Flows(network.capacities()) if network.shared else None
         self.gap = 0.0 if network.shared else network.gap
         self.jitters = machine.latency_jitter > 0
+        self.eager = machine.eager
         self.reduce_per_byte = 1 / machine.reduce_bandwidth
         slow = machine.stragglers or {}
         self.hosts = [Host(rank, slow.get(rank, 1.0), trace) for rank in range(ranks)]
@@ -151,6 +152,16 @@ class Simulation:
         elif request.strand.host.choosers:
             self.offer(request.strand.host)
 
+    def asked_for(self, message: Any, time: float) -> None:
+        """A receive has asked for the message; perhaps its sender waits for that."""
+        if message.__class__ is list and message[SENDER].asked is None:
+            message[SENDER].asked = time
+            self._finish_send(message[SENDER])
+
+    def _finish_send(self, request: SimulatedRequest) -> None:
+        if request.left is not None and request.asked is not None:
+            self._finish(request, max(request.left, request.asked))
+
     def hand_over(self, message: Any, receiver: Strand | SimulatedRequest) -> None:
         """Give a message to whoever asked for it before it was sent."""
         receiver.message = message
@@ -239,7 +250,8 @@ class Simulation:
             if spans is not None:
                 nbytes = message[NBYTES]
                 spans.append(("send", "send", begun, time, dest.index, key[1], nbytes))
-            self._finish(request, time)
+            request.left = time
+            self._finish_send(request)
             if message[WAITER] is not None:
                 self._wake(message[WAITER])
             elif dest.attentive:

@@ -15,7 +15,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from ddl_teach.comm.ledger import Ledger
-from ddl_teach.comm.networks import Uniform
+from ddl_teach.comm.networks import Machine, Uniform
+
+# MPI does not promise that a send ends before its receive was asked for: a stage takes it at its
+# word, so that sends which face each other hang there, and not only with long vectors.
+NO_BUFFERS = Machine(eager=0)
 
 
 class Wrong(Exception):

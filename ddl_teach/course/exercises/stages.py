@@ -16,7 +16,7 @@ from ddl_teach import Comm, Run, simulate
 from ddl_teach.comm import frames
 from ddl_teach.comm.networks import Uniform
 from ddl_teach.comm.story import Interrupted, StoryError, TimedOut
-from ddl_teach.course.exercises.exercise import Outcome
+from ddl_teach.course.exercises.exercise import NO_BUFFERS, Outcome
 from ddl_teach.course.exercises.time_limit import OutOfTime, Silence, within
 
 
@@ -48,7 +48,9 @@ class SimulatedStage:
             own = copies[comm.rank]
             return self._function(comm, *own), own
 
-        return _outcome(self._within(lambda: simulate(program, ranks, network=network)))
+        return _outcome(
+            self._within(lambda: simulate(program, ranks, network=network, machine=NO_BUFFERS))
+        )
 
     def _within(self, work: Callable[[], Any]) -> Any:
         try:

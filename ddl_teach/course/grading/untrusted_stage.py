@@ -18,7 +18,7 @@ import numpy as np
 from ddl_teach.comm import Comm, story
 from ddl_teach.comm.networks import Uniform
 from ddl_teach.comm.simulate import simulate
-from ddl_teach.course.exercises.exercise import Outcome
+from ddl_teach.course.exercises.exercise import NO_BUFFERS, Outcome
 from ddl_teach.course.grading.inside.wire import Late, Malformed
 from ddl_teach.course.grading.plain_text import plain
 from ddl_teach.course.grading.sandbox import Ended, Limits, Nursery, Sandboxed
@@ -104,7 +104,7 @@ class UntrustedStage:
             for number, rank in enumerate(self._ranks[:ranks]):  # they compute at the same time
                 place = (number, ranks, network.node(number))
                 rank.tell(("run", self._function, arguments[number], *place), self._deadline)
-            run = simulate(follow, ranks, network=network, trace=False)
+            run = simulate(follow, ranks, network=network, machine=NO_BUFFERS, trace=False)
         except Answer as answer:
             text = f"your cell raised {answer}\n\n{answer.traceback_text}".rstrip()
             raise self._failed(story.StoryError(text)) from None
