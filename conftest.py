@@ -20,7 +20,7 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = config.stash[PRIVATE].name
     for variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "DDL_TEACH_DATA"):
         os.environ[variable] = os.path.join(folder, variable)
-    # Without this a deadlock in a streaming %%px cell would end as a success.
+    # No progress bar of engines among the outputs that are compared.
     os.environ["IPP_NONINTERACTIVE"] = "1"
 
 

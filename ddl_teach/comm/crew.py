@@ -134,6 +134,8 @@ class Crew:
     def kill(self) -> None:
         """End the processes, whatever they do."""
         if self.mpiexec is not None:
+            if len(self.lines) < self.size:  # the others are known to mpiexec only
+                self.mpiexec.terminate()
             processes.kill(self.mpiexec, [line.pid for line in self.lines])
         if self._guard is not None:
             self._guard.communicate(b"all have ended\n")

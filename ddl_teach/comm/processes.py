@@ -127,8 +127,8 @@ def guard(pids: Iterable[int]) -> subprocess.Popen:
     """
     script = (
         'read -r word; [ -n "$word" ] && exit; mpiexec=$1; shift; kill -9 "$@"; '
-        "for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do "
-        'kill -0 "$mpiexec" || exit; sleep 0.2; done; kill -9 "$mpiexec"'
+        "for harder in TERM KILL; do for _ in 1 2 3 4 5 6 7 8 9 10; do "
+        'kill -0 "$mpiexec" || exit; sleep 0.5; done; kill -$harder "$mpiexec"; done'
     )
     return subprocess.Popen(
         ["/bin/sh", "-c", script, "ddl-teach guard", *map(str, pids)],

@@ -180,8 +180,11 @@ def test_nothing_outlives_a_kernel_that_is_killed(name, tmp_path):
 
 
 def test_nothing_is_left_of_a_kernel_that_shuts_down(tmp_path):
-    with notebook(TMPDIR=str(tmp_path)) as opened:
-        opened.run(START.format(2))
+    with notebook(TMPDIR=str(tmp_path), IPP_NONINTERACTIVE="") as opened:
+        status, text = opened.run(START.format(2))
+        assert status == "ok"
+        assert "█" * 10 in text
+        assert "2 engines are ready" in text.split("\r")[-1]
         opened.run("%px x = 1")
         started = opened.processes()
     assert await_end(started, 5) == []

@@ -22,7 +22,7 @@ from ddl_teach.comm.crew import Crew
 from ddl_teach.comm.launch import Ranks
 from ddl_teach.comm.run import Run
 from ddl_teach.comm.shipping import ship
-from ddl_teach.comm.story import StoryError
+from ddl_teach.comm.story import Interrupted, StoryError
 from ddl_teach.comm.watch import Watch
 from ddl_teach.course.engines import magics, outputs
 from ddl_teach.course.engines.progress import Progress
@@ -42,6 +42,7 @@ STARTED_AGAIN = (
     "The engines are being started again: their variables are lost, so run the cells that made "
     "them once more."
 )
+NOT_READY = "Interrupted before the engines were ready. Run the cell again."
 # Figures are sent when a cell ends; matplotlib is not loaded before somebody asks for it.
 SETTINGS = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
 
@@ -158,11 +159,19 @@ class Engines(Ranks):
             print(f"The engines have ended since the last cell. {STARTED_AGAIN}")
         ranks = range(self.size) if ranks is None else ranks
         timeout = self.timeout if timeout is None else timeout
-        return super()._order(ranks, timeout, watch, *order)
+        try:
+            return super()._order(ranks, timeout, watch, *order)
+        except Interrupted:
+            raise
+        except KeyboardInterrupt as interrupt:  # once more, or while the engines were starting
+            raise Interrupted(str(interrupt).strip() or NOT_READY) from None
 
     def _start(self) -> None:
-        with Progress(self.size) as progress:
-            self._crew.start(progress.show)
+        try:
+            with Progress(self.size) as progress:
+                self._crew.start(progress.show)
+        except KeyboardInterrupt:
+            raise Interrupted(NOT_READY) from None
 
     def _carry_out(self, watch: Watch, order: tuple) -> Any:
         for line in watch.lines:

@@ -14,13 +14,13 @@ WIDTH = 24  # characters of a full bar
 class Progress:
     """A bar that is drawn over itself, in a notebook or a terminal, for people to look at.
 
-    ipyparallel's variable IPP_NONINTERACTIVE keeps it away, as tests of notebooks want it.
+    The variable IPP_NONINTERACTIVE, known from ipyparallel, keeps it away: for tests of notebooks.
     """
 
     def __init__(self, ranks: int) -> None:
         self._ranks = ranks
         watched = get_ipython() is not None or sys.stdout.isatty()
-        self._silent = "IPP_NONINTERACTIVE" in os.environ or not watched
+        self._silent = bool(os.environ.get("IPP_NONINTERACTIVE")) or not watched
 
     def __enter__(self) -> Progress:
         self._begun = time.monotonic()
