@@ -84,13 +84,19 @@ def send_first(comm: Comm, x: np.ndarray) -> None:
 
 def other_tag(comm: Comm, x: np.ndarray) -> None:
     if comm.size > 1:
-        comm.send(x, (comm.rank + 1) % comm.size, tag=1)
+        sending = comm.isend(x, (comm.rank + 1) % comm.size, tag=1)
         comm.recv(np.empty_like(x), (comm.rank - 1) % comm.size, tag=2)
+        sending.wait()
 
 
 def no_receive(comm: Comm, x: np.ndarray) -> None:
     if comm.size > 1:
-        comm.send(split_evenly(x, comm.size)[0], (comm.rank + 1) % comm.size)
+        comm.send(x, (comm.rank + 1) % comm.size)
+
+
+def sent_and_forgotten(comm: Comm, x: np.ndarray) -> None:
+    if comm.size > 1:
+        comm.isend(x, (comm.rank + 1) % comm.size)
 
 
 def wrong_room(comm: Comm, x: np.ndarray) -> None:
@@ -221,9 +227,10 @@ MISTAKES = [
     ("06.ring", linear.allreduce, "not by a ring"),
     ("06.ring", whole_vectors, "Whole vectors travel"),
     ("06.ring", native.allreduce, "there is none"),
-    ("06.ring", send_first, "a long send before the receive"),
+    ("06.ring", send_first, "a send before the receive, on every rank"),
     ("06.ring", other_tag, "compare source and tag"),
-    ("06.ring", no_receive, "one receive is missing"),
+    ("06.ring", no_receive, "receive is missing"),
+    ("06.ring", sent_and_forgotten, "one receive is missing"),
     ("06.swap", partial(swap, replace=True), "it should be added"),
     ("06.swap", partial(swap, same_partner=True), "the distance must double"),
     ("06.swap", partial(swap, fewer=2), "It ends after 1 of 2 steps"),

@@ -125,10 +125,11 @@ def _usual_deadlock(story: Deadlock, advice: str) -> str:
             "Everybody waits to receive and nobody sends: a receive before the send, on every "
             "rank, stands still. comm.sendrecv does both at the same time."
         )
-    if story.cycle and calls == {"send"}:
+    if calls <= {"send", "isend"}:
         return (
-            "Everybody waits until somebody takes the message: a long send before the receive, "
-            "on every rank, stands still. comm.sendrecv does both at the same time."
+            "Nobody takes what is sent: a send before the receive, on every rank, stands still "
+            "(comm.sendrecv does both at the same time), and so does a send whose receive is "
+            "missing or asks for another tag."
         )
     return f"Ranks wait for messages that never come. {advice}"
 
@@ -180,8 +181,8 @@ def _in_words(count: np.ndarray) -> str:
     """How often each rank's part was counted in one element."""
     if (count < 0).any():
         return (
-            "that is no sum of what the ranks had there; has one chunk been added to another, or "
-            "an array been added that was never filled?"
+            "that is no sum of what the ranks had there; either one chunk was added to "
+            "another, or an array that was never filled"
         )
     said = []
     for often in sorted(set(count.tolist()) - {1}):
