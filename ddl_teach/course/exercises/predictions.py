@@ -38,7 +38,7 @@ def reveal(name: str, measured: float) -> None:
         print(f"You made no prediction; {came_out}.")
         return
     said = known["value"]
-    print(f"You said {_amount(said)}, {came_out}: {_distance(said, truth, prediction.close)}.")
+    print(f"You said {_amount(said)}, {came_out}: {_distance(said, truth, prediction.close)}")
 
 
 def _number(prediction: Prediction, value: object) -> float:
@@ -51,12 +51,12 @@ def _number(prediction: Prediction, value: object) -> float:
 
 def _distance(said: float, truth: float, close: float) -> str:
     if said == truth:
-        return "exactly right"
+        return "exactly right."
     if said * truth <= 0:
-        return f"{_amount(abs(said - truth))} too {'high' if said > truth else 'low'}"
+        return f"{_amount(abs(said - truth))} too {'high' if said > truth else 'low'}."
     factor = max(said / truth, truth / said)
     if factor <= close:
-        return f"well predicted, within a factor of {factor:.2g}"
+        return f"well predicted, within a factor of {factor:.2g}."
     high = abs(said) > abs(truth)
     return f"{_amount(factor)} times too {'high' if high else 'low'}. What did you not think of?"
 
