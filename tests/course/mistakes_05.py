@@ -124,6 +124,11 @@ def one_number(sizes: np.ndarray, seconds: np.ndarray) -> float:
     return float(seconds[0])
 
 
+def all_of_lstsq(sizes: np.ndarray, seconds: np.ndarray) -> tuple:
+    matrix = np.stack([1 / seconds, sizes / seconds], axis=1)
+    return np.linalg.lstsq(matrix, np.ones(len(seconds)))
+
+
 MISTAKES = [
     ("05.ping_pong", whole_turn, "a whole turn, there and back"),
     ("05.ping_pong", all_together, "all messages together"),
@@ -143,6 +148,7 @@ MISTAKES = [
     ("05.fit", line_of_logarithms, "not their logarithms"),
     ("05.fit", two_points, "Use all measured times"),
     ("05.fit", one_number, "return two numbers"),
+    ("05.fit", all_of_lstsq, "gives four things"),
     ("05.half_bandwidth", lambda latency, per_byte: per_byte / latency, "other way round"),
     ("05.half_bandwidth", lambda latency, per_byte: latency * per_byte, "Divide by per_byte"),
     ("05.half_bandwidth", lambda latency, per_byte: 2 * latency / per_byte, "two thirds"),

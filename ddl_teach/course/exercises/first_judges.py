@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,11 +23,11 @@ def judge_neighbours(stage: Stage, generator: np.random.Generator, ranks: Sequen
             if said is None:
                 raise Wrong("yours returns None. Is a `return` missing?")
             try:
-                pair = [int(one) for one in said]
-            except (TypeError, ValueError):
-                raise Wrong(
-                    f"return two ranks, as in `return left, right`, not {said!r}."
-                ) from None
+                pair = [operator.index(one) for one in said]
+            except TypeError:
+                pair = []
+            if len(pair) != 2:
+                raise Wrong(f"return two ranks, as in `return left, right`, not {said!r}.")
             if pair == [left, right]:
                 continue
             raise Wrong(

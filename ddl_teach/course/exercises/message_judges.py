@@ -173,7 +173,7 @@ def judge_half_bandwidth(
         latency, per_byte = 10 ** generator.uniform(-6, -4), 10 ** generator.uniform(-10, -8)
         said = _number(stage.call(latency, per_byte), "return the number of bytes")
         right = latency / per_byte
-        if math.isclose(said, right, rel_tol=1e-6):
+        if math.isclose(said, right, rel_tol=1e-6, abs_tol=1):  # whole bytes will do
             continue
         mistakes = [
             (per_byte / latency, "It is the other way round"),
@@ -211,6 +211,11 @@ def _pair(value: Any) -> np.ndarray:
     """What a learner's fit returned, as two floats."""
     if value is None:
         raise Wrong("return two numbers, latency and per_byte; yours returns None.")
+    if isinstance(value, tuple) and len(value) == 4:
+        raise Wrong(
+            "return two numbers. np.linalg.lstsq gives four things, and the first of them holds "
+            "both: np.linalg.lstsq(matrix, ones)[0]."
+        )
     try:
         pair = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
