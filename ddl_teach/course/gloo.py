@@ -17,16 +17,17 @@ LONGEST_PATH = 1024
 
 
 def allreduce(comm: Comm, x: np.ndarray) -> None:
-    """Sum `x` over all ranks, in place. The ranks meet when they first call it."""
+    """Sum `x` over all ranks, in place. At the first call on a communicator its ranks meet."""
     import torch
     from torch import distributed
 
-    if distributed.is_initialized() and distributed.get_world_size() != comm.size:
-        distributed.destroy_process_group()
-    if not distributed.is_initialized():
+    if "gloo" not in comm.attributes:
+        if distributed.is_initialized():  # by an earlier program, perhaps of other ranks
+            distributed.destroy_process_group()
         # They find each other through a file, which asks nothing of the machine's network.
         store = distributed.FileStore(_same_file(comm), comm.size)
         distributed.init_process_group("gloo", store=store, rank=comm.rank, world_size=comm.size)
+        comm.attributes["gloo"] = store
     distributed.all_reduce(torch.from_numpy(x))
 
 

@@ -1,0 +1,29 @@
+"""Whose function a notebook goes on with: the learner's if it is right, else the library's."""
+
+import pytest
+
+from ddl_teach.collectives import linear, ring
+from ddl_teach.course import yours
+
+
+def right(comm, x):
+    ring.allreduce(comm, x)
+
+
+def unwritten(comm, x):
+    raise NotImplementedError
+
+
+def hangs(comm, x):
+    comm.recv(x, comm.rank)
+
+
+def test_a_right_function_is_used(capsys):
+    assert yours("06.ring", right, linear.allreduce) is right
+    assert "yours is used" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("wrong", [unwritten, hangs, linear.allreduce, lambda comm: None, None])
+def test_the_library_stands_in_for_any_other(wrong, capsys):
+    assert yours("06.ring", wrong, ring.allreduce) is ring.allreduce
+    assert "the library's own takes its place" in capsys.readouterr().out
