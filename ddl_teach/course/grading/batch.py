@@ -20,7 +20,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -130,8 +130,9 @@ def _grade_one(
     except Mistake:
         raise
     except Exception as error:  # our own defect must not cost the others their grades
-        why = f"the grader itself failed, please grade by hand: {type(error).__name__}: {error}"
-        return Verdict(one.student, "", no_scores(assignment, why), answers)
+        why = f"the grader itself failed, grade by hand: {type(error).__name__}: {error}"
+        scores = [replace(score, doubtful=True) for score in no_scores(assignment, why)]
+        return Verdict(one.student, "", scores, answers)
     verdict = Verdict(one.student, digest, scores, answers)
     write_whole(kept, json.dumps(asdict(verdict), indent=1))
     return verdict

@@ -53,6 +53,14 @@ def summary(verdicts: Sequence[Verdict], out: Path, feedback: bool = True) -> st
     for scores in zip(*(verdict.scores for verdict in verdicts), strict=True):
         right = sum(score.points == score.of for score in scores)
         lines.append(f"  {scores[0].exercise:<24} {right} of {len(scores)} right")
+    looks = [
+        f"{verdict.student} ({score.exercise})"
+        for verdict in verdicts
+        for score in verdict.scores
+        if score.doubtful
+    ]
+    if looks:
+        lines.append(f"the check itself failed, so look yourself: {', '.join(looks)}")
     lines.append(f"grades: {out / 'grades.csv'}")
     if feedback:
         lines.append(f"feedback pages: {out / 'feedback'}; gradebook: {out / 'nbgrader'}")

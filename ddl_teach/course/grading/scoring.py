@@ -13,6 +13,7 @@ from ddl_teach.course.grading.assignment import Assignment, GradedExercise
 from ddl_teach.course.grading.plain_text import plain
 from ddl_teach.course.grading.sandbox import Limits, Nursery
 from ddl_teach.course.grading.untrusted_stage import UntrustedStage
+from ddl_teach.course.mistake import Mistake
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Score:
     of: float
     message: str
     printed: str = ""
+    doubtful: bool = False  # the check itself failed: somebody should look at it
 
 
 def score_answers(
@@ -57,13 +59,26 @@ def _score(
         return Score(exercise.name, 0.0, exercise.points, what)
     cells = assignment.cells(exercise, answers)
     with UntrustedStage(nursery, cells, exercise.function, limits) as stage:
-        message = _run_the_check(exercise, stage, seed)
-        points = 0.0 if message else exercise.points
-        return Score(exercise.name, points, exercise.points, message or "right", stage.printed)
+        points, message, doubtful = 0.0, "right", False
+        try:
+            _run_the_check(exercise, stage, seed)
+            points = exercise.points
+        except CheckFailed as failed:
+            message = plain(str(failed))
+        except Mistake:
+            raise
+        except Exception as error:  # values that nobody foresaw, or a defect of the check
+            doubtful = True
+            message = plain(
+                "the check itself failed on what the function left behind, so a person should "
+                f"look at it ({type(error).__name__}: {error})"
+            )
+        of = exercise.points
+        return Score(exercise.name, points, of, message, stage.printed, doubtful)
 
 
-def _run_the_check(exercise: GradedExercise, stage: UntrustedStage, seed: int) -> str:
-    """Run the instructor's cell, in which the learner's function is a stage; what it refuses."""
+def _run_the_check(exercise: GradedExercise, stage: UntrustedStage, seed: int) -> None:
+    """Run the instructor's cell, in which the learner's function is a stage."""
 
     def secretly(name: str, stage: UntrustedStage, ranks: Sequence[int] = (), **own: int) -> None:
         # With a seed that can be guessed a rank would know what the others were given.
@@ -72,13 +87,4 @@ def _run_the_check(exercise: GradedExercise, stage: UntrustedStage, seed: int) -
     names = {"check": secretly, "judge": secretly, "np": np, exercise.function: stage}
     program = ast.parse(exercise.checking)
     program.body = [line for line in program.body if not isinstance(line, ast.ImportFrom)]
-    try:
-        exec(compile(program, f"the check of {exercise.name}", "exec"), names)
-    except CheckFailed as failed:
-        return plain(str(failed))
-    except Exception as error:  # a judge meets values that nobody foresaw
-        return plain(
-            "what the function left behind cannot even be compared with what is right "
-            f"({type(error).__name__}: {error})"
-        )
-    return ""
+    exec(compile(program, f"the check of {exercise.name}", "exec"), names)

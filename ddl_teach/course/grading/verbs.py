@@ -45,17 +45,22 @@ class Memory:
 
 
 class Verbs:
-    """What one rank has under way. `where` is the line of its program that asked last."""
+    """What one rank has under way."""
 
     def __init__(self, comm: Comm, memory: Memory) -> None:
-        self.where = ""
         self.computing = True
         self._verb = ""
+        self._where = ""
         self._memory = memory
         self._comms = [comm]
         self._spans: list[contextlib.AbstractContextManager] = []
         self._requests: dict[int, tuple[Request, Any]] = {}
         self._made = 0
+
+    @property
+    def where(self) -> str:
+        """The line of its program that asked last."""
+        return plain(self._where, 200).replace("\n", " ")
 
     def position(self) -> str:
         """Where the rank is."""
@@ -68,7 +73,7 @@ class Verbs:
             case (str(verb), int(number), str(where), *words) if len(words) == VERBS.get(
                 verb
             ) and 0 <= number < len(self._comms):
-                self._verb, self.where = verb, plain(where, 200).replace("\n", " ")
+                self._verb, self._where = verb, where
             case _:
                 raise Malformed("it asked for what no communicator does")
         if len(self._requests) + len(self._spans) + len(self._comms) > MOST_AT_ONCE:

@@ -12,6 +12,7 @@ from nbgrader.api import Gradebook
 from ddl_teach.cli import main
 from ddl_teach.course.grading import batch
 from ddl_teach.course.grading.assignment import read_assignment
+from ddl_teach.course.grading.command import summary
 from ddl_teach.course.grading.sandbox import Limits
 from ddl_teach.course.grading.scoring import Score
 from ddl_teach.course.grading.submission import find_submissions
@@ -86,6 +87,7 @@ def test_a_defect_of_the_grader_costs_the_others_nothing(desk, monkeypatch):
     ann, bob = grade(desk)
     assert ann.scores[0].points == 1
     assert "grade by hand: ZeroDivisionError" in bob.scores[0].message
+    assert "so look yourself: bob (06.ring), bob (06.crossover)" in summary([ann, bob], desk.out)
     assert not (desk.out / "verdicts" / "bob.json").exists()
 
 
@@ -284,5 +286,6 @@ def test_a_verdict_is_plain_data(desk):
         "of": 2,
         "message": "right",
         "printed": "",
+        "doubtful": False,
     }
     assert kept["digest"] == verdict.digest

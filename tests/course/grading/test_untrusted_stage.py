@@ -94,7 +94,7 @@ def program(comm):
         ("1 / 0", story.RankFailed, "rank 0 raised ZeroDivisionError"),
         ("comm.send(x, 7)", story.RankFailed, r"rank 7 does not exist here; the ranks are 0 to 1"),
         ("comm.send(x[::2], 1)", story.RankFailed, "send numpy.ascontiguousarray"),
-        ("comm.rank or comm.send(x, 1)", story.Unreceived, "rank 0 sent 32 bytes to rank 1"),
+        ("comm.rank or comm.isend(x, 1)", story.Unreceived, "rank 0 sent 32 bytes to rank 1"),
         (
             "comm.sendrecv(x, 1 - comm.rank, x[: 1 + comm.rank].copy(), 1 - comm.rank)",
             story.RankFailed,
