@@ -12,6 +12,10 @@ from ddl_teach.course.mistake import Mistake
 ROOT = Path(__file__).resolve().parents[2]
 FIRST_NOTEBOOK = "notebooks/00_tour.ipynb"
 
+# Defaults that a learner's own settings overrule: no question about news, and none of the buttons
+# with which instructors use nbgrader and ipyparallel by hand.
+SETTINGS = Path(__file__).resolve().parent / "lab_settings"
+
 
 def open_lab(options: list[str]) -> NoReturn:
     """Become JupyterLab, with further ``options``: signals and the exit status are its own."""
@@ -34,7 +38,9 @@ def open_lab(options: list[str]) -> NoReturn:
         print("No screen here: open the address below in a browser, here or through ssh.")
         command.append("--no-browser")
     print("JupyterLab is starting. Ctrl-C, twice, ends it.", flush=True)
-    os.execv(sys.executable, command)
+    folders = [str(SETTINGS), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
+    changed = {"JUPYTER_CONFIG_PATH": os.pathsep.join(folders)}
+    os.execve(sys.executable, command, os.environ | changed)
 
 
 def _has_screen() -> bool:

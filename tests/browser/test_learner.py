@@ -1,0 +1,89 @@
+"""Unit 06 as a learner meets it: JupyterLab in a browser, from the first look to solved."""
+
+import pytest
+from chromium import find_chromium, opened
+from classroom import Notebook, lab, open_file
+
+pytestmark = pytest.mark.skipif(
+    find_chromium() is None,
+    reason="no Chromium or Chrome here: install one (Debian: chromium) and this test runs too",
+)
+
+STUB = "raise NotImplementedError"
+WRONG = """for step in range(1, size):
+        outgoing, incoming = (rank - step) % size, (rank - step - 1) % size
+        comm.sendrecv(chunks[outgoing], right, chunks[incoming], left)"""
+RIGHT = """for step in range(1, size):
+        outgoing, incoming = (rank - step) % size, (rank - step - 1) % size
+        comm.sendrecv(chunks[outgoing], right, arriving[incoming], left)
+        chunks[incoming] += arriving[incoming]"""
+DEADLOCK = """%%px
+x = np.zeros(3)
+comm.recv(x, (comm.rank + 1) % comm.size)
+comm.send(x, (comm.rank - 1) % comm.size)"""
+
+
+def test_a_learner_walks_through_unit_06(tmp_path, pictures):
+    with (
+        lab(tmp_path) as address,
+        opened(find_chromium(), tmp_path) as page,
+        pictures(page) as see,
+    ):
+        page.open(address)
+        Notebook(page, "notebooks/00_tour.ipynb")
+        page.wait("the list of files", "document.querySelectorAll('.jp-DirListing-item').length")
+        assert page.ask("document.querySelectorAll('.Toastify__toast').length") == 0
+        see("lab_opened")
+        open_file(page, "06_allreduce.ipynb")
+        notebook = Notebook(page, "notebooks/06_allreduce.ipynb")
+        page.click("document.querySelector('[data-id=filebrowser]')")  # more room without the list
+
+        assert "4 engines are ready" in notebook.run("Engines(4)")
+        answer, check = "06-reduce_scatter-answer", "06-reduce_scatter-check"
+        stub = notebook.text(answer)
+        notebook.run(answer)
+        assert "not written yet" in notebook.run(check)
+
+        notebook.write(answer, stub.replace(STUB, WRONG))
+        notebook.run(answer)
+        said = notebook.run(check)
+        assert said.startswith("✗ 06.reduce_scatter: What arrives takes the place of what was")
+        assert "Traceback" not in said
+        notebook.show(answer)
+        see("failed_check")
+
+        notebook.write(answer, stub.replace(STUB, RIGHT))
+        notebook.run(answer)
+        animation = "animate(ring_reduce_scatter)"
+        assert "step 0 of 3" in notebook.run(animation)
+        notebook.click(animation, "[data-part=forward]")
+        assert "step 1 of 3" in notebook.output(animation)
+        said = notebook.run(check)
+        assert said.startswith("✓ 06.reduce_scatter: right")
+        assert "on your 4 engines" in said
+        notebook.show(check, "end")
+        see("passed_check")
+
+        for piece in ("def ten_steps", "model = fit("):
+            notebook.run(piece)
+        notebook.run("explore(latency")
+        at_first = notebook.alt("explore(latency")
+        notebook.move_slider("explore(latency", "ranks")
+        assert "5 ranks" in notebook.alt("explore(latency", other_than=at_first)
+        notebook.show("explore(latency")
+        see("explorer")
+
+        notebook.add(check, DEADLOCK)
+        said = notebook.run(DEADLOCK)
+        assert said.startswith("Deadlock: 4 ranks wait for each other in a ring")
+        assert "line 3 of cell" in said
+        notebook.show(DEADLOCK)
+        see("deadlock")
+
+        notebook.restart()
+        assert "4 engines are ready" in notebook.run("Engines(4)")
+        notebook.add(check, "from ddl_teach.course import progress\nprogress()")
+        notebook.run("import progress")
+        assert "reduce scatter solved" in notebook.alt("import progress")
+        notebook.show("import progress")
+        see("progress")
