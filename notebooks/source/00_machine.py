@@ -48,13 +48,16 @@ assert engines.pull("x") == [0, 10, 20, 30]
 # an `x`. The notebook has one too, for it is a fifth process:
 #
 # ```text
-#    notebook              rank 0     rank 1     rank 2     rank 3
-#  +------------+         +--------+ +--------+ +--------+ +--------+
-#  | x = "some" |         | x =  0 | | x = 10 | | x = 20 | | x = 30 |
-#  +-----+------+         +---+----+ +---+----+ +---+----+ +---+----+
-#        |                    |          |          |          |
-#        +--- %%px, run ------+----------+----------+----------+
-#                              messages: nothing else connects them
+#     rank 0        rank 1        rank 2        rank 3
+#   +--------+    +--------+    +--------+    +--------+
+#   | x =  0 |----| x = 10 |----| x = 20 |----| x = 30 |     messages, and nothing else
+#   +---+----+    +---+----+    +---+----+    +---+----+
+#       |             |             |             |
+#       +-------------+------+------+-------------+          %%px, engines.run
+#                   +--------+--------+
+#                   | x = "some text" |
+#                   +-----------------+
+#                        notebook
 # ```
 #
 # Five memories, with five variables that only happen to have the same name. `engines.pull("x")`
@@ -259,7 +262,8 @@ engines.run(send_first, length=1_000_000)
 # %% [markdown]
 # A short message goes out at once, into a buffer somewhere. A long one waits until its receiver is
 # ready, for who has a buffer for everything? Where short ends is up to the MPI library. So a
-# program can pass all tests with small data and hang on the first real day.
+# program can pass all tests with small data and hang on the first real day. That is why `check`
+# is strict: on its simulated ranks no message has a buffer.
 #
 # ## 6. Other ways to get stuck
 #
@@ -347,13 +351,17 @@ run = simulate(go_round, 65_536, network=network)
 assert np.isclose(run.time, 65_536 * (1e-6 + 8 / 10e9))
 run.timeline.plot(title="65,536 ranks, and one at a time is busy")
 
+
 # %%
-latency = engines.run(go_round, 2, trace=False, rounds=100).time / 200
+def fastest(count):
+    return min(engines.run(go_round, count, trace=False, rounds=100).time for _ in range(5)) / 100
+
+
+latency = fastest(2) / 2
 for count in (2, 3, 4):
     simulated = simulate(go_round, count, network=Uniform(latency)).time
-    measured = engines.run(go_round, count, trace=False, rounds=100).time / 100
     words = f"formula {count * latency * 1e6:.0f} µs, simulated {simulated * 1e6:.0f} µs"
-    print(f"{count} ranks: {words}, measured {measured * 1e6:.0f} µs")
+    print(f"{count} ranks: {words}, measured {fastest(count) * 1e6:.0f} µs")
     assert np.isclose(simulated, count * (latency + 8 / 10e9))
 
 # %% [markdown]
