@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection, answer_challenge, deliver_cha
 from pathlib import Path
 
 from ddl_teach.comm import processes
+from ddl_teach.comm.guard import Guard
 from ddl_teach.comm.line import Line
 from ddl_teach.comm.story import StoryError
 
@@ -43,7 +44,7 @@ class Crew:
         self._module = module
         self._line = line
         self._environment = dict(environment or {})
-        self._guard: subprocess.Popen | None = None
+        self._guard: Guard | None = None
 
     @property
     def alive(self) -> bool:
@@ -54,6 +55,7 @@ class Crew:
         """Start them all, or raise the story of why not; `progress` is told the part that is
         done."""
         folder = Path(tempfile.mkdtemp(prefix="ddl-"))
+        self._guard = Guard(folder)
         key = secrets.token_bytes(32)
         address = str(folder / "line")
         by_pid: dict[int, Line] = {}
@@ -63,8 +65,9 @@ class Crew:
                 door.listen(LINES * self.size)
                 settings = self._environment | {"DDL_TEACH_KEY": key.hex()}
                 self.mpiexec = processes.start(self.size, ["-m", self._module, address], settings)
+                self._guard.watch_over([self.mpiexec.pid])
                 self._greet(door, key, by_pid, progress)
-            self._guard = processes.guard([self.mpiexec.pid, *by_pid])
+            self._guard.watch_over([self.mpiexec.pid, *by_pid])
         except BaseException:
             self.lines = list(by_pid.values())
             self.kill()
@@ -138,7 +141,7 @@ class Crew:
                 self.mpiexec.terminate()
             processes.kill(self.mpiexec, [line.pid for line in self.lines])
         if self._guard is not None:
-            self._guard.communicate(b"all have ended\n")
+            self._guard.dismiss()
         for line in self.lines:
             line.close()
         self.lines, self.mpiexec, self._guard = [], None, None

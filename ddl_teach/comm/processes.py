@@ -117,23 +117,3 @@ def cause_of_death(said: str, rank_of_pid: dict[int, int], noticed: int) -> tupl
     if found := re.search(r"exit code:\s*(\d+)", said, re.IGNORECASE):
         return rank, f"it exited with status {found[1]} in the middle of the program"
     return rank, "its process ended in the middle of the program"
-
-
-def guard(pids: Iterable[int]) -> subprocess.Popen:
-    """A process that ends these when we are gone without a word, which comes on its input.
-
-    The ranks see by themselves that nobody listens any more, unless they are stopped or deep in
-    compiled code. The first of them is mpiexec: given a moment, it leaves no files behind.
-    """
-    script = (
-        'read -r word; [ -n "$word" ] && exit; mpiexec=$1; shift; kill -9 "$@"; '
-        "for harder in TERM KILL; do for _ in 1 2 3 4 5 6 7 8 9 10; do "
-        'kill -0 "$mpiexec" || exit; sleep 0.5; done; kill -$harder "$mpiexec"; done'
-    )
-    return subprocess.Popen(
-        ["/bin/sh", "-c", script, "ddl-teach guard", *map(str, pids)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )

@@ -175,7 +175,7 @@ def test_nothing_outlives_a_kernel_that_is_killed(name, tmp_path):
         started = opened.processes()
         assert len(started) >= 2
         opened.kill()
-        assert await_end(started, 8) == []
+        assert await_end(started, 15) == []
         assert list(tmp_path.iterdir()) == []
 
 
