@@ -8,11 +8,11 @@
 # message, caused a deadlock and come out of it again. Nothing here can break anything. What hangs
 # is ended, what fails tells its story, and the next cell starts clean.
 #
-# You need some Python, and nothing of what this course is about. All sections are for *beginners*
-# but those marked *intermediate*. It takes about an hour. Run a cell with *Shift + Enter*, and
-# read what it says before you go on.
+# You need some Python, and nothing of what this course is about. Each section says for whom it is;
+# what is *intermediate* a beginner can leave out. It takes about an hour. Run a cell with *Shift +
+# Enter*, and read what it says before you go on.
 #
-# ## 1. Ranks
+# ## 1. Ranks · *beginner*
 #
 # The first cell starts four **engines**: four processes on your machine, each with a Python and a
 # memory of its own, that wait for work.
@@ -71,7 +71,7 @@ recipe = "the notebook has it, the engines do not"
 # %% [markdown]
 # The first line says which rank was the first to fail, and of what.
 #
-# ## 2. The first exercise
+# ## 2. The first exercise · *beginner*
 #
 # Ranks often sit in a circle. The neighbour to the right of rank $r$ of $P$ is $(r + 1) \bmod P$,
 # the one to the left $(r - 1) \bmod P$. The remainder, in Python `%`, closes the circle: to the
@@ -109,7 +109,7 @@ judge("00.neighbours", neighbours, ranks=(6, 7, 12), seed=1)
 # gives a hint, and asked again it nearly says it. That is counted, so that your teacher sees which
 # exercise is hard, and costs nothing.
 #
-# ## 3. Who comes first?
+# ## 3. Who comes first? · *beginner*
 #
 # Four ranks run the same line at the same time. Then who comes first? Let them do it fifty times;
 # before each time they wait for each other at a **barrier**, which nobody leaves before everybody
@@ -143,7 +143,7 @@ plot_arrivals(moments)
 # messages or with a barrier. A program that works because one rank *usually* comes first works
 # until the day of your talk.
 #
-# ## 4. A message
+# ## 4. A message · *beginner*
 #
 # No rank can look into the memory of another. To let it know something, send it:
 #
@@ -185,7 +185,7 @@ judge("00.ping_pong", ping_pong, ranks=(2, 4, 7), seed=2)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 5. A deadlock, on purpose
+# ## 5. A deadlock, on purpose · *beginner*
 #
 # Four ranks sit in a circle. Each wants the numbers of its left neighbour, and all are polite:
 # first they receive, then they send. How many of the four messages arrive?
@@ -265,7 +265,7 @@ engines.run(send_first, length=1_000_000)
 # program can pass all tests with small data and hang on the first real day. That is why `check`
 # is strict: on its simulated ranks no message has a buffer.
 #
-# ## 6. Other ways to get stuck
+# ## 6. Other ways to get stuck · *beginner*
 #
 # A **tag** is a number on the envelope: `recv` takes only a message with its own. Here they
 # differ.

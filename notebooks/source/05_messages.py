@@ -266,8 +266,8 @@ assert share["one number"] > share["a dense layer, 4096 to 4096"]
 # %% [markdown]
 # The rule of thumb is: **latency rules up to about 100 kB**. Where this was written, with 5 µs and
 # 5 GB a second, latency was half of a message at 25 kB, a fifth of it at 100 kB, and only at half
-# a megabyte it no longer mattered. When the same two cores had other work, 5 µs became 100, and
-# latency ruled up to 500 kB. And yours?
+# a megabyte it no longer mattered. When the same two cores had much other work, 5 µs became a
+# thousand and the bandwidth a sixth, and latency ruled up to 900 kB. And yours?
 #
 # Most of what a network exchanges is shorter. A hundred layers have some hundreds of tensors, most
 # of them biases and norms. Who sends them one by one pays latencies, and hardly any bytes. It is
