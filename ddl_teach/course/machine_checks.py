@@ -20,7 +20,8 @@ MEBIBYTE = 2**20
 
 # What the command line of an engine, a rank or their starter contains.
 RANK_PROCESSES = re.compile(
-    r"ipyparallel|ddl_teach\.(comm\.worker|course\.engines\.engine)|(^|/)(mpiexec|mpirun|prterun)\b"
+    r"ipyparallel|ddl_teach\.(comm\.worker|course\.engines\.engine)"
+    r"|(^|/)(mpiexec|mpirun|prterun)\b"
 )
 
 
