@@ -12,6 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ddl_teach.comm.page import paragraphs
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -24,7 +26,7 @@ class Story(BaseException):
 
     def _render_traceback_(self) -> list[str]:
         """In a notebook the story stands alone, without the frames of whoever told it."""
-        return str(self).splitlines()
+        return paragraphs(str(self)).splitlines()
 
 
 class StoryError(Story, RuntimeError):
@@ -200,7 +202,9 @@ def tell_deadlock(
 
 
 def _line(wait: Wait) -> str:
-    text = f"  rank {wait.rank}  {wait.call}" + (f"   at {wait.where}" if wait.where else "")
+    text = f"  rank {wait.rank}  {wait.call}"
+    if wait.where:
+        text += f"\n       | at {wait.where}"
     return text + (f"\n       ! {wait.note}" if wait.note else "")
 
 

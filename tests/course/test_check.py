@@ -9,12 +9,12 @@ import pytest
 
 from ddl_teach import Ranks
 from ddl_teach.collectives import recursive_doubling, ring
+from ddl_teach.comm.page import paragraphs
 from ddl_teach.comm.story import Interrupted
 from ddl_teach.course.exercises import check as checking
 from ddl_teach.course.exercises import record
 from ddl_teach.course.exercises.check import CheckFailed, check
 from ddl_teach.course.exercises.hints import hint
-from ddl_teach.course.exercises.page import paragraphs
 from ddl_teach.course.exercises.registry import find_exercise
 from ddl_teach.course.exercises.stages import EnginesStage, SimulatedStage
 from ddl_teach.course.exercises.time_limit import OutOfTime, within

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from ddl_teach.comm.page import paragraphs
 from ddl_teach.comm.story import StoryError
 from ddl_teach.course.exercises import record
 from ddl_teach.course.exercises.exercise import Exercise, Stage, Wrong
-from ddl_teach.course.exercises.page import paragraphs
 from ddl_teach.course.exercises.registry import find_exercise
 from ddl_teach.course.exercises.stages import EnginesStage, Ground, SimulatedStage
 

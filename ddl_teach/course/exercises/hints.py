@@ -5,8 +5,8 @@ Asking is recorded, so that a teacher sees where a lesson is hard; it costs noth
 
 from __future__ import annotations
 
+from ddl_teach.comm.page import paragraphs
 from ddl_teach.course.exercises import record
-from ddl_teach.course.exercises.page import paragraphs
 from ddl_teach.course.exercises.registry import find_exercise
 
 

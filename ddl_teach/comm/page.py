@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-WIDTH = 96
+WIDTH = 88  # letters, beside the list of files in a window of 1280 pixels
 
 
 def paragraphs(text: str) -> str:
