@@ -1,8 +1,10 @@
 """What is to be graded, read from the instructor's source: never from a submission.
 
-To each exercise belong the function's name and the cell that checks it, with the hidden tests that
-only the grader sees. Before an answer runs what it makes use of: imports, functions and constants
-of the instructor's notebook, and the learner's own answers to other exercises.
+To each exercise belong the function's name and the cell that checks it, with the hidden tests
+that only the grader sees. Before an answer runs what it makes use of: imports, functions and
+constants of the instructor's notebook, and the learner's own answers to other exercises. Where an
+answer lets the library stand in for another exercise, `ring.reduce_scatter` for the learner's
+`ring_reduce_scatter`, the instructor's solution is lent to it.
 """
 
 from __future__ import annotations
@@ -30,6 +32,23 @@ class GradedExercise:
     points: float
     answer_id: str  # of the cell, in nbgrader's books
     checking: str  # the source of the cell that checks
+    solution: str  # the source of the instructor's answer
+
+    @property
+    def stand_in(self) -> set[str]:
+        """What the library's function of the same purpose can be called."""
+        pieces = self.function.split("_")
+        return {
+            f"{'_'.join(pieces[:cut])}.{'_'.join(pieces[cut:])}" for cut in range(1, len(pieces))
+        }
+
+    @property
+    def lending(self) -> str:
+        """Source text by which the solution has the names of the library's function."""
+        lines = [self.solution, "from types import SimpleNamespace"]
+        for module, function in (name.split(".") for name in sorted(self.stand_in)):
+            lines.append(f"{module} = SimpleNamespace({function}={self.function})")
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -56,24 +75,25 @@ class Assignment:
 
     def cells(self, exercise: GradedExercise, answers: Mapping[str, str]) -> list[tuple[str, str]]:
         """What a sandbox runs for one exercise: pairs of a name and source text."""
-        words = _words(answers[exercise.name])
-        used: set[Definition | GradedExercise] = {exercise}
-        # What is used may use something else: go on until nothing is added.
-        while (
-            added := {
-                *(one for one in self.definitions if one.names & words),
-                *(one for one in self.exercises if one.function in words and one.name in answers),
-            }
-            - used
-        ):
-            used |= added
-            for one in added:
-                words |= _words(one.statement if one in self.definitions else answers[one.name])
-        before = "\n".join(one.statement for one in self.definitions if one in used)
-        theirs = [one for one in self.exercises if one in used]
+        theirs = [exercise]
+        for one in theirs:  # grows meanwhile: what is called may call something else
+            words = _words(answers[one.name])
+            called = [other for other in self.exercises if other.function in words]
+            theirs += [other for other in called if other.name in answers and other not in theirs]
+        texts = [answers[one.name] for one in theirs]
+        library = {name for text in texts for name in re.findall(r"\w+\.\w+", text)}
+        lent = [one for one in self.exercises if one != exercise and one.stand_in & library]
+        texts += [one.lending for one in lent]
+        used: list[Definition] = []
+        for text in texts:  # grows as well
+            more = [one for one in self.definitions if one.names & _words(text)]
+            used += [one for one in more if one not in used]
+            texts += [one.statement for one in used if one.statement not in texts]
+        in_order = [one for one in self.exercises if one in theirs]
+        before = [one.statement for one in self.definitions if one in used]
         return [
-            ("the instructor's cells", before),
-            *((f"the answer to {one.name}", answers[one.name]) for one in theirs),
+            ("the instructor's cells", "\n".join([*before, *(one.lending for one in lent)])),
+            *((f"the answer to {one.name}", answers[one.name]) for one in in_order),
         ]
 
 
@@ -114,6 +134,7 @@ def _exercise(
         check.metadata.nbgrader.points,
         answer.metadata.nbgrader.grade_id,
         check.source,
+        answer.source,
     )
 
 

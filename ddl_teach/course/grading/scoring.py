@@ -86,5 +86,10 @@ def _run_the_check(exercise: GradedExercise, stage: UntrustedStage, seed: int) -
 
     names = {"check": secretly, "judge": secretly, "np": np, exercise.function: stage}
     program = ast.parse(exercise.checking)
-    program.body = [line for line in program.body if not isinstance(line, ast.ImportFrom)]
+    program.body = [line for line in program.body if not _brings_the_classroom(line)]
     exec(compile(program, f"the check of {exercise.name}", "exec"), names)
+
+
+def _brings_the_classroom(line: ast.stmt) -> bool:
+    """Whether it would put the classroom's check and judge in the place of the grader's."""
+    return isinstance(line, ast.ImportFrom) and line.module == "ddl_teach.course"

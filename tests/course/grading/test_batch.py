@@ -11,7 +11,6 @@ from nbgrader.api import Gradebook
 
 from ddl_teach.cli import main
 from ddl_teach.course.grading import batch
-from ddl_teach.course.grading.assignment import read_assignment
 from ddl_teach.course.grading.command import summary
 from ddl_teach.course.grading.sandbox import Limits
 from ddl_teach.course.grading.scoring import Score
@@ -132,77 +131,6 @@ def test_a_wrong_folder_is_told_what_it_should_be(desk, names, told):
         path.write_text("{}")
     with pytest.raises(Mistake, match=told):
         find_submissions(desk.submissions, "06_two")
-
-
-def test_what_a_source_defines_runs_before_the_answers_that_use_it(tmp_path):
-    source = tmp_path / "06_more.py"
-    source.write_text(
-        """\
-# %%
-import math
-import numpy as np
-from ddl_teach.collectives import ring
-from ddl_teach.course import check
-
-SIZE = 4
-engines = start()
-
-# %%
-def helper(x):
-    return np.sum(x) + SIZE
-
-# %%
-# %%px
-print(comm.rank)
-
-# %% name="06.ring" tags=["answer"]
-def ring_allreduce(comm, x):
-    pass
-
-# %% name="06.ring" tags=["check"]
-check("06.ring", ring_allreduce)
-
-# %% name="06.swap" tags=["answer"]
-def swap_allreduce(comm, x):
-    pass
-
-# %% name="06.swap" tags=["check"]
-check("06.swap", swap_allreduce)
-"""
-    )
-    assignment = read_assignment(source)
-    ring, swap = assignment.exercises
-    answers = {"06.ring": "helper(1)", "06.swap": "ring_allreduce()  # math"}
-    first, second = assignment.cells(ring, answers)
-    assert first[1].splitlines() == [
-        "import numpy as np",
-        "SIZE = 4",
-        "def helper(x):",
-        "    return np.sum(x) + SIZE",
-    ]
-    assert second == ("the answer to 06.ring", "helper(1)")
-    names = [name for name, _ in assignment.cells(swap, answers)]
-    assert names == ["the instructor's cells", "the answer to 06.ring", "the answer to 06.swap"]
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (None, "There is no source"),
-        ("# %%\nx = 1", "has no exercises"),
-        ('# %% name="06.ring" tags=["check"]\ncheck("06.ring", f)', "no answer cell"),
-        (
-            '# %% name="06.ring" tags=["answer"]\npass\n# %% name="06.ring" tags=["check"]\npass',
-            "in its check",
-        ),
-    ],
-)
-def test_a_source_that_cannot_be_graded_by(tmp_path, text, told):
-    source = tmp_path / "06.py"
-    if text is not None:
-        source.write_text(text)
-    with pytest.raises(Mistake, match=told):
-        read_assignment(source)
 
 
 def test_the_command_grades_and_keeps_the_books(desk, capsys):
