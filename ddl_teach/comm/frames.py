@@ -31,6 +31,15 @@ def source_line(frame: FrameType | None) -> str:
     return _tell(places)
 
 
+def importing(frame: FrameType | None) -> bool:
+    """Whether a module is being imported there."""
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
+
+
 def dumped_line(stack: str) -> str:
     """The same of a stack that faulthandler has written down."""
     found = re.findall(r'File "(.*)", line (\d+) in (.*)', stack)

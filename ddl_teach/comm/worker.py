@@ -27,7 +27,7 @@ from typing import Any
 
 import cloudpickle
 
-from ddl_teach.comm.frames import error_text, program_traceback, source_line
+from ddl_teach.comm.frames import error_text, importing, program_traceback, source_line
 from ddl_teach.comm.patience import Monitor, Stopped
 from ddl_teach.comm.story import Wait
 from ddl_teach.comm.surroundings import surroundings_kept
@@ -79,6 +79,8 @@ class Worker:
     def _on_stop(self, *_: object) -> None:
         # Half a message would leave the launcher waiting for the other half.
         if self._running and self._monitor.stopping and not self._speaking:
+            if importing(sys._getframe()):
+                os._exit(1)  # half a module would stay, and fail in every later program
             self._running = False
             raise Stopped
 

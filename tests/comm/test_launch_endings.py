@@ -215,6 +215,23 @@ def test_a_stopped_rank_may_clean_up(trio, capfd):
     assert trio.run(all_is_well).results == before
 
 
+def imports(comm, folder, fail):
+    if fail and comm.rank == 1:
+        time.sleep(0.2)
+        raise ValueError("enough")
+    sys.path.insert(0, folder)
+    import slow_to_import
+
+    return slow_to_import.READY
+
+
+def test_a_module_is_never_left_half_imported(trio, tmp_path):
+    (tmp_path / "slow_to_import.py").write_text("import time\ntime.sleep(2)\nREADY = True\n")
+    with pytest.raises(RankFailed, match="enough"):
+        trio.run(imports, folder=str(tmp_path), fail=True)
+    assert trio.run(imports, folder=str(tmp_path), fail=False).results == [True] * 3
+
+
 # -- what a program changes in its process --------------------------------------------------
 
 
