@@ -4,8 +4,9 @@
 # **What does a message cost?**
 #
 # A rank knows what is in its own memory, and nothing else. Whatever it should know of the others
-# has to be sent, and sending takes time. How much? Could you tell before anything runs, you could
-# tell which of two programs will be faster before you have written either.
+# has to be sent, and sending takes time. How much? If you could
+# tell before anything runs, you would know which of two programs is faster before you have written
+# either.
 #
 # Two numbers of your machine are enough for that, and a formula with both in it. In this unit you
 # find the numbers: you write a ping-pong with a stopwatch, a fit, and one line of arithmetic. You
@@ -160,7 +161,8 @@ fastest = times.min(axis=0)
 # $$\sum \left( \frac{\text{latency} + \text{size} \cdot \text{per\_byte}}{\text{seconds}} - 1
 # \right)^2$$
 #
-# as small as possible. Its two unknowns stand there in a row, so `np.linalg.lstsq` can do it.
+# as small as possible. Both unknowns are only multiplied by known numbers there, and added; such
+# sums are what `np.linalg.lstsq` makes small.
 #
 # **Exercise.** Fit both. `sizes` and `seconds` are arrays of the same length.
 
