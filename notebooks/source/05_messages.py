@@ -432,11 +432,12 @@ assert streamed > 0
 progress()
 
 # %% [markdown]
-# Where this was written it was 1.1 to 1.8: nothing was gained. Between two processes of one
-# machine nothing travels; what we called latency is work that both processors do for every
-# message. The LogP model (Culler et al. 1993) gives the two their own names. **Latency** is time
-# on the way and can be hidden. **Overhead** is time of a processor and cannot: only fewer messages
-# help. A ping-pong sees their sum, and that is why it is not the last word on a network.
+# Where this was written it was 1.1 to 1.8, and more when the machine had other work: nothing was
+# gained. Between two processes of one machine nothing travels; what we called latency is work that
+# both processors do for every message. The LogP model (Culler et al. 1993) has a name for each of
+# the two. **Latency** is time on the way and can be hidden. **Overhead** is time of a processor
+# and cannot: only fewer messages help. A ping-pong sees their sum, and that is why it is not the
+# last word on a network.
 #
 # ## Three questions
 #
