@@ -85,15 +85,23 @@ def grade(
         finally:
             nurseries.put(nursery)
 
-    verdicts = []
+    verdicts: list[Verdict] = []
+    all_nurseries: list[Nursery] = []
     with ExitStack() as stack:
         for _ in range(min(jobs, len(found))):
-            nurseries.put(stack.enter_context(Nursery(hidden, modules=assignment.slow_imports)))
+            nursery = stack.enter_context(Nursery(hidden, modules=assignment.slow_imports))
+            nurseries.put(nursery)
+            all_nurseries.append(nursery)
         pool = stack.enter_context(ThreadPoolExecutor(jobs))
         stack.callback(pool.shutdown, cancel_futures=True)
-        for verdict in pool.map(grade_one, found):
-            verdicts.append(verdict)
-            progress(len(verdicts), len(found), verdict.student)
+        try:
+            for verdict in pool.map(grade_one, found):
+                verdicts.append(verdict)
+                progress(len(verdicts), len(found), verdict.student)
+        except BaseException:
+            for nursery in all_nurseries:  # or the end would wait for what is being graded
+                nursery.hang_up()
+            raise
     write_whole(out / "grades.csv", grades_text(verdicts))
     return verdicts
 

@@ -89,4 +89,9 @@ def _alone_in(folder: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Mistake(f"another grading into {folder} is running: wait for it") from None
-        yield
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                "Interrupted. Type the same line again to go on where it was."
+            ) from None

@@ -4,7 +4,13 @@ import csv
 import fcntl
 import json
 import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
+import psutil
 import pytest
 from handed_in import CROSSOVER, RING, RING_STUB, Desk
 from nbgrader.api import Gradebook
@@ -198,6 +204,28 @@ def test_the_command_says_what_cannot_be_done(desk, capsys, words, told):
     places = {"SOURCE": desk.source, "OUT": desk.out, "SUBMISSIONS": desk.submissions}
     assert main(["grade", *(str(places.get(word, word)) for word in words)]) == 2
     assert told in capsys.readouterr().err
+
+
+def test_an_interrupt_ends_the_grading_at_once(desk):
+    desk.hand_in("slow", desk.notebook("while True: pass"))
+    words = [str(desk.submissions), "--source", str(desk.source), "--out", str(desk.out)]
+    grader = subprocess.Popen(
+        [sys.executable, "-m", "ddl_teach", "grade", *words, "--timeout", "100"],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=Path(batch.__file__).parents[3],
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    children = psutil.Process(grader.pid).children
+    deadline = time.monotonic() + 60
+    while len(busy := children(recursive=True)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(0.5)
+    grader.send_signal(signal.SIGINT)
+    _, told = grader.communicate(timeout=20)
+    assert grader.returncode == 130
+    assert told == "Interrupted. Type the same line again to go on where it was.\n"
+    assert not [one for one in busy if one.is_running()]
 
 
 def test_two_gradings_do_not_write_into_one_folder(desk, capsys):
