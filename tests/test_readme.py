@@ -7,6 +7,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
+PAGES = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
 
 
 def test_the_program_runs(capsys):
@@ -32,3 +33,17 @@ def test_the_two_commands_are_those_of_start_py():
 def test_continuous_integration_runs_the_readme_s_test_command():
     lines = (ROOT / ".ci" / "run").read_text().splitlines()
     assert lines == ["#!/usr/bin/env bash", "python3 start.py test"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pictures_exist_and_are_described(page):
+    pictures = re.findall(r"!\[(.*?)\]\((.*?)\)", page.read_text(), re.DOTALL)
+    assert pictures
+    for words, path in pictures:
+        assert len(words.split()) > 10, path
+        assert (page.parent / path).is_file()
+
+
+def test_pictures_are_small():
+    sizes = {path.name: path.stat().st_size for path in (ROOT / "docs").rglob("*.png")}
+    assert {name: size for name, size in sizes.items() if size > 100_000} == {}
