@@ -177,7 +177,7 @@ class Watch:
             rank = line.rank
             if rank in self._waits:
                 report = self._waits[rank][0]
-                places[rank] = f"waiting in {report.call} at {report.where}"
+                places[rank] = f"waiting in {report.call}\n       | at {report.where}"
             elif rank in self._running:
                 places[rank] = "at " + (self._positions.get(rank) or "an unknown line")
             else:

@@ -29,6 +29,7 @@ def open_lab(options: list[str]) -> NoReturn:
         f"--ServerApp.root_dir={ROOT}",
         f"--LabApp.default_url=/lab/tree/{FIRST_NOTEBOOK}",
         "--LabApp.extension_manager=readonly",  # a course has no need to ask the network
+        "--KernelManager.transport_encryption=auto",  # or every kernel complains in the terminal
         "--Application.log_level=ERROR",
         *options,
     ]
