@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -150,8 +151,8 @@ def opened(program: str, folder: Path) -> Iterator[Page]:
             stderr=output,
         )
     try:
-        port = _port(process, folder / "profile" / "DevToolsActivePort", log)
-        pages = json.load(urlopen(f"http://127.0.0.1:{port}/json/list", timeout=60))
+        with urlopen(f"http://{_listens_at(process, log)}/json/list", timeout=60) as answer:
+            pages = json.load(answer)
         yield Page(next(p["webSocketDebuggerUrl"] for p in pages if p["type"] == "page"))
     finally:
         process.terminate()
@@ -162,11 +163,11 @@ def opened(program: str, folder: Path) -> Iterator[Page]:
             process.wait()
 
 
-def _port(process: subprocess.Popen, file: Path, log: Path) -> int:
-    """Chromium writes the port that it listens on into its folder."""
+def _listens_at(process: subprocess.Popen, log: Path) -> str:
+    """The browser says where it listens; a file would be out of sight where it is confined."""
     end = time.monotonic() + 60
     while time.monotonic() < end and process.poll() is None:
-        with contextlib.suppress(FileNotFoundError, ValueError, IndexError):
-            return int(file.read_text().splitlines()[0])
+        if found := re.search(r"DevTools listening on ws://([\w.:]+)/", log.read_text()):
+            return found[1]
         time.sleep(STEP)
     raise AssertionError(f"the browser did not start:\n{log.read_text()}")

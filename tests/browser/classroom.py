@@ -18,15 +18,16 @@ import psutil
 from chromium import CONTROL, SHIFT, Page
 
 ROOT = Path(__file__).resolve().parents[2]
+# What keeps a learner's settings, trusted notebooks and record; a newcomer has none of them.
+NEWCOMERS = (
+    *("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"),
+    "DDL_TEACH_DATA",
+)
 # For the page: the notebook in front, the cell with some piece of text, whether all is done.
 NOTEBOOK = "[...jupyterapp.shell.widgets('main')].find(w => w.isVisible && w.sessionContext)"
 CELL = (
     f"({NOTEBOOK}).content.widgets.find(({{model}}) => model.type === 'code' && "
     "(model.id === piece || model.sharedModel.source.includes(piece)))"
-)
-NEWCOMERS = (
-    *("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"),
-    "DDL_TEACH_DATA",
 )
 EDITOR = ".cm-content"
 IDLE = f"({NOTEBOOK})?.sessionContext.session?.kernel?.status === 'idle'"
@@ -40,7 +41,6 @@ def lab(folder: Path) -> Iterator[str]:
         shutil.copytree(ROOT / part, course / part, ignore=shutil.ignore_patterns("__pycache__"))
     left_out = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "IPP_NONINTERACTIVE")
     inherited = {name: value for name, value in os.environ.items() if name not in left_out}
-    # A newcomer has no settings, no trusted notebooks, no record.
     own = {name: str(folder / name) for name in NEWCOMERS} | {"PYTHONPATH": str(course)}
     process = subprocess.Popen(
         # What python3 start.py becomes; and the page may be asked for its state.
@@ -58,13 +58,15 @@ def lab(folder: Path) -> Iterator[str]:
     )
     try:
         found = (re.search(r"http://127\S+token=\w+", line) for line in process.stdout)
-        yield next(filter(None, found))[0]
+        address = next(filter(None, found), None)
+        assert address, "the lab did not start"
+        yield address[0]
     finally:
         for _ in range(2):
             os.killpg(process.pid, signal.SIGINT)
             time.sleep(1)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.communicate(timeout=30)
+            print(process.communicate(timeout=30)[0])  # shown where the test fails
         left = still_running(folder)
         for one in left:
             with contextlib.suppress(psutil.NoSuchProcess):
