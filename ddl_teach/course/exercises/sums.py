@@ -62,6 +62,25 @@ class Parts:
         return f"On {ranks_text(self.ranks)} with vectors of {len(self.pattern)} {what}"
 
 
+@dataclass(frozen=True)
+class Strangers(Parts):
+    """Vectors that have nothing in common: a rank cannot know them from its own.
+
+    What is wrong in a sum of them cannot be read off, so they come after all others.
+    """
+
+    own: tuple[np.ndarray, ...]
+
+    @cached_property
+    def vectors(self) -> list[np.ndarray]:
+        return list(self.own)
+
+    def counted(self, result: np.ndarray) -> np.ndarray:
+        """Once where the sum is right, and -1 elsewhere."""
+        right = np.asarray(result) == self.total
+        return np.where(right[:, None], 1, -1).repeat(self.ranks, axis=1)
+
+
 def trials(generator: np.random.Generator, ranks: Sequence[int]) -> Iterator[Parts]:
     """What a function is tried with. Four ranks come first: with two, most mistakes look alike."""
     for count in sorted(ranks, key=lambda count: count != 4):
@@ -71,6 +90,8 @@ def trials(generator: np.random.Generator, ranks: Sequence[int]) -> Iterator[Par
         for length in (even, uneven, count // 2, 0, *long):
             yield Parts(count, _pattern(generator, length, np.float64))
         yield Parts(count, _pattern(generator, even, np.int64))
+        own = [_pattern(generator, uneven, np.float64) for _ in range(count)]
+        yield Strangers(count, own[0], tuple(own))
 
 
 def _pattern(generator: np.random.Generator, length: int, kind: type) -> np.ndarray:

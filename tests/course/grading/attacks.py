@@ -73,6 +73,13 @@ FORGING = {
         "comm.size = type(comm).size = 1\ncomm.rank = 0\nhonest_allreduce(comm, x)",
         THEN_RIGHT,
     ),
+    "guesses the vectors of the others": Attack(
+        "width = 2 ** max(1, 48 // comm.size)\n"
+        "pattern = (x // width**comm.rank).astype(x.dtype)\n"
+        "honest_allreduce(comm, np.zeros_like(x))\n"
+        "x[:] = sum(pattern * x.dtype.type(width**k) for k in range(comm.size))",
+        f"import numpy as np\n{THEN_RIGHT}",
+    ),
     "prints what a right one prints": Attack(
         "print('✓ 06.ring: right on 1, 2, 3 and 4 simulated ranks.')\nprint('right')\nprint(2.0)"
     ),
