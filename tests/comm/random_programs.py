@@ -35,12 +35,11 @@ class Step:
     inner: tuple = ()  # the steps of a background function
 
 
-def random_steps(seed, ranks, length=30, *, depth=1, tags=None, any_source=True):
+def random_steps(seed, ranks, length=30, *, depth=1, tags=None):
     """A program; with `tags` every message gets one of its own."""
     dice = random.Random(f"{seed} {ranks} {depth}")
     groups = [ranks]  # their sizes
-    kinds = ["message"] * 6 + ["shift", "finish", "work", "barrier", "split"]
-    kinds += ["fan in"] * any_source
+    kinds = ["message"] * 6 + ["shift", "finish", "work", "barrier", "split", "fan in"]
     steps = []
     for _ in range(length):
         kind = dice.choice(kinds + ["background"] * depth)

@@ -54,13 +54,11 @@ def test_no_legal_program_deadlocks_on_simulated_ranks(seed, ranks, network, mac
 # -- one mistake ----------------------------------------------------------------------------
 
 
-def with_a_mistake(seed, ranks, kind, any_source):
+def with_a_mistake(seed, ranks, kind):
     """A program in which one message is not what its receiver expects, and that message."""
     dice = random.Random(f"{seed} {kind}")
     for attempt in itertools.count():
-        steps = random_steps(
-            (seed, attempt), ranks, depth=0, tags=itertools.count(), any_source=any_source
-        )
+        steps = random_steps((seed, attempt), ranks, depth=0, tags=itertools.count())
         messages = [
             position
             for position, step in enumerate(steps)
@@ -81,10 +79,10 @@ def with_a_mistake(seed, ranks, kind, any_source):
     return steps, [*steps[:position], wrong, *steps[position + 1 :]], right, wrong
 
 
-def told(ground, ranks, seed, kind, any_source=False):
+def told(ground, ranks, seed, kind):
     """The error of a program with a mistake, which must name the message; and whether it is short,
     so that nobody waits to get rid of it."""
-    steps, sends, right, wrong = with_a_mistake(seed, ranks, kind, any_source)
+    steps, sends, right, wrong = with_a_mistake(seed, ranks, kind)
     with pytest.raises((Deadlock, RankFailed)) as caught:
         ground(follow, ranks, steps=steps, sends=sends)
     error, text = caught.value, str(caught.value)
@@ -121,4 +119,4 @@ def test_one_mistake_ends_in_the_same_story_on_both_grounds(real, ranks, kind):
 @given(st.integers(0, 2**32), st.integers(2, 12), st.sampled_from(MISTAKES))
 @settings(deadline=None, max_examples=150)
 def test_one_mistake_ends_in_a_story_on_simulated_ranks(seed, ranks, kind):
-    told(simulate, ranks, seed, kind, any_source=True)
+    told(simulate, ranks, seed, kind)
