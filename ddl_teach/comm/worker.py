@@ -147,6 +147,7 @@ class Worker:
             ending = work()
             self._running = False
         except Stopped:
+            self._running = False  # what follows is not to be stopped once more
             ending = ("stopped",)
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
