@@ -3,6 +3,7 @@
     engines = Engines(4)          four ranks start; each knows comm, np and the course's names
     %%px                          this cell runs on every rank
     engines.run(program)          a whole rank program, as `launch` runs it
+    engines.client[:]             the same ranks by ipyparallel's client and views
 
 Each engine is a process that `mpiexec` has started, with an IPython shell inside and two lines
 back to the notebook: one for what it prints, one for orders and reports. Nobody else can reach it,
@@ -16,6 +17,8 @@ outputs         what ranks printed and drew, in rank order
 watches         watching over a cell or a program of a notebook
 engine          what runs inside each rank
 shell           IPython inside a rank
+controller      ipyparallel's controller and client, for who asks for them
+joined          a rank that is ipyparallel's engine as well, and why there are two ways
 =============== ==========================================================================
 """
 

@@ -7,10 +7,11 @@ together, so that no message of the failed cell is ever received by a later one.
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
@@ -49,6 +50,7 @@ class Engine(worker.Worker):
         self._shell: Shell | None = None
         self._comm: Comm | None = None
         self._comm_monitor = self.new_monitor()
+        self._watched = True  # is somebody there to hear of waits
 
     def prepare(self, world: Any) -> None:
         self._shell = Shell(self._show, dict(NAMES))
@@ -63,6 +65,8 @@ class Engine(worker.Worker):
         elif what == "renew":
             self._renew(world)
             self.send("returned", None)
+        elif what == "join":
+            self.attempt(partial(self._answer, self._join, (world.rank, *details)))
         else:
             super().obey(world, what, *details)
 
@@ -71,6 +75,10 @@ class Engine(worker.Worker):
             return super().execute(*program)
         finally:
             self._shell.show_figures()
+
+    def send(self, *message: Any) -> None:
+        if self._watched or message[0] != "wait":
+            super().send(*message)
 
     def _answer(self, work: Callable[..., Any], details: tuple) -> tuple:
         try:
@@ -104,6 +112,24 @@ class Engine(worker.Worker):
 
     def _pull(self, expression: str) -> bytes:
         return cloudpickle.dumps(eval(expression, self._shell.user_ns))
+
+    def _join(self, rank: int, connection: str, profile: str) -> int:
+        """Become an engine of ipyparallel; from now on its tasks are done between orders."""
+        from ddl_teach.course.engines.joined import Joined
+
+        joined = Joined(self._shell, self._attended, (*NAMES, "comm"))
+        number = joined.join(rank, connection, profile)
+        self._orders = joined
+        return number
+
+    @contextlib.contextmanager
+    def _attended(self) -> Iterator[None]:
+        """Within, a task of ipyparallel may be stopped. Nobody is told of its waits."""
+        self._watched, self._running = False, True
+        try:
+            yield
+        finally:
+            self._watched, self._running = True, False
 
     def _show(self, data: dict, metadata: dict) -> None:
         """Send what a cell displays, and leave a mark where in its output that was."""

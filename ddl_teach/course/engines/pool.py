@@ -14,7 +14,7 @@ import os
 import pickle
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.getipython import get_ipython
 
@@ -29,7 +29,11 @@ from ddl_teach.course.engines.progress import Progress
 from ddl_teach.course.engines.shell import Shell
 from ddl_teach.course.engines.watches import CellWatch, EngineLine, ProgramWatch
 
+if TYPE_CHECKING:
+    from ddl_teach.course.engines.controller import Client, Controller
+
 RENEWAL_LIMIT = 3  # seconds to make a new communicator
+JOIN_LIMIT = 60  # seconds to become engines of ipyparallel
 NEW_COMM = (
     "The engines keep their variables. comm is a new one on every rank, so that no message of "
     "this cell is left over."
@@ -62,11 +66,13 @@ class Engines(Ranks):
         super().__init__(ranks)
         self.timeout = timeout  # seconds for a cell or program that names no other
         self._crew = Crew(self.size, "ddl_teach.course.engines.engine", EngineLine, SETTINGS)
+        self._controller: Controller | None = None  # of ipyparallel, once somebody asks for it
         self._stopped = False
         self._owner = os.getpid()
         previous = magics.registered()
         if previous is not None and previous.size == self.size and previous.alive:
             self._crew, self._busy = previous._crew, previous._busy
+            self._controller = previous._controller
             previous._stopped = True
             print(f"{self.size} engines run already and keep their variables.")
             print("engines.restart() gives fresh ones.")
@@ -123,8 +129,32 @@ class Engines(Ranks):
         answers = self._order(None, None, CellWatch, "pull", expression)
         return [pickle.loads(answer) for answer in answers]
 
+    @property
+    def client(self) -> Client:
+        """The same processes as engines of ipyparallel: a connected `ipyparallel.Client`.
+
+        Engine i is rank i, and tasks see the variables of cells. Asked for the first time, the
+        engines join a controller of ipyparallel's, which ends with them.
+        """
+        from ddl_teach.course.engines.controller import Controller
+
+        if self._controller is not None:
+            if (client := self._controller.client_for(self._crew.mpiexec)) is not None:
+                return client
+            self._controller.close()
+        self._controller = Controller()
+        try:
+            order = "join", self._controller.connection, self._controller.profile
+            self._order(None, JOIN_LIMIT, CellWatch, *order)
+            self._controller.connect(self.size, self._crew.mpiexec)
+        except BaseException:
+            self._controller.close()
+            raise
+        return self._controller.client_for(self._crew.mpiexec)
+
     def restart(self) -> None:
         """Fresh engines that know the course's names only."""
+        self._end_controller()
         with self._busy:
             self._crew.dismiss()
             self._stopped = False
@@ -137,9 +167,14 @@ class Engines(Ranks):
             return  # a copy of the notebook's process, made by os.fork, leaves
         self._stopped = True
         atexit.unregister(self.stop)
+        self._end_controller()
         super().close()
 
     close = stop
+
+    def _end_controller(self) -> None:
+        if self._controller is not None:
+            self._controller.close()
 
     # -- orders -----------------------------------------------------------------------------
 

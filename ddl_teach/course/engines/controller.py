@@ -1,0 +1,173 @@
+"""ipyparallel's controller beside running engines, and a client that is connected to it.
+
+The engines exist already; each of them joins from within its own process (see `joined`). The
+controller listens on 127.0.0.1 only, with a key of its own, and lives in a folder of its own. It
+ends with the engines, or with the notebook if that is first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import InvalidStateError
+from pathlib import Path
+from typing import Any
+
+import ipyparallel
+from ipyparallel.error import RemoteError
+
+from ddl_teach.comm.guard import Guard
+from ddl_teach.comm.story import StoryError
+
+START_LIMIT = 60  # seconds until the controller has said where it listens
+END_LIMIT = 3  # seconds that it may take to end
+GLANCE = 0.25  # seconds between two looks at whether the engines live
+COMMAND = (
+    *(sys.executable, "-m", "ipyparallel.controller"),
+    "--ip=127.0.0.1",
+    "--location=127.0.0.1",
+    "--log-level=CRITICAL",
+    "--IPController.use_threads=True",
+    "--HeartMonitor.period=500",  # engines are let in at a beat
+    "--HeartMonitor.max_heartmonitor_misses=120",  # who has died is noticed here, and sooner
+)
+STALE = (
+    "The engines cannot be reached this way any more: they, or ipyparallel's controller, have "
+    "ended since. engines.client gives a new client."
+)
+
+
+class Client(ipyparallel.Client):
+    """ipyparallel's client, which says what has become of its engines."""
+
+    over = False
+
+    def send_apply_request(self, *request: Any, **options: Any) -> Any:
+        self._check()
+        return super().send_apply_request(*request, **options)
+
+    def send_execute_request(self, *request: Any, **options: Any) -> Any:
+        self._check()
+        return super().send_execute_request(*request, **options)
+
+    @property
+    def closed(self) -> bool:
+        """Whether somebody has closed it."""
+        return self._closed
+
+    def end(self) -> None:
+        """The engines are gone: whoever waits for them is told."""
+        self.over = True
+        lost = RemoteError("EngineError", STALE, "")
+        for futures, outcome in ((self._futures, lost), (self._output_futures, None)):
+            for future in list(futures.values()):
+                with contextlib.suppress(InvalidStateError):  # it has just been done
+                    future.set_result(outcome)
+        self.close(linger=0)
+        # Balanced views ask this before they come to us, and would speak of other things.
+        self._task_stream.closed = lambda: False
+
+    def _check(self) -> None:
+        if self.over:
+            raise StoryError(STALE)
+
+
+class Controller:
+    """The process, its folder, and the client that the notebook gets."""
+
+    def __init__(self) -> None:
+        self._client: Client | None = None
+        self._closing = threading.Lock()
+        self._folder = Path(tempfile.mkdtemp(prefix="ddl-"))
+        self._guard: Guard | None = Guard(self._folder)
+        self.profile = str(self._folder / "profile")
+        settings = {name: v for name, v in os.environ.items() if not name.startswith("IPP_")}
+        with (self._folder / "said").open("wb") as said:
+            self._process = subprocess.Popen(
+                [*COMMAND, f"--profile-dir={self.profile}"],
+                env=settings | {"IPYTHONDIR": str(self._folder)},
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        # With all that it starts itself: a negative number means a group of processes.
+        self._guard.watch_over([self._process.pid, -self._process.pid])
+        try:
+            self.connection = self._await_connection("engine")
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def alive(self) -> bool:
+        """Whether the engines can still be reached this way."""
+        return self._guard is not None and self._process.poll() is None
+
+    def connect(self, size: int, mpiexec: subprocess.Popen) -> None:
+        """Meet the engines, all of which have joined, and stay until they end."""
+        self._mpiexec = mpiexec
+        self._client = self._connected_client(size)
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def client_for(self, mpiexec: subprocess.Popen | None) -> Client | None:
+        """The client, where it belongs to these engines; another one if it was closed."""
+        if not self.alive or mpiexec is not self._mpiexec:
+            return None
+        if self._client.closed:
+            self._client = self._connected_client(len(self._client.ids))
+        return self._client
+
+    def close(self) -> None:
+        """End the client, then the controller."""
+        with self._closing:
+            if self._guard is None:
+                return
+            if self._client is not None:
+                self._client.end()
+            for harder in (signal.SIGTERM, signal.SIGKILL):
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, harder)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(timeout=END_LIMIT)
+            self._guard.dismiss()
+            self._guard = None
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _await_connection(self, whose: str) -> str:
+        """Where the controller listens and its key, as the engines or clients are told."""
+        file = Path(self.profile) / "security" / f"ipcontroller-{whose}.json"
+        deadline = time.monotonic() + START_LIMIT
+        while time.monotonic() < deadline and self._process.poll() is None:
+            with contextlib.suppress(OSError, ValueError):  # not there yet, or half written
+                json.loads(text := file.read_text())
+                return text
+            time.sleep(0.05)
+        said = (self._folder / "said").read_text(errors="replace").strip()
+        raise StoryError(
+            "ipyparallel's controller could not be started."
+            + (f" It said:\n\n{said}\n" if said else "\n")
+            + "\nRun `ddl-teach doctor` to find out why. %%px and engines.run do without it."
+        )
+
+    def _connected_client(self, size: int) -> Client:
+        client = Client(json.loads(self._await_connection("client")))
+        client.wait_for_engines(size, timeout=START_LIMIT, interactive=False)
+        if client.ids != list(range(size)):
+            client.close(linger=0)
+            raise StoryError(f"ipyparallel counts its engines {client.ids}, not as MPI does.")
+        return client
+
+    def _watch(self) -> None:
+        """Leave when the engines do: nobody shall wait for those that have died."""
+        while self.alive and self._mpiexec.poll() is None:
+            time.sleep(GLANCE)
+        self.close()

@@ -1,0 +1,316 @@
+"""The same ranks by two ways: `%%px` and programs, and ipyparallel's client and views."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import ipyparallel
+import numpy as np
+import psutil
+import pytest
+from ipyparallel import interactive
+from ipyparallel.error import CompositeError, RemoteError
+from notebook import START, await_end, notebook
+
+from ddl_teach.comm.story import Deadlock, RankFailed, StoryError, TimedOut
+from ddl_teach.course import Engines
+
+SIZE = 4
+RECOVERY = 40  # seconds; 10 where nothing else runs, see the test of the cycle
+
+
+@pytest.fixture(scope="module")
+def own_engines(tmp_path_factory):
+    """Four engines whose files lie in a folder of their own."""
+    folder = tmp_path_factory.mktemp("temporary")
+    others = set(psutil.Process().children(recursive=True))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tempfile.tempdir", str(folder))
+        patch.setenv("TMPDIR", str(folder))
+        with Engines(SIZE) as engines:
+            engines.folder = folder
+            engines.processes = lambda: set(psutil.Process().children(recursive=True)) - others
+            yield engines
+
+
+@pytest.fixture
+def client(own_engines):
+    return own_engines.client
+
+
+@pytest.fixture
+def view(client):
+    """All engines; each call waits for its results."""
+    view = client[:]
+    view.block = True
+    return view
+
+
+def shown(engines, capsys, code, **options):
+    """What a cell shows, line by line."""
+    capsys.readouterr()
+    engines.cell(code, **options)
+    return capsys.readouterr().out.splitlines()
+
+
+# -- before anybody asks --------------------------------------------------------------------
+
+UNUSED = """
+import sys
+from ddl_teach.course import Engines
+with Engines(1) as engines:
+    there = engines.pull("'ipyparallel' in __import__('sys').modules")
+print("ipyparallel" in sys.modules, there)
+"""
+
+
+def test_nothing_of_ipyparallel_is_loaded_before_it_is_used():
+    done = subprocess.run([sys.executable, "-c", UNUSED], capture_output=True, text=True)
+    assert done.stdout == "False [False]\n", done.stderr
+
+
+# -- one process, one namespace -------------------------------------------------------------
+
+
+@interactive  # as if it stood in a notebook: its names are those of the engines
+def rank_there():
+    return comm.rank  # noqa: F821
+
+
+@interactive
+def all_reduce(count):
+    from ddl_teach.collectives import ring
+
+    x = np.full(count, comm.rank + 1.0)  # noqa: F821
+    ring.allreduce(comm, x)  # noqa: F821
+    return x
+
+
+def test_an_engine_is_a_rank(own_engines, client, view):
+    assert isinstance(client, ipyparallel.Client)
+    assert client is own_engines.client
+    assert client.ids == list(range(SIZE))
+    assert view.apply(rank_there) == client.ids
+    assert view.apply(os.getpid) == own_engines.pull("__import__('os').getpid()")
+
+
+def test_both_ways_lead_to_the_same_variables(own_engines, view):
+    own_engines.cell("x = comm.rank + 1")
+    assert view["x"] == [1, 2, 3, 4]
+    view["y"] = 7
+    assert own_engines.pull("x + y") == [8, 9, 10, 11]
+    view.execute("def double(z):\n    return 2 * z")
+    assert own_engines.pull("double(x)") == [2, 4, 6, 8]
+    assert (
+        own_engines.pull("np.__name__")
+        == view.apply(interactive(lambda: np.__name__))
+        == ["numpy"] * SIZE
+    )
+
+
+def test_tasks_communicate(view):
+    for result in view.apply(all_reduce, 5):
+        assert result.tolist() == [10.0] * 5
+
+
+def test_scatter_map_and_gather(client, view):
+    view.scatter("part", np.arange(10))
+    view.execute("part = part ** 2")
+    assert view.gather("part").tolist() == [n * n for n in range(10)]
+    assert view.map(interactive(lambda n: n + 1), range(7)) == list(range(1, 8))
+    assert client.broadcast_view().apply_sync(abs, -5) == [5] * SIZE
+    tried = client.load_balanced_view().map(interactive(lambda rate: rate * rate), range(20))
+    assert tried.get(timeout=30) == [n * n for n in range(20)]
+
+
+def test_exceptions_are_ipyparallels(client, view):
+    with pytest.raises(RemoteError, match="ZeroDivisionError"):
+        client[1].apply_sync(divmod, 1, 0)
+    with pytest.raises(CompositeError, match=r"\[3:execute\]NameError"):
+        view.execute("nonsense")
+
+
+# -- outputs --------------------------------------------------------------------------------
+
+
+def test_each_way_has_its_own_outputs(own_engines, client, view, capsys):
+    code = "print('cell', comm.rank)\nimport os\n_ = os.system('echo below Python')\ncomm.rank"
+    expected = [f"[{r}] {text}" for r in range(SIZE) for text in (f"cell {r}", "below Python", r)]
+    assert shown(own_engines, capsys, code) == expected
+    result = client[:].execute(code.replace("cell", "task"), silent=False)
+    result.get(timeout=30)
+    result.wait_for_output(30)
+    assert result.stdout == [f"task {r}\nbelow Python\n" for r in range(SIZE)]
+    assert [out["data"]["text/plain"] for out in result.execute_result] == ["0", "1", "2", "3"]
+    assert shown(own_engines, capsys, code) == expected
+    run = own_engines.run(lambda comm: print("program") or comm.rank)
+    assert run.results == [0, 1, 2, 3]
+    assert capsys.readouterr().out == "".join(f"[{r}] program\n" for r in range(SIZE))
+
+
+def test_long_outputs_of_tasks_block_nobody(client):
+    result = client[0].apply_async(os.system, "head -c 300000 /dev/zero | tr '\\0' x")
+    assert result.get(timeout=30) == 0
+    result.wait_for_output(30)
+    assert len(result.stdout) == 300_000
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        ("import asyncio\nawait asyncio.sleep(0.05, 'awaited')", "[2] 'awaited'"),
+        ("from IPython.display import display\ndisplay('shown')", "[2] 'shown'"),
+        ("type(get_ipython()).__name__", "[2] 'Shell'"),
+    ],
+)
+def test_cells_find_their_own_ipython(own_engines, view, capsys, code, line):
+    view.execute("name = type(get_ipython()).__name__")
+    assert view["name"] == ["TaskShell"] * SIZE
+    assert shown(own_engines, capsys, code, ranks=[2]) == [line]
+
+
+# -- in turn, stopped, interrupted ----------------------------------------------------------
+
+
+def test_a_cell_comes_between_two_tasks_and_not_into_one(own_engines, client):
+    view = client[0]
+    task = "order.append('a')\nimport time\ntime.sleep(0.4)\norder.append('b')"
+    view.execute("order = []", block=True)
+    tasks = [view.execute(task, block=False) for _ in range(3)]
+    time.sleep(0.2)
+    own_engines.cell("order.append('cell')", [0])
+    for task in tasks:
+        task.get(timeout=30)
+    text = "".join(own_engines.pull("globals().get('order', [])")[0])
+    assert text.replace("cell", "") == "ababab"
+    assert text.index("cell") % 2 == 0
+    assert text.index("cell") <= 4
+
+
+def test_a_deadlock_of_a_cell_has_its_story(own_engines, view):
+    own_engines.push(kept=1)
+    with pytest.raises(Deadlock, match="4 ranks wait for each other"):
+        own_engines.cell("comm.recv(np.zeros(2), (comm.rank + 1) % 4)")
+    with pytest.raises(RankFailed, match="rank 2 raised ZeroDivisionError"):
+        own_engines.cell("if comm.rank == 2: 1 / 0\ncomm.barrier()")
+    assert view["kept"] == [1] * SIZE
+    assert view.apply(all_reduce, 1)[3] == [10.0]
+
+
+HANGING = {
+    "a wait of comm": "comm.recv(np.zeros(2), (comm.rank + 1) % 4)",
+    "a loop": "while True: pass",
+    "sleep": "import time\ntime.sleep(99)",
+}
+
+
+@pytest.mark.parametrize("name", HANGING)
+def test_a_task_that_hangs_is_stopped_for_the_next_cell(own_engines, client, view, name):
+    own_engines.push(kept=name)
+    started = client[:].execute(HANGING[name], block=False)
+    time.sleep(0.3)
+    with pytest.raises(TimedOut, match="rank 3  at"):
+        own_engines.cell("1", timeout=1)
+    assert own_engines.pull("(comm.rank, kept)") == [(rank, name) for rank in range(SIZE)]
+    with pytest.raises(CompositeError, match="Stopped"):
+        started.get(timeout=30)
+    assert view.apply(all_reduce, 2)[0].tolist() == [10.0] * 2
+
+
+def test_a_signal_interrupts_tasks(own_engines, client):
+    started = client[:].execute("import time\ntime.sleep(99)", block=False)
+    time.sleep(0.3)
+    client.send_signal(signal.SIGINT, block=True)
+    with pytest.raises(CompositeError, match="KeyboardInterrupt"):
+        started.get(timeout=30)
+    assert own_engines.pull("comm.rank") == list(range(SIZE))
+
+
+def test_clearing_leaves_the_courses_names(own_engines, client):
+    own_engines.push(gone=1)
+    client.clear(block=True)
+    assert own_engines.pull("('gone' in globals(), comm.rank, np.__name__)") == [
+        (False, rank, "numpy") for rank in range(SIZE)
+    ]
+
+
+# -- life and death -------------------------------------------------------------------------
+
+
+def test_ipyparallel_does_not_take_the_engines_away(own_engines, client):
+    with pytest.raises(RemoteError, match=r"engines.stop\(\) ends them"):
+        client.shutdown(block=True)
+    client.close()
+    assert own_engines.client is not client
+    assert own_engines.client[:].apply_sync(os.getpid) == own_engines.pull(
+        "__import__('os').getpid()"
+    )
+
+
+def test_a_controller_that_died_is_replaced_and_the_variables_stay(own_engines, client):
+    own_engines.push(kept=5)
+    waiting = client[:].execute("import time\ntime.sleep(1)", block=False)
+    os.kill(own_engines._controller._process.pid, signal.SIGKILL)
+    with pytest.raises(CompositeError, match="cannot be reached this way"):
+        waiting.get(timeout=30)
+    view = own_engines.client[:]
+    assert view["kept"] == own_engines.pull("kept") == [5] * SIZE
+    result = view.execute("print(comm.rank)")
+    result.wait_for_output(30)
+    assert result.stdout == [f"{rank}\n" for rank in range(SIZE)]
+
+
+def test_nobody_waits_for_a_rank_that_died(own_engines, client, view):
+    begun = time.monotonic()
+    with pytest.raises(CompositeError, match="cannot be reached this way"):
+        view.execute("import os\nif comm.rank == 1: os._exit(3)\ncomm.barrier()")
+    assert own_engines.pull("comm.rank") == list(range(SIZE))
+    assert time.monotonic() - begun < RECOVERY
+    with pytest.raises(StoryError, match="gives a new client"):
+        view.apply(os.getpid)
+    with pytest.raises(StoryError, match="gives a new client"):
+        client.load_balanced_view().map(abs, range(3))
+    assert own_engines.client[:].apply_sync(all_reduce, 1)[2] == [10.0]
+
+
+def test_restart_and_stop_end_the_controller_too(own_engines, client):
+    before = own_engines.processes()
+    own_engines.restart()
+    with pytest.raises(StoryError, match="gives a new client"):
+        client[:].apply_sync(os.getpid)
+    assert await_end(before, 5) == []
+    assert list(own_engines.folder.glob("ddl-*")) == []
+    assert own_engines.client[:].apply_sync(all_reduce, 1)[1] == [10.0]
+    before = own_engines.processes()
+    own_engines.stop()
+    assert await_end(before, 5) == []
+    assert list(own_engines.folder.iterdir()) == []
+    with pytest.raises(StoryError, match=r"restart\(\)"):
+        _ = own_engines.client
+    assert list(own_engines.folder.iterdir()) == []
+
+
+# -- behind a real kernel -------------------------------------------------------------------
+
+
+def test_in_a_notebook_px_stays_ours_and_a_killed_kernel_leaves_nothing(tmp_path):
+    with notebook(TMPDIR=str(tmp_path)) as opened:
+        opened.run(START.format(2))
+        view = "view = engines.client[:]\nview.apply_sync(lambda: comm.rank)"
+        assert opened.run(view) == ("ok", "[0, 1]\n")
+        assert opened.run("%px comm.rank") == ("ok", "[0] 0\n[1] 1\n")
+        opened.start("view.apply_sync(lambda: comm.recv(np.zeros(1), 1 - comm.rank))")
+        time.sleep(1)
+        opened.interrupt()
+        status, text = opened.run("%%px --timeout 1\nprint('late')")
+        assert (status, "late" in text, "TimedOut" in text) == ("error", False, True)
+        assert opened.run("%%px\nprint('on')") == ("ok", "[0] on\n[1] on\n")
+        opened.start("view.execute('while True: pass')")
+        time.sleep(0.5)
+        started = opened.processes()
+        assert len(started) >= 5
+        opened.kill()
+        assert await_end(started, 15) == []
+        assert list(tmp_path.iterdir()) == []
