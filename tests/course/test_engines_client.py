@@ -171,6 +171,12 @@ def test_cells_find_their_own_ipython(own_engines, view, capsys, code, line):
     assert shown(own_engines, capsys, code, ranks=[2]) == [line]
 
 
+def test_what_one_way_learns_to_show_the_other_shows(own_engines, view, capsys):
+    printers = "get_ipython().display_formatter.formatters['text/plain']"
+    view.execute(f"{printers}.for_type(complex, lambda value, printer, cycle: printer.text('i'))")
+    assert shown(own_engines, capsys, "1j", ranks=[3]) == ["[3] i"]
+
+
 # -- in turn, stopped, interrupted ----------------------------------------------------------
 
 

@@ -66,7 +66,7 @@ class Client(ipyparallel.Client):
     def end(self) -> None:
         """The engines are gone: whoever waits for them is told."""
         self.over = True
-        lost = RemoteError("EngineError", STALE, "")
+        lost = RemoteError("EngineError", STALE, STALE)
         for futures, outcome in ((self._futures, lost), (self._output_futures, None)):
             for future in list(futures.values()):
                 with contextlib.suppress(InvalidStateError):  # it has just been done

@@ -159,7 +159,9 @@ class Joined:
         finally:
             InteractiveShell._instance = self.shell
         self._task_shell = engine.kernel.shell
-        self._task_shell.events = self.shell.events  # either shows the figures that were drawn
+        # Whoever loads matplotlib, both ways show figures.
+        self._task_shell.events = self.shell.events
+        self._task_shell.display_formatter = self.shell.display_formatter
         self._task_names = {name: ns[name] for name in ns if ns[name] is not before.get(name)}
         self._cell_names = {name: before[name] for name in self._task_names if name in before}
         ns.update(self._cell_names)
