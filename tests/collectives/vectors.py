@@ -63,6 +63,12 @@ def combined(xs, op):
         return None
 
 
+@functools.lru_cache(maxsize=10_000)  # every rank asks, for every algorithm
+def everybodys_combined(kind, shape, ranks, op):
+    """What an all-reduce of everybody's `vector` must give; not to be written into."""
+    return combined([vector(kind, shape, rank, op) for rank in range(ranks)], op)
+
+
 def _combine(op, a, b):
     out = empty_like(a)
     combine(op, a, b, out)
