@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import psutil
 import pytest
 
 from ddl_teach.course import Engines
@@ -20,3 +21,30 @@ def fresh_record(tmp_path, monkeypatch):
     folder = tmp_path / "record"
     monkeypatch.setenv("DDL_TEACH_DATA", str(folder))
     return folder
+
+
+@pytest.fixture(scope="module")
+def own_engines(tmp_path_factory):
+    """Four engines whose files lie in a folder of their own."""
+    folder = tmp_path_factory.mktemp("temporary")
+    others = set(psutil.Process().children(recursive=True))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tempfile.tempdir", str(folder))
+        patch.setenv("TMPDIR", str(folder))
+        with Engines(4) as engines:
+            engines.folder = folder
+            engines.processes = lambda: set(psutil.Process().children(recursive=True)) - others
+            yield engines
+
+
+@pytest.fixture
+def client(own_engines):
+    return own_engines.client
+
+
+@pytest.fixture
+def view(client):
+    """All engines; each call waits for its results."""
+    view = client[:]
+    view.block = True
+    return view

@@ -8,44 +8,14 @@ import time
 
 import ipyparallel
 import numpy as np
-import psutil
 import pytest
 from ipyparallel import interactive
 from ipyparallel.error import CompositeError, RemoteError
-from notebook import START, await_end, notebook
+from ipyparallel_tasks import all_reduce, rank_there
 
-from ddl_teach.comm.story import Deadlock, RankFailed, StoryError, TimedOut
-from ddl_teach.course import Engines
+from ddl_teach.comm.story import Deadlock, RankFailed, TimedOut
 
 SIZE = 4
-RECOVERY = 40  # seconds; 10 where nothing else runs, see the test of the cycle
-
-
-@pytest.fixture(scope="module")
-def own_engines(tmp_path_factory):
-    """Four engines whose files lie in a folder of their own."""
-    folder = tmp_path_factory.mktemp("temporary")
-    others = set(psutil.Process().children(recursive=True))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tempfile.tempdir", str(folder))
-        patch.setenv("TMPDIR", str(folder))
-        with Engines(SIZE) as engines:
-            engines.folder = folder
-            engines.processes = lambda: set(psutil.Process().children(recursive=True)) - others
-            yield engines
-
-
-@pytest.fixture
-def client(own_engines):
-    return own_engines.client
-
-
-@pytest.fixture
-def view(client):
-    """All engines; each call waits for its results."""
-    view = client[:]
-    view.block = True
-    return view
 
 
 def shown(engines, capsys, code, **options):
@@ -72,20 +42,6 @@ def test_nothing_of_ipyparallel_is_loaded_before_it_is_used():
 
 
 # -- one process, one namespace -------------------------------------------------------------
-
-
-@interactive  # as if it stood in a notebook: its names are those of the engines
-def rank_there():
-    return comm.rank  # noqa: F821
-
-
-@interactive
-def all_reduce(count):
-    from ddl_teach.collectives import ring
-
-    x = np.full(count, comm.rank + 1.0)  # noqa: F821
-    ring.allreduce(comm, x)  # noqa: F821
-    return x
 
 
 def test_an_engine_is_a_rank(own_engines, client, view):
@@ -240,83 +196,3 @@ def test_clearing_leaves_the_courses_names(own_engines, client):
     assert own_engines.pull("('gone' in globals(), comm.rank, np.__name__)") == [
         (False, rank, "numpy") for rank in range(SIZE)
     ]
-
-
-# -- life and death -------------------------------------------------------------------------
-
-
-def test_ipyparallel_does_not_take_the_engines_away(own_engines, client):
-    with pytest.raises(RemoteError, match=r"engines.stop\(\) ends them"):
-        client.shutdown(block=True)
-    client.close()
-    assert own_engines.client is not client
-    assert own_engines.client[:].apply_sync(os.getpid) == own_engines.pull(
-        "__import__('os').getpid()"
-    )
-
-
-def test_a_controller_that_died_is_replaced_and_the_variables_stay(own_engines, client):
-    own_engines.push(kept=5)
-    waiting = client[:].execute("import time\ntime.sleep(1)", block=False)
-    os.kill(own_engines._controller._process.pid, signal.SIGKILL)
-    with pytest.raises(CompositeError, match="cannot be reached this way"):
-        waiting.get(timeout=30)
-    view = own_engines.client[:]
-    assert view["kept"] == own_engines.pull("kept") == [5] * SIZE
-    result = view.execute("print(comm.rank)")
-    result.wait_for_output(30)
-    assert result.stdout == [f"{rank}\n" for rank in range(SIZE)]
-
-
-def test_nobody_waits_for_a_rank_that_died(own_engines, client, view):
-    begun = time.monotonic()
-    with pytest.raises(CompositeError, match="cannot be reached this way"):
-        view.execute("import os\nif comm.rank == 1: os._exit(3)\ncomm.barrier()")
-    assert own_engines.pull("comm.rank") == list(range(SIZE))
-    assert time.monotonic() - begun < RECOVERY
-    with pytest.raises(StoryError, match="gives a new client"):
-        view.apply(os.getpid)
-    with pytest.raises(StoryError, match="gives a new client"):
-        client.load_balanced_view().map(abs, range(3))
-    assert own_engines.client[:].apply_sync(all_reduce, 1)[2] == [10.0]
-
-
-def test_restart_and_stop_end_the_controller_too(own_engines, client):
-    before = own_engines.processes()
-    own_engines.restart()
-    with pytest.raises(StoryError, match="gives a new client"):
-        client[:].apply_sync(os.getpid)
-    assert await_end(before, 5) == []
-    assert list(own_engines.folder.glob("ddl-*")) == []
-    assert own_engines.client[:].apply_sync(all_reduce, 1)[1] == [10.0]
-    before = own_engines.processes()
-    own_engines.stop()
-    assert await_end(before, 5) == []
-    assert list(own_engines.folder.iterdir()) == []
-    with pytest.raises(StoryError, match=r"restart\(\)"):
-        _ = own_engines.client
-    assert list(own_engines.folder.iterdir()) == []
-
-
-# -- behind a real kernel -------------------------------------------------------------------
-
-
-def test_in_a_notebook_px_stays_ours_and_a_killed_kernel_leaves_nothing(tmp_path):
-    with notebook(TMPDIR=str(tmp_path)) as opened:
-        opened.run(START.format(2))
-        view = "view = engines.client[:]\nview.apply_sync(lambda: comm.rank)"
-        assert opened.run(view) == ("ok", "[0, 1]\n")
-        assert opened.run("%px comm.rank") == ("ok", "[0] 0\n[1] 1\n")
-        opened.start("view.apply_sync(lambda: comm.recv(np.zeros(1), 1 - comm.rank))")
-        time.sleep(1)
-        opened.interrupt()
-        status, text = opened.run("%%px --timeout 1\nprint('late')")
-        assert (status, "late" in text, "TimedOut" in text) == ("error", False, True)
-        assert opened.run("%%px\nprint('on')") == ("ok", "[0] on\n[1] on\n")
-        opened.start("view.execute('while True: pass')")
-        time.sleep(0.5)
-        started = opened.processes()
-        assert len(started) >= 5
-        opened.kill()
-        assert await_end(started, 15) == []
-        assert list(tmp_path.iterdir()) == []
