@@ -31,13 +31,10 @@ def source_line(frame: FrameType | None) -> str:
     return _tell(places)
 
 
-def importing(frame: FrameType | None) -> bool:
+def importing(frame: FrameType) -> bool:
     """Whether a module is being imported there."""
-    while frame is not None:
-        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
-            return True
-        frame = frame.f_back
-    return False
+    stack = traceback.walk_stack(frame)
+    return any(f.f_code.co_filename == "<frozen importlib._bootstrap>" for f, _ in stack)
 
 
 def dumped_line(stack: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -202,12 +202,7 @@ def size_text(nbytes: float) -> str:
     >>> size_text(65536), size_text(100)
     ('64 KiB', '100 B')
     """
-    size, name = nbytes, "B"
-    for name in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if size < 1024 or name == "TiB":
-            break
-        size /= 1024
-    return f"{_three_digits(size)} {name}"
+    return _with_unit(nbytes, ("B", "KiB", "MiB", "GiB", "TiB"), 1024, 1024)
 
 
 def rate_text(bytes_per_second: float) -> str:
@@ -216,12 +211,16 @@ def rate_text(bytes_per_second: float) -> str:
     >>> rate_text(12.5e9), rate_text(300)
     ('12.5 GB/s', '300 B/s')
     """
-    rate, name = bytes_per_second, "B/s"
-    for name in ("B/s", "kB/s", "MB/s", "GB/s", "TB/s"):
-        if rate < 999.5 or name == "TB/s":
+    return _with_unit(bytes_per_second, ("B/s", "kB/s", "MB/s", "GB/s", "TB/s"), 1000, 999.5)
+
+
+def _with_unit(number: float, units: Sequence[str], step: float, below: float) -> str:
+    """In the first of the units, each `step` times the last, in which it is `below` that."""
+    for unit in units:
+        if number < below or unit == units[-1]:
             break
-        rate /= 1000
-    return f"{_three_digits(rate)} {name}"
+        number /= step
+    return f"{_three_digits(number)} {unit}"
 
 
 def _three_digits(number: float) -> str:

@@ -61,7 +61,7 @@ def test_a_writing_that_fails_leaves_the_file_as_it_was(fresh_record):
     assert json.loads((fresh_record / "progress.json").read_text())["exercises"]["06.ring"] == {
         "tries": 1
     }
-    assert not list(fresh_record.glob("*.tmp"))
+    assert {path.name for path in fresh_record.iterdir()} == {"progress.json", "progress.lock"}
 
 
 def test_the_folder_is_jupyters_own_unless_it_is_moved(fresh_record, monkeypatch):

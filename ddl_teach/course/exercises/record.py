@@ -11,7 +11,6 @@ import contextlib
 import fcntl
 import json
 import os
-import tempfile
 import time
 import warnings
 from collections.abc import Iterator
@@ -19,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from jupyter_core.paths import jupyter_data_dir
+
+from ddl_teach.course.whole_file import write_whole
 
 PATIENCE = 3.0  # seconds to wait for another kernel that writes
 KINDS = ("exercises", "predictions")
@@ -64,7 +65,8 @@ def changing() -> Iterator[Record]:
         record = read()
         yield record
         try:
-            _write(where, record)
+            text = json.dumps(record, indent=1, sort_keys=True)
+            write_whole(where / "progress.json", text, mode=0o600)
         except OSError as error:
             _warn(f"Your progress could not be kept: {error}")
 
@@ -83,20 +85,6 @@ def _parse(text: bytes) -> Record:
         if not (isinstance(entries, dict) and all(isinstance(e, dict) for e in entries.values())):
             raise ValueError("no record")
     return record
-
-
-def _write(where: Path, record: Record) -> None:
-    number, name = tempfile.mkstemp(dir=where, prefix="progress-", suffix=".tmp")
-    try:
-        with os.fdopen(number, "w", encoding="utf-8") as file:
-            json.dump(record, file, indent=1, sort_keys=True)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, where / "progress.json")
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
 
 
 @contextlib.contextmanager

@@ -60,16 +60,7 @@ def become(user):
 def main(walls, user, folder):
     desk = Desk(Path(folder))
     assignment = read_assignment(desk.source)
-    places = {
-        "source": desk.source,
-        "submissions": desk.submissions,
-        "out": desk.out,
-        "marks": desk.marks,
-        "home": os.path.expanduser("~"),
-        "package": Path(ddl_teach.__file__).parent,
-        "grader": os.getpid(),
-        "port": 9,
-    }
+    places = desk.places()
     if int(user):
         become(int(user))
     limits = Limits(seconds=8, memory=300 * 2**20)

@@ -6,6 +6,7 @@ import os
 
 from notebook_cells import RING
 
+import ddl_teach
 from ddl_teach.course import release
 
 SOURCE = '''\
@@ -101,6 +102,19 @@ class Desk:
             place.chmod(0o777)  # whoever gets out of a sandbox shall be able to leave a mark
         self.source.write_text(SOURCE)
         self._released = json.loads(release.text(release.learners(self.source)))
+
+    def places(self, port=9):
+        """What attacks aim at, with a port that this machine has or has not."""
+        return {
+            "source": self.source,
+            "submissions": self.submissions,
+            "out": self.out,
+            "marks": self.marks,
+            "home": os.path.expanduser("~"),
+            "package": os.path.dirname(ddl_teach.__file__),
+            "grader": os.getpid(),
+            "port": port,
+        }
 
     def notebook(self, ring=RING, crossover=CROSSOVER):
         """A notebook with these answers, as plain data."""

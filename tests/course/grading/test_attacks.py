@@ -16,7 +16,6 @@ from attacks import FORGING, SNOOPING, TALKING
 from handed_in import HONEST, Desk, odd_files
 from harm import HARMING
 
-import ddl_teach
 from ddl_teach.course.grading.batch import grade
 from ddl_teach.course.grading.sandbox import Limits
 
@@ -40,16 +39,7 @@ def student_of(attack):
 def graded(tmp_path_factory, port):
     """The batch: its desk, what each earns, and what each was given, by student."""
     desk = Desk(tmp_path_factory.mktemp("batch"))
-    places = {
-        "source": desk.source,
-        "submissions": desk.submissions,
-        "out": desk.out,
-        "marks": desk.marks,
-        "home": os.path.expanduser("~"),
-        "package": os.path.dirname(ddl_teach.__file__),
-        "grader": os.getpid(),
-        "port": port,
-    }
+    places = desk.places(port)
     earned = odd_files(desk)
     for number in range(HONEST_STUDENTS):
         ring, crossover, right = list(HONEST.values())[number % len(HONEST)]
