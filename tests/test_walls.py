@@ -10,17 +10,18 @@ PACKAGE = ROOT / "ddl_teach"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 # Which rooms each room may import; a new room is added here with its walls.
+GROUND = {"theory", "comm", "collectives", "measure"}
 BELOW = {
     "theory": set(),
     "comm": set(),
     "plots": set(),
     "collectives": {"comm"},
-    "operators": {"comm", "collectives"},
-    "networks": {"comm", "collectives", "operators"},
-    "sgd": {"comm", "collectives", "operators", "networks"},
-    "exchange": {"comm", "collectives", "operators", "networks", "sgd"},
-    "search": {"comm", "collectives", "operators", "networks", "sgd", "exchange"},
     "measure": {"comm", "collectives", "theory"},
+    "operators": GROUND,
+    "networks": {*GROUND, "operators"},
+    "sgd": {*GROUND, "operators", "networks"},
+    "exchange": {*GROUND, "operators", "networks", "sgd"},
+    "search": {*GROUND, "operators", "networks", "sgd", "exchange"},
 }
 BELOW["course"] = {"", *BELOW}  # "" is the package's own face: launch, simulate and the like
 DOORS = {"": {"comm"}, "cli": {"course"}, "__main__": {"cli"}}  # files of the package's top

@@ -3,6 +3,7 @@
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from ddl_teach.collectives import recursive_doubling, ring
 from ddl_teach.comm.page import paragraphs
 from ddl_teach.comm.story import Interrupted
 from ddl_teach.course.exercises import check as checking
-from ddl_teach.course.exercises import record
+from ddl_teach.course.exercises import record, stages
 from ddl_teach.course.exercises.check import CheckFailed, check
 from ddl_teach.course.exercises.hints import hint
 from ddl_teach.course.exercises.registry import find_exercise
@@ -158,14 +159,17 @@ def test_ctrl_c_ends_a_check():
     assert set(threading.enumerate()) <= before
 
 
-def test_all_runs_of_a_check_share_its_time():
-    stage = SimulatedStage(lambda: time.sleep(0.2), seconds=0.5)
+def test_all_runs_of_a_check_share_its_time(monkeypatch):
+    later = 0.0
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + later)
+    monkeypatch.setattr(stages, "time", clock)
+    stage = SimulatedStage(lambda ends: 3 if ends else endless(None, None), seconds=1000)
+    assert stage.call(True) == 3
+    later = 999.7
     begun = time.monotonic()
-    stage.call()
-    stage.call()
-    with pytest.raises(TimeoutError):
-        stage.call()
-    assert time.monotonic() - begun < 3
+    with pytest.raises(TimeoutError, match="after 1000 s your function still ran"):
+        stage.call(False)
+    assert time.monotonic() - begun < 100
 
 
 def test_a_function_in_time_gives_what_it_returns_or_raises():
