@@ -15,6 +15,7 @@ bounds          what no algorithm can beat
 crossover       the size at which one algorithm begins to beat another, and who wins where
 fit             latency, per_byte and per_byte_reduced out of measurements, with intervals
 robust_line     how fit lays a line through times of which some are far too long
+wavefront       how parallel layers by steps of a recurrent network are, and their time on ranks
 =============== ==========================================================================
 
 Every function takes ``nbytes`` as a number or as a NumPy array, and answers in seconds, likewise.

@@ -1,0 +1,41 @@
+"""A recurrent network that computes as you like: a torch module in place of torch's own.
+
+It holds the torch.nn.RNN, GRU or LSTM that it was made from, computes with that module's weights,
+and returns what it returns. Its gradients are autograd's, through the plain code of the way.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from ddl_teach.operators.recurrence import all_steps, fused, per_gate, stack, wavefront
+from ddl_teach.operators.recurrence.stack import Stack
+
+WAYS = {
+    "per_gate": partial(stack.forward, layer=per_gate.forward),
+    "fused": partial(stack.forward, layer=fused.forward),
+    "all_steps": partial(stack.forward, layer=all_steps.forward),
+    "wavefront": wavefront.forward,
+}
+
+
+class Recurrent(nn.Module):
+    """`Recurrent(torch.nn.LSTM(8, 16, 3), way="wavefront")`: the same function, another order."""
+
+    def __init__(self, module: nn.RNNBase, way: str = "all_steps") -> None:
+        super().__init__()
+        if way not in WAYS:
+            raise ValueError(f"way={way!r}: there are {', '.join(WAYS)}")
+        Stack.of(module)  # refuses what is not computed here, before anything runs
+        self.module, self.way = module, way
+
+    def forward(
+        self, x: Tensor, states: Tensor | tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, Tensor | tuple[Tensor, Tensor]]:
+        """Outputs of the top layer, and the last states: h, or for an LSTM (h, c)."""
+        given = (states,) if isinstance(states, torch.Tensor) else states
+        outputs, last, _ = WAYS[self.way](Stack.of(self.module), x, given)
+        return outputs, last if len(last) > 1 else last[0]

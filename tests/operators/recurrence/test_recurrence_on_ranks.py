@@ -1,0 +1,120 @@
+"""Layers on ranks: the same numbers on any number of ranks, in the time that the formula says."""
+
+import dataclasses
+import itertools
+
+import pytest
+import torch
+
+from ddl_teach import simulate
+from ddl_teach.comm.networks import Machine, Uniform
+from ddl_teach.operators.recurrence import on_ranks, stack
+from ddl_teach.operators.recurrence.cell import Weights
+from ddl_teach.operators.recurrence.stack import Stack
+from ddl_teach.theory import wavefront as theory
+
+RANKS = (1, 2, 3, 4, 5, 8)
+LAYERS, STEPS = 6, 7
+
+
+@pytest.fixture(scope="module", params=(torch.nn.RNN, torch.nn.GRU, torch.nn.LSTM))
+def task(request):
+    """A network with data, and what one rank alone computes."""
+    torch.manual_seed(1)
+    module = request.param(5, 4, LAYERS).double().requires_grad_(False)
+    own = Stack.of(module)
+    x, of_outputs = torch.randn(STEPS, 2, 5).double(), torch.randn(STEPS, 2, 4).double()
+    outputs, _, tapes = stack.forward(own, x)
+    of_x, _, of_weights = stack.gradients(own, tapes, of_outputs)
+    return {"stack": own, "x": x, "of_outputs": of_outputs}, (outputs, of_x, of_weights)
+
+
+def assert_same(results, wanted):
+    outputs, of_x, of_weights = wanted
+    owners = [part for part in results if part.of_weights]
+    torch.testing.assert_close(owners[-1].outputs, outputs, rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(owners[0].of_x, of_x, rtol=1e-10, atol=1e-10)
+    found = [weights for part in owners for weights in part.of_weights]
+    for one, other in zip(found, of_weights, strict=True):
+        for field in dataclasses.fields(Weights):
+            pair = getattr(one, field.name), getattr(other, field.name)
+            torch.testing.assert_close(*pair, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_simulated_ranks_compute_what_one_computes(task, ranks):
+    given, wanted = task
+    for chunk in (1, 2, 3, STEPS, STEPS + 1):
+        assert_same(simulate(on_ranks.train, ranks, chunk=chunk, **given).results, wanted)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_real_ranks_do_too_and_show_when(task, ranks, real):
+    given, wanted = task
+    run = real(on_ranks.train, ranks, chunk=2, **given)
+    assert_same(run.results, wanted)
+    owners = min(ranks, LAYERS)
+    chunks = -(-STEPS // 2)
+    sent = [ledger.messages_sent for ledger in run.ledger]
+    assert sum(sent) == 2 * chunks * (owners - 1)
+    works = [[span for span in own if span.kind == "work"] for own in run.timeline.spans]
+    assert [len(own) for own in works] == [2 * chunks] * owners + [0] * (ranks - owners)
+
+
+def simulated(layers, steps, ranks, chunk, network, flops=2e4, nbytes=400):
+    run = simulate(
+        on_ranks.only_time, ranks, network=network, machine=Machine(flops=1e10), trace=False,
+        layers=layers, steps=steps, flops=flops, nbytes=nbytes, chunk=chunk,
+    )  # fmt: skip
+    return run.time
+
+
+NETWORKS = (
+    Uniform(latency=0.0, bandwidth=1e300),
+    Uniform(latency=1e-6, bandwidth=1e9),
+    Uniform(latency=3e-6, bandwidth=1e6),
+    Uniform(latency=1e-6, bandwidth=1e9, overhead=2e-6),
+)
+
+
+@pytest.mark.parametrize("network", NETWORKS, ids=str)
+def test_the_formula_is_the_simulated_time(network):
+    costs = {"cell": 2e-6, "nbytes": 400, "latency": network.latency,
+             "per_byte": 1 / network.bandwidth, "overhead": network.overhead}  # fmt: skip
+    shapes = itertools.product((1, 3, 8, 10), (1, 6, 12), (*RANKS, 16), (1, 2, 3, 5, 6, 99))
+    for layers, steps, ranks, chunk in shapes:
+        took = simulated(layers, steps, ranks, chunk, network)
+        formula = theory.time(layers, steps, ranks, chunk=chunk, **costs)
+        if steps % min(chunk, steps) == 0:
+            assert took == pytest.approx(formula, rel=1e-12, abs=0)
+        else:
+            assert took <= formula * (1 + 1e-12)
+
+
+def test_a_rank_for_each_layer_and_a_free_network_take_one_cell_a_wavefront():
+    for layers, steps in ((1, 1), (4, 9), (9, 4), (40, 25)):
+        took = simulated(layers, steps, layers, 1, NETWORKS[0])
+        assert took == pytest.approx(theory.wavefronts(layers, steps) * 2e-6)
+
+
+def test_the_best_chunk_is_the_best():
+    network = Uniform(latency=1e-6, bandwidth=1e9, overhead=20e-6)
+    costs = {"cell": 2e-6, "nbytes": 400, "per_byte": 1e-9, "overhead": 20e-6}
+    steps = 720
+    best = theory.best_chunk(12, steps, 4, **costs)
+    times = {
+        chunk: simulated(12, steps, 4, chunk, network)
+        for chunk in range(1, steps + 1)
+        if steps % chunk == 0
+    }
+    nearest = min(times, key=times.get)
+    assert nearest / 1.3 < best < nearest * 1.3
+    # Messages that cost no overhead want no company; a single rank sends none.
+    assert theory.best_chunk(12, steps, 4, **(costs | {"overhead": 0.0})) == 1
+    assert theory.best_chunk(12, steps, 1, **costs) == steps
+
+
+@pytest.mark.parametrize("chunk", [0, -1, 1.5])
+def test_a_chunk_that_cannot_be_is_refused(chunk):
+    with pytest.raises((ValueError, TypeError), match="chunk"):
+        on_ranks.chunks_of(5, chunk)

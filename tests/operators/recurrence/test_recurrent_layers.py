@@ -1,0 +1,189 @@
+"""Every way to run a recurrent network computes what torch's own does: outputs and gradients."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from ddl_teach.operators.recurrence import all_steps, cells, fused, per_gate, stack, wavefront
+from ddl_teach.operators.recurrence.module import WAYS, Recurrent
+from ddl_teach.operators.recurrence.stack import Stack
+
+KINDS = (torch.nn.RNN, torch.nn.GRU, torch.nn.LSTM)
+LAYERS = {"per_gate": per_gate, "fused": fused, "all_steps": all_steps}
+each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+
+
+def by_layers(name):
+    def run(own, x, states, of_outputs, of_states):
+        outputs, last, tapes = stack.forward(own, x, states, layer=LAYERS[name].forward)
+        return outputs, last, stack.gradients(own, tapes, of_outputs, of_states)
+
+    return run
+
+
+def by_wavefronts(own, x, states, of_outputs, of_states):
+    outputs, last, tape = wavefront.forward(own, x, states)
+    return outputs, last, wavefront.gradients(own, tape, of_outputs, of_states)
+
+
+def by_cells(threads):
+    def run(own, x, states, of_outputs, of_states):
+        outputs, last, grid = cells.forward(own, x, states, threads=threads)
+        return outputs, last, cells.gradients(grid, of_outputs, of_states, threads=threads)
+
+    return run
+
+
+RUNS = {
+    **{name: by_layers(name) for name in LAYERS},
+    "wavefront": by_wavefronts,
+    "one thread": by_cells(1),
+    "three threads": by_cells(3),
+}
+
+
+def parts(weights):
+    return [weights.input, weights.hidden, weights.input_bias, weights.hidden_bias]
+
+
+def problem(kind, seed, initial):
+    """A random network of torch's with data, what it computes, and all its gradients."""
+    torch.manual_seed(seed)
+    generator = np.random.default_rng(seed)
+    layers, steps, batch, inputs, units = (
+        int(generator.integers(1, most)) for most in (6, 9, 5, 8, 8)
+    )
+    module = kind(inputs, units, layers).double()
+    own = Stack.of(module)
+    x = torch.randn(steps, batch, inputs, dtype=torch.float64, requires_grad=True)
+    states = tuple(
+        torch.randn(layers, batch, units, dtype=torch.float64, requires_grad=True)
+        for _ in range(own.cell.states)
+    )
+    given = (states if len(states) > 1 else states[0]) if initial else None
+    outputs, last = module(x, given)
+    last = last if isinstance(last, tuple) else (last,)
+    of_outputs, *of_states = (torch.randn_like(result) for result in (outputs, *last))
+    sources = [x, *(states if initial else ()), *module.parameters()]
+    wanted = torch.autograd.grad([outputs, *last], sources, [of_outputs, *of_states])
+    given = states if initial else None
+    return own, (x, given, of_outputs, tuple(of_states)), (outputs, *last), wanted
+
+
+def assert_same(found, wanted):
+    for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+@each_kind
+def test_outputs_and_gradients_are_those_of_torch(kind, run):
+    for seed, initial in itertools.product(range(12), (True, False)):
+        own, given, results, wanted = problem(kind, seed, initial)
+        with torch.no_grad():
+            outputs, last, (of_x, of_states, of_weights) = run(own, *given)
+        assert_same([outputs, *last], results)
+        of_layers = [part for weights in of_weights for part in parts(weights)]
+        assert_same([of_x, *(of_states if initial else ()), *of_layers], wanted)
+
+
+@each_kind
+def test_nobody_need_ask_for_the_last_states(kind):
+    own, (x, states, of_outputs, of_states), _, _ = problem(kind, 5, True)
+    zeros = tuple(torch.zeros_like(state) for state in of_states)
+    with torch.no_grad():
+        for run in RUNS.values():
+            *_, (of_x, begun, _) = run(own, x, states, of_outputs, None)
+            *_, (same_x, same_begun, _) = run(own, x, states, of_outputs, zeros)
+            assert_same([of_x, *begun], [same_x, *same_begun])
+
+
+@each_kind
+@pytest.mark.parametrize("way", WAYS)
+def test_as_a_module_autograd_finds_the_same_gradients(kind, way):
+    module = kind(3, 4, 2).double()
+    x = torch.randn(5, 2, 3, dtype=torch.float64)
+    results = []
+    for network in (module, Recurrent(module, way)):
+        module.zero_grad()
+        outputs, last = network(x)
+        (outputs.square().sum() + sum(state.sum() for state in last)).backward()
+        results.append([outputs, *(last if isinstance(last, tuple) else (last,)),
+                        *(parameter.grad.clone() for parameter in module.parameters())])  # fmt: skip
+    assert_same(*results)
+
+
+def test_any_order_that_keeps_the_dependencies_gives_the_same_bits():
+    own, (x, states, *_), _, _ = problem(torch.nn.LSTM, 3, True)
+    layers, steps = len(own), len(x)
+    grid = [(layer, step) for layer in range(layers) for step in range(steps)]
+    generator = np.random.default_rng(0)
+    orders = [grid, sorted(grid, key=lambda place: place[::-1])]
+    for _ in range(10):
+        # Always a cell whose two predecessors are done.
+        done, order = set(), []
+        while len(order) < len(grid):
+            ready = [
+                (layer, step) for layer, step in grid
+                if (layer, step) not in done
+                if layer == 0 or (layer - 1, step) in done
+                if step == 0 or (layer, step - 1) in done
+            ]  # fmt: skip
+            chosen = ready[generator.integers(len(ready))]
+            done.add(chosen)
+            order.append(chosen)
+        orders.append(order)
+    with torch.no_grad():
+        wanted, _, _ = cells.forward(own, x, states, threads=1)
+        for order in orders:
+            groups = [[place] for place in order]
+            outputs, _, _ = cells.forward(own, x, states, threads=1, groups=groups)
+            assert torch.equal(outputs, wanted)
+
+
+def test_an_error_in_a_thread_comes_out():
+    own, (x, *_), _, _ = problem(torch.nn.LSTM, 3, False)
+    with pytest.raises(KeyError):
+        cells.forward(own, x, groups=[[(0, 1)]])
+
+
+@pytest.mark.parametrize(
+    ("x", "states", "error", "words"),
+    [
+        (torch.ones(4, 3), None, ValueError, r"x of shape \(4, 3\): it must be \(steps, batch, 5"),
+        (torch.ones(4, 3, 6), None, ValueError, r"\(steps, batch, 5\)"),
+        (torch.ones(0, 3, 5), None, ValueError, "at least one step"),
+        (torch.ones(4, 3, 5).double(), None, TypeError, "x is torch.float64 and the weights are"),
+        (torch.ones(4, 3, 5), (torch.ones(2, 3, 7),), ValueError, "lstm needs 2 in a tuple"),
+        (torch.ones(4, 3, 5), (torch.ones(2, 1, 7),) * 2, ValueError, r"= \(2, 3, 7\)"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(x, states, error, words):
+    own = Stack.of(torch.nn.LSTM(5, 7, 2))
+    for forward in (stack.forward, wavefront.forward, cells.forward):
+        with pytest.raises(error, match=words):
+            forward(own, x, states)
+
+
+@pytest.mark.parametrize(
+    ("module", "error", "words"),
+    [
+        (torch.nn.Linear(2, 2), TypeError, "not a Linear"),
+        (torch.nn.LSTM(2, 2, bidirectional=True), ValueError, "bidirectional=True of this LSTM"),
+        (torch.nn.LSTM(4, 4, proj_size=2), ValueError, "proj_size=2"),
+        (torch.nn.GRU(2, 2, 2, dropout=0.5), ValueError, "dropout=0.5"),
+        (torch.nn.GRU(2, 2, bias=False), ValueError, "bias=False"),
+        (torch.nn.RNN(2, 2, nonlinearity="relu"), ValueError, "'relu'"),
+        (torch.nn.RNN(2, 2, batch_first=True), ValueError, "transpose x"),
+    ],
+)
+def test_networks_that_are_not_computed_here_are_refused(module, error, words):
+    with pytest.raises(error, match=words):
+        Recurrent(module)
+
+
+def test_a_way_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="way='diagonal': there are per_gate, fused"):
+        Recurrent(torch.nn.LSTM(2, 2), "diagonal")
