@@ -1,0 +1,30 @@
+"""Four convolutions: the same result in four orders, and everything that depends on the order.
+
+=================== ==============================================================================
+problem             the sizes of one convolution, checked
+direct              the definition, one kernel position at a time
+im2col              one matrix product, paid with memory
+fft                 a product per frequency
+winograd            fewer multiplications per tile, for any tile
+winograd_matrices   its transforms, in exact fractions
+methods             all of them by name
+convolve            any of them as a differentiable torch operator
+=================== ==============================================================================
+
+Each method has the same five functions:
+
+    forward(x, weight, *, stride, padding, groups)                        the output
+    input_gradient(gradient, weight, x_shape, *, stride, padding, groups)
+    weight_gradient(x, gradient, weight_shape, *, stride, padding, groups)
+    refusal(problem)             why it cannot be done this way, or ""
+    workspace(problem, dtype)    bytes beyond input, weight and output
+
+with x (batch, in_channels, height, width), weight (out_channels, in_channels / groups,
+kernel_height, kernel_width), and stride and padding as pairs.
+"""
+
+from ddl_teach.operators.convolution.convolve import convolve
+from ddl_teach.operators.convolution.methods import METHODS, Method
+from ddl_teach.operators.convolution.problem import Convolution
+
+__all__ = ["METHODS", "Convolution", "Method", "convolve"]

@@ -1,0 +1,156 @@
+"""Which convolution for this layer: predicted from counts and rates, and tried where it is close.
+
+A count alone does not tell: an operation of a transform takes several times as long as one of a
+matrix product. So each method's operations and bytes are divided by this machine's rates,
+
+    time = product / product rate + transforms / transform rate + bytes / bandwidth,
+
+and methods whose predictions lie within a factor `near` of the best are run once or twice on data
+of that shape. near=1 never tries anything, as a heuristic does; near=math.inf tries all that can,
+as cuDNN's "find" does. What to look at: `regret`, how much longer the choice takes than the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import torch
+
+from ddl_teach.operators.convolution.methods import METHODS, find
+from ddl_teach.operators.convolution.problem import Convolution
+from ddl_teach.operators.convolution.rates import fastest, machine_rates
+from ddl_teach.theory.convolution_cost import Cost, Rates, cost, seconds
+
+NEAR = 2.5  # predictions within this factor of the best are not trusted to be in order
+
+TRIALS = 2
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The method for a layer, the reason as a sentence, and what it was found by."""
+
+    method: str
+    why: str
+    predicted: Mapping[str, float]  # seconds, of every method that may be used
+    measured: Mapping[str, float] = field(default_factory=dict)  # seconds, of those tried
+    refused: Mapping[str, str] = field(default_factory=dict)  # why a method may not be used
+
+
+def choose(
+    problem: Convolution,
+    *,
+    direction: str = "forward",
+    dtype: torch.dtype = torch.float32,
+    limit: int | None = None,
+    near: float = NEAR,
+    rates: Rates | None = None,
+    methods: Sequence[str] = tuple(METHODS),
+) -> Choice:
+    """The method that is the fastest for this problem, of those that need at most `limit` bytes.
+
+    `rates` are those of another processor; then nothing is tried. What was once found out is
+    remembered as long as this process lives.
+    """
+    if not near >= 1:
+        raise ValueError(f"near={near!r} must be at least 1: the factor within which to try")
+    if rates is not None:
+        return _choose(problem, direction, dtype, limit, 1.0, rates, tuple(methods), 0)
+    threads = torch.get_num_threads()
+    known = machine_rates()
+    return _choose(problem, direction, dtype, limit, near, known, tuple(methods), threads)
+
+
+def trial(problem: Convolution, method: str, direction: str, dtype: torch.dtype) -> float:
+    """The seconds of one pass by a method, on random data of that shape."""
+    algorithm = find(method)
+    x, weight = torch.randn(problem.x_shape).to(dtype), torch.randn(problem.weight_shape).to(dtype)
+    gradient = torch.randn(problem.output_shape).to(dtype)
+    arguments = {
+        "forward": (x, weight),
+        "input_gradient": (gradient, weight, problem.x_shape),
+        "weight_gradient": (x, gradient, problem.weight_shape),
+    }[direction]
+    numbers = {"stride": problem.stride, "padding": problem.padding, "groups": problem.groups}
+    with torch.inference_mode():
+        return fastest(lambda: getattr(algorithm, direction)(*arguments, **numbers), TRIALS)
+
+
+@lru_cache(maxsize=4096)
+def _choose(
+    problem: Convolution,
+    direction: str,
+    dtype: torch.dtype,
+    limit: int | None,
+    near: float,
+    rates: Rates,
+    methods: tuple[str, ...],
+    threads: int,
+) -> Choice:
+    """As `choose`, with everything that the answer depends on."""
+    refused = {}
+    for name in methods:
+        method = find(name)
+        needed = method.workspace(problem, dtype)
+        if reason := method.refusal(problem):
+            refused[name] = reason
+        elif limit is not None and needed > limit:
+            refused[name] = f"its workspace of {needed:,} bytes is beyond the limit of {limit:,}"
+    able = [name for name in methods if name not in refused]
+    if not able:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
+        raise ValueError(f"no method is left for {problem}: {reasons}. Raise `limit`, or name "
+                         "other `methods`.")  # fmt: skip
+    counts = {name: cost(name, problem, direction) for name in able}
+    times = {name: seconds(one, rates, dtype.itemsize) for name, one in counts.items()}
+    best = min(times.values())
+    close = [name for name in able if times[name] <= near * best]
+    measured = {}
+    if len(close) > 1 and near > 1:
+        measured = {name: trial(problem, name, direction, dtype) for name in close}
+    method = min(measured or times, key=(measured or times).get)
+    why = reason_for(method, counts, times, measured, rates, dtype.itemsize)
+    return Choice(method, why, times, measured, refused)
+
+
+def reason_for(
+    method: str,
+    counts: Mapping[str, Cost],
+    predicted: Mapping[str, float],
+    measured: Mapping[str, float],
+    rates: Rates,
+    itemsize: int = 4,
+) -> str:
+    """Why a method was taken, in a sentence or two."""
+    times, how = (measured, "measured") if measured else (predicted, "predicted")
+    others = sorted((name for name in times if name != method), key=times.get)
+    own = counts[method]
+    if not others:
+        first = f"{method} is the only one that may be used"
+        if len(predicted) > 1:
+            runner = min((name for name in predicted if name != method), key=predicted.get)
+            first = (
+                f"{method} is far ahead: {_ms(predicted[method])} predicted, {runner} "
+                f"{_ms(predicted[runner])}"
+            )
+    else:
+        first = f"{method} takes {_ms(times[method])}, {others[0]} {_ms(times[others[0]])} ({how})"
+    parts = {
+        "products": own.product.total / rates.product,
+        "transforms": own.transform.total / rates.transform,
+        "moving bytes": own.moved * itemsize / rates.bandwidth,
+    }
+    largest, part = max(parts.items(), key=lambda pair: pair[1])
+    share = part / (sum(parts.values()) or 1)
+    rest = f"by its counts {share:.0%} of that is {largest}"
+    if "im2col" in counts and method != "im2col":
+        fewer = counts["im2col"].product.multiplications / own.product.multiplications
+        much = f"{fewer:.2g} times fewer" if fewer >= 1 else f"{1 / fewer:.2g} times more"
+        rest += f", and its products take {much} multiplications than im2col's"
+    return f"{first}; {rest}."
+
+
+def _ms(time: float) -> str:
+    return f"{1e3 * time:.3g} ms"

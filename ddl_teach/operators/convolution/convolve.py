@@ -1,0 +1,194 @@
+"""Convolution as a torch operator: any method by name, with gradients by the same method.
+
+The operator and its two gradients are each linear in two arguments, so the gradient of any of the
+three is given by the other two: that is the whole of autograd here, to any order.
+
+    output = forward(x, weight)    x's gradient = input_gradient(gradient, weight)
+                                   weight's     = weight_gradient(x, gradient)
+
+What to look at: registered with torch.library, the operator is a node like torch's own: autograd,
+torch.compile and torch.export see its name and its shapes, not its inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import psutil
+import torch
+from torch import Tensor
+
+from ddl_teach.operators.convolution.methods import METHODS, Method, find
+from ddl_teach.operators.convolution.problem import Convolution, pair
+
+
+def convolve(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    *,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    groups: int = 1,
+    method: str = "im2col",
+    limit: int | None = None,
+) -> Tensor:
+    """The convolution of x and weight by a method of that name; differentiable.
+
+    A convolution that the method cannot do, or whose workspace needs more than `limit` bytes (or
+    than the memory that is free), is refused before any memory is taken.
+    """
+    find(method)
+    stride, padding = pair(stride, "stride", 1), pair(padding, "padding", 0)
+    output = convolution(x, weight, stride, padding, groups, method, limit)
+    return output if bias is None else output + bias[:, None, None]
+
+
+@torch.library.custom_op("ddl_teach::convolution", mutates_args=())
+def convolution(
+    x: Tensor,
+    weight: Tensor,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    groups: int,
+    method: str,
+    limit: int | None,
+) -> Tensor:
+    """The operator itself."""
+    problem = Convolution.of(x, weight, stride, padding, groups)
+    algorithm = admitted(method, problem, x, limit)
+    return algorithm.forward(
+        x, weight, stride=problem.stride, padding=problem.padding, groups=groups
+    ).contiguous()
+
+
+@torch.library.custom_op("ddl_teach::convolution_input_gradient", mutates_args=())
+def input_gradient(
+    gradient: Tensor,
+    weight: Tensor,
+    x_shape: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    groups: int,
+    method: str,
+    limit: int | None,
+) -> Tensor:
+    """The gradient of the operator's input."""
+    problem = Convolution.of_shapes(x_shape, weight.shape, stride, padding, groups)
+    algorithm = admitted(method, problem, gradient, limit)
+    return algorithm.input_gradient(
+        gradient, weight, x_shape, stride=problem.stride, padding=problem.padding, groups=groups
+    ).contiguous()
+
+
+@torch.library.custom_op("ddl_teach::convolution_weight_gradient", mutates_args=())
+def weight_gradient(
+    x: Tensor,
+    gradient: Tensor,
+    weight_shape: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    groups: int,
+    method: str,
+    limit: int | None,
+) -> Tensor:
+    """The gradient of the operator's weight."""
+    problem = Convolution.of_shapes(x.shape, weight_shape, stride, padding, groups)
+    algorithm = admitted(method, problem, gradient, limit)
+    return algorithm.weight_gradient(
+        x, gradient, weight_shape, stride=problem.stride, padding=problem.padding, groups=groups
+    ).contiguous()
+
+
+def admitted(name: str, problem: Convolution, like: Tensor, limit: int | None) -> Method:
+    """The method, if it can do this convolution within the limit and the free memory."""
+    method = find(name)
+    if reason := method.refusal(problem):
+        able = [other.name for other in METHODS.values() if not other.refusal(problem)]
+        raise ValueError(f"method={name!r} refuses {reason}. Able are: {', '.join(able)}")
+    needed = method.workspace(problem, like.dtype)
+    free = free_bytes(like.device)
+    if needed > (free if limit is None else min(limit, free)):
+        fitting = [
+            f"{other.name} ({other.workspace(problem, like.dtype):,})"
+            for other in METHODS.values()
+            if not other.refusal(problem) and other.workspace(problem, like.dtype) <= free
+        ]
+        raise MemoryError(f"method={name!r} needs {needed:,} bytes, {limit=}, {fitting}")
+    return method
+
+
+def free_bytes(device: torch.device) -> int:
+    """Bytes that could still be taken on this device."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    return psutil.virtual_memory().available
+
+
+@convolution.register_fake
+def _(x: Tensor, weight: Tensor, stride: Any, padding: Any, groups: int, *_: Any) -> Tensor:
+    sizes = [
+        (size + 2 * space - kernel) // step + 1
+        for size, space, kernel, step in zip(
+            x.shape[2:], padding, weight.shape[2:], stride, strict=True
+        )
+    ]
+    return x.new_empty(x.shape[0], weight.shape[0], *sizes)
+
+
+@input_gradient.register_fake
+def _(gradient: Tensor, weight: Tensor, x_shape: Any, *_: Any) -> Tensor:
+    return gradient.new_empty(x_shape)
+
+
+@weight_gradient.register_fake
+def _(x: Tensor, gradient: Tensor, weight_shape: Any, *_: Any) -> Tensor:
+    return x.new_empty(weight_shape)
+
+
+def keep(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    """Remember the two tensors and the numbers."""
+    ctx.save_for_backward(*inputs[:2])
+    ctx.numbers = inputs[-5:]
+
+
+def backward(context: Any, arriving: Tensor) -> tuple:
+    """Gradients of `convolution`."""
+    x, weight = context.saved_tensors
+    numbers = context.numbers
+    for_x, for_weight = context.needs_input_grad[:2]
+    return (
+        input_gradient(arriving, weight, x.shape, *numbers) if for_x else None,
+        weight_gradient(x, arriving, weight.shape, *numbers) if for_weight else None,
+        *[None] * 5,
+    )
+
+
+def input_gradient_backward(context: Any, arriving: Tensor) -> tuple:
+    """Gradients of `input_gradient`: it is linear in the gradient and in the weight."""
+    gradient, weight = context.saved_tensors
+    numbers = context.numbers
+    for_gradient, for_weight = context.needs_input_grad[:2]
+    return (
+        convolution(arriving, weight, *numbers) if for_gradient else None,
+        weight_gradient(arriving, gradient, weight.shape, *numbers) if for_weight else None,
+        *[None] * 6,
+    )
+
+
+def weight_gradient_backward(context: Any, arriving: Tensor) -> tuple:
+    """Gradients of `weight_gradient`: it is linear in x and in the gradient."""
+    x, gradient = context.saved_tensors
+    numbers = context.numbers
+    for_x, for_gradient = context.needs_input_grad[:2]
+    return (
+        input_gradient(gradient, arriving, x.shape, *numbers) if for_x else None,
+        convolution(x, arriving, *numbers) if for_gradient else None,
+        *[None] * 6,
+    )
+
+
+convolution.register_autograd(backward, setup_context=keep)
+input_gradient.register_autograd(input_gradient_backward, setup_context=keep)
+weight_gradient.register_autograd(weight_gradient_backward, setup_context=keep)

@@ -1,0 +1,50 @@
+"""How fast this machine multiplies, transforms and copies: three numbers, measured in a moment.
+
+A time model with three rates, amount / rate each, explains much of why convolutions differ. Each
+rate is the best of a few short runs: what disturbs a run makes it slower and never faster. What to
+look at: how many times slower an operation of a transform is than one of a product.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import cache
+
+import torch
+
+from ddl_teach.theory.convolution_cost import Rates, real_transform
+
+ROWS, INNER, COLUMNS = 128, 576, 3136  # 128 kernels of 3 x 3 over 64 channels of 56 x 56
+IMAGES, SIZE = 256, 32
+NUMBERS = 1 << 22  # to copy: more than a cache holds
+
+
+def machine_rates() -> Rates:
+    """This machine's rates with as many threads as torch uses now; measured the first time."""
+    return _measured(torch.get_num_threads())
+
+
+@cache
+def _measured(threads: int) -> Rates:
+    with torch.inference_mode():
+        left, right = torch.randn(ROWS, INNER), torch.randn(INNER, COLUMNS)
+        images = torch.randn(IMAGES, SIZE, SIZE)
+        source, target = torch.randn(NUMBERS), torch.empty(NUMBERS)
+        transforms = IMAGES * real_transform(SIZE, SIZE).total
+        return Rates(
+            product=2 * ROWS * INNER * COLUMNS / fastest(lambda: left @ right),
+            transform=transforms / fastest(lambda: torch.fft.rfft2(images)),
+            bandwidth=2 * source.nbytes / fastest(lambda: target.copy_(source)),
+        )
+
+
+def fastest(work: Callable[[], object], repetitions: int = 9) -> float:
+    """The seconds of the shortest of some runs, after one to warm up."""
+    work()
+    taken = []
+    for _ in range(repetitions):
+        begun = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - begun)
+    return min(taken)
