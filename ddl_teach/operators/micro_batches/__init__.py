@@ -1,0 +1,18 @@
+"""Micro-batches: cut a layer's batch, and a faster method fits into less workspace.
+
+A convolution by FFT or Winograd needs room for what it transforms, and that room grows with the
+number of examples. Where it does not fit, libraries fall back on a slower method. Cutting the
+batch of that one layer into pieces, one after another in the same room, changes nothing in the
+result and lets the faster method in (Oyama, Ben-Nun, Hoefler & Matsuoka 2018, "mu-cuDNN").
+
+=============== ==========================================================================
+offers          what one micro-batch costs by one method; a job; its division
+dynamic         the best division of one job under a limit: dynamic programming
+integer         the same, and a room shared among many jobs: integer programs
+front           which divisions can be best under any limit: few
+measured        offers of this machine's convolutions, forward and both gradients
+planning        from a network and a limit to a division for every convolution, with reasons
+divided         the operator that carries out a division, a custom operator of torch
+transform       a network whose convolutions are divided, its result the same
+=============== ==========================================================================
+"""

@@ -1,0 +1,119 @@
+"""Which divisions can be the best one, under any limit: the Pareto front of time and workspace.
+
+A division is *desirable* if no other one of the same batch is at least as fast and at least as
+small. All others can be forgotten, and not only at the end:
+
+    D(0) = {nothing},   D(b) = desirable part of {d + m : m an offer, d in D(b - size of m)}
+
+Why nothing is lost: let d' be dominated by d, both of the same examples. Seconds add up and the
+workspace is the largest one, and neither can shrink when a part of it grows; so wherever d' stands
+in a division, d in its place makes it no slower and no larger. The same holds for a network, where
+the rooms of jobs stand beside each other and add up. So some best solution is made of desirable
+parts alone (Oyama, Ben-Nun, Hoefler & Matsuoka 2018). What to look at: the fronts have a handful
+of points where divisions are counted in millions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ddl_teach.operators.micro_batches.offers import Division, Job, Offer, TooLittle
+
+
+class _Point(NamedTuple):
+    """A division as a chain: its last part, and the division before that."""
+
+    workspace: int
+    seconds: float
+    part: Offer | None = None
+    before: _Point | None = None
+
+
+def pareto(workspace: Sequence[float], seconds: Sequence[float]) -> np.ndarray:
+    """The places of the points that no other one dominates, by growing workspace.
+
+    Of equal points one is kept.
+    """
+    workspace, seconds = np.asarray(workspace), np.asarray(seconds, float)
+    order = np.lexsort((seconds, workspace))
+    ordered = seconds[order]
+    # A point counts if it is faster than everything that needs no more room.
+    before = np.minimum.accumulate(np.concatenate([[math.inf], ordered[:-1]]))
+    return order[ordered < before]
+
+
+def desirable(job: Job) -> tuple[Division, ...]:
+    """The job's front: divisions by growing workspace, each faster than all before it."""
+    offers = [
+        offer
+        for size in sorted({offer.size for offer in job.offers})
+        for offer in _undominated([one for one in job.offers if one.size == size])
+    ]
+    fronts = [[_Point(0, 0.0)]]
+    for done in range(1, job.batch + 1):
+        points = [
+            _Point(max(d.workspace, offer.workspace), d.seconds + offer.seconds, offer, d)
+            for offer in offers
+            if offer.size <= done
+            for d in fronts[done - offer.size]
+        ]
+        fronts.append(_undominated(points))
+    return tuple(map(_as_division, fronts[job.batch]))
+
+
+def refusal(job: Job, limit: float) -> TooLittle:
+    """The refusal of a limit: it says what the job needs at least."""
+    front = desirable(job)
+    what = f"{job.name}: no division of {job.batch} examples fits into {limit:,.0f} bytes"
+    if not front:
+        sizes = sorted({offer.size for offer in job.offers})
+        text = f"no sizes among {sizes} add up to it: offer micro-batches of 1 example"
+        return TooLittle(f"{job.name}: {job.batch} examples cannot be divided, {text}", math.inf)
+    needed = front[0].workspace
+    return TooLittle(f"{what}; the smallest workspace that would do is {needed:,}", needed)
+
+
+def network_front(
+    fronts: Sequence[Sequence[Division]], limit: float = math.inf
+) -> list[tuple[Division, ...]]:
+    """The front of several jobs whose rooms stand beside each other: one division for each.
+
+    Both seconds and workspace add up. What needs more than `limit` is left out; without a limit a
+    front of many jobs can have many points.
+    """
+    workspace, seconds = np.zeros(1, np.int64), np.zeros(1)
+    steps = []  # for each job: which point of the front so far, and which of its own divisions
+    for front in fronts:
+        own = np.array([[d.workspace for d in front], [d.seconds for d in front]])
+        both = np.add.outer(workspace, own[0].astype(np.int64)).ravel()
+        time = np.add.outer(seconds, own[1]).ravel()
+        kept = pareto(both, time)
+        kept = kept[both[kept] <= limit]
+        workspace, seconds = both[kept], time[kept]
+        steps.append(np.divmod(kept, len(front)))
+    chosen = []
+    for place in range(len(workspace)):
+        divisions = []
+        for front, (before, which) in zip(reversed(fronts), reversed(steps), strict=True):
+            divisions.append(front[which[place]])
+            place = before[place]
+        chosen.append(tuple(reversed(divisions)))
+    return chosen
+
+
+def _undominated(points: list[Any]) -> list[Any]:
+    """Those of the points, or offers, that are desirable; by growing workspace."""
+    kept = pareto([one.workspace for one in points], [one.seconds for one in points])
+    return [points[place] for place in kept]
+
+
+def _as_division(point: _Point) -> Division:
+    parts = []
+    while point.part is not None:
+        parts.append(point.part)
+        point = point.before
+    return Division(tuple(reversed(parts)))

@@ -1,0 +1,106 @@
+"""What one micro-batch costs, and what a division of a batch adds up to: plain data.
+
+A *job* is one pass of one layer over a batch of B examples. An *offer* for it says: so many
+examples by this method take t seconds and w bytes of workspace. A *division* takes offers whose
+sizes add up to B. They run one after another in the same room, so that
+
+    seconds = sum of t        workspace = largest w
+
+What to look at: an offer of half the size often costs half the seconds and half the room; then
+only the room of a division shrinks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+
+LARGEST = 2**53  # bytes: up to here every whole number is a float
+
+
+@dataclass(frozen=True, order=True)
+class Offer:
+    """One micro-batch of `size` examples by a method, at its price."""
+
+    method: str
+    size: int
+    seconds: float
+    workspace: int  # bytes that are held while it runs
+
+    def __post_init__(self) -> None:
+        what = f"offer of {self.size!r} examples by {self.method!r}"
+        if not isinstance(self.size, int) or self.size < 1:
+            raise ValueError(f"{what}: size must be a whole number of at least 1")
+        if not (math.isfinite(self.seconds) and self.seconds >= 0):
+            raise ValueError(f"{what}: seconds={self.seconds!r} is no time")
+        if not isinstance(self.workspace, int) or not 0 <= self.workspace <= LARGEST:
+            raise ValueError(
+                f"{what}: workspace={self.workspace!r} must be a whole number of bytes"
+            )
+
+
+@dataclass(frozen=True)
+class Job:
+    """A batch to be divided, and every offer there is for parts of it."""
+
+    name: str
+    batch: int
+    offers: tuple[Offer, ...]
+    refusals: Mapping[str, str] = field(default_factory=dict)  # methods that cannot, and why
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.batch, int) or self.batch < 1:
+            raise ValueError(f"{self.name}: batch={self.batch!r} must be at least 1 example")
+
+    def within(self, limit: float) -> list[Offer]:
+        """The fastest offer of each size among those whose workspace is at most `limit`."""
+        best: dict[int, Offer] = {}
+        for offer in self.offers:
+            known = best.get(offer.size)
+            # Of equally fast ones the smaller room: it can only help.
+            if offer.workspace <= limit and (
+                known is None
+                or (offer.seconds, offer.workspace) < (known.seconds, known.workspace)
+            ):
+                best[offer.size] = offer
+        return [best[size] for size in sorted(best)]
+
+
+@dataclass(frozen=True)
+class Division:
+    """Micro-batches that together are one batch, in the order in which they run."""
+
+    parts: tuple[Offer, ...]
+
+    @property
+    def batch(self) -> int:
+        """The examples of all parts."""
+        return sum(part.size for part in self.parts)
+
+    @property
+    def seconds(self) -> float:
+        """They run one after another."""
+        return math.fsum(part.seconds for part in self.parts)
+
+    @property
+    def workspace(self) -> int:
+        """They use the same room."""
+        return max((part.workspace for part in self.parts), default=0)
+
+    def __str__(self) -> str:
+        """The parts as people write them: `3 x fft of 8 + im2col of 4`."""
+        runs = [(part, len([*same])) for part, same in groupby(self.parts)]
+        return " + ".join(
+            f"{f'{count} x ' if count > 1 else ''}{part.method} of {part.size}"
+            for part, count in runs
+        )
+
+
+class TooLittle(ValueError):
+    """No division fits: says how much room the most modest one needs."""
+
+    def __init__(self, message: str, needed: float) -> None:
+        super().__init__(message)
+        self.needed = needed

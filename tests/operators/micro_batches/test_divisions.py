@@ -1,0 +1,171 @@
+"""Dynamic program, integer programs, fronts and brute force say the same of every random job."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from random_jobs import every_division, random_job
+
+from ddl_teach.operators.micro_batches import dynamic, integer
+from ddl_teach.operators.micro_batches.front import desirable, network_front, pareto
+from ddl_teach.operators.micro_batches.offers import Division, Job, Offer, TooLittle
+
+
+def answer(divide, *question):
+    """What a program answers: a division, or its refusal as a text."""
+    try:
+        return divide(*question)
+    except TooLittle as refusal:
+        return str(refusal)
+
+
+def room(divisions):
+    return sum(division.workspace for division in divisions)
+
+
+def time(divisions):
+    return sum(division.seconds for division in divisions)
+
+
+@pytest.fixture
+def generator():
+    return np.random.default_rng(5)
+
+
+def test_both_programs_and_the_front_agree_on_two_thousand_random_jobs(generator):
+    refused = cut = 0
+    for _ in range(2000):
+        job, limit = random_job(generator), int(generator.integers(500))
+        by_steps, by_program = (
+            answer(dynamic.divide, job, limit),
+            answer(integer.divide, job, limit),
+        )
+        fitting = [division for division in desirable(job) if division.workspace <= limit]
+        if isinstance(by_steps, str):
+            assert by_steps == by_program
+            assert not fitting
+            refused += 1
+            continue
+        assert by_steps.batch == by_program.batch == job.batch
+        assert max(by_steps.workspace, by_program.workspace) <= limit
+        assert by_steps.seconds == by_program.seconds == fitting[-1].seconds
+        assert set(by_steps.parts) | set(by_program.parts) <= set(job.offers)
+        cut += len(by_steps.parts) > 1
+    assert min(refused, cut) > 50  # the random jobs are of every kind
+
+
+def test_brute_force_finds_the_same_front(generator):
+    for _ in range(150):
+        job = random_job(generator, batch=int(generator.integers(1, 8)), methods="ab")
+        everything = [Division(parts) for parts in every_division(job)]
+        kept = pareto([d.workspace for d in everything], [d.seconds for d in everything])
+        wanted = [(everything[k].workspace, everything[k].seconds) for k in kept]
+        assert [(d.workspace, d.seconds) for d in desirable(job)] == wanted
+        for workspace, seconds in wanted:
+            assert dynamic.divide(job, workspace).seconds == seconds
+            assert integer.divide(job, workspace).seconds == seconds
+
+
+def test_a_shared_room_is_divided_as_brute_force_would(generator):
+    shared = 0
+    for _ in range(300):
+        fronts = [desirable(random_job(generator)) for _ in range(generator.integers(1, 6))]
+        if not all(fronts):
+            continue
+        limit = int(generator.integers(1000))
+        fitting = [one for one in itertools.product(*fronts) if room(one) <= limit]
+        by_front = network_front(fronts, limit)
+        assert [(room(one), time(one)) for one in by_front] == [
+            (room(one), time(one)) for one in network_front(fronts) if room(one) <= limit
+        ]
+        chosen = answer(integer.share, fronts, limit)
+        if isinstance(chosen, str):
+            assert f"would do is {room(front[0] for front in fronts):,}" in chosen
+            assert not fitting
+            assert not by_front
+            continue
+        assert room(chosen) <= limit
+        assert time(chosen) == min(map(time, fitting)) == time(by_front[-1])
+        shared += 1
+    assert shared > 50
+
+
+def test_the_points_of_a_front_are_those_that_nothing_dominates(generator):
+    for _ in range(200):
+        points = generator.integers(0, 12, (int(generator.integers(1, 40)), 2))
+        kept = [tuple(point) for point in points[pareto(*points.T)]]
+        assert kept == sorted(
+            {
+                (w, t) for w, t in map(tuple, points)
+                if not any((v <= w and s <= t) and (v, s) != (w, t) for v, s in points)
+            }
+        )  # fmt: skip
+    assert len(pareto([], [])) == 0
+
+
+def test_bytes_count_to_the_last_one():
+    """A solver's tolerance is a millionth of the room; one byte is much less."""
+    room_of_one = 2**33
+    slow, fast = Offer("slow", 1, 1.0, 0), Offer("fast", 1, 1e-6, room_of_one)
+    half = Offer("half", 1, 0.5, room_of_one - 1)
+    fronts = [desirable(Job("layer", 1, (slow, half, fast)))] * 3
+    assert [d.seconds for d in fronts[0]] == [1.0, 0.5, 1e-6]
+    for limit, seconds in (
+        (0, 3.0),
+        (room_of_one - 1, 2.5),
+        (room_of_one, 2 + 1e-6),
+        (2 * room_of_one - 2, 2.0),
+        (2 * room_of_one - 1, 1.5 + 1e-6),
+        (2 * room_of_one, 1 + 2e-6),
+        (3 * room_of_one - 1, 0.5 + 2e-6),
+        (3 * room_of_one, 3e-6),
+        (math.inf, 3e-6),
+    ):
+        chosen = integer.share(fronts, limit)
+        assert room(chosen) <= limit
+        assert math.isclose(time(chosen), seconds, rel_tol=1e-9)
+
+
+def test_microseconds_are_not_nothing():
+    slow, fast = Offer("slow", 1, 1.1e-7, 0), Offer("fast", 1, 1e-7, 8)
+    job = Job("layer", 3, (slow, fast))
+    assert integer.divide(job, 8).parts == (fast,) * 3
+    assert integer.share([desirable(job)], 8)[0].parts == (fast,) * 3
+
+
+def test_what_fits_nowhere_is_refused_with_what_would_do():
+    job = Job("conv1", 3, (Offer("im2col", 1, 1.0, 40), Offer("fft", 2, 1.0, 25)))
+    for divide in (dynamic.divide, integer.divide):
+        with pytest.raises(
+            TooLittle, match=r"conv1: .* 3 examples .* 39 bytes; .* do is 40"
+        ) as no:
+            divide(job, 39)
+        assert divide(job, no.value.needed).workspace == 40
+        odd = Job("conv2", 3, (Offer("fft", 2, 1.0, 25),))
+        with pytest.raises(TooLittle, match=r"no sizes among \[2\] add up .* of 1 example"):
+            divide(odd, 1e9)
+    with pytest.raises(TooLittle, match=r"2 jobs do not fit into 79 bytes.* would do is 80"):
+        integer.share([desirable(job)] * 2, 79)
+
+
+@pytest.mark.parametrize(
+    ("offer", "words"),
+    [
+        (("fft", 0, 1.0, 8), "size must be"),
+        (("fft", 1, math.nan, 8), "seconds=nan is no time"),
+        (("fft", 1, -1.0, 8), "seconds=-1.0 is no time"),
+        (("fft", 1, 1.0, -8), "workspace=-8 must be"),
+        (("fft", 1, 1.0, 0.5), "workspace=0.5 must be"),
+    ],
+)
+def test_an_offer_that_makes_no_sense_is_refused(offer, words):
+    with pytest.raises(ValueError, match=words):
+        Offer(*offer)
+
+
+def test_a_division_reads_as_people_say_it():
+    fft, im2col = Offer("fft", 8, 0.25, 100), Offer("im2col", 4, 0.5, 10)
+    division = Division((fft, fft, im2col))
+    assert str(division) == "2 x fft of 8 + im2col of 4"
+    assert (division.batch, division.seconds, division.workspace) == (20, 1.0, 100)
