@@ -65,16 +65,24 @@ def desirable(job: Job) -> tuple[Division, ...]:
     return tuple(map(_as_division, fronts[job.batch]))
 
 
-def refusal(job: Job, limit: float) -> TooLittle:
-    """The refusal of a limit: it says what the job needs at least."""
+def refusal(job: Job, limit: float) -> TooLittle | None:
+    """Why no division of the job fits into the limit, and what would do; nothing if one fits."""
     front = desirable(job)
-    what = f"{job.name}: no division of {job.batch} examples fits into {limit:,.0f} bytes"
     if not front:
         sizes = sorted({offer.size for offer in job.offers})
-        text = f"no sizes among {sizes} add up to it: offer micro-batches of 1 example"
-        return TooLittle(f"{job.name}: {job.batch} examples cannot be divided, {text}", math.inf)
+        return TooLittle(
+            f"{job.name}: no sizes among {sizes} add up to {job.batch} examples, whatever the "
+            "limit: offer micro-batches of 1 example",
+            math.inf,
+        )
     needed = front[0].workspace
-    return TooLittle(f"{what}; the smallest workspace that would do is {needed:,}", needed)
+    if needed <= limit:
+        return None
+    return TooLittle(
+        f"{job.name}: no division of {job.batch} examples fits into {limit:,.0f} bytes; the "
+        f"smallest workspace that would do is {needed:,}",
+        needed,
+    )
 
 
 def network_front(

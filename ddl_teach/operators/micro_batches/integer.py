@@ -1,10 +1,10 @@
 """The same decisions as integer programs, solved by scipy's HiGHS.
 
-One job under a limit: x counts how often an offer is taken. A room shared among jobs: of the
-divisions c on each job's front exactly one is taken, x = 1.
+Jobs under a limit for each: x counts how often an offer is taken. A room shared among jobs: of
+the divisions c on each job's front exactly one is taken, x = 1.
 
-    one job       min sum t x    sum size x = B,                       x = 0, 1, 2, ...
-    many jobs     min sum t x    sum over c of x = 1 for each job,
+    own rooms     min sum t x    sum size x = B for each job,          x = 0, 1, 2, ...
+    one room      min sum t x    sum over c of x = 1 for each job,
                                  sum of w x <= room,                   x = 0 or 1
 
 The second (WD, workspace division, in Oyama, Ben-Nun, Hoefler & Matsuoka 2018) is a knapsack with
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array
+from scipy.sparse import block_diag, csr_array
 
 from ddl_teach.operators.micro_batches.front import refusal
 from ddl_teach.operators.micro_batches.offers import Division, Job, TooLittle
@@ -29,22 +29,25 @@ from ddl_teach.operators.micro_batches.offers import Division, Job, TooLittle
 INFEASIBLE, FAILED = 2, 4  # milp's status; HiGHS's presolve fails on some that are infeasible
 
 
-def divide(job: Job, limit: float = math.inf) -> Division:
-    """The fastest division of the job's batch whose workspace is at most `limit` bytes."""
-    offers = job.within(limit)
-    sizes = np.array([offer.size for offer in offers])
-    times_taken = offers and _solve(
-        [offer.seconds for offer in offers],
-        [LinearConstraint(sizes[None, :], job.batch, job.batch)],
-        Bounds(0, job.batch // sizes),
+def divide(jobs: Sequence[Job], limit: float = math.inf) -> list[Division]:
+    """Each job's fastest division that needs at most `limit` bytes: one program for all jobs."""
+    offers = [job.within(limit) for job in jobs]
+    sizes = [np.array([offer.size for offer in own], float) for own in offers]
+    batches = np.array([job.batch for job in jobs])
+    most = [job.batch // own for job, own in zip(jobs, sizes, strict=True)]
+    flat = [offer for own in offers for offer in own]
+    counts = flat and _solve(
+        [offer.seconds for offer in flat],
+        [LinearConstraint(block_diag([own[None, :] for own in sizes]), batches, batches)],
+        Bounds(0, np.concatenate(most)),
     )
-    if not len(times_taken):
-        raise refusal(job, limit)
-    return Division(
-        tuple(
-            offer for offer, count in zip(offers, times_taken, strict=True) for _ in range(count)
-        )
-    )
+    if not len(counts):
+        raise next(filter(None, (refusal(job, limit) for job in jobs)))
+    each = np.split(counts, np.cumsum([len(own) for own in offers])[:-1])
+    return [
+        Division(tuple(offer for offer, k in zip(own, taken, strict=True) for _ in range(k)))
+        for own, taken in zip(offers, each, strict=True)
+    ]
 
 
 def share(fronts: Sequence[Sequence[Division]], room: float) -> list[Division]:

@@ -8,7 +8,7 @@ import pytest
 from random_jobs import every_division, random_job
 
 from ddl_teach.operators.micro_batches import dynamic, integer
-from ddl_teach.operators.micro_batches.front import desirable, network_front, pareto
+from ddl_teach.operators.micro_batches.front import desirable, network_front, pareto, refusal
 from ddl_teach.operators.micro_batches.offers import Division, Job, Offer, TooLittle
 
 
@@ -33,25 +33,29 @@ def generator():
     return np.random.default_rng(5)
 
 
-def test_both_programs_and_the_front_agree_on_two_thousand_random_jobs(generator):
+def test_both_programs_and_the_front_agree_on_three_thousand_random_jobs(generator):
     refused = cut = 0
-    for _ in range(2000):
-        job, limit = random_job(generator), int(generator.integers(500))
-        by_steps, by_program = (
-            answer(dynamic.divide, job, limit),
-            answer(integer.divide, job, limit),
-        )
-        fitting = [division for division in desirable(job) if division.workspace <= limit]
-        if isinstance(by_steps, str):
-            assert by_steps == by_program
-            assert not fitting
-            refused += 1
-            continue
-        assert by_steps.batch == by_program.batch == job.batch
-        assert max(by_steps.workspace, by_program.workspace) <= limit
-        assert by_steps.seconds == by_program.seconds == fitting[-1].seconds
-        assert set(by_steps.parts) | set(by_program.parts) <= set(job.offers)
-        cut += len(by_steps.parts) > 1
+    for _ in range(50):
+        limit, feasible, best = int(generator.integers(500)), [], []
+        for job in (random_job(generator) for _ in range(60)):
+            by_steps = answer(dynamic.divide, job, limit)
+            fitting = [division for division in desirable(job) if division.workspace <= limit]
+            if isinstance(by_steps, str):
+                assert not fitting
+                assert by_steps == str(refusal(job, limit))
+                refused += 1
+                continue
+            assert by_steps.batch == job.batch
+            assert by_steps.workspace <= limit
+            assert set(by_steps.parts) <= set(job.offers)
+            assert by_steps.seconds == fitting[-1].seconds
+            feasible.append(job)
+            best.append(by_steps.seconds)
+        by_program = integer.divide(feasible, limit)
+        assert [division.batch for division in by_program] == [job.batch for job in feasible]
+        assert max(division.workspace for division in by_program) <= limit
+        assert [division.seconds for division in by_program] == best
+        cut += sum(len(division.parts) > 1 for division in by_program)
     assert min(refused, cut) > 50  # the random jobs are of every kind
 
 
@@ -64,12 +68,11 @@ def test_brute_force_finds_the_same_front(generator):
         assert [(d.workspace, d.seconds) for d in desirable(job)] == wanted
         for workspace, seconds in wanted:
             assert dynamic.divide(job, workspace).seconds == seconds
-            assert integer.divide(job, workspace).seconds == seconds
 
 
 def test_a_shared_room_is_divided_as_brute_force_would(generator):
     shared = 0
-    for _ in range(300):
+    for _ in range(120):
         fronts = [desirable(random_job(generator)) for _ in range(generator.integers(1, 6))]
         if not all(fronts):
             continue
@@ -88,7 +91,7 @@ def test_a_shared_room_is_divided_as_brute_force_would(generator):
         assert room(chosen) <= limit
         assert time(chosen) == min(map(time, fitting)) == time(by_front[-1])
         shared += 1
-    assert shared > 50
+    assert shared > 30
 
 
 def test_the_points_of_a_front_are_those_that_nothing_dominates(generator):
@@ -130,20 +133,21 @@ def test_bytes_count_to_the_last_one():
 def test_microseconds_are_not_nothing():
     slow, fast = Offer("slow", 1, 1.1e-7, 0), Offer("fast", 1, 1e-7, 8)
     job = Job("layer", 3, (slow, fast))
-    assert integer.divide(job, 8).parts == (fast,) * 3
+    assert integer.divide([job], 8)[0].parts == (fast,) * 3
     assert integer.share([desirable(job)], 8)[0].parts == (fast,) * 3
 
 
 def test_what_fits_nowhere_is_refused_with_what_would_do():
     job = Job("conv1", 3, (Offer("im2col", 1, 1.0, 40), Offer("fft", 2, 1.0, 25)))
-    for divide in (dynamic.divide, integer.divide):
-        with pytest.raises(
-            TooLittle, match=r"conv1: .* 3 examples .* 39 bytes; .* do is 40"
-        ) as no:
-            divide(job, 39)
-        assert divide(job, no.value.needed).workspace == 40
-        odd = Job("conv2", 3, (Offer("fft", 2, 1.0, 25),))
-        with pytest.raises(TooLittle, match=r"no sizes among \[2\] add up .* of 1 example"):
+    small = Job("conv0", 1, (Offer("im2col", 1, 1.0, 0),))
+    odd = Job("conv2", 3, (Offer("fft", 2, 1.0, 25),))
+    for divide in (dynamic.divide, lambda job, limit: integer.divide([small, job], limit)[1]):
+        for limit in (39, 10):
+            words = f"conv1: .* 3 examples .* {limit} bytes; .* would do is 40"
+            with pytest.raises(TooLittle, match=words) as refused:
+                divide(job, limit)
+        assert divide(job, refused.value.needed).workspace == 40
+        with pytest.raises(TooLittle, match=r"no sizes among \[2\] add up to 3 .* of 1 example"):
             divide(odd, 1e9)
     with pytest.raises(TooLittle, match=r"2 jobs do not fit into 79 bytes.* would do is 80"):
         integer.share([desirable(job)] * 2, 79)
