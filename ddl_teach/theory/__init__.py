@@ -7,16 +7,17 @@ written L and G in the survey of Ben-Nun & Hoefler (2019). ``per_byte_reduced`` 
 combine two arrays, per byte of one of them; ``overhead`` is what a processor spends on each send
 and on each receive.
 
-=============== ==========================================================================
-collectives     time of an all-reduce, one function per algorithm
-rooted          broadcast, reduce, gather, scatter: one rank differs from the others
-symmetric       reduce-scatter, all-gather, all-to-all, scan, barrier: no rank is special
-bounds          what no algorithm can beat
-crossover       the size at which one algorithm begins to beat another, and who wins where
-fit             latency, per_byte and per_byte_reduced out of measurements, with intervals
-robust_line     how fit lays a line through times of which some are far too long
-wavefront       how parallel layers by steps of a recurrent network are, and their time on ranks
-=============== ==========================================================================
+================ ==========================================================================
+collectives      time of an all-reduce, one function per algorithm
+rooted           broadcast, reduce, gather, scatter: one rank differs from the others
+symmetric        reduce-scatter, all-gather, all-to-all, scan, barrier: no rank is special
+bounds           what no algorithm can beat
+crossover        the size at which one algorithm begins to beat another, and who wins where
+convolution_cost operations, memory and time of a convolution by each method
+fit              latency, per_byte and per_byte_reduced out of measurements, with intervals
+robust_line      how fit lays a line through times of which some are far too long
+wavefront        how parallel layers by steps of a recurrent network are, and their time on ranks
+================ ==========================================================================
 
 Every function takes ``nbytes`` as a number or as a NumPy array, and answers in seconds, likewise.
 """

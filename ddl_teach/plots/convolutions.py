@@ -1,0 +1,137 @@
+"""Time, operations and memory of convolutions, over whatever is varied.
+
+One panel below another over the same axis, a colour for each method. A dotted vertical line is a
+crossover, each with its source: counted, predicted, measured. What to look at: methods that meet
+at one place in operations, and at quite another in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+from ddl_teach.plots.style import INK, Picture, describe, in_style, size_text, time_text
+
+METHOD_COLOURS: Mapping[str, str] = MappingProxyType(
+    {
+        "direct": "#ccbb44",
+        "im2col": "#4477aa",
+        "fft": "#ee6677",
+        "winograd_2x2": "#66ccee",
+        "winograd_4x4": "#228833",
+        "torch": "#555555",
+    }
+)
+OTHER = "#aa3377"
+
+SPOKEN = {"fft": "FFT", "winograd_2x2": "Winograd 2x2", "winograd_4x4": "Winograd 4x4"}
+UNITS = {"time": time_text, "memory": size_text}
+PANEL = 2.1  # inches
+
+
+def method_name(method: str) -> str:
+    """A method's name as people write it.
+
+    >>> method_name("fft"), method_name("winograd_6x6"), method_name("im2col")
+    ('FFT', 'Winograd 6x6', 'im2col')
+    """
+    return SPOKEN.get(method, method.replace("winograd_", "Winograd "))
+
+
+@in_style
+def plot_sweep(
+    varied: Sequence[float],
+    panels: Mapping[str, Mapping[str, Sequence[float]]],
+    *,
+    quantity: str,
+    crossings: Mapping[str, float | None] | None = None,
+    title: str | None = None,
+) -> Figure:
+    """Draw `panels`, by name ("time", "operations", "memory"), of curves, by method.
+
+    `varied` are the values of `quantity` that all curves stand over; a curve may hold nan where a
+    method cannot be used. `crossings` are values of it, by source; None where there is none.
+    """
+    varied = np.asarray(varied, float)
+    curves = {(name, method): np.asarray(curve, float) for name, panel in panels.items()
+              for method, curve in panel.items()}  # fmt: skip
+    for (name, method), curve in curves.items():
+        if curve.shape != varied.shape:
+            raise ValueError(
+                f"{name} of {method} has {curve.size} values over {varied.size} of {quantity}"
+            )
+    figure = Picture(figsize=(9.0, 0.9 + PANEL * len(panels)))
+    axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+    for ax, name in zip(axes, panels, strict=True):
+        for method in panels[name]:
+            colour = METHOD_COLOURS.get(method, OTHER)
+            look = {"color": colour, "label": method_name(method), "markersize": 4}
+            ax.plot(varied, curves[name, method], "o-", **look)
+        _scale(ax, name)
+        for place, (source, value) in enumerate((crossings or {}).items()):
+            if value is not None:
+                _mark(ax, source if ax is axes[0] else "", value, place)
+    _scale_varied(axes[-1], varied, quantity)
+    place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+    axes[0].legend(**place)
+    found = finding(crossings or {}, quantity)
+    figure.suptitle(found if title is None else title, x=0.01, ha="left", weight="bold", size=11.5)
+    words = [
+        f"{method_name(method)}, {name}: {_text(name, curve[0])} to {_text(name, curve[-1])}."
+        for (name, method), curve in curves.items()
+    ]
+    describe(figure, f"{' and '.join(panels)} over {quantity}. {found}. {' '.join(words)}")
+    return figure
+
+
+def finding(crossings: Mapping[str, float | None], quantity: str) -> str:
+    """Where methods meet, by source, in one line."""
+    if not crossings:
+        return f"By {quantity}"
+    listed = ", ".join(
+        f"{source} {'never' if value is None else f'from {value:g} on'}"
+        for source, value in crossings.items()
+    )
+    return f"The FFT wins by {quantity}: {listed}"
+
+
+def _scale(ax: Axes, name: str) -> None:
+    ax.set_yscale("log")
+    ax.set_ylabel(name)
+    unit = UNITS.get(name, _count_text)
+    ax.yaxis.set_major_locator(LogLocator(base=4 if name == "memory" else 10, numticks=6))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: unit(value)))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.grid(True)
+
+
+def _scale_varied(ax: Axes, varied: np.ndarray, quantity: str) -> None:
+    if varied[-1] / varied[0] > 20:
+        ax.set_xscale("log", base=2)
+    ax.set_xticks(varied, [f"{value:g}" for value in varied])
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xlabel(quantity)
+
+
+def _mark(ax: Axes, source: str, value: float, place: int) -> None:
+    ax.axvline(value, color=INK, linestyle=(":", "--", "-.")[place % 3], linewidth=1.3)
+    if source:
+        high = {"xycoords": ("data", "axes fraction"), "va": "top", "rotation": 90}
+        ax.annotate(f" {source}", (value, 0.98), ha="right", color=INK, size=9, **high)
+
+
+def _count_text(count: float) -> str:
+    """Operations, in powers of 1000."""
+    for size, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count:.3g}"
+
+
+def _text(name: str, value: float) -> str:
+    return UNITS.get(name, _count_text)(value) if np.isfinite(value) else "not possible"
