@@ -1,0 +1,40 @@
+"""What each aten operation computes, by name.
+
+=============== ==========================================================================
+products        fully connected layers, matrix products, convolutions, attention
+recurrent       LSTM, GRU and plain recurrent layers over a sequence
+normalisation   batch, layer and group normalisation
+reductions      sums, extremes, softmax, losses, pooling
+elementwise     activations, arithmetic of two tensors, masks, dropout
+moves           views and copies, which compute nothing
+=============== ==========================================================================
+
+An operation that is not here is named as uncounted in the analysis: `analyse(..., rules={...})`
+takes a rule for it.
+"""
+
+from __future__ import annotations
+
+from ddl_teach.operators.analysis.records import Rule
+from ddl_teach.operators.analysis.rules import (
+    elementwise,
+    moves,
+    normalisation,
+    products,
+    recurrent,
+    reductions,
+)
+
+RULES: dict[str, Rule] = {
+    **moves.RULES,
+    **elementwise.RULES,
+    **reductions.RULES,
+    **normalisation.RULES,
+    **recurrent.RULES,
+    **products.RULES,
+}
+
+
+def rule_for(operation: str, rules: dict[str, Rule]) -> Rule | None:
+    """The rule of an operation, or of the one that it does in place."""
+    return rules.get(operation) or rules.get(operation.removesuffix("_"))

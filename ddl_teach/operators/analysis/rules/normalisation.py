@@ -1,0 +1,69 @@
+"""Rules for batch, layer and group normalisation.
+
+Each makes groups of numbers have mean 0 and variance 1; they differ in what a group is.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ddl_teach.operators.analysis.records import Call, Cost, Rule
+from ddl_teach.theory.work_depth import batch_normalisation, layer_normalisation
+from ddl_teach.theory.work_depth.counting import WorkDepth, dot, elementwise, summation
+
+
+def batch_norm(call: Call) -> Cost:
+    """With the statistics of the batch in training, with kept ones afterwards."""
+    x = call["input"]
+    channels = x.shape[1]
+    numbers = x.elements // channels
+    training = bool(call.get("training", True)) or call.get("running_mean") is None
+    if training:
+        forward = batch_normalisation.forward(channels, numbers)
+        back = batch_normalisation.input_gradient(channels, numbers)
+    else:
+        # A channel: 1 / sqrt(v + eps), times gamma. A number: minus mean, times that, plus beta.
+        forward = WorkDepth(3 + 3 * numbers, 5).copies(channels)
+        back = elementwise(channels * numbers)
+    gradients = {"input": back, "weight": dot(numbers).copies(channels)}
+    gradients["bias"] = summation(numbers).copies(channels)
+    return Cost(_without(call, forward, channels * numbers), gradients)
+
+
+def layer_norm(call: Call) -> Cost:
+    """Over the last dimensions."""
+    features = math.prod(call["normalized_shape"])
+    return _rows(call, call["input"].elements // features, features, features)
+
+
+def group_norm(call: Call) -> Cost:
+    """Over a group of channels and all their positions; a scale for each channel."""
+    x = call["input"]
+    groups = call["num_groups"] * x.shape[0]
+    return _rows(call, groups, x.elements // groups, x.shape[1])
+
+
+def _rows(call: Call, rows: int, length: int, scales: int) -> Cost:
+    elements = rows * length
+    gradients = {
+        "input": layer_normalisation.input_gradient(rows, length),
+        "weight": dot(elements // scales).copies(scales),
+        "bias": summation(elements // scales).copies(scales),
+    }
+    return Cost(_without(call, layer_normalisation.forward(rows, length), elements), gradients)
+
+
+def _without(call: Call, forward: WorkDepth, elements: int) -> WorkDepth:
+    """Less a product and a sum for each number where there is no gamma and no beta."""
+    absent = sum(call.get(name) is None for name in ("weight", "bias"))
+    return WorkDepth(forward.work - absent * elements, forward.depth - absent)
+
+
+RULES: dict[str, Rule] = {
+    "aten::batch_norm": batch_norm,
+    "aten::native_batch_norm": batch_norm,
+    "aten::_native_batch_norm_legit_functional": batch_norm,
+    "aten::layer_norm": layer_norm,
+    "aten::native_layer_norm": layer_norm,
+    "aten::group_norm": group_norm,
+}
