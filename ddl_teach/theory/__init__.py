@@ -17,6 +17,7 @@ convolution_cost operations, memory and time of a convolution by each method
 fit              latency, per_byte and per_byte_reduced out of measurements, with intervals
 robust_line      how fit lays a line through times of which some are far too long
 wavefront        how parallel layers by steps of a recurrent network are, and their time on ranks
+work_depth       operations of a layer and their longest chain, of every operator and pass
 ================ ==========================================================================
 
 Every function takes ``nbytes`` as a number or as a NumPy array, and answers in seconds, likewise.

@@ -1,0 +1,58 @@
+"""Graphs of batch normalisation, x of the shape (channels, elements of one channel)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddl_teach.operators.graphs.builder import Builder
+from ddl_teach.operators.graphs.graph import Graph
+from ddl_teach.operators.graphs.sums import dot, total
+
+EPSILON = 1e-5
+
+
+def forward(channels: int, elements: int) -> Graph:
+    """x, scale, shift -> y, and what the gradients need: `normal` and `root`."""
+    build = Builder()
+    x = build.input("x", channels, elements)
+    scale, shift = build.input("scale", channels), build.input("shift", channels)
+    normal, root = normalised(build, x)
+    y = build.add(build.multiply(normal, scale[:, None]), shift[:, None])
+    return build.graph(y=y, normal=normal, root=root)
+
+
+def input_gradient(channels: int, elements: int) -> Graph:
+    """gradient, normal, root, scale -> dx."""
+    build = Builder()
+    gradient = build.input("gradient", channels, elements)
+    normal = build.input("normal", channels, elements)
+    root, scale = build.input("root", channels), build.input("scale", channels)
+    centred = without_means(build, gradient, normal)
+    return build.graph(dx=build.multiply(centred, build.multiply(scale, root)[:, None]))
+
+
+def parameter_gradient(channels: int, elements: int) -> Graph:
+    """gradient, normal -> dscale, dshift."""
+    build = Builder()
+    gradient = build.input("gradient", channels, elements)
+    normal = build.input("normal", channels, elements)
+    return build.graph(dscale=dot(build, gradient, normal), dshift=total(build, gradient))
+
+
+def normalised(build: Builder, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of mean 0 and variance 1, and one over each row's standard deviation."""
+    mean = build.scale(total(build, x), 1 / x.shape[1])
+    centred = build.subtract(x, mean[:, None])
+    variance = build.scale(dot(build, centred, centred), 1 / x.shape[1])
+    root = build.operate("inverse_root", build.add(variance, build.constant(EPSILON)))
+    return build.multiply(centred, root[:, None]), root
+
+
+def without_means(build: Builder, gradient: np.ndarray, normal: np.ndarray) -> np.ndarray:
+    """g - mean(g) - v mean(g v): what is left of a gradient that may move neither statistic."""
+    share = 1 / gradient.shape[1]
+    mean = build.scale(total(build, gradient), share)
+    along = build.scale(dot(build, gradient, normal), share)
+    return build.subtract(
+        build.subtract(gradient, mean[:, None]), build.multiply(normal, along[:, None])
+    )

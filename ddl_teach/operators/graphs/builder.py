@@ -1,0 +1,94 @@
+"""Writes operation graphs: arrays of nodes that are computed with like arrays of numbers.
+
+A node is its number, so an array of nodes is an array of integers: it can be reshaped, transposed,
+indexed and copied by NumPy, which costs no operation. `build.multiply(x, y)` broadcasts as NumPy
+does and makes one node for each element of the result.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddl_teach.operators.graphs.graph import CODES, GIVEN, Graph
+
+NONE = -1
+
+
+class Builder:
+    """A graph that grows; `graph` gives it away when it is complete."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[np.ndarray, ...]] = []
+        self._count = 0
+        self._levels = np.zeros(1024, np.int32)
+        self._inputs: dict[str, np.ndarray] = {}
+
+    def input(self, name: str, *shape: int) -> np.ndarray:
+        """Numbers that will be given when the graph is evaluated."""
+        none = np.full(shape, NONE)
+        self._inputs[name] = self._append(GIVEN, none, none, np.zeros(shape), level=0)
+        return self._inputs[name]
+
+    def constant(self, values: float | np.ndarray) -> np.ndarray:
+        """Numbers that are known beforehand."""
+        numbers = np.asarray(values, float)
+        none = np.full(numbers.shape, NONE)
+        return self._append(GIVEN, none, none, numbers, level=0)
+
+    def operate(self, name: str, left: np.ndarray, right: np.ndarray | None = None) -> np.ndarray:
+        """One operation for each element, of one or two arrays of nodes."""
+        if right is None:
+            left, level = np.asarray(left), self._levels[left]
+            right = np.full(left.shape, NONE)
+        else:
+            left, right = np.broadcast_arrays(left, right)
+            level = np.maximum(self._levels[left], self._levels[right])
+        return self._append(name, left, right, np.zeros(left.shape), level + 1)
+
+    def add(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """left + right."""
+        return self.operate("add", left, right)
+
+    def subtract(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """left - right."""
+        return self.operate("subtract", left, right)
+
+    def multiply(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """left * right."""
+        return self.operate("multiply", left, right)
+
+    def scale(self, nodes: np.ndarray, factor: float) -> np.ndarray:
+        """nodes * factor, one operation each."""
+        return self.multiply(nodes, self.constant(factor))
+
+    def level(self, nodes: np.ndarray) -> int:
+        """When the last of these is ready."""
+        return int(self._levels[nodes].max(initial=0))
+
+    def graph(self, **outputs: np.ndarray) -> Graph:
+        """What was built, with these arrays of nodes as its results."""
+        columns = zip(*self._parts, strict=True)
+        operation, left, right, constant = (np.concatenate(column) for column in columns)
+        level = self._levels[: self._count].copy()
+        return Graph(operation, left, right, level, constant, dict(self._inputs), dict(outputs))
+
+    def _append(
+        self,
+        name: str,
+        left: np.ndarray,
+        right: np.ndarray,
+        constant: np.ndarray,
+        level: np.ndarray | int,
+    ) -> np.ndarray:
+        nodes = self._count + np.arange(left.size).reshape(left.shape)
+        self._count += left.size
+        if self._count > len(self._levels):
+            # Doubling, or a graph of n nodes would be copied n times.
+            grown = np.zeros(2 * self._count, np.int32)
+            grown[: len(self._levels)] = self._levels
+            self._levels = grown
+        self._levels[nodes] = level
+        code = np.full(left.size, CODES[name], np.int8)
+        columns = (left.astype(np.int32), right.astype(np.int32), constant)
+        self._parts.append((code, *(column.ravel() for column in columns)))
+        return nodes

@@ -1,0 +1,37 @@
+"""Graphs of a fully connected layer y = x W + b, W of shape (inputs, outputs)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddl_teach.operators.graphs.builder import Builder
+from ddl_teach.operators.graphs.graph import Graph
+from ddl_teach.operators.graphs.sums import matrix_product, reduce, total
+
+
+def forward(batch: int, inputs: int, outputs: int, bias: bool = True) -> Graph:
+    """x, weight, bias -> y. The bias is one more number in each sum."""
+    build = Builder()
+    x, weight = build.input("x", batch, inputs), build.input("weight", inputs, outputs)
+    products = list(np.moveaxis(build.multiply(x[:, :, None], weight), 1, 0))
+    if bias:
+        products.append(np.broadcast_to(build.input("bias", outputs), (batch, outputs)))
+    return build.graph(y=reduce(build, products))
+
+
+def input_gradient(batch: int, inputs: int, outputs: int, bias: bool = True) -> Graph:
+    """gradient, weight -> dx."""
+    build = Builder()
+    gradient = build.input("gradient", batch, outputs)
+    weight = build.input("weight", inputs, outputs)
+    return build.graph(dx=matrix_product(build, gradient, weight.T))
+
+
+def parameter_gradient(batch: int, inputs: int, outputs: int, bias: bool = True) -> Graph:
+    """x, gradient -> dweight, dbias."""
+    build = Builder()
+    x, gradient = build.input("x", batch, inputs), build.input("gradient", batch, outputs)
+    results = {"dweight": matrix_product(build, x.T, gradient)}
+    if bias:
+        results["dbias"] = total(build, gradient, axes=0)
+    return build.graph(**results)

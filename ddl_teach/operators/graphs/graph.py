@@ -1,0 +1,126 @@
+"""An operation graph: nodes are numbers, and each names the one or two it is computed from.
+
+Plain arrays. Node k is computed by `OPERATIONS[operation[k]]` from nodes `left[k]` and `right[k]`,
+which come before it; -1 stands for none. Inputs and constants have no operation and cost nothing.
+Work is the number of operations; the level of a node is one more than that of the latest it needs,
+and depth the highest level. What to look at: `width`, how many operations each level has; a step
+of a machine with enough processors does one level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+from scipy import special
+
+from ddl_teach.theory.work_depth.counting import WorkDepth
+
+GIVEN = "given"
+
+OPERATIONS: Mapping[str, Callable[..., np.ndarray] | None] = MappingProxyType(
+    {
+        GIVEN: None,
+        "add": np.add,
+        "subtract": np.subtract,
+        "multiply": np.multiply,
+        "divide": np.divide,
+        "maximum": np.maximum,
+        "negative": np.negative,
+        "equal": lambda one, other: (one == other).astype(float),
+        # A choice: the first number where the second is positive, else nothing.
+        "where_positive": lambda one, other: np.where(other > 0, one, 0.0),
+        "exp": np.exp,
+        "tanh": np.tanh,
+        "sigmoid": special.expit,
+        "erf": special.erf,
+        "inverse_root": lambda one: 1 / np.sqrt(one),
+    }
+)
+CODES = MappingProxyType({name: code for code, name in enumerate(OPERATIONS)})
+NAMES = tuple(OPERATIONS)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The operations of one pass; `inputs` and `outputs` are arrays of nodes by name."""
+
+    operation: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    level: np.ndarray
+    constant: np.ndarray  # the numbers of constants; what other nodes have there means nothing
+    inputs: Mapping[str, np.ndarray]
+    outputs: Mapping[str, np.ndarray]
+
+    @property
+    def work(self) -> int:
+        """How many nodes are operations."""
+        return int(np.count_nonzero(self.operation))
+
+    @property
+    def depth(self) -> int:
+        """The longest chain of operations."""
+        return int(self.level.max(initial=0))
+
+    @property
+    def counted(self) -> WorkDepth:
+        """Work and depth, to be compared with a formula."""
+        return WorkDepth(self.work, self.depth)
+
+    @cached_property
+    def width(self) -> np.ndarray:
+        """How many operations stand on each level, the first level first."""
+        return np.bincount(self.level, minlength=1)[1:]
+
+    def predecessors(self) -> list[list[int]]:
+        """For each operation, numbered from 0 on, those it waits for: what a scheduler needs."""
+        number = np.cumsum(self.operation > 0) - 1
+        chosen = np.flatnonzero(self.operation)
+        pairs = zip(self.left[chosen].tolist(), self.right[chosen].tolist(), strict=True)
+        given = (self.operation == 0).tolist()
+        numbers = number.tolist()
+        return [
+            [numbers[node] for node in dict.fromkeys(pair) if node >= 0 and not given[node]]
+            for pair in pairs
+        ]
+
+    def names(self) -> list[str]:
+        """What each operation does, in the order of `predecessors`."""
+        return [NAMES[code] for code in self.operation if code]
+
+    def evaluate(self, **arrays: np.ndarray) -> dict[str, np.ndarray]:
+        """The outputs for these inputs, level by level, as so many processors would do it."""
+        value = self.constant.copy()
+        self._check(arrays)
+        for name, nodes in self.inputs.items():
+            value[nodes] = arrays[name]
+        # Within a level nobody waits for anybody: all nodes of one kind at once.
+        order = np.lexsort((self.operation, self.level))
+        order = order[self.operation[order] > 0]
+        kinds = self.level[order].astype(np.int64) * len(NAMES) + self.operation[order]
+        for nodes in np.split(order, np.flatnonzero(np.diff(kinds)) + 1):
+            if not len(nodes):
+                break
+            function = OPERATIONS[NAMES[self.operation[nodes[0]]]]
+            operands = [value[self.left[nodes]]]
+            if self.right[nodes[0]] >= 0:
+                operands.append(value[self.right[nodes]])
+            value[nodes] = function(*operands)
+        return {name: value[nodes] for name, nodes in self.outputs.items()}
+
+    def _check(self, arrays: Mapping[str, np.ndarray]) -> None:
+        if set(arrays) != set(self.inputs):
+            raise ValueError(
+                f"this graph's inputs are {', '.join(self.inputs)}, but {', '.join(arrays)} "
+                "were given"
+            )
+        for name, nodes in self.inputs.items():
+            if np.shape(arrays[name]) != nodes.shape:
+                raise ValueError(
+                    f"{name} has shape {np.shape(arrays[name])}, but this graph was built for "
+                    f"{nodes.shape}"
+                )

@@ -1,0 +1,80 @@
+"""Trees of operations, built the way the counting convention says: who came first goes first.
+
+The two terms that are ready first are added, their sum becomes a term that is ready one level
+later, and so on: no tree is done earlier (Golumbic 1976). Of n terms that are all there at once
+it makes ceil(log2 n) levels. What to look at: a term that comes late joins near the root, so it
+delays nobody but itself.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+
+import numpy as np
+
+from ddl_teach.operators.graphs.builder import Builder
+
+
+def reduce(build: Builder, terms: Sequence[np.ndarray], operation: str = "add") -> np.ndarray:
+    """Combine arrays of nodes of one shape element by element, the earliest two first."""
+    # The running number keeps the heap from comparing arrays, and the tree the same every time.
+    ready = [(build.level(term), place, term) for place, term in enumerate(terms)]
+    heapq.heapify(ready)
+    for place in range(len(terms), 2 * len(terms) - 1):
+        (_, _, one), (_, _, other) = heapq.heappop(ready), heapq.heappop(ready)
+        both = build.operate(operation, one, other)
+        heapq.heappush(ready, (build.level(both), place, both))
+    return ready[0][2]
+
+
+def total(
+    build: Builder, nodes: np.ndarray, axes: int | tuple[int, ...] = -1, operation: str = "add"
+) -> np.ndarray:
+    """Combine along axes, as `np.sum` does."""
+    axes = (axes,) if isinstance(axes, int) else axes
+    moved = np.moveaxis(nodes, axes, range(len(axes)))
+    return reduce(build, list(moved.reshape(-1, *moved.shape[len(axes) :])), operation)
+
+
+def dot(
+    build: Builder, one: np.ndarray, other: np.ndarray, axes: int | tuple[int, ...] = -1
+) -> np.ndarray:
+    """Products of two arrays that broadcast, summed along axes."""
+    return total(build, build.multiply(one, other), axes)
+
+
+def matrix_product(build: Builder, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """one @ other, with any number of axes before the last two."""
+    return dot(build, one[..., :, :, None], other[..., None, :, :], axes=-2)
+
+
+def combine(build: Builder, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """A fixed matrix times rows of nodes: zeros cost nothing, ones and minus ones no product.
+
+    A minus sign moves along with its term until it meets another one; only a sum that is all minus
+    needs an operation to turn its sign.
+    """
+    return np.stack([_combined(build, row, rows) for row in weights])
+
+
+def _combined(build: Builder, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    ready = []
+    for place, (weight, row) in enumerate(zip(weights, rows, strict=True)):
+        if weight:
+            plain = abs(weight) == 1
+            term = row if plain else build.scale(row, float(weight))
+            ready.append((build.level(term), place, plain and weight < 0, term))
+    if not ready:
+        return build.constant(np.zeros(rows.shape[1:]))
+    heapq.heapify(ready)
+    for place in range(len(weights), len(weights) + len(ready) - 1):
+        (_, _, minus, one), (_, _, other_minus, other) = heapq.heappop(ready), heapq.heappop(ready)
+        if minus == other_minus:
+            both = build.add(one, other)
+        else:
+            both = build.subtract(other, one) if minus else build.subtract(one, other)
+            minus = False
+        heapq.heappush(ready, (build.level(both), place, minus, both))
+    ((_, _, minus, result),) = ready
+    return build.operate("negative", result) if minus else result
