@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
+from ddl_teach.plots import convolutions
 from ddl_teach.plots.prediction import COLOURS, OTHER
 from ddl_teach.plots.style import (
     ALGORITHM_COLOURS,
@@ -31,6 +32,7 @@ PALETTES = {
     "ranks": RANK_COLOURS,
     "algorithms": ALGORITHM_COLOURS.values(),
     "predictions": [*COLOURS.values(), OTHER],
+    "convolutions": [*convolutions.METHOD_COLOURS.values(), convolutions.OTHER],
 }
 
 

@@ -1,0 +1,93 @@
+"""Pictures of convolutions: what their titles say is what their data say."""
+
+import numpy as np
+import pytest
+
+from ddl_teach.plots.convolutions import method_name, plot_sweep
+from ddl_teach.plots.im2col import plot_im2col
+from ddl_teach.plots.method_map import plot_method_map
+from ddl_teach.plots.spread import plot_spread
+from ddl_teach.plots.winograd_error import plot_errors
+
+KERNELS = [3, 5, 7]
+PANELS = {
+    "time": {"im2col": [1e-3, 2e-3, 4e-3], "fft": [3e-3, 3e-3, 3e-3]},
+    "operations": {"im2col": [1e6, 2e6, 4e6], "fft": [1.5e6] * 3},
+    "memory": {"im2col": [2**20, 2**21, 2**22], "winograd_4x4": [2**20, np.nan, np.nan]},
+}
+
+
+def title(figure):
+    return figure.get_suptitle() or figure.axes[0].get_title(loc="left")
+
+
+def test_a_sweep_says_where_methods_meet_and_by_which_source():
+    crossings = {"counted": 5.0, "measured": 7.0, "predicted": None}
+    figure = plot_sweep(KERNELS, PANELS, quantity="kernel size", crossings=crossings)
+    found = "The FFT wins by kernel size: counted from 5 on, measured from 7 on, predicted never"
+    assert title(figure) == found
+    assert found in figure.alt
+    assert "im2col, time: 1 ms to 4 ms" in figure.alt
+    assert "Winograd 4x4, memory: 1 MiB to not possible" in figure.alt
+    assert [ax.get_ylabel() for ax in figure.axes] == ["time", "operations", "memory"]
+    assert figure.axes[-1].get_xlabel() == "kernel size"
+
+
+def test_a_sweep_without_a_crossing_says_what_was_varied():
+    assert title(plot_sweep(KERNELS, PANELS, quantity="channels")) == "By channels"
+
+
+def test_curves_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="time of fft has 2 values over 3 of batch"):
+        plot_sweep(KERNELS, {"time": {"fft": [1.0, 2.0]}}, quantity="batch")
+
+
+def test_a_matrix_of_patches_says_what_it_takes():
+    image = np.arange(9.0).reshape(3, 3)
+    matrix = np.stack([image[i : i + 2, j : j + 2].ravel() for i in (0, 1) for j in (0, 1)])
+    figure = plot_im2col(image, matrix)
+    assert title(figure) == "9 pixels become 4 x 4 = 16 numbers: 1.78 times the memory"
+    assert "The matrix begins with 0 1 3 4; " in figure.alt
+    assert {text.get_text() for text in figure.axes[0].texts} == set("012345678")
+    with pytest.raises(ValueError, match="matrix has shape"):
+        plot_im2col(image, np.zeros((2, 2, 2)))
+
+
+def test_a_blot_is_counted():
+    bad = np.zeros((4, 5))
+    bad[1:3, 2:4] = np.nan
+    figure = plot_spread({"direct": bad, "FFT": np.full((4, 5), np.inf)})
+    assert title(figure) == "One bad pixel spoils outputs: 4 by direct, 20 by FFT"
+    assert title(figure) in figure.alt
+    with pytest.raises(ValueError, match="direct has shape"):
+        plot_spread({"direct": bad[0]})
+    with pytest.raises(ValueError, match="nothing to draw"):
+        plot_spread({})
+
+
+def test_a_map_says_who_wins_how_much_of_it():
+    here = {"im2col": np.ones((2, 4)), "fft": np.array([[0.5, 2, 2, 2], [0.5, 0.5, 2, np.inf]])}
+    there = {"im2col": np.full((2, 4), 9.0), "fft": np.ones((2, 4))}
+    figure = plot_method_map(
+        {"here": here, "there": there}, [3, 5], [1, 2, 4, 8],
+        row_quantity="kernel size", column_quantity="channels",
+    )  # fmt: skip
+    assert title(figure) == "here: im2col wins 62%; there: FFT wins 100%"
+    pixels = figure.axes[0].images[0].get_array()
+    assert (pixels[0, 0] != pixels[0, 1]).any()
+    with pytest.raises(ValueError, match="the times of here have shape"):
+        plot_method_map({"here": here}, [3], [1, 2], row_quantity="r", column_quantity="c")
+
+
+def test_an_error_is_shown_beside_what_it_buys():
+    figure = plot_errors([1, 2, 4], [1.0, 2.0, 10.0])
+    assert title(figure) == "m = 4: 4 times fewer multiplications, 10 times the error"
+    assert "1: 1, 2: 2, 4: 10" in figure.alt
+    with pytest.raises(ValueError, match="2 tiles and 1 errors"):
+        plot_errors([1, 2], [1.0])
+
+
+def test_methods_have_names_that_people_use():
+    assert [method_name(one) for one in ("fft", "im2col", "winograd_6x6")] == [
+        "FFT", "im2col", "Winograd 6x6",
+    ]  # fmt: skip
