@@ -17,12 +17,7 @@ Cundy, "Parallelizing linear recurrent neural nets over sequence length", ICLR 2
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-import torch
-
-Array = Any  # a NumPy array or a torch tensor
+from ddl_teach.operators.arrays import Array, library
 
 
 def in_order(a: Array, b: Array) -> Array:
@@ -72,11 +67,6 @@ def gradients(a: Array, states: Array, of_states: Array) -> tuple[Array, Array]:
     of_b = numbers.flip(doubling(numbers.flip(next_a, (0,)), numbers.flip(of_states, (0,))), (0,))
     before = numbers.concatenate([0 * states[:1], states[:-1]])
     return of_b * before, of_b
-
-
-def library(x: Array) -> Any:
-    """Where the functions for arrays of this type are: they have the same names in both."""
-    return torch if isinstance(x, torch.Tensor) else np
 
 
 def _check(a: Array, b: Array) -> None:

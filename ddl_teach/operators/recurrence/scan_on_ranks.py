@@ -12,7 +12,8 @@ What to look at: it is `dissemination` with a product instead of a sum, and the 
 from __future__ import annotations
 
 from ddl_teach.comm import Comm
-from ddl_teach.operators.recurrence.scan import Array, doubling_pairs, library
+from ddl_teach.operators.arrays import Array, library
+from ddl_teach.operators.recurrence.scan import doubling_pairs
 
 
 def scan(comm: Comm, a: Array, b: Array) -> Array:

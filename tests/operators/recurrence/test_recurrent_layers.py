@@ -110,8 +110,9 @@ def test_as_a_module_autograd_finds_the_same_gradients(kind, way):
         module.zero_grad()
         outputs, last = network(x)
         (outputs.square().sum() + sum(state.sum() for state in last)).backward()
-        results.append([outputs, *(last if isinstance(last, tuple) else (last,)),
-                        *(parameter.grad.clone() for parameter in module.parameters())])  # fmt: skip
+        last = last if isinstance(last, tuple) else (last,)
+        gradients = [parameter.grad.clone() for parameter in module.parameters()]
+        results.append([outputs, *last, *gradients])
     assert_same(*results)
 
 
