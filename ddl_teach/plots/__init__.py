@@ -14,6 +14,7 @@ algorithms     predicted, simulated and measured times laid over each other
 winners        which algorithm wins where: the picture that sliders redraw
 steps          who sent to whom in which step, and what each rank then held
 step_player    the same with buttons; step_panels: all steps at once
+roofline       how fast each layer computes, below what the machine allows
 prediction     what somebody said beside what came out
 progress       how far a learner has come
 waits          who waits for whom in a deadlock

@@ -15,6 +15,7 @@ bounds           what no algorithm can beat
 crossover        the size at which one algorithm begins to beat another, and who wins where
 convolution_cost operations, memory and time of a convolution by each method
 fit              latency, per_byte and per_byte_reduced out of measurements, with intervals
+roofline         whether arithmetic or memory limits a layer, from two numbers of a machine
 robust_line      how fit lays a line through times of which some are far too long
 wavefront        how parallel layers by steps of a recurrent network are, and their time on ranks
 work_depth       operations of a layer and their longest chain, of every operator and pass
