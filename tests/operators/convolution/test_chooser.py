@@ -1,0 +1,98 @@
+"""The chooser: the least predicted time of what is allowed; what is close is tried; why is told."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+
+from ddl_teach.operators.convolution import chooser
+from ddl_teach.operators.convolution.chooser import choose, trial
+from ddl_teach.operators.convolution.methods import METHODS
+from ddl_teach.operators.convolution.problem import Convolution
+from ddl_teach.operators.convolution.rates import machine_rates
+from ddl_teach.theory.convolution_cost import PASSES, Rates, cost, seconds
+
+LAYER = Convolution(2, 16, 12, 12, 16, padding=(1, 1))
+STRIDED = replace(LAYER, stride=(2, 2))
+COUNTS_ALONE = Rates(product=1.0, transform=1e30, bandwidth=1e30)
+BYTES_ALONE = Rates(product=1e30, transform=1e30, bandwidth=1.0)
+every_pass = pytest.mark.parametrize("direction", PASSES)
+
+
+@every_pass
+@pytest.mark.parametrize("rates", [COUNTS_ALONE, BYTES_ALONE, Rates(5e10, 5e9, 5e9)])
+@pytest.mark.parametrize("problem", [LAYER, STRIDED, replace(LAYER, groups=4)])
+def test_the_least_predicted_time_wins(problem, rates, direction):
+    choice = choose(problem, direction=direction, rates=rates)
+    able = [name for name, method in METHODS.items() if not method.refusal(problem)]
+    expected = {name: seconds(cost(name, problem, direction), rates) for name in able}
+    assert choice.predicted == expected
+    assert choice.method == min(expected, key=expected.get)
+    assert set(choice.refused) == set(METHODS) - set(able)
+    assert not choice.measured
+
+
+def test_where_products_alone_count_winograds_larger_tile_wins():
+    choice = choose(LAYER, rates=COUNTS_ALONE)
+    assert choice.method == "winograd_4x4"
+    assert "4 times fewer multiplications than im2col's" in choice.why
+    assert "(predicted)" in choice.why
+    assert "100% of that is products" in choice.why
+
+
+def test_a_limit_takes_away_what_needs_more():
+    needs = {name: METHODS[name].workspace(LAYER, torch.float32) for name in METHODS}
+    greediest = max(needs, key=needs.get)
+    choice = choose(LAYER, limit=needs[greediest] - 1, rates=COUNTS_ALONE)
+    assert greediest not in choice.predicted
+    assert f"{needs[greediest]:,} bytes is beyond the limit" in choice.refused[greediest]
+    for limit in sorted(needs.values()):
+        assert needs[choose(LAYER, limit=limit, rates=BYTES_ALONE).method] <= limit
+    with pytest.raises(ValueError, match="Raise `limit`"):
+        choose(LAYER, limit=min(needs.values()) - 1, rates=COUNTS_ALONE)
+
+
+def test_what_a_method_refuses_is_told():
+    choice = choose(LAYER, methods=("direct", "im2col"), rates=COUNTS_ALONE)
+    assert set(choice.predicted) == {"direct", "im2col"}
+    with pytest.raises(ValueError, match="did you mean 'im2col'"):
+        choose(LAYER, methods=("im2coll",), rates=COUNTS_ALONE)
+    with pytest.raises(ValueError, match=r"near=0.5 must be at least 1"):
+        choose(LAYER, near=0.5)
+    with pytest.raises(ValueError, match="direction='back' is no pass"):
+        choose(LAYER, direction="back", near=1.0)
+
+
+def test_what_is_close_is_tried_and_the_measured_time_decides(monkeypatch):
+    made_up = {"direct": 4.0, "im2col": 3.0, "fft": 2.0, "winograd_2x2": 5.0, "winograd_4x4": 9.0}
+    tried = []
+
+    def pretend(problem, method, direction, dtype):
+        tried.append(method)
+        return made_up[method]
+
+    monkeypatch.setattr(chooser, "trial", pretend)
+    problem = replace(LAYER, out_channels=17)  # one that no other test has chosen for
+    choice = choose(problem, near=math.inf)
+    assert choice.method == "fft"
+    assert choice.measured == made_up
+    assert choice.why.startswith("fft takes 2e+03 ms, im2col 3e+03 ms (measured)")
+    tried.clear()
+    assert choose(problem, near=math.inf) is choice
+    assert not tried, "what was found out is remembered"
+    never = choose(problem, near=1.0)
+    assert not tried
+    assert never.method == min(never.predicted, key=never.predicted.get)
+
+
+@every_pass
+def test_trials_of_every_method_take_time(direction):
+    for name in METHODS:
+        assert 0 < trial(LAYER, name, direction, torch.float32) < 60
+
+
+def test_a_machine_has_three_rates():
+    rates = machine_rates()
+    assert rates is machine_rates()
+    assert all(1e6 < rate < 1e16 for rate in vars(rates).values())
