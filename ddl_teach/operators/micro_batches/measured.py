@@ -1,0 +1,127 @@
+"""What micro-batches cost on this machine: every method, every size, each of the three passes.
+
+An offer's seconds are those of a piece among its like: a few pieces in a row, as a division will
+run them, over different examples; the median of several rounds in which all contestants take
+turns. Its workspace is counted, not believed: the most that was allocated, less the result where
+that is the layer's own. Which sizes are tried is a policy, as in mu-cuDNN (Oyama, Ben-Nun, Hoefler
+& Matsuoka 2018): "powers_of_two", "all", or "undivided", which is the whole batch alone. What to
+look at: measuring takes many times as long as one step of training, once, and then every step
+gains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from ddl_teach.measure.allocations import peak_allocation
+from ddl_teach.measure.repetitions import side_by_side
+from ddl_teach.operators.convolution.methods import METHODS, find
+from ddl_teach.operators.convolution.problem import Convolution
+from ddl_teach.operators.micro_batches import divided
+from ddl_teach.operators.micro_batches.offers import Job, Offer
+from ddl_teach.operators.micro_batches.operator import PASSES
+
+ROW = 4  # pieces that are measured in a row
+
+
+def sizes_of(policy: str | Iterable[int], batch: int) -> list[int]:
+    """The micro-batch sizes that a policy tries: its name, or sizes of your own."""
+    if isinstance(policy, str):
+        policies = {
+            "powers_of_two": {2**k for k in range(batch.bit_length())} | {batch},
+            "all": set(range(1, batch + 1)),
+            "undivided": {batch},
+        }
+        if policy not in policies:
+            raise ValueError(f"sizes={policy!r} is none of {', '.join(policies)}")
+        return sorted(policies[policy])
+    sizes = sorted(set(policy))
+    if not sizes or sizes[0] < 1 or sizes[-1] > batch:
+        raise ValueError(f"sizes={sizes} must lie between 1 and the batch, {batch}")
+    return sizes
+
+
+def measure(
+    problem: Convolution,
+    *,
+    name: str = "convolution",
+    methods: Sequence[str] = tuple(METHODS),
+    sizes: str | Iterable[int] = "powers_of_two",
+    passes: Sequence[str] = PASSES,
+    repetitions: int = 3,
+    dtype: torch.dtype = torch.float32,
+) -> dict[str, Job]:
+    """A job for each pass, with an offer for every size of every method that can."""
+    refusals = {method: find(method).refusal(problem) for method in methods}
+    able = [method for method in methods if not refusals[method]]
+    tensors = _tensors(problem, dtype)
+    jobs = {}
+    for direction in passes:
+        runs = {
+            (method, size): _Run(direction, problem, tensors, method, size)
+            for method in able
+            for size in sizes_of(sizes, problem.batch)
+        }
+        seconds = side_by_side({key: run.in_a_row for key, run in runs.items()},
+                               repetitions=repetitions)  # fmt: skip
+        offers = tuple(
+            Offer(*key, float(np.median(seconds[key])) / run.row, run.workspace())
+            for key, run in runs.items()
+        )
+        refused = {method: why for method, why in refusals.items() if why}
+        jobs[direction] = Job(f"{name}, {direction}", problem.batch, offers, refused)
+    return jobs
+
+
+class _Run:
+    """One method on pieces of one size: what is timed, and what is counted."""
+
+    def __init__(
+        self, direction: str, problem: Convolution, tensors: Any, method: str, size: int
+    ) -> None:
+        self.row = min(problem.batch // size, ROW)
+        self._call = getattr(divided, direction)
+        self._recipe = f"{method}:{size}"
+        self._size = size
+        self._whole = size == problem.batch
+        self._how = {
+            "stride": problem.stride, "padding": problem.padding, "groups": problem.groups
+        }  # fmt: skip
+        self._tensors = tensors[direction]
+
+    def in_a_row(self) -> Any:
+        """So many pieces, one after another."""
+        return self._on(self.row * self._size)
+
+    def workspace(self) -> int:
+        """The bytes that one piece takes; a piece's own result is copied into the layer's."""
+        result = self._on(self._size)
+        kept = result.nbytes if self._whole else 0
+        del result
+        return peak_allocation(lambda: self._on(self._size)) - kept
+
+    def _on(self, examples: int) -> Any:
+        first, second, shape = self._tensors
+        first = first[:examples]
+        if self._call is divided.weight_gradient:
+            return self._call(first, second[:examples], shape, self._recipe, **self._how)
+        shapes = () if shape is None else ((examples, *shape[1:]),)
+        return self._call(first, second, *shapes, self._recipe, **self._how)
+
+
+def _tensors(problem: Convolution, dtype: torch.dtype) -> dict[str, tuple]:
+    """For each pass its two tensors, and the shape of its result where it must be told."""
+    generator = torch.Generator().manual_seed(0)
+    x, weight, gradient = (
+        torch.randn(shape, generator=generator, dtype=dtype)
+        for shape in (problem.x_shape, problem.weight_shape, problem.output_shape)
+    )
+    return {
+        "forward": (x, weight, None),
+        "input_gradient": (gradient, weight, problem.x_shape),
+        "weight_gradient": (x, gradient, problem.weight_shape),
+    }

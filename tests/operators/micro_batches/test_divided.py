@@ -1,0 +1,284 @@
+"""In micro-batches everything comes out as before, and rooms stay below their limits."""
+
+import copy
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from ddl_teach.measure.allocations import peak_allocation
+from ddl_teach.operators.convolution.convolve import convolve
+from ddl_teach.operators.convolution.methods import find
+from ddl_teach.operators.convolution.problem import Convolution
+from ddl_teach.operators.micro_batches import divided, operator, planning
+from ddl_teach.operators.micro_batches.measured import measure, sizes_of
+from ddl_teach.operators.micro_batches.offers import Division, Job, Offer
+from ddl_teach.operators.micro_batches.transform import (
+    Untransformable,
+    in_micro_batches,
+    sites,
+)
+
+MIXED = (
+    "forward im2col:2 fft:1; input_gradient direct:3 fft:1; "
+    "weight_gradient fft:1 im2col:2 direct:3"
+)
+
+
+class Residual(nn.Module):
+    """Convolutions as layers, in groups, with strides, and as a function; batch norm, a bypass."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4))
+        self.inner = nn.Conv2d(4, 4, 3, padding="same", groups=2)
+        self.down = nn.Conv2d(4, 6, (3, 2), stride=2)
+        self.last = nn.Parameter(torch.randn(2, 6, 1, 1))
+
+    def forward(self, x):
+        x = functional.relu(self.stem(x))
+        x = self.down(x + self.inner(x))
+        return functional.conv2d(x, weight=self.last, stride=1).mean((2, 3))
+
+
+@pytest.fixture(autouse=True)
+def always_the_same_numbers():
+    torch.manual_seed(7)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def network():
+    return Residual().double()
+
+
+@pytest.fixture
+def x():
+    return torch.randn(5, 3, 8, 9, dtype=torch.float64)
+
+
+def outcome(network, x):
+    """Output, the input's gradient, all gradients by name, and batch normalisation's memory."""
+    x = x.clone().requires_grad_()
+    network.zero_grad()
+    output = network(x)
+    (output**2).sum().backward()
+    gradients = {name: one.grad for name, one in network.named_parameters()}
+    return {"output": output, "x": x.grad, **gradients, **dict(network.named_buffers())}
+
+
+def assert_same(one, other):
+    assert one.keys() == other.keys()
+    for name in one:
+        torch.testing.assert_close(one[name], other[name], rtol=1e-10, atol=1e-10, msg=name)
+
+
+def test_the_same_comes_out_of_a_network_in_micro_batches(network, x):
+    twin = copy.deepcopy(network)
+    new = in_micro_batches(network, {site.name: MIXED for site in sites(network, x)})
+    assert new.state_dict().keys() == network.state_dict().keys()
+    assert all(
+        one is other
+        for one, other in zip(
+            dict(new.named_parameters()).values(),
+            dict(network.named_parameters()).values(),
+            strict=True,
+        )
+    )
+    assert_same(outcome(new, x), outcome(twin, x))
+    # The next batch is smaller, as the last one of an epoch is; then one is larger.
+    for batch in (1, 3, 11):
+        x = torch.randn(batch, 3, 8, 9, dtype=torch.float64)
+        assert_same(outcome(new, x), outcome(twin, x))
+    assert "micro_batches" in new.code
+    assert "micro_batches" not in str(network)
+
+
+def test_it_compiles_as_one_graph(network, x):
+    twin = copy.deepcopy(network)
+    new = in_micro_batches(network, {site.name: MIXED for site in sites(network, x)})
+    compiled = torch.compile(new, backend="aot_eager", fullgraph=True)
+    found = outcome(compiled, x)
+    assert_same({name.removeprefix("_orig_mod."): it for name, it in found.items()},
+                outcome(twin, x))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, weight: convolve(x, weight, padding=1, method="fft"),
+        lambda x, weight: torch.ops.ddl_teach.convolution(
+            x, weight, [1, 1], [1, 1], 1, "fft", None
+        ),
+    ],
+)
+def test_a_network_that_has_our_operator_already_is_transformed_too(x, call):
+    class Ours(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.randn(4, 3, 3, 3, dtype=torch.float64))
+
+        def forward(self, x):
+            return call(x, self.weight)
+
+    ours = Ours()
+    (site,) = sites(ours, x)
+    new = in_micro_batches(ours, {site.name: MIXED})
+    assert "micro_batches" in new.code
+    assert_same(outcome(new, x), outcome(copy.deepcopy(ours), x))
+
+
+def test_gradients_of_gradients_and_shapes_are_what_torch_expects(x):
+    weight = torch.randn(2, 3, 3, 3, dtype=torch.float64, requires_grad=True)
+    x = x[:3, :, :4, :5].clone().requires_grad_()
+    arguments = (x, weight, [1, 1], [1, 0], 1, MIXED)
+    tests = ("test_schema", "test_autograd_registration", "test_faketensor")
+    torch.library.opcheck(operator.convolution, arguments, test_utils=tests)
+    call = lambda x, weight: operator.convolution(x, weight, *arguments[2:])  # noqa: E731
+    assert torch.autograd.gradcheck(call, (x, weight))
+    assert torch.autograd.gradgradcheck(call, (x, weight))
+
+
+@pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda net: setattr(net, "inner", nn.Conv2d(4, 4, 3, padding=2, dilation=2)),
+         r"inner: dilation=\(2, 2\), .* keep=\['inner'\]"),
+        (lambda net: setattr(net, "inner", nn.Conv2d(4, 4, 3, padding=1, padding_mode="reflect")),
+         "inner: padding_mode='reflect'"),
+        (lambda net: setattr(net, "inner", nn.Conv2d(4, 4, (2, 3), padding="same")),
+         "inner: padding='same' is not the same on both sides"),
+        (lambda net: net.inner.register_forward_hook(print), "inner: it has hooks"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_divided_is_refused_with_the_reason(network, x, change, words):
+    change(network.double())
+    network.double()
+    with pytest.raises(Untransformable, match=words):
+        sites(network, x)
+    with pytest.raises(Untransformable, match=words):
+        in_micro_batches(network, {"inner": MIXED})
+    kept = sites(network, x, keep=["inner"])
+    assert [site.name for site in kept] == ["stem_0", "down", "conv2d"]
+    if "hooks" not in words:
+        new = in_micro_batches(network, {site.name: MIXED for site in kept})
+        torch.testing.assert_close(new(x), network(x), rtol=1e-10, atol=1e-10)
+
+
+def test_other_refusals(network, x):
+    class Looks(nn.Module):
+        def forward(self, x):
+            return x if x.sum() > 0 else -x
+
+    with pytest.raises(Untransformable, match="Looks cannot be written down as a graph"):
+        sites(Looks(), x)
+    with pytest.raises(Untransformable, match="no convolution is called outer; there are stem_0"):
+        in_micro_batches(network, {"outer": MIXED})
+    with pytest.raises(Untransformable, match="without a batch there is nothing to divide"):
+        sites(nn.Sequential(nn.Conv2d(3, 4, 3)).double(), x[0])
+    weight = torch.randn(2, 3, 3, 3, dtype=torch.float64)
+    with pytest.raises(ValueError, match="stride"):
+        operator.convolve(x, weight, None, 2, 0, 1, MIXED.replace("im2col", "winograd_2x2"))
+    with pytest.raises(ValueError, match="no method is called 'im2cool'"):
+        operator.convolve(x, weight, None, 1, 0, 1, MIXED.replace("im2col", "im2cool"))
+
+
+PROBLEMS = [
+    Convolution(5, 3, 9, 8, 4, (3, 3), (1, 1), (1, 1)),
+    Convolution(4, 4, 12, 12, 6, (5, 5), (2, 2), (2, 2), groups=2),
+]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
+def test_measured_jobs_and_their_rooms(problem):
+    methods = ("direct", "im2col", "fft", "winograd_4x4")
+    jobs = measure(problem, methods=methods, sizes="powers_of_two", repetitions=1)
+    able = [name for name in methods if not find(name).refusal(problem)]
+    sizes = sizes_of("powers_of_two", problem.batch)
+    how = {"stride": problem.stride, "padding": problem.padding, "groups": problem.groups}
+    x, weight, dy = map(torch.randn, (problem.x_shape, problem.weight_shape, problem.output_shape))
+    calls = {
+        "forward": lambda recipe: divided.forward(x, weight, recipe, **how),
+        "input_gradient": lambda recipe: divided.input_gradient(
+            dy, weight, problem.x_shape, recipe, **how
+        ),
+        "weight_gradient": lambda recipe: divided.weight_gradient(
+            x, dy, problem.weight_shape, recipe, **how
+        ),
+    }
+    for direction, job in jobs.items():
+        assert {(one.method, one.size) for one in job.offers} == {*itertools.product(able, sizes)}
+        assert set(job.refusals) == set(methods) - set(able)
+        assert all(one.seconds > 0 for one in job.offers)
+        # Whatever is planned under a limit really stays below it.
+        for limit in sorted({one.workspace for one in job.offers})[::3]:
+            try:
+                division = planning.dynamic.divide(job, limit)
+            except ValueError:
+                continue
+            call = calls[direction]
+            result = call(divided.recipe(division)).nbytes
+            peak = peak_allocation(lambda: call(divided.recipe(division)))  # noqa: B023
+            assert peak - result <= division.workspace <= limit
+
+
+def test_sizes_are_those_of_the_policy():
+    assert sizes_of("powers_of_two", 12) == [1, 2, 4, 8, 12]
+    assert sizes_of("all", 3) == [1, 2, 3]
+    assert sizes_of("undivided", 12) == [12]
+    assert sizes_of([4, 2, 2], 12) == [2, 4]
+    with pytest.raises(ValueError, match="'half' is none of powers_of_two, all, undivided"):
+        sizes_of("half", 12)
+    with pytest.raises(ValueError, match="between 1 and the batch, 12"):
+        sizes_of([13], 12)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_a_whole_network_is_planned_transformed_and_stays_below_its_limit(together):
+    network, x = Residual(), torch.randn(6, 3, 20, 20)
+    generous = planning.plan(network, x, limit=2**40, together=together, repetitions=1)
+    jobs = generous.jobs
+    least = [
+        min(one.workspace for one in job.offers) for by in jobs.values() for job in by.values()
+    ]
+    limit = (sum(least) if together else max(least)) + 10_000
+    modest = planning.Plan(limit, together, jobs, planning.divide(jobs, limit, together))
+    assert modest.workspace <= limit < generous.workspace
+    assert modest.seconds >= generous.seconds
+    twin = copy.deepcopy(network)
+    found, wanted = outcome(in_micro_batches(network, modest.recipes), x), outcome(twin, x)
+    for name in wanted:
+        torch.testing.assert_close(found[name], wanted[name], rtol=1e-3, atol=1e-3, msg=name)
+    report = str(modest).splitlines()
+    assert len(report) == 1 + 3 * len(jobs)
+    assert [line.split(",")[0] for line in report[1::3]] == list(jobs)
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        (["big"], "The fastest method for the whole batch, and it fits"),
+        (["whole"], "the whole batch by fft would take 95.4 MiB, and in pieces nothing"),
+        (["half", "half"], "95.4 MiB; 1.25 times as fast as the whole batch by im2col, which"),
+        (["poor"] * 4, "would take 95.4 MiB, and no whole batch fits into this room"),
+        (["cached", "cached"], "Even without a limit: in pieces it is 1.50 times as fast as"),
+    ],
+)
+def test_the_report_says_why(parts, words):
+    offers = {
+        "big": Offer("fft", 4, 3.0, 100_000_000),
+        "whole": Offer("im2col", 4, 5.0, 40_000_000),
+        "half": Offer("fft", 2, 2.0, 50_000_000),
+        "poor": Offer("direct", 1, 9.0, 10),
+        "cached": Offer("winograd_2x2", 2, 1.0, 100_000_000),
+    }
+    job = Job("conv1", 4, tuple(offers.values()))
+    assert words in planning.why(job, Division(tuple(offers[part] for part in parts)))
+    assert np.isclose(offers["big"].workspace / 2**20, 95.4, rtol=1e-3)
