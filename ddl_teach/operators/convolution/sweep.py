@@ -17,6 +17,7 @@ from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.theory.convolution_cost import Rates, cost, first_below, seconds
 
+
 @dataclass(frozen=True)
 class Sweep:
     """By method, one number for each problem; nan where a method refuses."""
@@ -42,8 +43,7 @@ class Sweep:
         }
         places = {name: first_below(one[method], one[than]) for name, one in sources.items()}
         return {
-            name: None if place is None else float(varied[place])
-            for name, place in places.items()
+            name: None if place is None else float(varied[place]) for name, place in places.items()
         }
 
 

@@ -1,4 +1,4 @@
-"""The chooser: the least predicted time of what is allowed; what is close is tried; why is told."""
+"""The chooser: the least predicted time of what is allowed; what is close is tried; it says why."""
 
 import math
 from dataclasses import replace
