@@ -1,0 +1,122 @@
+"""The ceilings of this machine: operations a second, and bytes a second from cache and memory.
+
+The fastest arithmetic that torch has is a large matrix product: n x n x n takes 2 n^3 operations
+on 3 n^2 numbers, so memory is not in its way. The fastest way through memory is a *triad*,
+a = b + s c, two operations on three arrays (McCalpin's STREAM, 1995). Bytes are those of the three
+arrays; what a cache does beyond that, as reading a line before it is overwritten, is not counted.
+What to look at: bandwidth over the size of the arrays is a staircase, with a step at each cache's
+size.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from ddl_teach.measure.interval import interval
+
+DTYPES = (torch.float32, torch.float64, torch.bfloat16)
+WORKING_SETS = tuple(2**power for power in range(16, 29))
+LONG_ENOUGH = 0.05  # seconds that a clock and a scheduler hardly disturb
+ROW = 1e-3  # seconds that short operations are repeated for
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Something a second: the median, and the ends of its 95% interval."""
+
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """What this machine can do with so many threads.
+
+    `operations` are those of a matrix product, by dtype; `bandwidths` are bytes a second by the
+    size of what is worked on; `cache` is the best of them, `memory` that of the largest.
+    """
+
+    threads: int
+    operations: Mapping[str, Rate]
+    bandwidths: Mapping[int, Rate]
+
+    @property
+    def cache(self) -> Rate:
+        """The bandwidth at the size where it is best."""
+        return max(self.bandwidths.values(), key=lambda rate: rate.median)
+
+    @property
+    def memory(self) -> Rate:
+        """The bandwidth at the largest size, which should not fit into any cache."""
+        return self.bandwidths[max(self.bandwidths)]
+
+
+def ceilings(
+    *,
+    dtypes: Sequence[torch.dtype] = DTYPES,
+    working_sets: Sequence[int] = WORKING_SETS,
+    repetitions: int = 7,
+    device: str = "cpu",
+) -> Ceilings:
+    """Measure them, in a few seconds; nothing else should run meanwhile."""
+    return Ceilings(
+        torch.get_num_threads(),
+        {str(it).removeprefix("torch."): peak(it, repetitions, device) for it in dtypes},
+        {size: bandwidth(size, repetitions, device) for size in working_sets},
+    )
+
+
+def peak(dtype: torch.dtype, repetitions: int = 7, device: str = "cpu") -> Rate:
+    """Operations a second of a square matrix product, the first that is large enough to take time.
+
+    Sizes are doubled until one product takes 50 ms.
+    """
+    size, taken = 128, 0.0
+    while taken < LONG_ENOUGH:
+        size *= 2
+        one, other = (torch.ones(size, size, dtype=dtype, device=device) for _ in range(2))
+        result = torch.empty_like(one)
+
+        def product(one=one, other=other, result=result) -> None:
+            torch.mm(one, other, out=result)
+
+        product()  # the first call of a size prepares
+        taken = _seconds(product, 1, device)
+    return _rate(2 * size**3, product, 1, repetitions, device)
+
+
+def bandwidth(working_set: int, repetitions: int = 7, device: str = "cpu") -> Rate:
+    """Bytes a second of a triad over three arrays that together have `working_set` bytes."""
+    elements = working_set // (3 * torch.float32.itemsize)
+    if elements < 1:
+        raise ValueError(f"working_set={working_set}: three arrays need at least 12 bytes")
+    first, second, third = (torch.ones(elements, device=device) for _ in range(3))
+
+    def triad() -> None:
+        torch.add(first, second, alpha=0.5, out=third)
+
+    triad()
+    times = max(1, round(ROW / max(_seconds(triad, 3, device), 1e-9)))
+    return _rate(3 * elements * torch.float32.itemsize, triad, times, repetitions, device)
+
+
+def _rate(
+    amount: int, work: Callable[[], None], times: int, repetitions: int, device: str
+) -> Rate:
+    seconds, low, high = interval([_seconds(work, times, device) for _ in range(repetitions)])
+    return Rate(amount / seconds, amount / high, amount / low)
+
+
+def _seconds(work: Callable[[], None], times: int, device: str) -> float:
+    """Of one call, in a row of so many; a GPU is waited for."""
+    begun = time.perf_counter()
+    for _ in range(times):
+        work()
+    if device.startswith("cuda"):
+        torch.cuda.synchronize(device)
+    return (time.perf_counter() - begun) / times
