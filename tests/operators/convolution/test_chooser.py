@@ -1,4 +1,4 @@
-"""The chooser: the least predicted time of what is allowed; what is close is tried; it says why."""
+"""The chooser: the least predicted time of what is allowed; it tries what is close, and says why."""
 
 import math
 from dataclasses import replace
