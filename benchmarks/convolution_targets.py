@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from ddl_teach.operators.convolution.problem import Convolution
@@ -29,36 +29,37 @@ def verdicts(layers: Sequence[Measured]) -> str:
     """One line a target: on how many layers it is met, and the worst of them."""
     tiled = [layer for layer in layers if _three_by_three(layer.problem)]
     saving = [layer for layer in layers if _counts_less(layer)]
-    lines = ["targets"]
-    lines.append(_line("im2col / torch", IM2COL, layers, lambda layer: _ratio(layer, "im2col")))
-    for tile in ("winograd_2x2", "winograd_4x4"):
-        of = _line(f"{tile} / torch, 3x3 stride 1", WINOGRAD, tiled, lambda one: _ratio(one, tile))  # noqa: B023
-        lines.append(of)
-    lines.append(
-        _line("the better Winograd / torch, 3x3 stride 1", WINOGRAD, tiled,
-              lambda layer: min(_ratio(layer, "winograd_2x2"), _ratio(layer, "winograd_4x4")))
-    )  # fmt: skip
-    lines.append(
-        _line("fft / im2col, where it counts fewer operations", 1.0, saving,
-              lambda layer: layer.median("fft") / layer.median("im2col"))
-    )  # fmt: skip
+    ratios = {
+        f"im2col / torch at most {IM2COL:g}": [_ratio(one, "im2col") for one in layers],
+        f"winograd_2x2 / torch, 3x3 stride 1, at most {WINOGRAD:g}": [
+            _ratio(one, "winograd_2x2") for one in tiled
+        ],
+        f"winograd_4x4 / torch, 3x3 stride 1, at most {WINOGRAD:g}": [
+            _ratio(one, "winograd_4x4") for one in tiled
+        ],
+        f"the better Winograd / torch, 3x3 stride 1, at most {WINOGRAD:g}": [
+            min(_ratio(one, "winograd_2x2"), _ratio(one, "winograd_4x4")) for one in tiled
+        ],
+        "fft / im2col, where it counts fewer operations, at most 1": [
+            one.median("fft") / one.median("im2col") for one in saving
+        ],
+    }
     for how in layers[0].choices if layers else ():
-        lines.append(_line(f"regret, {how}", REGRET, layers, lambda one: one.regret(how)))  # noqa: B023
-    return "\n".join(lines)
+        ratios[f"regret, {how}, at most {REGRET:g}"] = [one.regret(how) for one in layers]
+    limits = [IM2COL, WINOGRAD, WINOGRAD, WINOGRAD, 1.0, *[REGRET] * (len(ratios) - 5)]
+    return "\n".join(["targets", *map(_line, ratios, ratios.values(), limits)])
 
 
-def _line(
-    what: str, most: float, layers: Sequence[Measured], ratio: Callable[[Measured], float]
-) -> str:
-    ratios = sorted(map(ratio, layers))
+def _line(what: str, ratios: Sequence[float], most: float) -> str:
     if not ratios:
-        return f"  {what} at most {most:g}: no such layer"
-    met = sum(one <= most for one in ratios)
-    verdict = "met" if met == len(ratios) else "missed"
-    middle = ratios[len(ratios) // 2]
+        return f"  {what}: no such layer"
+    ordered = sorted(ratios)
+    met = sum(one <= most for one in ordered)
+    verdict = "met" if met == len(ordered) else "missed"
+    middle = ordered[len(ordered) // 2]
     return (
-        f"  {what} at most {most:g}: {verdict}, on {met} of {len(ratios)} layers; "
-        f"median {middle:.2f}, worst {ratios[-1]:.2f}"
+        f"  {what}: {verdict}, on {met} of {len(ordered)} layers; "
+        f"median {middle:.2f}, worst {ordered[-1]:.2f}"
     )
 
 

@@ -147,8 +147,9 @@ def reason_for(
     rest = f"by its counts {share:.0%} of that is {largest}"
     if "im2col" in counts and method != "im2col":
         fewer = counts["im2col"].product.multiplications / own.product.multiplications
-        much = f"{fewer:.2g} times fewer" if fewer >= 1 else f"{1 / fewer:.2g} times more"
-        rest += f", and its products take {much} multiplications than im2col's"
+        if fewer != 1:
+            much = f"{fewer:.2g} times fewer" if fewer > 1 else f"{1 / fewer:.2g} times more"
+            rest += f", and its products take {much} multiplications than im2col's"
     return f"{first}; {rest}."
 
 

@@ -1,4 +1,4 @@
-"""The chooser: the least predicted time of what is allowed; it tries what is close, and says why."""
+"""The chooser takes the least predicted time of what is allowed, tries ties, and says why."""
 
 import math
 from dataclasses import replace

@@ -1,0 +1,547 @@
+# %% [markdown]
+# # Four convolutions
+#
+# **Same result, same shapes: why do the times differ?**
+#
+# Most of the time that a network for images takes is spent in convolutions. There are at least
+# four ways to compute one. All four give the same numbers from the same numbers, and one of them
+# may take ten times as long as another. Which one, depends on the shape of the layer. Libraries
+# know that, and choose for you, layer by layer.
+#
+# In this unit you write three of the four, each in a few lines of NumPy, count what they do, and
+# find out when which of them wins. You need unit 01: what work is. *Beginners* can leave out what
+# is marked *intermediate* or *advanced*. It takes about two hours.
+#
+# ## 1. One definition, four ways · *beginner*
+#
+# A layer has $C$ channels coming in and $K$ going out. Output channel $k$ has a small kernel of
+# $r \times r$ weights for each channel that comes in. To find an output, lay the kernels over the
+# image, multiply each weight by the pixel below it, and add everything up:
+#
+# $$y_{n,k,p,q} = \sum_{c=1}^{C} \sum_{i=1}^{r} \sum_{j=1}^{r} w_{k,c,i,j}\; x_{n,c,p+i,q+j}.$$
+#
+# That is the definition. $n$ is the number of the image, $p$ and $q$ are the place in it. The next
+# cell writes it down: `windows` holds the pixels below the kernel, for every place, and `einsum`
+# multiplies and adds as the letters say. (It has no stride and no padding. Pad the image first if
+# you want some.)
+
+# %%
+import math
+
+import numpy as np
+import torch
+
+from ddl_teach.course import check, hint, judge, predict, progress, reveal, yours
+from ddl_teach.operators.convolution.problem import Convolution
+from ddl_teach.plots.im2col import plot_im2col
+from ddl_teach.plots.spread import plot_spread
+from ddl_teach.theory.convolution_cost import cost, meeting_kernel, seconds
+
+
+# %%
+def by_definition(x, weight):
+    windows = np.lib.stride_tricks.sliding_window_view(x, weight.shape[2:], (2, 3))
+    return np.einsum("nchwij,kcij->nkhw", windows, weight)
+
+
+x, weight = np.random.randn(2, 3, 8, 9), np.random.randn(4, 3, 3, 3)
+theirs = torch.nn.functional.conv2d(torch.from_numpy(x), torch.from_numpy(weight))
+assert np.allclose(by_definition(x, weight), theirs)
+
+# %% [markdown]
+# The four ways are
+#
+# | way | idea | pays with |
+# |---|---|---|
+# | **direct** | the definition, loop by loop | slow loops |
+# | **im2col** | lay all patches out as columns; then it is *one* matrix product | memory |
+# | **Winograd** | trade multiplications for additions, tile by tile | additions, digits |
+# | **FFT** | to frequencies; there a convolution is one product each | transforms, memory |
+#
+# Here is the idea of the second one. Left an image of 5 x 5 pixels, right the matrix for a kernel
+# of 3 x 3. Each output has a column, with the nine pixels that it sees. A row of nine weights
+# times this matrix is the convolution.
+
+# %%
+image = np.arange(25.0).reshape(5, 5)
+matrix = torch.nn.functional.unfold(torch.from_numpy(image)[None, None], 3)[0]
+assert matrix.shape == (9, 9)
+plot_im2col(image, matrix.numpy())
+
+# %% [markdown]
+# With padding there are as many outputs as pixels. Then every pixel stands in the matrix nine
+# times, but for those at the border; so the matrix has
+#
+# $$\text{numbers} = N \cdot C \cdot r^2 \cdot P \cdot Q,$$
+#
+# for $N$ images with $P \times Q$ outputs each.
+#
+# ### Predict
+#
+# VGG-16 is a network of 2014, with kernels of 3 x 3 throughout. Its second layer has 64 channels
+# in and out, and images of 224 x 224. For 16 images, with 4 bytes for each number, the layer's
+# input takes 196 MiB. And im2col's matrix, how many MiB? Put a number in place of the dots.
+
+# %%
+predict("02.workspace", ...)
+
+# %% [markdown]
+# ## 2. im2col · *beginner*
+#
+# **Exercise.** Make the matrix. `x` has the axes (images, channels, height, width). The matrix
+# has a row for each weight, in the order in which `weight[k]` has them: channel by channel, in it
+# row by row. It has a column for each output, image by image. With a `stride` of 2 only every
+# second place has an output, in both directions.
+#
+# You could go through all outputs and copy their patches. There are very many outputs, and few
+# weights: go through the kernel's places instead.
+
+
+# %% name="02.im2col" tags=["answer"]
+def im2col(x, kernel, stride=1):
+    """Return the patches of `x` as a matrix: (channels * kernel * kernel, outputs)."""
+    batch, channels, height, width = x.shape
+    high, wide = (height - kernel) // stride + 1, (width - kernel) // stride + 1
+    ### BEGIN SOLUTION
+    matrix = np.empty((channels, kernel, kernel, batch, high, wide), x.dtype)
+    for i in range(kernel):
+        for j in range(kernel):
+            seen = x[:, :, i : i + stride * high : stride, j : j + stride * wide : stride]
+            matrix[:, i, j] = seen.swapaxes(0, 1)
+    return matrix.reshape(channels * kernel * kernel, -1)
+    ### END SOLUTION
+
+
+# %%
+plot_im2col(image, im2col(image[None, None], kernel=3, stride=2))
+
+# %% name="02.im2col" tags=["check"]
+check("02.im2col", im2col)
+### BEGIN HIDDEN TESTS
+judge("02.im2col", im2col, seed=21)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Now a convolution is a matrix product: one row of weights for each output channel, times your
+# matrix. Nothing was saved; there are as many multiplications as before. But a matrix product is
+# what processors are best at, and what people have made fast for fifty years (Chellapilla and
+# others, 2006). Your prediction was about its price.
+
+
+# %%
+def library_im2col(x, kernel, stride):
+    columns = torch.nn.functional.unfold(torch.from_numpy(x), kernel, stride=stride)
+    return columns.transpose(0, 1).flatten(1).numpy()
+
+
+matrix = yours("02.im2col", im2col, library_im2col)(x, 3, 1)
+product = (weight.reshape(4, -1) @ matrix).reshape(4, 2, 6, 7).swapaxes(0, 1)
+assert np.allclose(product, by_definition(x, weight))
+reveal("02.workspace", 16 * 64 * 3**2 * 224 * 224 * 4 / 2**20)
+
+# %% [markdown]
+# ## 3. Winograd · *intermediate*
+#
+# Two neighbouring outputs of a kernel with three weights, in one dimension:
+#
+# $$y_0 = d_0 g_0 + d_1 g_1 + d_2 g_2, \qquad y_1 = d_1 g_0 + d_2 g_1 + d_3 g_2.$$
+#
+# Count the multiplications: six. Winograd (1980) needs four:
+#
+# $$m_1 = (d_0 - d_2)\, g_0, \quad m_2 = (d_1 + d_2)\,\frac{g_0 + g_1 + g_2}{2}, \quad
+# m_3 = (d_2 - d_1)\,\frac{g_0 - g_1 + g_2}{2}, \quad m_4 = (d_1 - d_3)\, g_2,$$
+#
+# $$y_0 = m_1 + m_2 + m_3, \qquad y_1 = m_2 - m_3 - m_4.$$
+#
+# Put it in yourself: it is true. This is $F(2, 3)$: two outputs, three weights, and
+# $2 + 3 - 1 = 4$ multiplications. What happens to the pixels $d$, to the weights $g$ and to the
+# products $m$ are sums; each can be written as a matrix:
+#
+# $$y = A^T\,[\,(G\,g) \odot (B^T d)\,]$$
+#
+# where $\odot$ multiplies element by element. In two dimensions do it to the rows and to the
+# columns: $Y = A^T\,[\,(G\,g\,G^T) \odot (B^T d\,B)\,]\,A$. A tile of 4 x 4 pixels gives 2 x 2
+# outputs with 16 multiplications, where the definition takes 36. Lavin and Gray brought it to
+# networks in 2016. The sums are not for free. But a tile is transformed once for all $K$ output
+# channels, and the sum over channels can be taken *before* the way back, by $A$.
+#
+# **Exercise.** Write $F(2 \times 2, 3 \times 3)$ for whole images. Tiles overlap: they begin
+# every 2 pixels and have 4 x 4. `BT @ tiles @ BT.T` works on the last two axes of an array of any
+# number of axes.
+#
+# How can you see that a function really does it this way, if the result is the same? By an
+# accident. Let one pixel be no number (`nan`), as happens when a camera or a training breaks. A
+# sum with it is no number either. So what is spoiled shows which pixels were added up. The cell
+# after yours draws it.
+
+
+# %% name="02.winograd" tags=["answer"]
+BT = np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]])
+G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
+AT = np.array([[1, 1, 1, 0], [0, 1, -1, -1]])
+
+
+def winograd(x, weight):
+    """Convolve with kernels of 3 x 3, without padding; the output has even height and width."""
+    high, wide = x.shape[2] // 2 - 1, x.shape[3] // 2 - 1  # how many tiles
+    ### BEGIN SOLUTION
+    windows = np.lib.stride_tricks.sliding_window_view(x, (4, 4), (2, 3))
+    tiles = BT @ windows[:, :, ::2, ::2] @ BT.T
+    kernels = G @ weight @ G.T
+    product = np.einsum("nchwij,kcij->nkhwij", tiles, kernels)
+    out = (AT @ product @ AT.T).swapaxes(3, 4)
+    return out.reshape(len(x), len(weight), 2 * high, 2 * wide)
+    ### END SOLUTION
+
+
+# %%
+broken = np.random.randn(1, 1, 14, 14)
+broken[0, 0, 6, 6] = np.nan
+one = np.random.randn(1, 1, 3, 3)
+ways = {"definition": by_definition, "yours": winograd}
+plot_spread({name: way(broken, one)[0, 0] for name, way in ways.items()})
+
+# %% name="02.winograd" tags=["check"]
+check("02.winograd", winograd)
+### BEGIN HIDDEN TESTS
+judge("02.winograd", winograd, seed=22)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Larger tiles save more: $F(m \times m, r \times r)$ takes $(m + r - 1)^2$ multiplications for
+# $m^2$ outputs. The tile is $m + r - 1$, and it is the *tile's* square that counts. For kernels of
+# 3 x 3, which take 9 by the definition, that makes
+#
+# | outputs of a tile | 2 x 2 | 3 x 3 | 4 x 4 | 6 x 6 | 10 x 10 |
+# |---|---|---|---|---|---|
+# | multiplications for an output | 4 | 2.78 | 2.25 | 1.78 | 1.44 |
+# | times fewer | 2.25 | 3.24 | 4 | 5.06 | 6.25 |
+#
+# Why not take tiles of 100 x 100, then? Section 8 knows.
+#
+# ## 4. Frequencies · *intermediate*
+#
+# A Fourier transform writes an image as a sum of waves. Move the image by a pixel, and the waves
+# stay the same but for their phase. A convolution is a sum of moved images with weights; so it
+# only multiplies each wave by a number, which is the kernel's own Fourier transform:
+#
+# $$\hat y_{n,k}(f) = \sum_{c} \hat x_{n,c}(f) \; \overline{\hat w_{k,c}(f)} .$$
+#
+# The bar is the complex conjugate: it is there because in deep learning the kernel is not flipped,
+# as in mathematics. (Mathieu, Henaff and LeCun used this in 2014.) Mind three things:
+#
+# - The kernel must be as large as the image: zeros around it. `rfft2` does that if told the size.
+# - To a wave the image has no border: at the right it goes on at the left. So the last $r - 1$
+#   rows and columns of what comes out have seen both sides, and must be cut off.
+# - The images are real, so half of the frequencies say everything; `rfft2` and `irfft2` know. From
+#   half of them nobody can tell whether the width was 6 or 7: tell `irfft2`.
+#
+# **Exercise.** Write it.
+
+
+# %% name="02.fft" tags=["answer"]
+def fft_convolution(x, weight):
+    """Convolve by way of frequencies, without padding; kernels of any size."""
+    size = height, width = x.shape[2:]
+    kernel = weight.shape[2]
+    ### BEGIN SOLUTION
+    images, kernels = np.fft.rfft2(x), np.fft.rfft2(weight, size)
+    product = np.einsum("nchw,kchw->nkhw", images, kernels.conj())
+    whole = np.fft.irfft2(product, size)
+    return whole[:, :, : height - kernel + 1, : width - kernel + 1]
+    ### END SOLUTION
+
+
+# %%
+ways = {"definition": by_definition, "FFT": fft_convolution}
+plot_spread({name: way(broken, one)[0, 0] for name, way in ways.items()})
+
+# %% name="02.fft" tags=["check"]
+check("02.fft", fft_convolution)
+### BEGIN HIDDEN TESTS
+judge("02.fft", fft_convolution, seed=23)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# One bad pixel, and the whole image is lost: every wave goes through every pixel. It is the same
+# with rounding. A bright spot in one corner takes away digits in the other.
+#
+# ## 5. Where they meet · *intermediate*
+#
+# For the definition, and so for im2col, an operation is a multiplication or an addition, and there
+# are $2\, r^2 n^2 \cdot N C K$ of them for images of $n \times n$. By way of frequencies there are
+#
+# - the transforms, each with about $5\, n^2 \log_2 n$ operations: $N C$ for the images, $C K$ for
+#   the kernels, $N K$ on the way back;
+# - the products: half of $n^2$ frequencies, for each a complex multiplication and addition, which
+#   are 8 operations with real numbers: $4\, n^2 \cdot N C K$ together.
+#
+# The kernel's size is in the first count alone. So there is a kernel size from which on the FFT
+# takes less. Do not count operations alone, though: a matrix product runs at nearly what the
+# processor can do, a transform does not. Say that an operation of a transform takes `slower` times
+# as long as one of a product.
+#
+# $$2\, r^2 n^2\, N C K = 4\, n^2\, N C K
+# + \text{slower} \cdot 5\, n^2 \log_2 n\;(N C + C K + N K)$$
+#
+# **Exercise.** At which kernel size $r$ are both equal? Before you write code: divide by
+# $n^2 N C K$, and look at what is left of the three sets of transforms.
+
+
+# %% name="02.crossover" tags=["answer"]
+def crossover(batch, in_channels, out_channels, size, slower=1.0):
+    """Return the kernel size r, not always a whole number, at which both take the same time."""
+    ### BEGIN SOLUTION
+    shares = 1 / batch + 1 / in_channels + 1 / out_channels
+    return math.sqrt(2 + 2.5 * slower * math.log2(size) * shares)
+    ### END SOLUTION
+
+
+# %% name="02.crossover" tags=["check"]
+check("02.crossover", crossover)
+### BEGIN HIDDEN TESTS
+judge("02.crossover", crossover, seed=24)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# $1/N + 1/C + 1/K$: each transform is shared. That of an image serves all $K$ output channels,
+# that of a kernel all $N$ images, that on the way back comes after the sum over all $C$ channels.
+# If one of the three is small, its transforms have nobody to share the price with.
+#
+# ### Predict
+#
+# Eight images of 32 x 32, 64 channels going out. On *your* machine, with the library's im2col and
+# its FFT: from which kernel size on will the FFT be faster if 3 channels come in, as in a
+# network's first layer? And if 64 come in? The third number is about Winograd: its sums lose
+# digits. How many times as large is the error of $F(6 \times 6, 3 \times 3)$ as that of the
+# definition, both in float32?
+
+# %%
+predict("02.few_channels", ...)
+predict("02.many_channels", ...)
+predict("02.error", ...)
+
+# %% [markdown]
+# ## 6. Count, predict, measure · *beginner*
+#
+# Three answers again. The first only counts. The second knows three numbers of your machine: how
+# many operations of a matrix product it does in a second, how many of a transform, and how many
+# bytes it copies. That takes a moment to measure, and then a method's time is
+#
+# $$T = \frac{\text{products}}{\text{their rate}} + \frac{\text{transforms}}{\text{their rate}}
+# + \frac{\text{bytes moved}}{\text{bandwidth}}.$$
+#
+# The third measures. Each method gets its turn, over and over again, so that what disturbs one
+# disturbs the other. These are the library's methods, which are written like yours, in torch
+# instead of NumPy. `sweep` does all three, for each of a list of problems.
+
+# %%
+from ddl_teach.operators.convolution.rates import machine_rates
+from ddl_teach.operators.convolution.sweep import sweep
+
+rates, kernels, found = machine_rates(), list(range(3, 16, 2)), {}
+slower = rates.product / rates.transform
+print(f"An operation of a transform takes {slower:.1f} times as long as one of a product.")
+for channels in (3, 64):
+    layers = [Convolution(8, channels, 32, 32, 64, r, padding=r // 2) for r in kernels]
+    found[channels] = sweep(layers, rates, ["im2col", "fft"])
+assert (found[64].operations["im2col"] > found[3].operations["im2col"]).all()
+
+# %% [markdown]
+# First 64 channels: time, operations, and the bytes that a method holds between its steps. The
+# lines upright are the kernel size from which on the FFT stays below im2col: as the operations
+# say, as the three rates say, and as it was measured.
+
+# %%
+from ddl_teach.plots.convolutions import plot_sweep
+
+look = {"varied": kernels, "quantity": "kernel size"}
+plot_sweep(panels=found[64].panels, crossings=found[64].crossings(kernels), **look)
+
+# %% [markdown]
+# im2col climbs with the square of the kernel, in time, in operations and in memory. The FFT hardly
+# cares. Now the same with 3 channels. (If the FFT never wins, the next size that was not tried
+# stands for "later".)
+
+# %%
+few, many = (found[channels].crossings(kernels) for channels in (3, 64))
+reveal("02.many_channels", many["measured"] or kernels[-1] + 2)
+reveal("02.few_channels", few["measured"] or kernels[-1] + 2)
+plot_sweep(panels=found[3].panels, crossings=few, **look)
+
+# %% [markdown]
+# ## 7. The surprise · *beginner*
+#
+# "Small kernels: Winograd or im2col. Large kernels: FFT." So it is often said, and it is half of
+# the truth. **Channels decide, not only the kernel.** With 3 channels im2col's product is short,
+# $3 r^2$ numbers for an output, while the FFT still has to bring 64 channels back from the
+# frequencies for each image: a share of $1/C = 1/3$ for each product, instead of $1/64$.
+#
+# Your own formula says it in one line. Put in how much slower transforms are here:
+
+# %%
+my_crossover = yours("02.crossover", crossover, meeting_kernel)
+for channels in (1, 3, 16, 64, 256):
+    counted, timed = (my_crossover(8, channels, 64, 32, factor) for factor in (1.0, slower))
+    print(f"{channels:4} channels: from r = {counted:4.1f} by count, {timed:4.1f} with your rates")
+assert my_crossover(8, 3, 64, 32, slower) > my_crossover(8, 64, 64, 32, slower)
+
+# %% [markdown]
+# So the first layer of a network, with three colours coming in, is the last place for an FFT,
+# although it often has the largest kernel. And there are layers in the middle, with hundreds of
+# channels, where it would pay at 5 x 5. They got rarer when networks turned to 3 x 3 (VGG, 2014)
+# and 1 x 1 (ResNet, 2016); and there Winograd is at home.
+#
+# Where prediction and measurement disagree, ask what the three rates do not know: how well a short
+# product fills the processor, what stays in its caches, and what each call of a library costs.
+#
+# ## 8. What Winograd pays with · *advanced*
+#
+# Why not tiles of 100 x 100? Winograd's sums contain numbers like 4, 5, 21/4 and, in larger tiles,
+# hundreds. Large numbers are added that nearly cancel later, and what is left has lost digits.
+# Take the definition in float64 as the truth, and see what each tile makes of it in float32.
+
+# %%
+from ddl_teach.operators.convolution.methods import METHODS, find
+from ddl_teach.plots.winograd_error import plot_errors
+
+x, weight = torch.randn(2, 64, 24, 24), torch.randn(32, 64, 3, 3)
+truth, tiles = by_definition(x.double().numpy(), weight.double().numpy()), [2, 3, 4, 6, 8, 10]
+methods = ["direct"] + [f"winograd_{m}x{m}" for m in tiles]
+errors = [np.std(find(name).forward(x, weight).numpy() - truth) for name in methods]
+reveal("02.error", errors[1 + tiles.index(6)] / errors[0])
+assert errors[-1] > errors[0]
+plot_errors(tiles, np.divide(errors[1:], errors[0]))
+
+# %% [markdown]
+# Each step to a larger tile costs more digits than the step before, and saves less. In training a
+# part in a hundred thousand hardly matters, so libraries take up to $F(6 \times 6, 3 \times 3)$ in
+# float32. With numbers of 16 bits they stop at the smallest tiles.
+#
+# ## 9. Simulate what nobody has · *intermediate*
+#
+# Three rates make a machine. Yours, and two that you do not have: one whose matrix products are
+# ten times as fast with all else unchanged, as tensor cores did it to GPUs; and one whose memory
+# and transforms are ten times as fast. On each the next cells predict 600 layers by three methods,
+# and colour who wins. Winograd stands for 3 x 3 alone: it could do others, but its errors grow
+# there too.
+
+# %%
+channels, sizes = np.unique(np.geomspace(1, 1024, 40).astype(int)).tolist(), range(1, 16)
+
+
+def predicted(way, machine):
+    shapes = [[Convolution(16, c, 56, 56, 64, r, padding=r // 2) for c in channels] for r in sizes]
+    times = np.array([[seconds(cost(way, one), machine) for one in row] for row in shapes])
+    times[[way == "winograd_4x4" and r != 3 for r in sizes]] = np.inf
+    return times
+
+
+# %%
+from dataclasses import replace
+
+from ddl_teach.plots.method_map import plot_method_map
+
+more = {name: 10 * rate for name, rate in vars(rates).items()}
+machines = {"your machine": rates, "products 10 x": replace(rates, product=more["product"])}
+machines["all but products 10 x"] = replace(rates, **more | {"product": rates.product})
+ways = ["im2col", "winograd_4x4", "fft"]
+maps = {name: {way: predicted(way, one) for way in ways} for name, one in machines.items()}
+plot_method_map(maps, sizes, channels, row_quantity="kernel size", column_quantity="channels")
+
+# %% [markdown]
+# When products become faster and nothing else does, every method that saves products loses ground,
+# and im2col gains it: that is why you hear less of FFT and Winograd on the newest machines. Rates
+# decide, and they change.
+#
+# ## 10. What production systems do · *intermediate*
+#
+# cuDNN, the library behind torch on NVIDIA's GPUs, has a list of algorithms for the forward pass:
+# direct, GEMM (that is im2col), implicit GEMM (im2col whose matrix is never stored, but made piece
+# by piece where it is used), FFT, FFT by tiles, Winograd. oneDNN, behind torch on processors, has
+# direct with blocked loops, GEMM and Winograd. Both choose by a heuristic, or by trying:
+# `torch.backends.cudnn.benchmark = True` tries all of them once for each new shape. And both
+# refuse what would need more workspace than they are given. The course's chooser does the same,
+# and says why.
+#
+# And every method is a *custom operator* of torch: a network uses it by name, differentiates
+# through it and can be compiled with it. The second cell below has one network by each method;
+# only a name differs.
+
+# %%
+from ddl_teach.operators.convolution.chooser import choose
+
+deep = Convolution(4, 256, 28, 28, 256, padding=1)
+for problem in (deep, Convolution(4, 3, 64, 64, 64, 11, padding=5)):
+    print(choose(problem).why)
+needs = {name: method.workspace(deep, torch.float32) for name, method in METHODS.items()}
+less = choose(deep, limit=max(needs.values()) - 1)
+print(f"With less workspace than {max(needs, key=needs.get)} needs: {less.why}")
+assert less.refused
+
+# %%
+from ddl_teach.operators.convolution.convolve import convolve
+
+x, first, second = torch.ones(2, 3, 16, 16), torch.randn(8, 3, 3, 3), torch.randn(4, 8, 5, 5)
+first.requires_grad_()
+for name in METHODS:
+    y = convolve(torch.relu(convolve(x, first, method=name)), second, method=name)
+    [gradient] = torch.autograd.grad(y.square().mean(), first)
+    print(f"{name:12} result {y.mean():9.5f}, gradient {gradient.norm():10.4f}")
+assert gradient.shape == first.shape
+
+# %% [markdown]
+# And torch's own? `torch.nn.functional.conv2d` calls oneDNN here, if it was built with it. The
+# library's methods and your own two functions take turns with it, and the table is in units of
+# torch's time.
+
+# %%
+from ddl_teach.measure.repetitions import side_by_side
+
+x, weight = torch.randn(4, 32, 34, 34), torch.randn(32, 32, 3, 3)
+race = {"torch": lambda: torch.nn.functional.conv2d(x, weight)}
+race |= {f"ours, {name}": lambda one=one: one.forward(x, weight) for name, one in METHODS.items()}
+race |= {"yours, NumPy": lambda: fft_convolution(x.numpy(), weight.numpy())}
+took = {name: np.min(times) for name, times in side_by_side(race, repetitions=5).items()}
+print(*[f"{name:20} {time / took['torch']:6.1f}" for name, time in took.items()], sep="\n")
+assert min(took.values()) > 0
+progress()
+
+# %% [markdown]
+# oneDNN is the definition, without any trick: it writes machine code for just this shape, keeps in
+# registers what it needs again, and never stores a matrix of patches. It reaches nearly all that
+# the processor can do. Tricks that save operations have to win back what they lose in moving
+# bytes. `benchmarks/convolutions.py` in the repository makes this table for all layers of AlexNet,
+# VGG-16 and ResNet-50, and says what the time goes into; its results lie beside it.
+#
+# ## Three questions
+#
+# Think first, then unfold.
+#
+# 1. In inference a single image comes in at a time. What does that do to the FFT?
+# 2. A layer has a stride of 2. What do Winograd and the FFT lose, and what does im2col?
+# 3. What is there to gain for kernels of 1 x 1?
+#
+# <details><summary>Answers</summary>
+#
+# 1. The share $1/N$ is 1 then: each kernel is transformed for one image alone. Unless kernels are
+#    kept as frequencies: they do not change any more, only they need $n^2/r^2$ times the memory.
+# 2. Both compute all outputs, and three quarters are thrown away. im2col makes only the columns
+#    that are needed, a quarter of them.
+# 3. Nothing by tricks: $r^2 = 1$, nothing is computed twice. The patches are the pixels
+#    themselves, im2col's matrix is the image, and the layer is a matrix product from the start.
+#
+# </details>
+#
+# ## Where to read on
+#
+# - Unit 03: what if the workspace does not fit? Split the batch, and choose for each part.
+# - `ddl_teach/operators/convolution/`: the four methods with both gradients, stride, padding and
+#   groups. `ddl_teach/theory/convolution_cost.py`: every count of this unit.
+# - Lavin and Gray, *Fast algorithms for convolutional neural networks* (CVPR 2016).
+# - Mathieu, Henaff and LeCun, *Fast training of convolutional networks through FFTs* (2014), and
+#   Vasilache et al., *Fast convolutional nets with fbfft* (2015).
+# - Chellapilla, Puri and Simard, *High performance convolutional neural networks for document
+#   processing* (2006): im2col.
+# - Ben-Nun and Hoefler, *Demystifying parallel and distributed deep learning* (ACM Computing
+#   Surveys, 2019), section 4: the four side by side, with their work and depth.
