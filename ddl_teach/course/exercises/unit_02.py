@@ -49,7 +49,7 @@ UNIT = Unit(
             points=3,
             hints=(
                 "Three lines: transform both to the same size, multiply the images' frequencies "
-                "by the conjugate of the kernels', sum over channels and transform back. Then cut.",
+                "by the conjugate of the kernels', sum over channels, go back. Then cut.",
                 "np.fft.rfft2(weight, size) puts zeros around the kernel; "
                 'np.einsum("nchw,kchw->nkhw", images, kernels.conj()); np.fft.irfft2(product, '
                 "size). Right are the first height - kernel + 1 rows; columns likewise.",
