@@ -9,6 +9,11 @@ winograd            fewer multiplications per tile, for any tile
 winograd_matrices   its transforms, in exact fractions
 methods             all of them by name
 convolve            any of them as a differentiable torch operator
+layer               a network that uses any of them by name
+chooser             the method that is expected to be the fastest
+rates               what this machine does per second, measured
+blocks              work that stays in the caches
+turned              the input's gradient as a convolution
 =================== ==============================================================================
 
 Each method has the same five functions:
@@ -24,7 +29,8 @@ kernel_height, kernel_width), and stride and padding as pairs.
 """
 
 from ddl_teach.operators.convolution.convolve import convolve
+from ddl_teach.operators.convolution.layer import Convolution2d, use, use_torch
 from ddl_teach.operators.convolution.methods import METHODS, Method
 from ddl_teach.operators.convolution.problem import Convolution
 
-__all__ = ["METHODS", "Convolution", "Method", "convolve"]
+__all__ = ["METHODS", "Convolution", "Convolution2d", "Method", "convolve", "use", "use_torch"]

@@ -6,19 +6,20 @@ output. A column repeats its neighbours' values: the matrix is up to kernel_heig
 times as large as the input. The input's gradient is the transposed product, its columns added
 back to where they came from (col2im).
 
-Cost: the multiplications of the definition, in one product that every library does at full speed.
+Cost: the multiplications of the definition, in a product that every library does at full speed.
 Chellapilla, Puri & Simard, "High performance convolutional neural networks for document
-processing", 2006. What to look at: memory, not operations, is what im2col pays with.
+processing", 2006. What to look at: memory, not operations, is what im2col pays with; so the matrix
+is made, used and forgotten block by block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
+from ddl_teach.operators.convolution.blocks import block_size, blocks, window
 from ddl_teach.operators.convolution.problem import Convolution, Pair
 
 
@@ -27,9 +28,12 @@ def forward(
 ) -> Tensor:
     """The output of the convolution."""
     problem = Convolution.of(x, weight, stride, padding, groups)
-    padded = pad(x, (padding[1], padding[1], padding[0], padding[0]))
-    output = weight.reshape(groups, -1, rows(problem)) @ columns(padded, problem)
-    return output.reshape(problem.output_shape)
+    matrix = weight.reshape(groups, problem.out_channels // groups, -1)
+    output = x.new_empty(problem.output_shape)
+    for images, rows in cut(problem, x.dtype):
+        part = output[images, :, rows].transpose(0, 1)
+        part.copy_((matrix @ columns(x[images], rows, problem)).view(part.shape))
+    return output
 
 
 def input_gradient(
@@ -43,15 +47,16 @@ def input_gradient(
 ) -> Tensor:
     """What the loss gains per input value, from what it gains per output value."""
     problem = Convolution.of_shapes(x_shape, weight.shape, stride, padding, groups)
-    gradient = gradient.unflatten(1, (groups, -1)).flatten(3)
-    spread = weight.reshape(groups, -1, rows(problem)).mT @ gradient
+    matrix = weight.reshape(groups, problem.out_channels // groups, -1).mT
     total = gradient.new_zeros(problem.batch, problem.in_channels, *problem.padded)
-    seen = windows(total, problem)
-    spread = spread.view(seen.shape)
-    for i in range(problem.kernel[0]):
-        for j in range(problem.kernel[1]):
-            # Within one kernel position no two windows overlap, so this adds each value once.
-            seen[:, :, i, j] += spread[:, :, i, j]
+    for images, rows in cut(problem, gradient.dtype):
+        (top, bottom), (left, right) = extent(problem, rows)
+        seen = windows(total[images, :, top:bottom, left:right], problem)
+        spread = (matrix @ by_channel(gradient[images, :, rows], groups)).view(seen.shape)
+        for i in range(problem.kernel[0]):
+            for j in range(problem.kernel[1]):
+                # Within one kernel position no two windows overlap: each value is added once.
+                seen[:, i, j] += spread[:, i, j]
     top, left = padding
     return total[:, :, top : top + problem.height, left : left + problem.width]
 
@@ -67,30 +72,51 @@ def weight_gradient(
 ) -> Tensor:
     """What the loss gains per weight: a sum over the batch and over all positions."""
     problem = Convolution.of_shapes(x.shape, weight_shape, stride, padding, groups)
-    padded = pad(x, (padding[1], padding[1], padding[0], padding[0]))
-    gradient = gradient.unflatten(1, (groups, -1)).flatten(3)
-    return (gradient @ columns(padded, problem).mT).sum(0).reshape(problem.weight_shape)
+    total = x.new_zeros(problem.weight_shape)
+    matrix = total.view(groups, problem.out_channels // groups, -1)
+    for images, rows in cut(problem, x.dtype):
+        arriving = by_channel(gradient[images, :, rows], groups)
+        matrix.baddbmm_(arriving, columns(x[images], rows, problem).mT)
+    return total
 
 
-def rows(problem: Convolution) -> int:
-    """How many values lie under the kernel: the height of the matrix of columns."""
-    return problem.in_channels // problem.groups * problem.kernel[0] * problem.kernel[1]
+def columns(x: Tensor, rows: slice, problem: Convolution) -> Tensor:
+    """The matrices (groups, values under the kernel, outputs) of these rows of the output."""
+    (top, bottom), (left, right) = extent(problem, rows)
+    down, across = problem.padding
+    padded = window(x, top - down, bottom - down, left - across, right - across)
+    seen = windows(padded, problem)
+    return seen.reshape(problem.groups, -1, seen[0, 0, 0].numel())
 
 
 def windows(padded: Tensor, problem: Convolution) -> Tensor:
-    """A view (batch, channels, kernel_height, kernel_width, height, width) on what outputs see."""
-    image, channel, row, column = padded.stride()
-    (down, across) = problem.stride
-    return padded.as_strided(
-        (*padded.shape[:2], *problem.kernel, problem.output_height, problem.output_width),
-        (image, channel, row, column, row * down, column * across),
-    )
+    """A view (channels, kernel_height, kernel_width, images, rows, columns): what outputs see."""
+    high = padded.unfold(2, problem.kernel[0], problem.stride[0])
+    return high.unfold(3, problem.kernel[1], problem.stride[1]).permute(1, 4, 5, 0, 2, 3)
 
 
-def columns(padded: Tensor, problem: Convolution) -> Tensor:
-    """The matrix (batch, groups, values under the kernel, outputs)."""
-    outputs = problem.output_height * problem.output_width
-    return windows(padded, problem).reshape(problem.batch, problem.groups, rows(problem), outputs)
+def extent(problem: Convolution, rows: slice) -> tuple[Pair, Pair]:
+    """First and last row, first and last column of the padded input that these outputs see."""
+    down, across = problem.stride
+    top, bottom = rows.start * down, (rows.stop - 1) * down + problem.kernel[0]
+    return (top, bottom), (0, (problem.output_width - 1) * across + problem.kernel[1])
+
+
+def by_channel(gradient: Tensor, groups: int) -> Tensor:
+    """The matrices (groups, output channels, outputs) of some images."""
+    channels = gradient.shape[1] // groups
+    return gradient.transpose(0, 1).reshape(groups, channels, -1)
+
+
+def cut(problem: Convolution, dtype: torch.dtype) -> Iterator[tuple[slice, slice]]:
+    """The output in blocks of images and rows whose columns stay in the caches."""
+    return blocks(problem.batch, problem.output_height, row_bytes(problem, dtype))
+
+
+def row_bytes(problem: Convolution, dtype: torch.dtype) -> int:
+    """Bytes of the columns and of the products for one row of one output."""
+    values = problem.in_channels * problem.kernel[0] * problem.kernel[1]
+    return (values + problem.out_channels) * problem.output_width * dtype.itemsize
 
 
 def refusal(problem: Convolution) -> str:
@@ -100,6 +126,7 @@ def refusal(problem: Convolution) -> str:
 
 def workspace(problem: Convolution, dtype: torch.dtype) -> int:
     """Bytes beyond input, weight and output."""
-    outputs = problem.batch * problem.output_height * problem.output_width
-    padded = problem.batch * problem.in_channels * problem.padded[0] * problem.padded[1]
-    return (rows(problem) * problem.groups * outputs + padded) * dtype.itemsize
+    images, rows = block_size(problem.batch, problem.output_height, row_bytes(problem, dtype))
+    (_, bottom), (_, right) = extent(problem, slice(0, rows))
+    padded = problem.in_channels * bottom * right * dtype.itemsize
+    return images * (padded + rows * row_bytes(problem, dtype))

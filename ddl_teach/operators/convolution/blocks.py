@@ -1,0 +1,51 @@
+"""Work in blocks that stay in the caches: some whole images, or some rows of one.
+
+A method that lays a whole batch out anew writes it to main memory and reads it back, at a few
+numbers per nanosecond; a block of some megabytes is still in a cache when the next step reads it.
+What to look at: the workspace of a method that works in blocks stops growing with the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torch import Tensor
+from torch.nn.functional import pad
+
+BLOCK = 8 << 20
+"""Bytes that one block lays out: about as much as two cores' own caches and their share of the
+common one hold."""
+
+
+def blocks(images: int, rows: int, row_bytes: int) -> Iterator[tuple[slice, slice]]:
+    """Cut `rows` rows of each of `images` images, `row_bytes` each, into blocks of equal size.
+
+    >>> [(images.stop, rows.stop) for images, rows in blocks(5, 10, row_bytes=300_000)]
+    [(2, 10), (4, 10), (5, 10)]
+    """
+    together, high = block_size(images, rows, row_bytes)
+    for first in range(0, images, together):
+        for top in range(0, rows, high):
+            yield (
+                slice(first, min(first + together, images)),
+                slice(top, min(top + high, rows)),
+            )
+
+
+def block_size(images: int, rows: int, row_bytes: int) -> tuple[int, int]:
+    """How many images, and how many rows of each, the largest block has."""
+    together = evenly(images, BLOCK // (rows * row_bytes))
+    return together, rows if together > 1 else evenly(rows, BLOCK // row_bytes)
+
+
+def evenly(count: int, most: int) -> int:
+    """The size of the parts when `count` is cut into the fewest equal parts of at most `most`."""
+    parts = -(-count // max(1, most))
+    return -(-count // parts)
+
+
+def window(x: Tensor, top: int, bottom: int, left: int, right: int) -> Tensor:
+    """Rows `top` to `bottom` and columns `left` to `right` of images; zeros where outside."""
+    height, width = x.shape[2:]
+    inside = x[:, :, max(0, top) : min(height, bottom)]
+    return pad(inside, (-left, right - width, max(0, -top), max(0, bottom - height)))
