@@ -63,7 +63,7 @@ def _layers(operations: tuple[Operation, ...]) -> tuple[Layer, ...]:
                 kind=own[0].kind,
                 output=_result(operations, places).output,
                 forward=total([it.forward for it in own], forward_chain(operations, {*places})),
-                input_gradient=total(of_inputs, backward_chain(operations, {*places})),
+                input_gradient=total(of_inputs, backward_chain(operations, {*places}, False)),
                 parameter_gradient=total([it.parameter_gradient for it in own], deepest),
                 parameters=sum(it.parameters for it in own),
                 activation_bytes=sum(it.activation_bytes for it in own),

@@ -23,18 +23,22 @@ def forward_chain(operations: Sequence[Operation], among: Collection[int] | None
     return max(finished, default=0)
 
 
-def backward_chain(operations: Sequence[Operation], among: Collection[int] | None = None) -> int:
-    """Depth of both gradients, from those of the results on."""
+def backward_chain(
+    operations: Sequence[Operation],
+    among: Collection[int] | None = None,
+    to_parameters: bool = True,
+) -> int:
+    """Depth of the gradients, from those of the results on, with or without the parameters'."""
     begun = [0] * len(operations)
     longest = 0
     for place in reversed(range(len(operations))):
         operation = operations[place]
-        if among is not None and place not in among:
-            summed = handed_on = begun[place]
-        else:
-            summed = begun[place] + operation.gradient_sum.depth
+        summed = handed_on = begun[place]
+        if among is None or place in among:
+            summed += operation.gradient_sum.depth
             handed_on = summed + operation.input_gradient.depth
-            longest = max(longest, handed_on, summed + operation.parameter_gradient.depth)
+            aside = operation.parameter_gradient.depth if to_parameters else 0
+            longest = max(longest, handed_on, summed + aside)
         for maker in operation.gradients_to:
             begun[maker] = max(begun[maker], handed_on)
     return longest

@@ -66,8 +66,11 @@ class Recording:
 def record(captured: Captured) -> Recording:
     """What happens in one forward pass."""
     recorder = Recorder(captured)
-    with captured.mode, torch.enable_grad():
-        outputs = recorder.run(*captured.inputs)
+    try:
+        with captured.mode, torch.enable_grad():
+            outputs = recorder.run(*captured.inputs)
+    except (*DATA_DEPENDENT, NotImplementedError) as error:
+        raise NotTraceable(story_of_node(captured.network, recorder.node, error)) from error
     made = [storage_of(value) for value in pytree.tree_leaves(outputs) if is_tensor(value)]
     results = frozenset(recorder.writer[storage] for storage in made if storage in recorder.writer)
     if not results:  # they are inside an object that torch can't look into
@@ -95,6 +98,7 @@ class Recorder(fx.Interpreter):
 
     def run_node(self, node: fx.Node) -> Any:
         """As the interpreter does; an operation is recorded."""
+        self.node = node
         if node.op != "call_function" or not isinstance(node.target, OPERATIONS):
             return super().run_node(node)
         if isinstance(node.target, torch._ops.HigherOrderOperator):
@@ -107,11 +111,8 @@ class Recorder(fx.Interpreter):
             return tensor
 
         arguments, keywords = self.fetch_args_kwargs_from_env(node)
-        try:
-            with saved_tensors_hooks(keep, lambda tensor: tensor):
-                result = super().run_node(node)
-        except DATA_DEPENDENT as error:
-            raise NotTraceable(story_of_node(self.captured.network, node, error)) from error
+        with saved_tensors_hooks(keep, lambda tensor: tensor):
+            result = super().run_node(node)
         self._write_down(node, arguments, keywords, result, saved)
         return result
 
@@ -123,8 +124,7 @@ class Recorder(fx.Interpreter):
             inner = Recorder(replace(self.captured, graph=body), self)
             with torch.set_grad_enabled(enabled):
                 return inner.run(*values)
-        error = NotImplementedError(f"{node.target} holds graphs of its own")
-        raise NotTraceable(story_of_node(self.captured.network, node, error)) from error
+        raise NotImplementedError(f"{node.target} holds graphs of its own")
 
     def _write_down(
         self,

@@ -7,6 +7,7 @@ normalisation   batch, layer and group normalisation
 reductions      sums, extremes, softmax, losses, pooling
 elementwise     activations, arithmetic of two tensors, masks, dropout
 moves           views and copies, which compute nothing
+own             the course's convolutions, by their method
 =============== ==========================================================================
 
 An operation that is not here is named as uncounted in the analysis: `analyse(..., rules={...})`
@@ -20,6 +21,7 @@ from ddl_teach.operators.analysis.rules import (
     elementwise,
     moves,
     normalisation,
+    own,
     products,
     recurrent,
     reductions,
@@ -32,6 +34,7 @@ RULES: dict[str, Rule] = {
     **normalisation.RULES,
     **recurrent.RULES,
     **products.RULES,
+    **own.RULES,
 }
 
 

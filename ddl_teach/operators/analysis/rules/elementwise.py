@@ -36,6 +36,7 @@ COMPARISON = unary(ONE)  # has no gradient
 FUNCTIONS: dict[str, Function] = {
     # y, and with it the gradient g
     "leaky_relu": unary(TWO, TWO),  # the slope, a choice
+    "_prelu_kernel": Function(TWO, {"self": TWO, "weight": TWO}),
     "elu": unary((4, 4), (3, 3)),  # exp, -1, alpha, a choice; y + alpha, a choice, g
     "hardtanh": unary(TWO, TWO),
     "relu6": unary(TWO, TWO),
@@ -46,11 +47,15 @@ FUNCTIONS: dict[str, Function] = {
     "log_sigmoid": unary((3, 3), TWO),
     "exp": unary(ONE, ONE),  # g y
     "log": unary(ONE, ONE),  # g / x
+    "expm1": unary(ONE, TWO),  # g (y + 1)
+    "log1p": unary(ONE, TWO),  # g / (x + 1)
+    "xlogy": Function(TWO, {"self": TWO, "other": TWO}),
     "sqrt": unary(ONE, TWO),  # g / (y + y)
     "rsqrt": unary(ONE, (4, 3)),  # (y y) (g y) / -2
     "reciprocal": unary(ONE, TWO),  # y y g
     "sin": unary(ONE, TWO),
     "cos": unary(ONE, TWO),
+    "tan": unary(ONE, (3, 3)),  # g (1 + y y)
     "erf": unary(ONE, (4, 4)),
     "neg": unary(ONE, ONE),
     "abs": unary(ONE, TWO),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ddl_teach.operators.analysis.records import Call, Cost, Rule
 from ddl_teach.operators.analysis.rules.products import broadcast_gradient
+from ddl_teach.theory.work_depth.counting import NOTHING, elementwise
 
 
 def move(call: Call) -> Cost:
@@ -27,6 +28,16 @@ def lookup(table: str) -> Rule:
         taken = call.output.elements
         gradient = broadcast_gradient(taken, min(taken, call[table].elements))
         return Cost(gradients={table: gradient}, read={table: call.output.nbytes})
+
+    return rule
+
+
+def scattered(values: str) -> Rule:
+    """Numbers written to chosen places, or added to what is there: then one addition each."""
+
+    def rule(call: Call) -> Cost:
+        adds = call.get("accumulate", True)
+        return Cost(elementwise(call[values].elements) if adds else NOTHING)
 
     return rule
 
@@ -54,4 +65,7 @@ RULES: dict[str, Rule] = {
     "aten::index_select": lookup("self"),
     "aten::gather": lookup("self"),
     "aten::index": lookup("self"),
+    "aten::index_put": scattered("values"),
+    "aten::scatter_add": scattered("src"),
+    "aten::index_add": scattered("source"),
 }

@@ -1,4 +1,4 @@
-"""Rules for batch, layer and group normalisation.
+"""Rules for normalisation: over a batch, a layer, a group, an instance.
 
 Each makes groups of numbers have mean 0 and variance 1; they differ in what a group is.
 """
@@ -9,11 +9,20 @@ import math
 
 from ddl_teach.operators.analysis.records import Call, Cost, Rule
 from ddl_teach.theory.work_depth import batch_normalisation, layer_normalisation
-from ddl_teach.theory.work_depth.counting import WorkDepth, dot, elementwise, summation
+from ddl_teach.theory.work_depth.counting import (
+    WorkDepth,
+    dot,
+    elementwise,
+    summation,
+    tree_depth,
+)
 
 
 def batch_norm(call: Call) -> Cost:
-    """With the statistics of the batch in training, with kept ones afterwards."""
+    """With the statistics of the batch in training, with kept ones afterwards.
+
+    That training also moves the kept ones a little is not counted.
+    """
     x = call["input"]
     channels = x.shape[1]
     numbers = x.elements // channels
@@ -43,6 +52,25 @@ def group_norm(call: Call) -> Cost:
     return _rows(call, groups, x.elements // groups, x.shape[1])
 
 
+def instance_norm(call: Call) -> Cost:
+    """Over all positions of one map of one example."""
+    x = call["input"]
+    rows = x.shape[0] * x.shape[1]
+    return _rows(call, rows, x.elements // rows, x.shape[1])
+
+
+def rms_norm(call: Call) -> Cost:
+    """Over the last dimensions, without the mean: x / sqrt(mean(x x) + eps), times gamma."""
+    features = math.prod(call["normalized_shape"])
+    rows, depth = call["input"].elements // features, tree_depth(features) + 6
+    forward = WorkDepth(4 * features + 2, depth).copies(rows)
+    if call.get("weight") is None:
+        forward = WorkDepth(forward.work - rows * features, depth - 1)
+    # With v the scaled numbers and h = g gamma: (h - v mean(h v)) r.
+    gradients = {"input": WorkDepth(6 * features, depth).copies(rows)}
+    return Cost(forward, {**gradients, "weight": dot(rows).copies(features)})
+
+
 def _rows(call: Call, rows: int, length: int, scales: int) -> Cost:
     elements = rows * length
     gradients = {
@@ -66,4 +94,6 @@ RULES: dict[str, Rule] = {
     "aten::layer_norm": layer_norm,
     "aten::native_layer_norm": layer_norm,
     "aten::group_norm": group_norm,
+    "aten::instance_norm": instance_norm,
+    "aten::rms_norm": rms_norm,
 }

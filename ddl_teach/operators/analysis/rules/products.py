@@ -188,5 +188,4 @@ RULES: dict[str, Rule] = {
     "aten::conv_transpose2d": transposed_convolution,
     "aten::conv_transpose3d": transposed_convolution,
     "aten::scaled_dot_product_attention": attention,
-    "ddl_teach::convolution": convolution,
 }

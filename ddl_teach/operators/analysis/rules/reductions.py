@@ -148,8 +148,9 @@ def pooling(call: Call, mean: bool) -> Cost:
     return windows([numbers] * call.output.elements, x.elements, mean)
 
 
-def adaptive_average_pool(call: Call) -> Cost:
+def adaptive_pool(call: Call) -> Cost:
     """As many windows as wanted; they differ in size where the image can't be divided evenly."""
+    mean = "avg" in call.operation
     dims = int(call.operation.partition("pool")[2][0])
     inside, outside = call["self"].shape[-dims:], call.output.shape[-dims:]
     spans = [
@@ -158,7 +159,7 @@ def adaptive_average_pool(call: Call) -> Cost:
     ]
     sizes = [math.prod(window) for window in product(*spans)]
     planes = call.output.elements // len(sizes)
-    one = windows(sizes, call["self"].elements // planes, mean=True)
+    one = windows(sizes, call["self"].elements // planes, mean)
     return Cost(one.forward.copies(planes), {"self": one.gradients["self"].copies(planes)})
 
 
@@ -202,6 +203,7 @@ RULES: dict[str, Rule] = {
     "aten::max_pool2d_with_indices": max_pool,
     **dict.fromkeys((f"aten::avg_pool{dims}d" for dims in (1, 2, 3)), average_pool),
     **dict.fromkeys(
-        (f"aten::adaptive_avg_pool{dims}d" for dims in (1, 2, 3)), adaptive_average_pool
+        (f"aten::adaptive_{kind}_pool{dims}d" for kind in ("avg", "max") for dims in (1, 2, 3)),
+        adaptive_pool,
     ),
 }
