@@ -144,7 +144,7 @@ def text(layer: Layer, owners: list[str]) -> str:
         line += f"{median / 1e3 / torch_median:>8.2f}"
         if name in layer.counts:
             count, part = layer.counts[name], layer.shares[name]
-            line += f"{count.product.total / 1e9:>10.2f}{count.transform.total / 1e9:>8.2f}"
+            line += f"{count.product.total / 1e9:>10.2f}{count.transforms.total / 1e9:>8.2f}"
             line += f"{METHODS[name].workspace(p, torch.float32) / 2**20:>9.0f}   "
             line += " ".join(f"{share:>6.0%}" for share in part.values())
         lines.append(line)

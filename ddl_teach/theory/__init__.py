@@ -13,7 +13,8 @@ rooted           broadcast, reduce, gather, scatter: one rank differs from the o
 symmetric        reduce-scatter, all-gather, all-to-all, scan, barrier: no rank is special
 bounds           what no algorithm can beat
 crossover        the size at which one algorithm begins to beat another, and who wins where
-convolution_cost operations, memory and time of a convolution by each method
+convolution_cost operations and memory of a convolution by each method
+convolution_time how long it takes at three rates of a processor, and where two methods meet
 fit              latency, per_byte and per_byte_reduced out of measurements, with intervals
 roofline         whether arithmetic or memory limits a layer, from two numbers of a machine
 robust_line      how fit lays a line through times of which some are far too long

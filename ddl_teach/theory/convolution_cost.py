@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -77,36 +76,26 @@ class Operations:
 class Cost:
     """What one pass takes: operations by their kind, and how many numbers it holds and moves.
 
-    `held` are those that a stage leaves for the next one; `moved` are written or read by a stage.
+    `product` sums over channels; `transform` is made by matrices, as Winograd's, `butterflies` are
+    those of fast Fourier transforms. `held` are numbers that a stage leaves for the next one,
+    `moved` those that are written or read by a stage.
     """
 
     product: Operations
     transform: Operations = Operations()
+    butterflies: Operations = Operations()
     held: int = 0
     moved: int = 0
 
     @property
+    def transforms(self) -> Operations:
+        """Of both kinds."""
+        return self.transform + self.butterflies
+
+    @property
     def operations(self) -> int:
         """All of them, whatever their kind."""
-        return self.product.total + self.transform.total
-
-
-@dataclass(frozen=True)
-class Rates:
-    """A processor in three numbers, each per second."""
-
-    product: float  # operations of matrix products
-    transform: float  # operations of transforms
-    bandwidth: float  # bytes written or read
-
-
-def seconds(cost: Cost, rates: Rates, itemsize: int = 4) -> float:
-    """How long a pass takes if its parts come one after another, each at its own rate."""
-    return (
-        cost.product.total / rates.product
-        + cost.transform.total / rates.transform
-        + cost.moved * itemsize / rates.bandwidth
-    )
+        return self.product.total + self.transforms.total
 
 
 def cost(method: str, shape: Shape, direction: str = "forward") -> Cost:
@@ -156,12 +145,16 @@ def fft(shape: Shape, direction: str = "forward") -> Cost:
     complex_sums = Operations(4 * product, 2 * product + 2 * sums.additions)
     every = sum(sets.values())
     held = 2 * frequencies * every
-    transform = real_transform(height, width).times(every)
-    return Cost(complex_sums, transform, held, _data(shape) + 2 * held)
+    butterflies = real_transform(height, width).times(every)
+    moved = _data(shape) + 2 * held
+    return Cost(complex_sums, butterflies=butterflies, held=held, moved=moved)
 
 
 def winograd(shape: Shape, outputs: int, direction: str = "forward") -> Cost:
-    """Tiles with `outputs` x `outputs` results: fewer multiplications, and transforms for them."""
+    """Tiles with `outputs` x `outputs` results: fewer multiplications, and transforms for them.
+
+    A transform is one matrix for both axes, with its zeros; who leaves those out takes fewer.
+    """
     tile = [outputs + size - 1 for size in shape.kernel]
     tiles = shape.batch * math.prod(tile_grid(shape, outputs, direction))
     kernels = shape.out_channels * shape.in_channels // shape.groups
@@ -174,15 +167,21 @@ def winograd(shape: Shape, outputs: int, direction: str = "forward") -> Cost:
     sources, sinks = shape.in_channels, shape.out_channels
     if direction == "input_gradient":
         sources, sinks = sinks, sources
-    data = _both_sides(tile, tile).times(tiles * sources)
-    kernel = _both_sides(tile, list(shape.kernel)).times(kernels)
-    result = _both_sides([outputs, outputs], tile).times(tiles * sinks)
+    places, weights, results_of_one = math.prod(tile), math.prod(shape.kernel), outputs**2
+    transform = (
+        _matrix(places, places).times(tiles * sources)
+        + _matrix(places, weights).times(kernels)
+        + _matrix(results_of_one, places).times(tiles * sinks)
+    )
     if direction == "weight_gradient":  # two of the three run backwards, by transposed matrices
-        kernel = _both_sides(list(shape.kernel), tile).times(kernels)
-        result = _both_sides(tile, [outputs, outputs]).times(tiles * sinks)
+        transform = (
+            _matrix(places, places).times(tiles * sources)
+            + _matrix(weights, places).times(kernels)
+            + _matrix(places, results_of_one).times(tiles * sinks)
+        )
     held = math.prod(tile) * (tiles * (sources + sinks) + kernels)
     products = _sums(product, math.prod(tile) * results)
-    return Cost(products, data + kernel + result, held, _data(shape) + 2 * held)
+    return Cost(products, transform, held=held, moved=_data(shape) + 2 * held)
 
 
 def transform_size(shape: Shape) -> Pair:
@@ -208,29 +207,6 @@ def tile_grid(shape: Shape, outputs: int, direction: str = "forward") -> Pair:
     if direction == "input_gradient":
         height, width = shape.height, shape.width
     return -(-height // outputs), -(-width // outputs)
-
-
-def meeting_kernel(
-    batch: int, in_channels: int, out_channels: int, size: int, slower: float = 1.0
-) -> float:
-    """The kernel size r at which im2col and FFT take equally long, for images of `size` squared.
-
-    2 r r on one side, 4 + 5 log2(size) slower (1/N + 1/C + 1/K) on the other, where an operation
-    of a transform takes `slower` times as long as one of a product: each transform is shared.
-    """
-    shares = 1 / batch + 1 / in_channels + 1 / out_channels
-    return math.sqrt(2 + 2.5 * slower * math.log2(size) * shares)
-
-
-def first_below(costs: Sequence[float], others: Sequence[float]) -> int | None:
-    """The position from which on `costs` stay below `others`, or None where they never do."""
-    position = None
-    for place, (one, other) in enumerate(zip(costs, others, strict=True)):
-        if one >= other:
-            position = None
-        elif position is None:
-            position = place
-    return position
 
 
 def _sums(products: int, results: int) -> Operations:
@@ -265,10 +241,9 @@ def _sets(shape: Shape) -> dict[str, int]:
     }
 
 
-def _both_sides(to: Sequence[int], source: Sequence[int]) -> Operations:
-    """A matrix from the left and one from the right: `source` numbers become `to`."""
-    left, right = to[0] * source[1], to[0] * to[1]
-    return _sums(left * source[0], left) + _sums(right * source[1], right)
+def _matrix(rows: int, columns: int) -> Operations:
+    """A matrix times a column, every number of it whether zero or not."""
+    return _sums(rows * columns, rows)
 
 
 def _smooth(least: int) -> int:

@@ -35,7 +35,8 @@ from ddl_teach.course import check, hint, judge, predict, progress, reveal, your
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.plots.im2col import plot_im2col
 from ddl_teach.plots.spread import plot_spread
-from ddl_teach.theory.convolution_cost import cost, meeting_kernel, seconds
+from ddl_teach.theory.convolution_cost import cost
+from ddl_teach.theory.convolution_time import meeting_kernel, seconds
 
 
 # %%
@@ -465,8 +466,8 @@ plot_method_map(maps, sizes, channels, row_quantity="kernel size", column_quanti
 # and says why.
 #
 # And every method is a *custom operator* of torch: a network uses it by name, differentiates
-# through it and can be compiled with it. The second cell below has one network by each method;
-# only a name differs.
+# through it and can be compiled with it. The second cell below runs one network by each method:
+# `use` changes the name in all its layers.
 
 # %%
 from ddl_teach.operators.convolution.chooser import choose
@@ -480,15 +481,15 @@ print(f"With less workspace than {max(needs, key=needs.get)} needs: {less.why}")
 assert less.refused
 
 # %%
-from ddl_teach.operators.convolution.convolve import convolve
+from ddl_teach.operators.convolution.layer import Convolution2d, use
 
-x, first, second = torch.ones(2, 3, 16, 16), torch.randn(8, 3, 3, 3), torch.randn(4, 8, 5, 5)
-first.requires_grad_()
+first, second = Convolution2d(3, 8, 3, method="direct"), Convolution2d(8, 4, 5, method="direct")
+network, x = torch.nn.Sequential(first, torch.nn.ReLU(), second), torch.ones(2, 3, 16, 16)
 for name in METHODS:
-    y = convolve(torch.relu(convolve(x, first, method=name)), second, method=name)
-    [gradient] = torch.autograd.grad(y.square().mean(), first)
-    print(f"{name:12} result {y.mean():9.5f}, gradient {gradient.norm():10.4f}")
-assert gradient.shape == first.shape
+    use(network, name)
+    gradient, *_ = torch.autograd.grad(network(x).square().mean(), first.weight)
+    print(f"{name:12} result {network(x).mean():9.6f}, gradient {gradient.norm():9.6f}")
+assert network[0].method == name
 
 # %% [markdown]
 # And torch's own? `torch.nn.functional.conv2d` calls oneDNN here, if it was built with it. The

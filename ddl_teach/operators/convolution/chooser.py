@@ -21,7 +21,8 @@ import torch
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.rates import fastest, machine_rates
-from ddl_teach.theory.convolution_cost import Cost, Rates, cost, seconds
+from ddl_teach.theory.convolution_cost import Cost, cost
+from ddl_teach.theory.convolution_time import Rates, parts, seconds
 
 NEAR = 2.5  # predictions within this factor of the best are not trusted to be in order
 
@@ -137,13 +138,9 @@ def reason_for(
             )
     else:
         first = f"{method} takes {_ms(times[method])}, {others[0]} {_ms(times[others[0]])} ({how})"
-    parts = {
-        "products": own.product.total / rates.product,
-        "transforms": own.transform.total / rates.transform,
-        "moving bytes": own.moved * itemsize / rates.bandwidth,
-    }
-    largest, part = max(parts.items(), key=lambda pair: pair[1])
-    share = part / (sum(parts.values()) or 1)
+    split = parts(own, rates, itemsize)
+    largest, part = max(split.items(), key=lambda pair: pair[1])
+    share = part / sum(split.values())
     rest = f"by its counts {share:.0%} of that is {largest}"
     if "im2col" in counts and method != "im2col":
         fewer = counts["im2col"].product.multiplications / own.product.multiplications

@@ -13,11 +13,12 @@ from functools import cache
 
 import torch
 
-from ddl_teach.theory.convolution_cost import Rates, real_transform
+from ddl_teach.theory.convolution_cost import real_transform
+from ddl_teach.theory.convolution_time import Rates
 
 ROWS, INNER, COLUMNS = 128, 576, 3136  # 128 kernels of 3 x 3 over 64 channels of 56 x 56
 IMAGES, SIZE = 256, 32
-NUMBERS = 1 << 22  # to copy: more than a cache holds
+CHANNELS, KERNEL = 256, 3  # patches of images of 32 x 32, laid out as im2col does
 
 
 def machine_rates() -> Rates:
@@ -30,12 +31,13 @@ def _measured(threads: int) -> Rates:
     with torch.inference_mode():
         left, right = torch.randn(ROWS, INNER), torch.randn(INNER, COLUMNS)
         images = torch.randn(IMAGES, SIZE, SIZE)
-        source, target = torch.randn(NUMBERS), torch.empty(NUMBERS)
+        source = torch.randn(CHANNELS, 1, SIZE, SIZE)
+        patches = source.unfold(2, KERNEL, 1).unfold(3, KERNEL, 1).permute(0, 4, 5, 1, 2, 3)
         transforms = IMAGES * real_transform(SIZE, SIZE).total
         return Rates(
             product=2 * ROWS * INNER * COLUMNS / fastest(lambda: left @ right),
             transform=transforms / fastest(lambda: torch.fft.rfft2(images)),
-            bandwidth=2 * source.nbytes / fastest(lambda: target.copy_(source)),
+            bandwidth=2 * patches.nbytes / fastest(patches.contiguous),
         )
 
 

@@ -15,7 +15,8 @@ import torch
 from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.theory.convolution_cost import Rates, cost, first_below, seconds
+from ddl_teach.theory.convolution_cost import cost
+from ddl_teach.theory.convolution_time import Rates, first_below, seconds
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ import numpy as np
 
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.sweep import Sweep, sweep
-from ddl_teach.theory.convolution_cost import Rates, cost, seconds
+from ddl_teach.theory.convolution_cost import cost
+from ddl_teach.theory.convolution_time import Rates, seconds
 
 RATES = Rates(5e10, 5e9, 5e9)
 
