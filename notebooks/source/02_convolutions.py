@@ -35,8 +35,6 @@ from ddl_teach.course import check, hint, judge, predict, progress, reveal, your
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.plots.im2col import plot_im2col
 from ddl_teach.plots.spread import plot_spread
-from ddl_teach.theory.convolution_cost import cost
-from ddl_teach.theory.convolution_time import meeting_kernel, seconds
 
 
 # %%
@@ -381,6 +379,8 @@ plot_sweep(panels=found[3].panels, crossings=few, **look)
 # Your own formula says it in one line. Put in how much slower transforms are here:
 
 # %%
+from ddl_teach.theory.convolution_time import meeting_kernel, seconds
+
 my_crossover = yours("02.crossover", crossover, meeting_kernel)
 for channels in (1, 3, 16, 64, 256):
     counted, timed = (my_crossover(8, channels, 64, 32, factor) for factor in (1.0, slower))
@@ -428,6 +428,8 @@ plot_errors(tiles, np.divide(errors[1:], errors[0]))
 # there too.
 
 # %%
+from ddl_teach.theory.convolution_cost import cost
+
 channels, sizes = np.unique(np.geomspace(1, 1024, 40).astype(int)).tolist(), range(1, 16)
 
 
