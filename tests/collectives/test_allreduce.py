@@ -64,7 +64,7 @@ def test_every_shape(ground):
     st.lists(st.integers(0, 7), min_size=0, max_size=3).map(tuple) | st.integers(0, 2000),
     st.sampled_from(vectors.OPERATIONS),
 )
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_anything(algorithm, ranks, kind, shape, op):
     cases = [(kind, shape, op)]
     run = simulate(reduce_all, ranks, trace=False, algorithm=algorithm, cases=cases)

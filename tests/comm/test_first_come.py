@@ -156,7 +156,7 @@ def play(comm, seed, nbytes, **counts):
     latency=st.sampled_from([0.5, 5.0, 50.0]),
     nbytes=st.sampled_from([0, 1, 7]),
 )
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_whoever_comes_first_in_virtual_time_is_served_first(
     seed, latency, nbytes, servers, clients, rounds
 ):

@@ -44,7 +44,7 @@ def test_legal_programs_end_with_the_same_messages_on_both_grounds(real, ranks, 
     st.integers(0, 2**32), st.integers(1, 12), st.sampled_from(NETWORKS),
     st.sampled_from([Machine(), Machine(jitter=0.5, latency_jitter=1.0)]),
 )  # fmt: skip
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_no_legal_program_deadlocks_on_simulated_ranks(seed, ranks, network, machine):
     steps = random_steps(seed, ranks)
     run = simulate(follow, ranks, network=network, machine=machine, steps=steps)
@@ -117,6 +117,6 @@ def test_one_mistake_ends_in_the_same_story_on_both_grounds(real, ranks, kind):
 
 
 @given(st.integers(0, 2**32), st.integers(2, 12), st.sampled_from(MISTAKES))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_one_mistake_ends_in_a_story_on_simulated_ranks(seed, ranks, kind):
     told(simulate, ranks, seed, kind)

@@ -142,7 +142,7 @@ def test_a_message_asked_for_late_came_in_while_the_port_was_idle(network):
 
 
 @given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 60)), max_size=12), st.randoms())
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_messages_pass_a_port_without_overlap_and_without_needless_delay(sent, random):
     """Whatever the order of the receives: each message starts no earlier than its head is there,
     no two overlap, and time passes idle only while nobody's head is there."""
