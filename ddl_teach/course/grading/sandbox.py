@@ -87,22 +87,21 @@ class Sandboxed:
         try:
             yield
         except (EOFError, ConnectionError):
-            raise Ended(self.end(patience=0.5)) from None
+            raise Ended(self.end()) from None
 
-    def end(self, patience: float = 0.0) -> str:
+    def end(self) -> str:
         """End it, with all that it started, and say how it had ended by itself, if it had."""
         self._link.close()
         if self._process == 0:
             return ""
-        request = {"do": "bury", "process": self._process, "patience": patience}
-        told = self._nursery.ask(request)
+        told = self._nursery.ask({"do": "bury", "process": self._process})
         self._process = 0
         return _how_it_ended(**told)
 
 
 def _how_it_ended(alone: bool, status: int, reason: str) -> str:
     if reason == "memory":
-        return "used more memory than an exercise may have, and was ended"
+        return "was ended: the ranks together used more memory than an exercise may have"
     if not alone:
         return "closed its connection to the grader"
     if status < 0:

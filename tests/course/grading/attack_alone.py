@@ -63,7 +63,7 @@ def main(walls, user, folder):
     places = desk.places()
     if int(user):
         become(int(user))
-    limits = Limits(seconds=8, memory=300 * 2**20)
+    limits = Limits(seconds=120, memory=300 * 2**20)
     earned = {}
     with Nursery([desk.source, desk.submissions, desk.out], walls) as nursery:
         for name, attack in QUICK.items():

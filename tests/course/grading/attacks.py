@@ -181,6 +181,7 @@ TALKING = {
     "floods with messages": Attack(
         "for tag in range(10**9):\n    comm.isend(x, comm.rank, tag % 30_000)",
         told="at once|time was up",
+        slow=True,
     ),
     "floods with bytes": Attack(
         "import numpy as np\nbig = np.zeros(4 * 10**6)\n"

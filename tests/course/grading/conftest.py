@@ -23,7 +23,8 @@ def stage(nursery):
 
     def make(source, function="program", **limits):
         cells = [("the answer cell", source)]
-        stages.append(UntrustedStage(nursery, cells, function, Limits(**{"seconds": 20} | limits)))
+        limits = Limits(**{"seconds": 100} | limits)
+        stages.append(UntrustedStage(nursery, cells, function, limits))
         return stages[-1]
 
     yield make

@@ -210,19 +210,18 @@ def test_an_interrupt_ends_the_grading_at_once(desk):
     desk.hand_in("slow", desk.notebook("while True: pass"))
     words = [str(desk.submissions), "--source", str(desk.source), "--out", str(desk.out)]
     grader = subprocess.Popen(
-        [sys.executable, "-m", "ddl_teach", "grade", *words, "--timeout", "100"],
+        [sys.executable, "-m", "ddl_teach", "grade", *words, "--timeout", "1000"],
         stderr=subprocess.PIPE,
         text=True,
         cwd=Path(batch.__file__).parents[3],
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     children = psutil.Process(grader.pid).children
-    deadline = time.monotonic() + 60
-    while len(busy := children(recursive=True)) < 2 and time.monotonic() < deadline:
+    while len(busy := children(recursive=True)) < 2 and grader.poll() is None:
         time.sleep(0.1)
     time.sleep(0.5)
     grader.send_signal(signal.SIGINT)
-    _, told = grader.communicate(timeout=20)
+    _, told = grader.communicate(timeout=60)
     assert grader.returncode == 130
     assert told == "Interrupted. Type the same line again to go on where it was.\n"
     assert not [one for one in busy if one.is_running()]
@@ -239,7 +238,7 @@ def test_two_gradings_do_not_write_into_one_folder(desk, capsys):
 def test_a_verdict_is_plain_data(desk):
     desk.hand_in("ann", desk.notebook(RING, CROSSOVER))
     shutil.rmtree(desk.out, ignore_errors=True)
-    (verdict,) = grade(desk, limits=Limits(seconds=20))
+    (verdict,) = grade(desk, limits=Limits(seconds=200))
     kept = json.loads((desk.out / "verdicts" / "ann.json").read_text())
     assert kept["scores"][0] == {
         "exercise": "06.ring",

@@ -40,7 +40,7 @@ def test_attacks_break_on_each_wall(walls, user, tmp_path):
     }
     done = subprocess.run(
         [sys.executable, attack_alone.__file__, walls, str(user), str(tmp_path / "desk")],
-        capture_output=True, text=True, env=environment, timeout=200, cwd="/",
+        capture_output=True, text=True, env=environment, timeout=280, cwd="/",
     )  # fmt: skip
     if "NoWalls" in done.stderr:
         pytest.skip(done.stderr)
@@ -95,8 +95,8 @@ def test_no_rank_outlives_the_grader(hard):
 import sys, time
 from ddl_teach.course.grading.sandbox import Limits, Nursery
 nursery = Nursery()
-rank = nursery.birth(Limits())
-rank.tell(("cells", [("a cell", "while True: pass")], "f"), time.monotonic() + 9)
+rank = nursery.birth(Limits(seconds=1000))
+rank.tell(("cells", [("a cell", "while True: pass")], "f"), time.monotonic() + 99)
 print(rank._process, flush=True)
 sys.stdin.read()
 """
@@ -109,18 +109,20 @@ sys.stdin.read()
     if hard:
         grader.kill()
     grader.communicate()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while rank.is_running() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not rank.is_running()
 
 
 def test_the_memory_of_all_ranks_together_is_limited(nursery, stage):
-    source = "def program(comm):\n    held = bytearray(100 * 2**20)\n    comm.barrier()\n" + (
-        "    while True:\n        pass\n"
+    """The grader listens to rank 0, the least greedy: it hears of the end at once all the same."""
+    source = (
+        "def program(comm):\n    held = bytearray((10 + 90 * (comm.rank > 0)) * 2**20)\n"
+        "    comm.barrier()\n    while True:\n        pass\n"
     )
-    with pytest.raises(Exception, match="more memory than an exercise may have"):
-        stage(source, memory=200 * 2**20).run(4, [()] * 4)
+    with pytest.raises(Exception, match="ranks together used more memory than an exercise may"):
+        stage(source, memory=300 * 2**20).run(4, [()] * 4)
 
 
 def test_the_numbers_of_system_calls_are_those_of_this_machine():

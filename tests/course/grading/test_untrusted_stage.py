@@ -108,7 +108,7 @@ def program(comm):
 )
 def test_failures_tell_their_story(stage, body, error, told):
     program = f"import numpy as np\ndef program(comm):\n    x = np.zeros(4)\n    {body}\n"
-    one = stage(program, seconds=1.5)
+    one = stage(program, seconds=3 if error is story.TimedOut else 100)
     with pytest.raises(error, match=f"(?s){told}"):
         one.run(2, [(), ()])
 
