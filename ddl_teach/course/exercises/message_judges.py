@@ -17,10 +17,11 @@ from ddl_teach.course.exercises.exercise import (
 )
 
 HOUR = 3600.0  # a latency that no real network has: so virtual times are known for what they are
-SIZES = np.repeat(2.0 ** np.arange(24), 10)
+SIZES = np.repeat(2.0 ** np.arange(24), 20)
 NOISE = 0.1  # relative scatter of the made-up times
 TWO_PLAY = "Ranks 0 and 1 play; all others return at once."
-CLOSE = 0.06  # six times the error that relative least squares makes with that scatter
+CLOSE = 0.06  # relative least squares was never wrong by more than 0.045 in 6,000 trials
+TRIALS = 9  # plain least squares comes so close in one of seven, so not in all of them
 
 
 def judge_ping_pong(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
@@ -110,8 +111,8 @@ def _judge_stopwatch(said: float, nbytes: int, turns: int, network: Uniform) -> 
 
 def judge_fit(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
     """The line is found exactly where it is exact, and nearly where times scatter."""
-    for trial in range(6):
-        truth = np.array([10 ** generator.uniform(-6, -4), 10 ** generator.uniform(-10.5, -9)])
+    for trial in range(TRIALS):
+        truth = np.array([10 ** generator.uniform(-6, -5), 10 ** generator.uniform(-10, -9)])
         model = truth[0] + truth[1] * SIZES
         scatter = NOISE * generator.standard_normal(len(SIZES)) if trial else 0.0
         seconds = model * np.exp(scatter)
@@ -123,7 +124,7 @@ def judge_fit(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]
 
 
 def _judge_exact(found: np.ndarray, truth: np.ndarray) -> None:
-    if np.allclose(found, truth, rtol=1e-4, atol=0):
+    if np.allclose(found, truth, rtol=2e-3, atol=0):  # also a line through two of the points
         return
     latency, per_byte = truth
     told = f"the times are exactly {latency:.4g} + {per_byte:.4g} * size, and you found"
