@@ -10,10 +10,12 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 MOST_READS = 64  # more than lies in a line, however fast the rank prints
+STACK_ENDS = (b"in _run_module_as_main\n", b"  ...\n")  # its outermost line, or too many of them
 
 
 class Line:
@@ -62,10 +64,14 @@ class Line:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGUSR2)
 
-    def read_stack(self) -> str:
-        """What came of asking for it."""
+    def read_stack(self, patience: float) -> str:
+        """What came of asking for it, or of a crash, within so many seconds."""
         text = b""
-        while wait([self.stack], timeout=0.1) and (more := os.read(self.stack.fileno(), 1 << 16)):
+        until = time.monotonic() + patience
+        while not text.endswith(STACK_ENDS) and wait([self.stack], until - time.monotonic()):
+            more = os.read(self.stack.fileno(), 1 << 16)
+            if not more:
+                break
             text += more
         return text.decode(errors="replace")
 

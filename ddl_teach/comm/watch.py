@@ -26,6 +26,7 @@ from ddl_teach.comm.run import Run
 from ddl_teach.comm.timeline import Timeline
 
 ANSWER_LIMIT = 0.5  # seconds a rank may take to say where it is
+STACK_LIMIT = 2.0  # ... if it must be told by its stack: the machine is busy, then
 ALIKE_WITHIN = 0.05  # seconds in which others may raise the same
 QUESTIONS = 3  # how often stuck ranks are asked whether they still are
 CERTAIN_AFTER = 0.15  # seconds that they must have been
@@ -171,7 +172,7 @@ class Watch:
         for line in silent:
             line.ask_for_stack()
         for line in silent:
-            self._positions[line.rank] = dumped_line(line.read_stack())
+            self._positions[line.rank] = dumped_line(line.read_stack(STACK_LIMIT))
         places = {}
         for line in self.lines:
             rank = line.rank
@@ -223,7 +224,7 @@ class Watch:
             self._dead[0],
         )
         crashed = next((line for line in self.lines if line.rank == rank), None)
-        if crashed is not None and (where := dumped_line(crashed.read_stack())):
+        if crashed is not None and (where := dumped_line(crashed.read_stack(0.1))):
             how += f" at {where}"
         return story.RankFailed(
             f"rank {rank} died: {how}. The other ranks were stopped.\n\nWhat it printed last, if "

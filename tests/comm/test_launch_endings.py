@@ -96,7 +96,7 @@ def test_ranks_whose_mpiexec_was_killed_are_not_waited_for(trio):
             time.sleep(0.01)
 
     with pytest.raises(StoryError, match=r"mpiexec, which holds|rank \d died"):
-        trio.run(kills_mpiexec, timeout=30)
+        trio.run(kills_mpiexec, timeout=200)
     assert len(set(trio.run(all_is_well).results)) == 3
 
 
@@ -155,12 +155,12 @@ def test_a_rank_that_fails_is_named_and_the_processes_live_on(trio, way, details
 
 def sleeps_behind_closed_ears():
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
-    time.sleep(60)
+    time.sleep(1000)
 
 
 def sleeps_masked():
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
-    time.sleep(60)
+    time.sleep(1000)
 
 
 def computes_in_one_long_call():
@@ -187,12 +187,11 @@ def rank_1_fails_among(comm, others):
     others()
 
 
+@pytest.mark.usefixtures("little_patience")
 @pytest.mark.parametrize("others", STUBBORN, ids=lambda way: way.__name__)
 def test_who_does_not_stop_when_told_to_is_ended(trio, others):
-    begun = time.monotonic()
     with pytest.raises(RankFailed, match="rank 1 raised ValueError: enough"):
         trio.run(rank_1_fails_among, others=others)
-    assert time.monotonic() - begun < 20
     assert len(set(trio.run(all_is_well).results)) == 3
 
 
@@ -200,7 +199,7 @@ def stopped_in_passing(comm):
     if comm.rank == 1:
         raise ValueError("enough")
     try:
-        time.sleep(60)
+        time.sleep(1000)
     finally:
         print("cleaned up")
 

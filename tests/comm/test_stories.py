@@ -3,7 +3,6 @@
 import os
 import re
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -37,10 +36,8 @@ def survives(real):
 
 def read(error, run, program, ranks, **kwargs):
     """Run a program that must fail in this way; returns the text."""
-    begun = time.monotonic()
     with pytest.raises(error) as caught:
         run(program, ranks, **kwargs)
-    assert time.monotonic() - begun < 20
     return str(caught.value)
 
 

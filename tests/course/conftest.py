@@ -5,7 +5,23 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
+from ddl_teach.comm.watch import Watch
 from ddl_teach.course import Engines
+from ddl_teach.course.engines.watches import ProgramWatch
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patience_with_engines(patience) -> Iterator[None]:
+    """Engines stop when they can, as other ranks do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ProgramWatch, "stop_limit", Watch.stop_limit)
+        yield
+
+
+@pytest.fixture
+def little_patience_with_engines(monkeypatch) -> None:
+    """For engines that cannot be stopped, so that nobody waits for them long."""
+    monkeypatch.setattr(ProgramWatch, "stop_limit", 1.5)
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import psutil
 from jupyter_client.manager import start_new_kernel
 
+PATIENCE = 120  # seconds, on the busiest machine; where all is well nobody waits for long
 START = "from ddl_teach.course import Engines\nengines = Engines({})"
 
 
@@ -18,7 +19,7 @@ class Notebook:
         self._manager, self._client = start_new_kernel(env=os.environ | settings)
         self.pid = self._manager.provisioner.process.pid
 
-    def run(self, code, timeout=90):
+    def run(self, code, timeout=PATIENCE):
         """Run a cell; returns (status, text), with displays as `<image/png>`."""
         texts = []
 
@@ -65,10 +66,19 @@ def notebook(**settings):
         opened.close()
 
 
-def await_end(processes, seconds):
+def await_end(processes):
     """Wait until the processes have ended; returns those that have not."""
-    deadline = time.monotonic() + seconds
-    while (left := [p for p in processes if _lives(p)]) and time.monotonic() < deadline:
+    return _await_none(lambda: [process for process in processes if _lives(process)])
+
+
+def await_empty(folder, pattern="*"):
+    """Wait until nothing of that name lies in the folder; returns what still does."""
+    return _await_none(lambda: list(folder.glob(pattern)))
+
+
+def _await_none(remaining):
+    deadline = time.monotonic() + PATIENCE
+    while (left := remaining()) and time.monotonic() < deadline:
         time.sleep(0.05)
     return left
 

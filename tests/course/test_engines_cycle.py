@@ -7,7 +7,7 @@ import time
 import numpy as np
 import psutil
 import pytest
-from notebook import await_end
+from notebook import await_empty, await_end
 
 from ddl_teach.collectives import ring
 from ddl_teach.comm.story import StoryError
@@ -15,7 +15,6 @@ from ddl_teach.course import Engines
 
 REPETITIONS = 20
 SIZE = 3
-LIMIT = 40  # seconds of any step on a busy machine; the figures are printed (pytest -rP)
 
 MPI = "from mpi4py import MPI\nworld = MPI.COMM_WORLD\n"
 FAILURES = [
@@ -59,10 +58,9 @@ def test_twenty_repetitions_leave_no_process_and_no_failure(tmp_path, monkeypatc
         assert engines.run(program).results == [6.0] * SIZE
         processes |= set(psutil.Process().children(recursive=True)) - before
         engines.stop()
-        assert await_end(processes, 5) == []
-        assert list(tmp_path.iterdir()) == []
+        assert await_end(processes) == []
+        assert await_empty(tmp_path) == []
     print(describe("start", starts), describe("recovery", recoveries), sep="\n")
-    assert max(*starts, *recoveries) < LIMIT
 
 
 def describe(what, seconds):

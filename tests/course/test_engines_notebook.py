@@ -5,9 +5,7 @@ import threading
 import time
 
 import pytest
-from notebook import START, await_end, notebook
-
-RECOVERY = 40  # seconds; 10 where nothing else runs, see the test of the cycle
+from notebook import START, await_empty, await_end, notebook
 
 
 @pytest.fixture(scope="module")
@@ -119,9 +117,7 @@ def test_an_interrupted_cell_is_reported_and_the_next_one_works(cells, name, tmp
     assert status == "error"
     assert text.startswith("Interrupted\nInterrupted. Where the ranks were:\n")
     assert all(re.search(rf"rank {rank}  at .*{re.escape(line)}", text) for rank in range(4)), text
-    begun = time.monotonic()
     assert cells.run("%px comm.rank")[1] == "[0] 0\n[1] 1\n[2] 2\n[3] 3\n"
-    assert time.monotonic() - begun < RECOVERY
 
 
 def test_twice_interrupted(cells):
@@ -140,7 +136,7 @@ def test_the_cell_that_starts_engines_may_be_run_again(cells):
     before = cells.processes()
     assert cells.run(START.format(2))[0] == "ok"
     assert cells.run("%px comm.size")[1] == "[0] 2\n[1] 2\n"
-    assert await_end(before, 5) == []
+    assert await_end(before) == []
     _, text = cells.run("%px Engines = __import__('ddl_teach.course').course.Engines; Engines()")
     assert "This runs on an engine already" in text
 
@@ -175,8 +171,8 @@ def test_nothing_outlives_a_kernel_that_is_killed(name, tmp_path):
         started = opened.processes()
         assert len(started) >= 2
         opened.kill()
-        assert await_end(started, 15) == []
-        assert list(tmp_path.iterdir()) == []
+        assert await_end(started) == []
+        assert await_empty(tmp_path) == []
 
 
 def test_nothing_is_left_of_a_kernel_that_shuts_down(tmp_path):
@@ -187,5 +183,5 @@ def test_nothing_is_left_of_a_kernel_that_shuts_down(tmp_path):
         assert "2 engines are ready" in text.split("\r")[-1]
         opened.run("%px x = 1")
         started = opened.processes()
-    assert await_end(started, 5) == []
-    assert list(tmp_path.iterdir()) == []
+    assert await_end(started) == []
+    assert await_empty(tmp_path) == []
