@@ -20,6 +20,7 @@ from scipy import special
 from ddl_teach.theory.work_depth.counting import WorkDepth
 
 GIVEN = "given"
+NOT_AN_OPERATION = -1
 
 OPERATIONS: Mapping[str, Callable[..., np.ndarray] | None] = MappingProxyType(
     {
@@ -78,15 +79,14 @@ class Graph:
 
     def predecessors(self) -> list[list[int]]:
         """For each operation, numbered from 0 on, those it waits for: what a scheduler needs."""
-        number = np.cumsum(self.operation > 0) - 1
         chosen = np.flatnonzero(self.operation)
-        pairs = zip(self.left[chosen].tolist(), self.right[chosen].tolist(), strict=True)
-        given = (self.operation == 0).tolist()
-        numbers = number.tolist()
-        return [
-            [numbers[node] for node in dict.fromkeys(pair) if node >= 0 and not given[node]]
-            for pair in pairs
-        ]
+        # Given numbers, and the operand that there is not (node -1, the last place), get a -1.
+        number = np.full(len(self.operation) + 1, NOT_AN_OPERATION)
+        number[chosen] = np.arange(len(chosen))
+        left, right = number[self.left[chosen]], number[self.right[chosen]]
+        right[right == left] = NOT_AN_OPERATION
+        pairs = zip(left.tolist(), right.tolist(), strict=True)
+        return [[one for one in pair if one >= 0] for pair in pairs]
 
     def names(self) -> list[str]:
         """What each operation does, in the order of `predecessors`."""

@@ -58,35 +58,34 @@ def greedy(
     the lowest number. `remaining` as priority puts the longest chains first.
     """
     operations, waiting = len(predecessors), [len(before) for before in predecessors]
-    lengths = _lengths(operations, durations)
-    key = np.zeros(operations) if priority is None else -np.asarray(priority, float)
-    following = followers(predecessors)
-    start, processor = np.zeros(operations), np.zeros(operations, int)
-    ready = [(key[one], one) for one in range(operations) if not waiting[one]]
+    lengths, following = _lengths(operations, durations), followers(predecessors)
+    order, place = _order(operations, priority)
+    start, processor = [0.0] * operations, [0] * operations
+    ready = [place[one] for one in range(operations) if not waiting[one]]
     heapq.heapify(ready)
     idle, busy, now = list(range(count("processors", processors))), [], 0.0
     while ready or busy:
         while ready and idle:
-            _, one = heapq.heappop(ready)
+            one = order[heapq.heappop(ready)]
             start[one], processor[one] = now, heapq.heappop(idle)
             heapq.heappush(busy, (now + lengths[one], one))
         now = busy[0][0]
         while busy and busy[0][0] == now:
             _, done = heapq.heappop(busy)
-            heapq.heappush(idle, int(processor[done]))
+            heapq.heappush(idle, processor[done])
             for one in following[done]:
                 waiting[one] -= 1
                 if not waiting[one]:
-                    heapq.heappush(ready, (key[one], one))
+                    heapq.heappush(ready, place[one])
     _refuse_cycles(waiting)
-    return Schedule(start, lengths, processor, processors)
+    return Schedule(np.array(start), np.array(lengths), np.array(processor, int), processors)
 
 
 def finished(predecessors: Predecessors, durations: Sequence[float] | None = None) -> np.ndarray:
     """When each operation is done where nobody ever waits for a processor; the last time is D."""
     operations, waiting = len(predecessors), [len(before) for before in predecessors]
     lengths, following = _lengths(operations, durations), followers(predecessors)
-    done = np.zeros(operations)
+    done = [0.0] * operations
     ready = [one for one in range(operations) if not waiting[one]]
     while ready:
         one = ready.pop()
@@ -96,7 +95,7 @@ def finished(predecessors: Predecessors, durations: Sequence[float] | None = Non
             if not waiting[later]:
                 ready.append(later)
     _refuse_cycles(waiting)
-    return done
+    return np.array(done)
 
 
 def remaining(predecessors: Predecessors, durations: Sequence[float] | None = None) -> np.ndarray:
@@ -118,13 +117,20 @@ def followers(predecessors: Predecessors) -> list[list[int]]:
     return found
 
 
-def _lengths(operations: int, durations: Sequence[float] | None) -> np.ndarray:
+def _order(operations: int, priority: Sequence[float] | None) -> tuple[list[int], list[int]]:
+    """Operations in the order in which they go first, and the place of each in that order."""
+    urgency = np.zeros(operations) if priority is None else np.asarray(priority, float)
+    order = np.argsort(-urgency, kind="stable")
+    return order.tolist(), np.argsort(order).tolist()
+
+
+def _lengths(operations: int, durations: Sequence[float] | None) -> list[float]:
     lengths = np.ones(operations) if durations is None else np.asarray(durations, float)
     if lengths.shape != (operations,):
         raise ValueError(f"durations: {lengths.size} for {operations} operations; give one each")
     if not (np.isfinite(lengths) & (lengths > 0)).all():
         raise ValueError("durations: every operation takes a finite time above zero")
-    return lengths
+    return lengths.tolist()
 
 
 def _refuse_cycles(waiting: Sequence[int]) -> None:
