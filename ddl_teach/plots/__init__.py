@@ -1,27 +1,30 @@
 """Every picture of the course, from plain data.
 
-============== ===================================================================
-style          one look: the style sheet, what each colour means, units, alt text
-timeline       what each rank did when: bars for a few ranks, an image for 65,536
-trace          the same as a file for a trace viewer
-messages       the time of single messages, and the line through it
-im2col         an image and the matrix of its patches
-convolutions   time, operations and memory of convolutions over whatever is varied
-method_map     which convolution wins where, over two things that are varied
-winograd_error what Winograd's tile costs in digits and saves in multiplications
-spread         how far one bad pixel spreads, by method
-algorithms     predicted, simulated and measured times laid over each other
-winners        which algorithm wins where: the picture that sliders redraw
-steps          who sent to whom in which step, and what each rank then held
-step_player    the same with buttons; step_panels: all steps at once
-roofline       how fast each layer computes, below what the machine allows
-prediction     what somebody said beside what came out
-progress       how far a learner has come
-waits          who waits for whom in a deadlock
-arrivals       who came first, turn by turn
-activity       how the spans of a rank become one thing it does at a time
-svg            drawings as text, where matplotlib would be too slow
-============== ===================================================================
+=============== ===================================================================
+style           one look: the style sheet, what each colour means, units, alt text
+timeline        what each rank did when: bars for a few ranks, an image for 65,536
+trace           the same as a file for a trace viewer
+messages        the time of single messages, and the line through it
+im2col          an image and the matrix of its patches
+convolutions    time, operations and memory of convolutions over whatever is varied
+method_map      which convolution wins where, over two things that are varied
+winograd_error  what Winograd's tile costs in digits and saves in multiplications
+spread          how far one bad pixel spreads, by method
+algorithms      predicted, simulated and measured times laid over each other
+winners         which algorithm wins where: the picture that sliders redraw
+steps           who sent to whom in which step, and what each rank then held
+step_player     the same with buttons; step_panels: all steps at once
+operation_graph a small graph of operations by its levels
+schedule        who does which operation when
+work_depth      time over processors between its bounds; layers by work and depth
+roofline        how fast each layer computes, below what the machine allows
+prediction      what somebody said beside what came out
+progress        how far a learner has come
+waits           who waits for whom in a deadlock
+arrivals        who came first, turn by turn
+activity        how the spans of a rank become one thing it does at a time
+svg             drawings as text, where matplotlib would be too slow
+=============== ===================================================================
 
 A title states what there is to see; every axis names its unit; a picture carries a sentence for
 those who cannot see it.
