@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, settings
 NOTEBOOKS = Path(__file__).parent / "notebooks"
 collect_ignore = [str(NOTEBOOKS / path.name) for path in NOTEBOOKS.glob("solved/*.ipynb")]
 
-# Examples of laws may take as long as they take: no law fails because the machine is busy. They are
-# the same each time; `pytest --hypothesis-profile=chance` tries others.
+# Examples of laws may take as long as they take: no law fails because the machine is busy. They
+# are the same each time; `pytest --hypothesis-profile=chance` tries others.
 NO_HASTE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("chance", NO_HASTE)
 settings.register_profile("suite", NO_HASTE, derandomize=True)
