@@ -5,16 +5,16 @@ their part of one result. The weight's gradient is a sum over the batch, so thei
 
     y[piece] = x[piece] * w        dw = sum over pieces of  x[piece] correlated with dy[piece]
 
-Only the order of additions changes, and only in that sum. A *recipe* such as "fft:8 fft:4" names
-methods and sizes, in order. A batch of another size uses the same pieces again and again, the last
-one cut, so that the room never grows. What to look at: a piece's result is copied and gone before
-the next one begins; what is held at most is one piece's workspace.
+Only the order of additions changes, and only in that sum. A *recipe* such as "fft:8*3 fft:4*1"
+names methods, sizes and how many pieces of them, in order. A batch of another size uses the same
+pieces again and again, the last one cut, so that the room never grows. What to look at: a piece's
+result is copied and gone before the next one begins; at most one piece's workspace is held.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
+from itertools import cycle, groupby
 from typing import Any
 
 from torch import Tensor
@@ -26,19 +26,22 @@ from ddl_teach.operators.micro_batches.offers import Division
 
 def recipe(division: Division) -> str:
     """What an operator is told of a division."""
-    return " ".join(f"{part.method}:{part.size}" for part in division.parts)
+    return " ".join(
+        f"{part.method}:{part.size}*{len([*same])}" for part, same in groupby(division.parts)
+    )
 
 
 def pieces(recipe: str, batch: int) -> Iterator[tuple[Method, slice]]:
     """The methods and the examples that each of them does, until all `batch` are done."""
     done = 0
-    for part in itertools.cycle(recipe.split()):
-        if done >= batch:
-            return
-        method, _, size = part.partition(":")
-        until = min(done + int(size), batch)
-        yield find(method), slice(done, until)
-        done = until
+    for part in cycle(recipe.split()):
+        method, size, count = part.replace("*", ":").split(":")
+        for _ in range(int(count)):
+            if done >= batch:
+                return
+            until = min(done + int(size), batch)
+            yield find(method), slice(done, until)
+            done = until
 
 
 def forward(x: Tensor, weight: Tensor, recipe: str, **how: Any) -> Tensor:

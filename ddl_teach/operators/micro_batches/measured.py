@@ -85,7 +85,7 @@ class _Run:
     ) -> None:
         self.row = min(problem.batch // size, ROW)
         self._call = getattr(divided, direction)
-        self._recipe = f"{method}:{size}"
+        self._recipe = f"{method}:{size}*1"
         self._size = size
         self._whole = size == problem.batch
         self._how = {

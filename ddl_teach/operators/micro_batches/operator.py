@@ -4,7 +4,7 @@
 
 `recipes` says how each of the three passes is divided, for instance
 
-    forward fft:8 fft:8; input_gradient im2col:16; weight_gradient im2col:4 im2col:4 im2col:8
+    forward fft:8*2; input_gradient im2col:16*1; weight_gradient im2col:4*2 im2col:8*1
 
 What to look at: each pass is linear in both of its tensors, and its gradients are the other two
 passes; so the three operators are their own derivatives, to any order.

@@ -90,13 +90,11 @@ def plan(
             direction: Job(f"{site.name}, {direction}", job.batch, job.offers, job.refusals)
             for direction, job in known[key].items()
         }
-    return Plan(limit, together, jobs, divide(jobs, limit, together))
+    return decide(jobs, limit, together)
 
 
-def divide(
-    jobs: Mapping[str, Mapping[str, Job]], limit: float, together: bool = False
-) -> dict[str, dict[str, Division]]:
-    """A division for each pass of each site."""
+def decide(jobs: Mapping[str, Mapping[str, Job]], limit: float, together: bool = False) -> Plan:
+    """The plan for jobs that are known already, by site and pass."""
     places = [(site, direction) for site, by_pass in jobs.items() for direction in by_pass]
     flat = [jobs[site][direction] for site, direction in places]
     if together:
@@ -106,7 +104,7 @@ def divide(
     divisions: dict[str, dict[str, Division]] = {site: {} for site in jobs}
     for (site, direction), division in zip(places, chosen, strict=True):
         divisions[site][direction] = division
-    return divisions
+    return Plan(limit, together, jobs, divisions)
 
 
 def why(job: Job, division: Division) -> str:
@@ -119,7 +117,7 @@ def why(job: Job, division: Division) -> str:
     if division.parts == (fastest,):
         return "The fastest method for the whole batch, and it fits"
     if fastest.workspace > division.workspace:
-        reason = f"{_whole(fastest)} would take {_size(fastest.workspace)}"
+        reason = f"The whole batch by {fastest.method} would take {_size(fastest.workspace)}"
     else:
         reason = f"in pieces it is {fastest.seconds / division.seconds:.2f} times as fast as "
         return f"Even without a limit: {reason}{_whole(fastest)}"

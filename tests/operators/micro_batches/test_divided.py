@@ -23,8 +23,8 @@ from ddl_teach.operators.micro_batches.transform import (
 )
 
 MIXED = (
-    "forward im2col:2 fft:1; input_gradient direct:3 fft:1; "
-    "weight_gradient fft:1 im2col:2 direct:3"
+    "forward im2col:1*2 fft:1*1; input_gradient direct:3*1 fft:1*1; "
+    "weight_gradient fft:1*1 im2col:2*1 direct:3*1"
 )
 
 
@@ -249,7 +249,7 @@ def test_a_whole_network_is_planned_transformed_and_stays_below_its_limit(togeth
         min(one.workspace for one in job.offers) for by in jobs.values() for job in by.values()
     ]
     limit = (sum(least) if together else max(least)) + 10_000
-    modest = planning.Plan(limit, together, jobs, planning.divide(jobs, limit, together))
+    modest = planning.decide(jobs, limit, together)
     assert modest.workspace <= limit < generous.workspace
     assert modest.seconds >= generous.seconds
     twin = copy.deepcopy(network)
@@ -265,7 +265,7 @@ def test_a_whole_network_is_planned_transformed_and_stays_below_its_limit(togeth
     ("parts", "words"),
     [
         (["big"], "The fastest method for the whole batch, and it fits"),
-        (["whole"], "the whole batch by fft would take 95.4 MiB, and in pieces nothing"),
+        (["whole"], "The whole batch by fft would take 95.4 MiB, and in pieces nothing"),
         (["half", "half"], "95.4 MiB; 1.25 times as fast as the whole batch by im2col, which"),
         (["poor"] * 4, "would take 95.4 MiB, and no whole batch fits into this room"),
         (["cached", "cached"], "Even without a limit: in pieces it is 1.50 times as fast as"),

@@ -1,0 +1,517 @@
+# %% [markdown]
+# # Micro-batches
+#
+# **How can less memory be faster?**
+#
+# In unit 02 four methods gave the same convolution, and the fast ones wanted room: a *workspace*
+# for matrices, tiles or frequencies. Room is what a training run never has enough of. So libraries
+# ask "which is your fastest method that fits?", and often the answer is a slow one.
+#
+# There is a third way besides slow and too large. Cut the batch **of this one layer** into
+# *micro-batches* and do them one after another, each by the fast method, all in the same room. It
+# needs a part of the memory, and it gives the same result (Oyama, Ben-Nun, Hoefler and Matsuoka,
+# 2018, who called it mu-cuDNN).
+#
+# Which pieces, and each by which method? In this unit you write the two classic ways to decide
+# such a thing: dynamic programming and an integer program. You need unit 02. *Beginners* should
+# take sections 1 to 3 and 6, the others are marked. It takes about an hour and a half.
+
+# %%
+import numpy as np
+from scipy.optimize import milp
+
+from ddl_teach.course import check, hint, judge, predict, progress, reveal, yours
+from ddl_teach.operators.convolution.problem import Convolution
+from ddl_teach.operators.micro_batches import predicted
+from ddl_teach.operators.micro_batches.front import desirable
+from ddl_teach.operators.micro_batches.offers import Job, Offer
+from ddl_teach.plots.micro_batches import plot_divisions, plot_front, plot_limits
+from ddl_teach.theory.convolution_time import Rates
+
+# %% [markdown]
+# ## 1. A method that does not fit · *beginner*
+#
+# Take a layer with a batch of 16 examples, and a limit of 8 MiB. Somebody has measured four
+# *offers*: so many examples, by this method, take so many seconds and so many bytes.
+
+# %%
+MiB = 2**20
+offers = (
+    Offer("im2col", 16, 0.012, 6 * MiB),
+    Offer("fft", 16, 0.006, 20 * MiB),
+    Offer("fft", 8, 0.0033, 11 * MiB),
+    Offer("fft", 4, 0.0019, 6 * MiB),
+)
+rows = {"fits: 12 ms": [("im2col", 16)], "20 MiB": [("fft", 16)], "11 MiB": [("fft", 8)] * 2}
+rows["fits: 7.6 ms"] = [("fft", 4)] * 4
+plot_divisions(rows, title="In four pieces the fast method fits into 8 MiB")
+
+# %% [markdown]
+# Four pieces by FFT take 4 times 1.9 ms, somewhat more than the whole batch at once, because each
+# piece transforms the filters anew. But they use the *same* 6 MiB one after another, and 7.6 ms is
+# much less than im2col's 12.
+#
+# So seconds add up, and of the rooms only the largest counts. With $t_i$ and $w_i$ for the pieces:
+#
+# $$T = \sum_i t_i, \qquad W = \max_i w_i .$$
+#
+# The library's objects know that: a `Job` has a batch and offers, `desirable` finds all its
+# divisions that can be of use to anybody.
+
+# %%
+job = Job("a layer", 16, offers)
+for division in desirable(job):
+    print(f"{division.workspace / MiB:4.0f} MiB {division.seconds * 1e3:6.1f} ms   {division}")
+assert [len(division.parts) for division in desirable(job)] == [4, 2, 1]
+
+# %% [markdown]
+# ### Predict
+#
+# Now a real layer: the second one of AlexNet with a batch of 64, five methods, pieces of 1, 2, 4,
+# ..., 64 examples in any mixture. There are 630,839,681,260 such divisions; this number is exact.
+# One of them has the least time, one the least room. **How many of them can be the best one under
+# some limit?**
+#
+# And on your own machine: the fastest whole batch needs a certain room. Pieces may be as fast in
+# less of it. **In how many percent of that room?** Write numbers in place of the dots.
+
+# %%
+predict("03.points", ...)
+predict("03.room", ...)
+
+# %% [markdown]
+# ## 2. What can be best at all · *beginner*
+#
+# One division is *beaten* by another that is at least as small and at least as fast, and better in
+# one of the two. Whoever may choose never takes a beaten one, whatever the limit. What is left is
+# called the **Pareto front**.
+#
+# **Exercise.** `workspace[k]` and `seconds[k]` are two arrays: the room and the time of point $k$.
+# Return the places of the points that nothing beats, by growing workspace. Of equal ones keep one.
+#
+# The cell after yours draws what you keep as a staircase; no point may lie below it. If you are
+# stuck, put `hint("03.pareto")` into a cell of its own. Asked again it says more.
+
+
+# %% name="03.pareto" tags=["answer"]
+def pareto(workspace, seconds):
+    """Return the places of all points that no other point beats, by growing workspace."""
+    ### BEGIN SOLUTION
+    kept, least = [], np.inf
+    for place in np.lexsort((seconds, workspace)):
+        if seconds[place] < least:
+            kept.append(int(place))
+            least = seconds[place]
+    return kept
+    ### END SOLUTION
+
+
+# %%
+generator = np.random.default_rng(3)
+workspace, seconds = 2.0 ** generator.uniform(20, 30, 40), generator.uniform(0.001, 0.02, 40)
+kept = pareto(workspace, seconds)
+others = {f"point {k}": (workspace[k], seconds[k]) for k in range(6) if k not in kept}
+plot_front(workspace[kept], seconds[kept], others)
+
+# %% name="03.pareto" tags=["check"]
+check("03.pareto", pareto)
+### BEGIN HIDDEN TESTS
+judge("03.pareto", pareto, seed=31)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 3. The best division · *beginner*
+#
+# Fix a limit. For each size only the fastest method that fits matters: call its time $t(m)$. What
+# is the best division of $b$ examples? Look at its last piece. Whatever its size $m$ is, the
+# examples before it must be divided in the best way too, or one could do better. So
+#
+# $$T(0) = 0, \qquad T(b) = \min_{m \le b}\; T(b-m) + t(m).$$
+#
+# That is **dynamic programming**: solve all smaller problems first, each once. For a batch of $B$
+# and $k$ sizes it takes $B \cdot k$ steps, however many divisions there are. To know the pieces
+# and not only the time, remember for each $b$ which $m$ was best, and walk back from the end.
+#
+# **Exercise.** `seconds` is a dictionary from a size to $t(m)$; size 1 is always in it. Return the
+# sizes of the pieces, in any order.
+
+
+# %% name="03.divide" tags=["answer"]
+def divide(batch, seconds):
+    """Return the sizes of pieces that add up to the batch and take the least time together."""
+    least, last = [0.0], [0]
+    ### BEGIN SOLUTION
+    for b in range(1, batch + 1):
+        time, size = min((least[b - m] + seconds[m], m) for m in seconds if m <= b)
+        least.append(time)
+        last.append(size)
+    pieces = []
+    while batch:
+        pieces.append(last[batch])
+        batch -= last[batch]
+    return pieces
+    ### END SOLUTION
+
+
+# %%
+times = {1: 10.0, 3: 12.0, 4: 13.0}
+pieces = divide(6, times)
+print(pieces, "take", sum(times[size] for size in pieces))
+rows = {"greedy: 33": [("fft", m) for m in (4, 1, 1)], "yours": [("fft", m) for m in pieces]}
+plot_divisions(rows, title="The largest piece first is not the best division")
+
+# %% name="03.divide" tags=["check"]
+check("03.divide", divide)
+### BEGIN HIDDEN TESTS
+judge("03.divide", divide, seed=32)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Now AlexNet's layer. Nobody has to measure: `predict` of the library computes offers for a
+# processor that is only described, from the operation counts of unit 02. Here it is an accelerator
+# with 10 million million operations a second in products, 2 in transforms, 500 GB a second, and
+# 20 µs for each call. Your `divide` is asked under one limit after another.
+
+# %%
+rates = Rates(product=10e12, transform=2e12, bandwidth=500e9)
+layer = Convolution(64, 64, 27, 27, 192, kernel=(5, 5), padding=(2, 2))
+job = predicted.predict(layer, rates, launch=20e-6)["forward"]
+my_divide, rows = yours("03.divide", divide, lambda batch, seconds: [1] * batch), {}
+for limit in (2, 5, 8, 16, 64, 100, 200):
+    fitting = {offer.size: offer for offer in job.within(limit * MiB)}
+    pieces = my_divide(64, {size: offer.seconds for size, offer in fitting.items()})
+    rows[f"{limit} MiB"] = [(fitting[size].method, size) for size in pieces]
+plot_divisions(rows, title="The limit picks the method, and the method the pieces")
+
+# %% [markdown]
+# Nothing but the limit has changed from row to row. A limit is often set once, in a configuration
+# file, for a whole network. It decides which algorithms the network is made of.
+#
+# ### The surprise
+#
+# And the front of this layer? The next cell finds it without trying limits. It uses the rule of
+# section 2 at every step of the rule of section 3: of all divisions of $b$ examples only the
+# desirable ones are kept, since a beaten part can be replaced in whatever it is a part of.
+
+# %%
+front = desirable(job)
+whole = {o.method: (o.workspace, o.seconds) for o in job.offers if o.size == 64}
+ways = [1] + [0] * 64  # how many divisions of b examples there are, offer by offer
+for offer in job.offers:
+    for b in range(offer.size, 65):
+        ways[b] += ways[b - offer.size]
+assert ways[64] == 630_839_681_260
+reveal("03.points", len(front))
+plot_front([d.workspace for d in front], [d.seconds for d in front], whole)
+
+# %% [markdown]
+# A handful of points out of 630 thousand million divisions. The hollow squares are whole batches
+# by one method, all that a library without micro-batches can choose from. Some of them lie far to
+# the right of the staircase: others are as fast in a part of the room.
+#
+# ## 4. The same as an integer program · *intermediate*
+#
+# Dynamic programming is a way to *compute*. An integer program is a way to *state* what is wanted,
+# and a solver does the rest. Let $x_i$ be how often offer $i$ is taken. Then
+#
+# $$\min_x\; \sum_i t_i\,x_i \qquad\text{with}\qquad \sum_i m_i\,x_i = B,
+# \qquad x_i \in \{0, 1, 2, \dots\}.$$
+#
+# In the language of solvers: $\min\, c\cdot x$ with $A\,x = b$, where $A$ is a matrix, here with a
+# single row. Offers that do not fit are no unknowns at all.
+#
+# **Exercise.** Build $c$, $A$ and $b$. `sizes`, `seconds` and `workspace` are arrays, one number
+# for each offer.
+
+
+# %% name="03.program" tags=["answer"]
+def program(batch, sizes, seconds, workspace, limit):
+    """Return c, A and b such that minimal c @ x with A @ x = b is the best division's time."""
+    ### BEGIN SOLUTION
+    fits = workspace <= limit
+    return seconds[fits], sizes[fits][None, :], np.array([batch])
+    ### END SOLUTION
+
+
+# %%
+small = np.array([1, 3, 4]), np.array([10.0, 12.0, 13.0]), np.array([100, 300, 400])
+c, matrix, b = program(6, *small, limit=400)
+solution = milp(c, constraints=(matrix, b, b), integrality=np.ones(len(c)))
+print("counts of 1, 3 and 4:", solution.x, "time:", solution.fun)
+
+# %% name="03.program" tags=["check"]
+check("03.program", program)
+### BEGIN HIDDEN TESTS
+judge("03.program", program, seed=33)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Two ways to one answer, and they have nothing in common. That is a strong check: the tests of
+# this course let both decide on three thousand random layers. Without `integrality` the solver
+# takes half pieces too. Try it: what does it find, and why is that never more than the right
+# answer?
+#
+# ## 5. One room for a whole network · *advanced*
+#
+# So far each layer had the limit for itself, because layers run one after another. If several run
+# at the same time (on a GPU, in branches of a network), their rooms stand beside each other, and
+# one total is to be *divided* among them. Who gets how much? Whoever saves most time with it. Let
+# layer $l$ have the front points $(w_{lc}, t_{lc})$, and take exactly one of them:
+#
+# $$\min_x \sum_{l,c} t_{lc}\,x_{lc} \quad\text{with}\quad \sum_c x_{lc} = 1 \text{ for each } l,
+# \qquad \sum_{l,c} w_{lc}\,x_{lc} \le M, \qquad x_{lc} \in \{0, 1\}.$$
+#
+# **Exercise.** `workspace` and `seconds` are lists with an array for each layer. Return $c$, $A$,
+# `low` and `high` with `low <= A @ x <= high`: first a row for each layer, then one for the room.
+
+
+# %% name="03.share" tags=["answer"]
+def share(workspace, seconds, room):
+    """Return c, A, low and high of the program that takes one point of each layer's front."""
+    layers, c = len(workspace), np.concatenate(seconds)
+    matrix = np.zeros((layers + 1, len(c)))
+    ### BEGIN SOLUTION
+    first = 0
+    for layer, points in enumerate(workspace):
+        matrix[layer, first : first + len(points)] = 1
+        first += len(points)
+    matrix[layers] = np.concatenate(workspace)
+    low, high = np.ones(layers + 1), np.ones(layers + 1)
+    low[layers], high[layers] = 0, room
+    return c, matrix, low, high
+    ### END SOLUTION
+
+
+# %%
+fronts = [[0, 60], [0, 50, 100]], [[9.0, 1.0], [8.0, 6.0, 1.0]]
+for room in (50, 60, 110, 160):
+    c, matrix, low, high = share(*([np.array(own) for own in part] for part in fronts), room)
+    found = milp(c, constraints=(matrix, low, high), bounds=(0, 1), integrality=np.ones(5))
+    print(f"room {room}: points {np.flatnonzero(found.x > 0.5)}, time {found.fun}")
+
+# %% name="03.share" tags=["check"]
+check("03.share", share)
+### BEGIN HIDDEN TESTS
+judge("03.share", share, seed=34)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ### A network that nobody trains at home
+#
+# ResNet-50 with a batch of 64 on the accelerator from above. It has 53 convolutions, each with a
+# forward pass and two gradients: 159 jobs. `sites` finds them in the network without computing
+# anything; the tensors are on torch's device `meta`, and have shapes but no numbers.
+
+# %%
+import torch
+
+from ddl_teach.operators.micro_batches.integer import share as library_share
+from ddl_teach.operators.micro_batches.transform import sites
+from ddl_teach.operators.zoo.resnet50 import ResNet50
+
+torch.set_num_threads(1)
+with torch.device("meta"):
+    places = sites(ResNet50(), torch.empty(64, 3, 224, 224))
+
+
+# %%
+def network_times(sizes):
+    """The network's time in each of the rooms, its batches cut into pieces of these sizes."""
+    how = {"launch": 20e-6, "sizes": sizes}
+    problems = {place.problem for place in places}
+    jobs = {problem: predicted.predict(problem, rates, **how) for problem in problems}
+    known = {problem: [*map(desirable, by.values())] for problem, by in jobs.items()}
+    fronts = [front for place in places for front in known[place.problem]]
+    print(f"{len(fronts)} jobs, {sum(map(len, fronts))} points on their fronts")
+    return [sum(d.seconds for d in library_share(fronts, room)) for room in rooms]
+
+
+# %%
+rooms = 2.0 ** np.arange(28, 39)
+whole, pieces = network_times("undivided"), network_times("powers_of_two")
+assert all(cut <= at_once * (1 + 1e-6) for cut, at_once in zip(pieces, whole, strict=True))
+title = f"In {rooms[3] / 2**30:.0f} GiB: {whole[3] / pieces[3]:.2f} times as fast in pieces"
+plot_limits(rooms, {"whole batches": whole, "micro-batches": pieces}, title=title)
+
+# %% [markdown]
+# Blue is what a solver makes of whole batches alone, one method for each job. With a small room it
+# has to take slow methods; pieces keep the fast ones. Right the curves meet: who has room for
+# everything need not cut anything, in this model. Whether that is true is a question to a machine.
+#
+# ## 6. Measure yours · *beginner*
+#
+# A convolution on your machine: `measure` runs every method on every size, some pieces in a row,
+# and counts the bytes that were allocated. Only the forward pass here, to be quick, and on one
+# core: torch was told so above, as two threads that share a busy core wait for each other.
+
+# %%
+from ddl_teach.operators.micro_batches.measured import measure
+
+layer = Convolution(16, 32, 24, 24, 32, kernel=(3, 3), padding=(1, 1))
+job = measure(layer, passes=["forward"])["forward"]
+front = desirable(job)
+whole = {o.method: (o.workspace, o.seconds) for o in job.offers if o.size == 16}
+room, time = min(whole.values(), key=lambda point: point[1])
+as_fast = next(d for d in front if d.seconds <= 1.02 * time)
+reveal("03.room", 100 * as_fast.workspace / room)
+plot_front([d.workspace for d in front], [d.seconds for d in front], whole)
+
+# %% [markdown]
+# "As fast" means within two percent, since nothing is ever measured better. Is the share below 100
+# percent? On a processor small pieces have a second advantage, which the model of section 5 knows
+# nothing of: a workspace that fits into the **cache** is read much faster than one in main memory.
+# So it can happen that pieces beat every whole batch, limit or not. Less memory *is* faster then.
+#
+# ## 7. A network in micro-batches · *intermediate*
+#
+# Now a whole network, three convolutions and what stands between. `plan` measures each of them and
+# divides under a limit; `in_micro_batches` writes the network down as a graph, replaces every
+# convolution by an operator that does the same in pieces, and leaves all else as it is.
+
+# %%
+from torch import nn
+
+from ddl_teach.operators.micro_batches.planning import plan
+from ddl_teach.operators.micro_batches.transform import in_micro_batches
+
+layers = [nn.Conv2d(8, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU()]
+layers += [nn.Conv2d(32, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 32, 5, padding=2)]
+network, x = nn.Sequential(*layers), torch.randn(16, 8, 20, 20)
+planned = plan(network, x, limit=MiB, passes=["forward"])
+print(planned)
+
+# %%
+cut = in_micro_batches(network, planned.recipes)
+torch.testing.assert_close(cut(x), network(x), rtol=1e-4, atol=1e-4)
+assert cut.state_dict().keys() == network.state_dict().keys()
+print(cut.code)
+
+# %% [markdown]
+# The same output up to rounding, the same parameters under the same names, and batch normalisation
+# is untouched. The last sentence of each line in the plan is its reason.
+#
+# ### Prediction, formula, measurement
+#
+# Under five limits: the sum of the measured pieces (what the dynamic program believes), the
+# formula with three rates of your machine, and the transformed network itself, timed. `decide`
+# divides for all layers under a limit; the plan has kept their measured jobs.
+
+# %%
+from ddl_teach.measure.repetitions import side_by_side
+from ddl_teach.operators.convolution.rates import machine_rates
+from ddl_teach.operators.micro_batches.planning import decide
+
+least = max(min(o.workspace for o in by["forward"].offers) for by in planned.jobs.values())
+limits = least * 2.0 ** np.arange(0, 10, 2)
+plans = [decide(planned.jobs, limit) for limit in limits]
+cuts = {one.limit: in_micro_batches(network, one.recipes) for one in plans}
+with torch.no_grad():
+    taken = side_by_side({m: lambda run=run: run(x) for m, run in cuts.items()}, repetitions=7)
+
+# %%
+pieces, measured = [one.seconds for one in plans], [np.median(taken[m]) for m in limits]
+shapes, mine = {place.name: place.problem for place in sites(network, x)}, machine_rates()
+formula = [predicted.seconds_of(one.divisions, shapes, mine) for one in plans]
+factor = np.median(np.divide(measured, pieces))
+title = f"The network takes {factor:.2f} times what its measured pieces add up to"
+curves = {"sum of measured pieces": pieces, "formula, three rates": formula}
+assert (np.diff(pieces) <= 0).all()
+plot_limits(limits, curves, {"the whole network": measured}, title=title)
+
+# %% [markdown]
+# The sum of the pieces leaves out what is no convolution, and every measurement was made on a
+# machine with other things to do. Does the order of the limits come out right? That is all that a
+# decision needs. The formula never saw a single piece; where it leaves the dots, it is mostly the
+# small pieces, whose calls cost more than their operations.
+#
+# ## 8. Why not cut the batch of the whole network? · *intermediate*
+#
+# That is done as well, and called *gradient accumulation*: several small batches forward and
+# backward, then one update. It saves the memory of activations, which micro-batches of a layer do
+# not. But it is **not** the same computation when layers look across the batch:
+
+# %%
+at_once, in_pieces = network(x), cut(x)
+halves = torch.cat([network(x[:8]), network(x[8:])])
+off = [(one - at_once).abs().max().item() for one in (halves, in_pieces)]
+print(f"off by: halves of the batch {off[0]:.1e}, micro-batches of layers {off[1]:.1e}")
+assert off[0] > 100 * off[1]
+
+# %% [markdown]
+# Batch normalisation takes mean and variance over the batch it sees. In micro-batches of a *layer*
+# it still sees all of it.
+#
+# ## 9. What production systems do · *intermediate*
+#
+# - **cuDNN** offers several algorithms for a convolution, and each says what workspace it needs.
+#   Frameworks set limits: Caffe's cuDNN layer has 8 MiB written in its code, PaddlePaddle's flag
+#   `FLAGS_conv_workspace_size_limit` is 512 MB by default. `torch.backends.cudnn.benchmark = True`
+#   times them once for each shape and keeps the fastest that fits.
+# - **mu-cuDNN** slipped in between framework and cuDNN, measured micro-batches, and decided by the
+#   two programs that you have written: 1.63 times as fast for AlexNet, 1.21 times for ResNet-18,
+#   on a P100-SXM2 (Oyama et al., 2018).
+# - **torch on processors** calls oneDNN, whose convolutions work in blocks that fit into caches,
+#   so that they need little room. Is cutting of any use there? Ask it:
+
+# %%
+weight, data = torch.randn(32, 32, 3, 3), torch.randn(16, 32, 24, 24)
+ways = {
+    size: lambda size=size: [torch.conv2d(part, weight, padding=1) for part in data.split(size)]
+    for size in (16, 8, 4, 1)
+}
+native = {size: np.median(t) for size, t in side_by_side(ways, repetitions=15).items()}
+print({size: f"{time / native[16]:.2f}" for size, time in native.items()})
+assert min(native.values()) > 0
+progress()
+
+# %% [markdown]
+# The number beside each size is its time over that of the whole batch. Much above 1 means that
+# each call has its price; near 1 that nothing is lost, and nothing won.
+#
+# ## Three questions
+#
+# **1.** The weight's gradient of a layer is a sum over the batch. Which additions change their
+# order when it is computed in micro-batches, and which results of the network can therefore differ
+# in their last digits?
+#
+# <details><summary>An answer</summary>
+#
+# Each piece adds up its own examples, then the pieces are added. So the weight's gradient can
+# differ in the last digits, and after an update everything else. Outputs and input gradients of an
+# example are computed from that example alone; they differ only where another *method* was chosen.
+#
+# </details>
+#
+# **2.** Why is the front of a layer so small, with so many divisions?
+#
+# <details><summary>An answer</summary>
+#
+# The workspace of a division is that of one of its offers, the largest. With 35 offers there are
+# at most 35 different workspaces, and for each of them the front has one point: the fastest. Most
+# of these are beaten by a smaller one. In a shared room workspaces add up, so the front of a
+# *network* can have very many points. That is why section 5 is not done by dynamic programming.
+#
+# </details>
+#
+# **3.** The last batch of an epoch is smaller. What should a network in micro-batches do with it?
+#
+# <details><summary>An answer</summary>
+#
+# Anything that is right and stays below the limit. The course's operator goes through its pieces
+# until the examples are used up and cuts the last one, so it needs no more room than planned. It
+# is perhaps not the fastest division of that batch, but it comes once in an epoch.
+#
+# </details>
+#
+# ## Where to read on
+#
+# - Y. Oyama, T. Ben-Nun, T. Hoefler and S. Matsuoka, "mu-cuDNN: accelerating deep learning
+#   frameworks with micro-batching", *IEEE Cluster*, 2018: the whole idea, on GPUs.
+# - R. Bellman, *Dynamic Programming*, 1957: where the word comes from.
+# - Q. Huangfu and J. A. J. Hall, "Parallelizing the dual revised simplex method", *Mathematical
+#   Programming Computation*, 2018: the beginnings of HiGHS.
+# - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
+#   Computing Surveys*, 2019: micro-batches among all the other kinds of concurrency.
+# - `ddl_teach/operators/micro_batches`: the two programs, the front, the operator, one a file.
+#
+# Unit 04 turns to layers whose steps wait for each other: recurrences.
