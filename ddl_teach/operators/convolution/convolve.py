@@ -19,6 +19,7 @@ import psutil
 import torch
 from torch import Tensor
 
+from ddl_teach.operators.convolution.chooser import choose
 from ddl_teach.operators.convolution.methods import METHODS, Method, find
 from ddl_teach.operators.convolution.problem import Convolution, pair
 
@@ -34,12 +35,13 @@ def convolve(
     method: str = "im2col",
     limit: int | None = None,
 ) -> Tensor:
-    """The convolution of x and weight by a method of that name; differentiable.
+    """The convolution of x and weight by a method of that name, or "auto"; differentiable.
 
     A convolution that the method cannot do, or whose workspace needs more than `limit` bytes (or
     than the memory that is free), is refused before any memory is taken.
     """
-    find(method)
+    if method != "auto":
+        find(method)
     stride, padding = pair(stride, "stride", 1), pair(padding, "padding", 0)
     output = convolution(x, weight, stride, padding, groups, method, limit)
     return output if bias is None else output + bias[:, None, None]
@@ -57,7 +59,7 @@ def convolution(
 ) -> Tensor:
     """The operator itself."""
     problem = Convolution.of(x, weight, stride, padding, groups)
-    algorithm = admitted(method, problem, x, limit)
+    algorithm = admitted(method, problem, x, limit, "forward")
     return algorithm.forward(
         x, weight, stride=problem.stride, padding=problem.padding, groups=groups
     ).contiguous()
@@ -76,7 +78,7 @@ def input_gradient(
 ) -> Tensor:
     """The gradient of the operator's input."""
     problem = Convolution.of_shapes(x_shape, weight.shape, stride, padding, groups)
-    algorithm = admitted(method, problem, gradient, limit)
+    algorithm = admitted(method, problem, gradient, limit, "input_gradient")
     return algorithm.input_gradient(
         gradient, weight, x_shape, stride=problem.stride, padding=problem.padding, groups=groups
     ).contiguous()
@@ -95,27 +97,43 @@ def weight_gradient(
 ) -> Tensor:
     """The gradient of the operator's weight."""
     problem = Convolution.of_shapes(x.shape, weight_shape, stride, padding, groups)
-    algorithm = admitted(method, problem, gradient, limit)
+    algorithm = admitted(method, problem, gradient, limit, "weight_gradient")
     return algorithm.weight_gradient(
         x, gradient, weight_shape, stride=problem.stride, padding=problem.padding, groups=groups
     ).contiguous()
 
 
-def admitted(name: str, problem: Convolution, like: Tensor, limit: int | None) -> Method:
+def admitted(
+    name: str,
+    problem: Convolution,
+    like: Tensor,
+    limit: int | None = None,
+    direction: str = "forward",
+) -> Method:
     """The method, if it can do this convolution within the limit and the free memory."""
+    if name == "auto":
+        name = choose(problem, direction=direction, dtype=like.dtype, limit=limit).method
     method = find(name)
+    able = [other for other in METHODS.values() if not other.refusal(problem)]
     if reason := method.refusal(problem):
-        able = [other.name for other in METHODS.values() if not other.refusal(problem)]
-        raise ValueError(f"method={name!r} refuses {reason}. Able are: {', '.join(able)}")
-    needed = method.workspace(problem, like.dtype)
-    free = free_bytes(like.device)
-    if needed > (free if limit is None else min(limit, free)):
-        fitting = [
-            f"{other.name} ({other.workspace(problem, like.dtype):,})"
-            for other in METHODS.values()
-            if not other.refusal(problem) and other.workspace(problem, like.dtype) <= free
-        ]
-        raise MemoryError(f"method={name!r} needs {needed:,} bytes, {limit=}, {fitting}")
+        others = ", ".join(other.name for other in able)
+        raise ValueError(f"method={name!r} cannot: {reason}. These can: {others}")
+    needed, free = method.workspace(problem, like.dtype), free_bytes(like.device)
+    allowed = free if limit is None else min(limit, free)
+    if needed > allowed:
+        needs = {other.name: other.workspace(problem, like.dtype) for other in able}
+        fitting = [f"{other} ({size:,})" for other, size in needs.items() if size <= allowed]
+        least = min(needs, key=needs.__getitem__)
+        raise MemoryError(
+            f"method={name!r} needs a workspace of {needed:,} bytes, more than "
+            + (f"limit={limit:,}" if allowed == limit else f"the {free:,} bytes that are free")
+            + (
+                f"; these would fit: {', '.join(fitting)}"
+                if fitting
+                else f"; the least takes {least!r}, {needs[least]:,}: allow that, or cut the "
+                "batch into smaller ones"
+            )
+        )
     return method
 
 

@@ -2,10 +2,10 @@
 
 For kernel position (i, j) every output sees one input value: a view of x, shifted by (i, j) and
 taken with the stride. The sum over channels is then a matrix product, and kernel_height *
-kernel_width of those are added up. Nothing is transformed and nothing is stored twice.
+kernel_width of those are added up. Nothing is transformed, and no value is stored twice for long.
 
 Cost: batch * out_channels * out_height * out_width * in_channels / groups * kernel_height *
-kernel_width multiplications, and as many additions. Workspace: the padded input and one shifted
+kernel_width multiplications, and as many additions. Workspace: one padded image and one shifted
 view of it. What to look at: all three passes are the same loop over the same views.
 """
 
@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
+from ddl_teach.operators.convolution.blocks import window
 from ddl_teach.operators.convolution.problem import Convolution, Pair
 
 
@@ -26,11 +26,11 @@ def forward(
     """The output of the convolution."""
     problem = Convolution.of(x, weight, stride, padding, groups)
     weight = weight.unflatten(0, (groups, -1))
-    padded = pad(x, (padding[1], padding[1], padding[0], padding[0]))
     output = x.new_zeros(problem.output_shape)
-    total = output.unflatten(1, (groups, -1)).flatten(3)
-    for i, j, seen in shifted(padded.unflatten(1, (groups, -1)), problem):
-        total += weight[..., i, j] @ seen.flatten(3)
+    for image, result in zip(x.split(1), output, strict=True):
+        total = result.unflatten(0, (groups, -1)).flatten(2)
+        for i, j, seen in shifted(padded(image, problem), problem):
+            total.baddbmm_(weight[..., i, j], seen.flatten(2))
     return output
 
 
@@ -46,12 +46,16 @@ def input_gradient(
     """What the loss gains per input value, from what it gains per output value."""
     problem = Convolution.of_shapes(x_shape, weight.shape, stride, padding, groups)
     weight = weight.unflatten(0, (groups, -1)).transpose(1, 2)
-    gradient = gradient.unflatten(1, (groups, -1)).flatten(3)
-    total = gradient.new_zeros(problem.batch, problem.in_channels, *problem.padded)
-    for i, j, seen in shifted(total.unflatten(1, (groups, -1)), problem):
-        seen += (weight[..., i, j] @ gradient).view(seen.shape)
-    top, left = padding
-    return total[:, :, top : top + problem.height, left : left + problem.width]
+    result = gradient.new_empty(problem.x_shape)
+    for arriving, image in zip(gradient, result.split(1), strict=True):
+        arriving = arriving.unflatten(0, (groups, -1)).flatten(2)
+        total = gradient.new_zeros(groups, problem.in_channels // groups, *problem.padded)
+        for i, j, seen in shifted(total, problem):
+            seen += (weight[..., i, j] @ arriving).view(seen.shape)
+        top, left = padding
+        inside = total[..., top : top + problem.height, left : left + problem.width]
+        image.copy_(inside.flatten(0, 1))
+    return result
 
 
 def weight_gradient(
@@ -65,16 +69,23 @@ def weight_gradient(
 ) -> Tensor:
     """What the loss gains per weight: a sum over the batch and over all positions."""
     problem = Convolution.of_shapes(x.shape, weight_shape, stride, padding, groups)
-    padded = pad(x, (padding[1], padding[1], padding[0], padding[0]))
-    gradient = gradient.unflatten(1, (groups, -1)).flatten(3)
-    total = x.new_empty(problem.weight_shape).unflatten(0, (groups, -1))
-    for i, j, seen in shifted(padded.unflatten(1, (groups, -1)), problem):
-        total[..., i, j] = (gradient @ seen.flatten(3).mT).sum(0)
-    return total.flatten(0, 1)
+    total = x.new_zeros(problem.weight_shape)
+    for image, arriving in zip(x.split(1), gradient, strict=True):
+        arriving = arriving.unflatten(0, (groups, -1)).flatten(2)
+        for i, j, seen in shifted(padded(image, problem), problem):
+            total.unflatten(0, (groups, -1))[..., i, j] += arriving @ seen.flatten(2).mT
+    return total
+
+
+def padded(image: Tensor, problem: Convolution) -> Tensor:
+    """One image with its border of zeros, by groups of channels."""
+    (top, left), (height, width) = problem.padding, problem.padded
+    whole = window(image, -top, height - top, -left, width - left)
+    return whole[0].unflatten(0, (problem.groups, -1))
 
 
 def shifted(padded: Tensor, problem: Convolution) -> Iterator[tuple[int, int, Tensor]]:
-    """For each kernel position, the view of the padded input that the outputs see through it."""
+    """For each kernel position, the view of the padded image that the outputs see through it."""
     (down, across) = problem.stride
     height, width = problem.output_height, problem.output_width
     for i in range(problem.kernel[0]):
@@ -90,7 +101,10 @@ def refusal(problem: Convolution) -> str:
 
 
 def workspace(problem: Convolution, dtype: torch.dtype) -> int:
-    """Bytes beyond input, weight and output."""
-    channels = problem.in_channels + problem.out_channels
-    area = problem.padded[0] * problem.padded[1]
-    return 2 * problem.batch * channels * area * dtype.itemsize
+    """Bytes beyond input, weight and output, in the hungriest of the three passes."""
+    height, width = problem.padded
+    outputs = problem.output_height * problem.output_width
+    images = 2 * problem.in_channels * height * width  # one is made while the last still stands
+    view = problem.in_channels * outputs
+    weights = 2 * problem.out_channels * problem.in_channels // problem.groups
+    return (images + view + weights) * dtype.itemsize

@@ -57,6 +57,7 @@ def input_gradient(
             for j in range(problem.kernel[1]):
                 # Within one kernel position no two windows overlap: each value is added once.
                 seen[:, i, j] += spread[:, i, j]
+        del spread  # or it would stand beside that of the next block
     top, left = padding
     return total[:, :, top : top + problem.height, left : left + problem.width]
 

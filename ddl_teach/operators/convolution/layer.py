@@ -130,7 +130,7 @@ def reason_against(layer: nn.Conv2d, method: str) -> str:
         1, layer.in_channels, *layer.kernel_size, layer.out_channels, layer.kernel_size,
         layer.stride, border(layer), layer.groups,
     )  # fmt: skip
-    return find(method).refusal(problem)
+    return "" if method == "auto" else find(method).refusal(problem)
 
 
 def border(layer: nn.Conv2d) -> Pair:

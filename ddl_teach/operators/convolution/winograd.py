@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from ddl_teach.operators.convolution.blocks import block_size, blocks, window
+from ddl_teach.operators.convolution.filters import by_filter, by_place
 from ddl_teach.operators.convolution.problem import Convolution, Pair
 from ddl_teach.operators.convolution.turned import turned
 from ddl_teach.operators.convolution.winograd_matrices import matrices
@@ -53,7 +54,9 @@ class Winograd:
         for images, rows in self.cut(problem, x.dtype):
             seen = transform(data, self.tiles(x[images], rows, problem, overlap, padding))
             tiles = transform(result, seen @ filters)
+            del seen  # or it would stand beside that of the next block
             self.assemble(tiles, output[images], rows, problem)
+            del tiles
         return output
 
     def input_gradient(
@@ -92,6 +95,7 @@ class Winograd:
                 result.mT, self.tiles(gradient[images], rows, problem, (0, 0), (0, 0))
             )
             total += seen.mT @ arriving
+            del seen, arriving  # or they would stand beside those of the next block
         return by_filter(transform(kernel.mT, total), problem)
 
     def transforms(self, problem: Convolution, like: Tensor) -> list[Tensor]:
@@ -163,26 +167,17 @@ class Winograd:
         return ""
 
     def workspace(self, problem: Convolution, dtype: torch.dtype) -> int:
-        """Bytes beyond input, weight and output."""
-        images, rows = block_size(
-            problem.batch, self.grid(problem)[0], self.row_bytes(problem, dtype)
-        )
-        filters = problem.out_channels * problem.in_channels // problem.groups
-        block = 3 * images * rows * self.row_bytes(problem, dtype)
-        return self.places(problem) * filters * dtype.itemsize + block
+        """Bytes beyond input, weight and output, at most, in the hungriest of the three passes."""
+        high, wide = self.grid(problem)
+        images, rows = block_size(problem.batch, high, self.row_bytes(problem, dtype))
+        tiles, places = images * rows * wide, self.places(problem)
+        weights = problem.out_channels * problem.in_channels // problem.groups
+        filters = 2 * weights * (places + prod(problem.kernel))
+        fewer, more = sorted((problem.in_channels, problem.out_channels))
+        block = tiles * (2 * places * more + (fewer + 2 * more) * self.outputs**2)
+        return (filters + block) * dtype.itemsize
 
 
 def transform(matrix: Tensor, tiles: Tensor) -> Tensor:
     """Make each value in a tile a sum of the tile's values, for all tiles and channels alike."""
     return (matrix @ tiles.flatten(1)).unflatten(1, tiles.shape[1:])
-
-
-def by_place(weight: Tensor, groups: int) -> Tensor:
-    """(places in a kernel, groups, input channels, output channels)."""
-    return weight.unflatten(0, (groups, -1)).permute(3, 4, 0, 2, 1).flatten(0, 1)
-
-
-def by_filter(places: Tensor, problem: Convolution) -> Tensor:
-    """The other way round: a weight as torch has it."""
-    weight = places.unflatten(0, problem.kernel).permute(2, 4, 3, 0, 1)
-    return weight.reshape(problem.weight_shape)

@@ -1,0 +1,93 @@
+"""A convolution with a stride is one without: of the phases of its input and of its kernel.
+
+At stride s, kernel position i meets only the inputs p * s + i: those whose row is i modulo s. Cut
+x and the weight into their rows (and columns) of equal remainder, call the parts channels: what is
+left is a convolution at stride one with a kernel of ceil(kernel / s) rows and min(s, kernel) times
+as many channels, for the rows and again for the columns. What to look at: a 7 x 7 kernel at stride
+2 becomes 4 x 4 on 4 phases; of its 64 weights 15 are the zeros that fill it up.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import torch
+from torch import Tensor
+
+from ddl_teach.operators.convolution.blocks import window
+from ddl_teach.operators.convolution.problem import Convolution, Pair
+
+
+def at_stride_one(problem: Convolution) -> Convolution:
+    """The convolution of the phases; at stride one, the problem itself."""
+    if problem.stride == (1, 1):
+        return problem
+    rows, columns = phases(problem)
+    kernel = tuple(-(-size // problem.stride[axis]) for axis, size in enumerate(problem.kernel))
+    return Convolution(
+        problem.batch,
+        problem.in_channels * rows * columns,
+        problem.output_height + kernel[0] - 1,
+        problem.output_width + kernel[1] - 1,
+        problem.out_channels,
+        kernel,
+        groups=problem.groups,
+    )
+
+
+def phases(problem: Convolution) -> Pair:
+    """How many remainders the rows, and the columns, of the kernel have."""
+    return min(problem.kernel[0], problem.stride[0]), min(problem.kernel[1], problem.stride[1])
+
+
+def split_input(x: Tensor, problem: Convolution) -> Tensor:
+    """The phases of the padded input as channels."""
+    inner = at_stride_one(problem)
+    return x if inner is problem else _split(x, problem.padding, inner.x_shape[2:], problem)
+
+
+def split_weight(weight: Tensor, problem: Convolution) -> Tensor:
+    """The phases of the kernels as channels."""
+    inner = at_stride_one(problem)
+    return weight if inner is problem else _split(weight, (0, 0), inner.kernel, problem)
+
+
+def merge_input(parts: Tensor, problem: Convolution) -> Tensor:
+    """The phases of an input in their places, without the padding."""
+    if problem.stride == (1, 1):
+        return parts
+    return _merge(parts, problem.padding, problem.x_shape[2:], problem)
+
+
+def merge_weight(parts: Tensor, problem: Convolution) -> Tensor:
+    """The phases of the kernels in their places."""
+    return parts if problem.stride == (1, 1) else _merge(parts, (0, 0), problem.kernel, problem)
+
+
+def workspace(problem: Convolution, dtype: torch.dtype) -> int:
+    """Bytes of the input's phases, and of what they are made from."""
+    if problem.stride == (1, 1):
+        return 0
+    inner, (down, across) = at_stride_one(problem), problem.stride
+    whole = inner.batch * problem.in_channels * inner.height * down * inner.width * across
+    return (2 * whole + prod(inner.x_shape)) * dtype.itemsize
+
+
+def _split(images: Tensor, before: Pair, size: Pair, problem: Convolution) -> Tensor:
+    """Phases of `size`, the first of which begins `before` the first pixel."""
+    (down, across), (rows, columns), (height, width) = problem.stride, phases(problem), size
+    top, left = -before[0], -before[1]
+    whole = window(images, top, top + height * down, left, left + width * across)
+    apart = whole.unflatten(3, (width, across)).unflatten(2, (height, down))
+    return apart[:, :, :, :rows, :, :columns].permute(0, 1, 3, 5, 2, 4).flatten(1, 3)
+
+
+def _merge(parts: Tensor, before: Pair, size: Pair, problem: Convolution) -> Tensor:
+    """Images of `size` from their phases, with zeros where there is no phase."""
+    (down, across), (rows, columns) = problem.stride, phases(problem)
+    parts = parts.unflatten(1, (-1, rows, columns)).permute(0, 1, 4, 2, 5, 3)
+    count, channels, height, _, width, _ = parts.shape
+    apart = parts.new_zeros(count, channels, height, down, width, across)
+    apart[:, :, :, :rows, :, :columns] = parts
+    whole, (top, left) = apart.flatten(4, 5).flatten(2, 3), before
+    return window(whole, top, top + size[0], left, left + size[1])
