@@ -1,0 +1,150 @@
+"""Micro-batches against whole batches under limits of the workspace, side by side.
+
+    python -m benchmarks.micro_batches [--batch 16] [--limits 8 64 512] [--only VGG] [--threads 1]
+
+Of each layer every method is measured on pieces of 1, 2, 4, ... examples, and on the whole batch.
+Under each limit the dynamic program divides; a library without micro-batches takes the fastest
+whole batch that fits. Both then run in turns on the same data, their results are compared, and
+the ratio of their medians is shown, with what the measured pieces had let one expect. The last
+ratio is to the fastest whole batch without any limit: above one, and less memory was faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from benchmarks.machine import describe, heading
+from ddl_teach.measure.interval import interval
+from ddl_teach.measure.repetitions import side_by_side
+from ddl_teach.operators.convolution.methods import METHODS
+from ddl_teach.operators.convolution.problem import Convolution
+from ddl_teach.operators.micro_batches import divided
+from ddl_teach.operators.micro_batches.dynamic import divide
+from ddl_teach.operators.micro_batches.front import desirable
+from ddl_teach.operators.micro_batches.measured import measure
+from ddl_teach.operators.micro_batches.offers import Division, Job, TooLittle
+
+RESULTS = Path(__file__).parent / "results" / "micro_batches.txt"
+PACKAGES = ("numpy", "torch", "scipy")
+
+
+def layers(batch: int) -> dict[str, Convolution]:
+    """Some layers of the three networks, of each kind that they have."""
+    sizes = {
+        "AlexNet conv2": (64, 27, 192, 5, 2),
+        "AlexNet conv3": (192, 13, 384, 3, 1),
+        "ResNet-50 3x3 64": (64, 56, 64, 3, 1),
+        "ResNet-50 3x3 128": (128, 28, 128, 3, 1),
+        "ResNet-50 3x3 256": (256, 14, 256, 3, 1),
+        "ResNet-50 1x1 64": (64, 56, 256, 1, 0),
+        "VGG-16 conv5": (512, 14, 512, 3, 1),
+        "VGG-16 conv2_1": (64, 112, 128, 3, 1),
+    }
+    return {
+        name: Convolution(batch, inputs, size, size, outputs, kernel=(kernel, kernel),
+                          padding=(padding, padding))
+        for name, (inputs, size, outputs, kernel, padding) in sizes.items()
+    }  # fmt: skip
+
+
+def undivided(job: Job) -> Job:
+    """The same job for a library that never cuts a batch."""
+    return replace(job, offers=tuple(one for one in job.offers if one.size == job.batch))
+
+
+def race(
+    problem: Convolution, runs: Mapping[str, Division], repetitions: int
+) -> dict[str, np.ndarray]:
+    """Seconds of each division, in turns on the same data; their results agree."""
+    x, weight = torch.randn(problem.x_shape), torch.randn(problem.weight_shape)
+    how = {"stride": problem.stride, "padding": problem.padding, "groups": problem.groups}
+    recipes = {name: divided.recipe(division) for name, division in runs.items()}
+    results = [divided.forward(x, weight, recipe, **how) for recipe in recipes.values()]
+    for result in results[1:]:
+        torch.testing.assert_close(result, results[0], rtol=1e-3, atol=1e-2)
+    del results
+    return side_by_side(
+        {
+            name: lambda recipe=recipe: divided.forward(x, weight, recipe, **how)
+            for name, recipe in recipes.items()
+        },
+        repetitions=repetitions,
+    )
+
+
+def report(name: str, problem: Convolution, limits: Sequence[int], repetitions: int) -> str:
+    """What one layer gets under each limit, and what it gains."""
+    with torch.inference_mode():
+        job = measure(problem, name=name, passes=["forward"], methods=tuple(METHODS))["forward"]
+        free = divide(undivided(job))
+        lines = [
+            f"{name}: {problem.in_channels} -> {problem.out_channels} channels, "
+            f"{problem.height} x {problem.width}, kernel {problem.kernel[0]}; "
+            f"{len(desirable(job))} points on its front; fastest whole batch {free}, "
+            f"{free.seconds * 1e3:.1f} ms, {free.workspace / 2**20:.1f} MiB"
+        ]
+        for limit in limits:
+            runs = {"no limit": free}
+            for kind, offered in (("whole", undivided(job)), ("pieces", job)):
+                try:
+                    runs[kind] = divide(offered, limit * 2**20)
+                except TooLittle:
+                    continue
+            lines.append(_line(limit, runs, race(problem, runs, repetitions)))
+    return "\n".join(lines)
+
+
+def _line(limit: int, runs: Mapping[str, Division], times: Mapping[str, np.ndarray]) -> str:
+    whole, pieces = (str(runs.get(kind, "nothing fits")) for kind in ("whole", "pieces"))
+    shown = f"{limit:>6} MiB  {whole:<20}  {pieces:<34}"
+    if "pieces" not in runs:
+        return shown
+    median, low, high = interval(times["pieces"])
+    shown += f"{median * 1e3:>8.1f} ({low * 1e3:.1f} to {high * 1e3:.1f}) ms"
+
+    def gain(other: str) -> tuple[float, float]:
+        """Measured in the race, and expected from the measured pieces."""
+        if other not in runs:
+            return math.nan, math.nan
+        return (
+            float(np.median(times[other])) / median,
+            runs[other].seconds / runs["pieces"].seconds,
+        )
+
+    (fits, expected), (free, _) = gain("whole"), gain("no limit")
+    return f"{shown}{fits:>8.2f}{expected:>10.2f}{free:>10.2f}"
+
+
+def main() -> None:
+    """Measure, print, keep."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--limits", type=int, nargs="+", default=[8, 64, 512], help="MiB")
+    parser.add_argument("--only", default="", help="layers whose name begins so")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--repetitions", type=int, default=7)
+    chosen = parser.parse_args()
+    torch.set_num_threads(chosen.threads)
+    torch.manual_seed(0)
+    parts = [
+        heading(describe(PACKAGES)),
+        f"Batch {chosen.batch}, {chosen.threads} thread(s), forward pass. Ratios: whole batch\n"
+        "that fits / pieces, measured; the same, expected; fastest whole batch without a limit /\n"
+        "pieces, measured.",
+    ]
+    for name, problem in layers(chosen.batch).items():
+        if name.startswith(chosen.only):
+            parts.append(report(name, problem, chosen.limits, chosen.repetitions))
+            print(parts[-1], flush=True)
+            RESULTS.write_text("\n\n".join(parts) + "\n")
+
+
+if __name__ == "__main__":
+    main()
