@@ -1,6 +1,6 @@
 """Four convolutions and torch's own, side by side over the layers of three networks.
 
-    python -m benchmarks.convolutions [--passes forward] [--seconds 300] [--batch 16] [--only VGG]
+    python -m benchmarks.convolutions [--passes forward] [--seconds 300] [--threads 1] [--only VGG]
 
 Every method takes each turn on the same data, in an order that rotates, so that a disturbance of
 the machine hits all alike; a method's result is compared with torch's before its time counts.
@@ -166,10 +166,12 @@ def main() -> None:
     parser.add_argument("--passes", nargs="+", choices=PASSES, default=["forward"])
     parser.add_argument("--seconds", type=float, default=300.0, help="for all layers together")
     parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--only", default="", help="layers of networks whose name has this")
     parser.add_argument("--keep", default="convolutions.txt", help="the file in results/")
     chosen = parser.parse_args()
     torch.manual_seed(0)
+    torch.set_num_threads(chosen.threads)
     with torch.device("meta"):
         networks = {"AlexNet": AlexNet(), "VGG-16": VGG16(), "ResNet-50": ResNet50()}
     networks = {name: network for name, network in networks.items() if chosen.only in name}

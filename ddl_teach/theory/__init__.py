@@ -7,20 +7,21 @@ written L and G in the survey of Ben-Nun & Hoefler (2019). ``per_byte_reduced`` 
 combine two arrays, per byte of one of them; ``overhead`` is what a processor spends on each send
 and on each receive.
 
-================ ==========================================================================
-collectives      time of an all-reduce, one function per algorithm
-rooted           broadcast, reduce, gather, scatter: one rank differs from the others
-symmetric        reduce-scatter, all-gather, all-to-all, scan, barrier: no rank is special
-bounds           what no algorithm can beat
-crossover        the size at which one algorithm begins to beat another, and who wins where
-convolution_cost operations and memory of a convolution by each method
-convolution_time how long it takes at three rates of a processor, and where two methods meet
-fit              latency, per_byte and per_byte_reduced out of measurements, with intervals
-roofline         whether arithmetic or memory limits a layer, from two numbers of a machine
-robust_line      how fit lays a line through times of which some are far too long
-wavefront        how parallel layers by steps of a recurrent network are, and their time on ranks
-work_depth       operations of a layer and their longest chain, of every operator and pass
-================ ==========================================================================
+================= ==========================================================================
+collectives       time of an all-reduce, one function per algorithm
+rooted            broadcast, reduce, gather, scatter: one rank differs from the others
+symmetric         reduce-scatter, all-gather, all-to-all, scan, barrier: no rank is special
+bounds            what no algorithm can beat
+crossover         the size at which one algorithm begins to beat another, and who wins where
+convolution_cost  operations and memory of a convolution by each method
+convolution_tiles how an image is cut for Winograd's transform and for Fourier's
+convolution_time  how long it takes at three rates of a processor, and where two methods meet
+fit               latency, per_byte and per_byte_reduced out of measurements, with intervals
+roofline          whether arithmetic or memory limits a layer, from two numbers of a machine
+robust_line       how fit lays a line through times of which some are far too long
+wavefront         how parallel layers by steps of a recurrent network are, and their time on ranks
+work_depth        operations of a layer and their longest chain, of every operator and pass
+================= ==========================================================================
 
 Every function takes ``nbytes`` as a number or as a NumPy array, and answers in seconds, likewise.
 """

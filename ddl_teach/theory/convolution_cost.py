@@ -1,22 +1,23 @@
 """What a convolution costs by each method: operations of transforms, of products, and memory.
 
-With N images, C channels in, K out, g groups, kernels of R x S, outputs of P x Q, L(n) = log2 n:
+With N images, C channels in, K out, g groups, kernels of R x S and outputs of P x Q:
 
-=========== =============================== ================================== ===================
-method      multiplications of the product  operations of the transforms       numbers it holds
-=========== =============================== ================================== ===================
-direct      N K P Q (C/g) R S               none                               none
-im2col      the same                        none                               N C R S P Q
-FFT, H x W  4 H (W/2+1) N K C/g             (N C + N K + K C/g) F(H, W),       2 H (W/2+1)
-                                            F = 5/2 H W L(W) + 5 H (W/2+1)L(H) (NC + NK + KC/g)
-Winograd    t t T K C/g                     T C and T K tiles, K C/g kernels,  t t (T C + T K
-m x m                                       each a few products with t x t     + K C/g)
-=========== =============================== ================================== ===================
+======== ============================ ================================ ==========================
+method   multiplications of products  transforms                       numbers held
+======== ============================ ================================ ==========================
+direct   N K P Q (C/g) R S            none                             none
+im2col   the same                     none                             N C R S P Q
+FFT      3 F T K C/g                  T C and T K tiles of h x w,      F T (3 C + 2 K)
+                                      K C/g filters of R S to 3 F
+Winograd t t T K C/g                  T C and T K tiles of t x t,      t t (T C + T K + K C/g)
+                                      K C/g filters of R S to t t
+======== ============================ ================================ ==========================
 
-where the tile is t = m + R - 1 and T = N ceil(P/m) ceil(Q/m) counts the tiles, ragged ones too.
-A complex product is four real ones. Both gradients have the same three sets of transforms and as
-many multiplications (Winograd's input gradient: over tiles of the input). A sum of n numbers takes
-n - 1 additions, so there are as many additions as products, less one for each result.
+T counts tiles, ragged ones too: N ceil(P / m) ceil(Q / m) where a tile gives m x m outputs.
+Winograd's has t = m + R - 1. The FFT's is h x w and gives h - R + 1 rows; it has F = h (w/2 + 1)
+frequencies, and a complex product is three real ones. Both gradients have the same three sets of
+transforms and as many products (the input's gradient: over tiles of the input). A sum of n numbers
+takes n - 1 additions. Numbers are held if the whole batch is done at once: in blocks, fewer.
 
 Winograd 1980; Mathieu, Henaff & LeCun 2014; Lavin & Gray 2016. What to look at: the kernel is in
 the first two products alone, and each transform is shared: by K outputs, N images, C inputs.
@@ -27,27 +28,16 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Protocol
 
-Pair = tuple[int, int]
+from ddl_teach.theory.convolution_tiles import (
+    Shape,
+    phases,
+    tile_grid,
+    transform_grid,
+    transform_size,
+)
 
 PASSES = ("forward", "input_gradient", "weight_gradient")
-
-
-class Shape(Protocol):
-    """The sizes of a convolution, as `ddl_teach.operators.convolution.problem` has them."""
-
-    batch: int
-    in_channels: int
-    height: int
-    width: int
-    out_channels: int
-    kernel: Pair
-    stride: Pair
-    padding: Pair
-    groups: int
-    output_height: int
-    output_width: int
 
 
 @dataclass(frozen=True)
@@ -106,15 +96,15 @@ def cost(method: str, shape: Shape, direction: str = "forward") -> Cost:
         return winograd(shape, int(tile[1]), direction)
     known = {"direct": direct, "im2col": im2col, "fft": fft}
     if method not in known:
-        raise ValueError(f"method={method!r} has no count; there are {', '.join(known)} and "
-                         "winograd_MxM, as in winograd_4x4")  # fmt: skip
+        names = f"{', '.join(known)} and winograd_MxM, as in winograd_4x4"
+        raise ValueError(f"method={method!r} has no count; there are {names}")
     return known[method](shape, direction)
 
 
 def direct(shape: Shape, direction: str = "forward") -> Cost:
     """The definition: every output is a sum over its channels and over the kernel."""
     outputs = shape.batch * shape.output_height * shape.output_width
-    weights = shape.out_channels * (shape.in_channels // shape.groups) * math.prod(shape.kernel)
+    weights = _weights(shape)
     results = {
         "forward": outputs * shape.out_channels,
         "input_gradient": shape.batch * shape.in_channels * _seen(shape),
@@ -135,19 +125,36 @@ def im2col(shape: Shape, direction: str = "forward") -> Cost:
 
 
 def fft(shape: Shape, direction: str = "forward") -> Cost:
-    """Transforms of all inputs, weights and outputs; a complex product for each frequency."""
-    height, width = transform_size(shape)
+    """Transforms of overlapping tiles; for each frequency a complex product by three real ones.
+
+    A filter's transform is a product with those columns of the Fourier matrix that it needs. A
+    stride is taken by its phases: so many times as many channels, and smaller kernels.
+    """
+    channels, kernel, _ = phases(shape)
+    height, width = transform_size(shape, direction)
     frequencies = height * (width // 2 + 1)
-    sets = _sets(shape)
-    product = frequencies * shape.batch * shape.out_channels * shape.in_channels // shape.groups
-    sums = _sums(product, frequencies * sets[direction])
-    # A complex product takes 4 multiplications and 2 additions, a complex addition 2.
-    complex_sums = Operations(4 * product, 2 * product + 2 * sums.additions)
-    every = sum(sets.values())
-    held = 2 * frequencies * every
-    butterflies = real_transform(height, width).times(every)
-    moved = _data(shape) + 2 * held
-    return Cost(complex_sums, butterflies=butterflies, held=held, moved=moved)
+    tiles = shape.batch * math.prod(transform_grid(shape, direction))
+    filters = shape.out_channels * channels // shape.groups
+    sums, sources, sinks = {
+        "forward": (tiles * shape.out_channels, channels, shape.out_channels),
+        "input_gradient": (tiles * channels, shape.out_channels, channels),
+        "weight_gradient": (filters, channels, shape.out_channels),
+    }[direction]
+    products = _sums(3 * frequencies * tiles * filters, 3 * frequencies * sums)
+    # Gauss's three numbers: a + b of what comes in; two sums more of what goes out or is paired.
+    gauss = Operations(0, frequencies * tiles * (sources + 2 * sinks))
+    taps = math.prod(kernel)
+    matrix = _matrix(3 * frequencies, taps)
+    if direction == "weight_gradient":
+        matrix = _matrix(taps, 3 * frequencies)
+    held = frequencies * tiles * (3 * sources + 2 * sinks)
+    return Cost(
+        products + gauss,
+        matrix.times(filters),
+        real_transform(height, width).times(tiles * (sources + sinks)),
+        held,
+        _data(shape) + 2 * held,
+    )
 
 
 def winograd(shape: Shape, outputs: int, direction: str = "forward") -> Cost:
@@ -167,27 +174,18 @@ def winograd(shape: Shape, outputs: int, direction: str = "forward") -> Cost:
     sources, sinks = shape.in_channels, shape.out_channels
     if direction == "input_gradient":
         sources, sinks = sinks, sources
-    places, weights, results_of_one = math.prod(tile), math.prod(shape.kernel), outputs**2
+    places = math.prod(tile)
+    kernel, result = (places, math.prod(shape.kernel)), (outputs**2, places)
+    if direction == "weight_gradient":  # these two run backwards, by transposed matrices
+        kernel, result = kernel[::-1], result[::-1]
     transform = (
         _matrix(places, places).times(tiles * sources)
-        + _matrix(places, weights).times(kernels)
-        + _matrix(results_of_one, places).times(tiles * sinks)
+        + _matrix(*kernel).times(kernels)
+        + _matrix(*result).times(tiles * sinks)
     )
-    if direction == "weight_gradient":  # two of the three run backwards, by transposed matrices
-        transform = (
-            _matrix(places, places).times(tiles * sources)
-            + _matrix(weights, places).times(kernels)
-            + _matrix(places, results_of_one).times(tiles * sinks)
-        )
     held = math.prod(tile) * (tiles * (sources + sinks) + kernels)
     products = _sums(product, math.prod(tile) * results)
     return Cost(products, transform, held=held, moved=_data(shape) + 2 * held)
-
-
-def transform_size(shape: Shape) -> Pair:
-    """The size of the transforms: the padded input, to the next size of primes 2, 3 and 5."""
-    padded = shape.height + 2 * shape.padding[0], shape.width + 2 * shape.padding[1]
-    return _smooth(padded[0]), _smooth(padded[1])
 
 
 def real_transform(height: int, width: int) -> Operations:
@@ -201,14 +199,6 @@ def real_transform(height: int, width: int) -> Operations:
     return Operations(round(4 * butterflies), round(6 * butterflies))
 
 
-def tile_grid(shape: Shape, outputs: int, direction: str = "forward") -> Pair:
-    """How many tiles there are below and beside each other; the last may be ragged."""
-    height, width = shape.output_height, shape.output_width
-    if direction == "input_gradient":
-        height, width = shape.height, shape.width
-    return -(-height // outputs), -(-width // outputs)
-
-
 def _sums(products: int, results: int) -> Operations:
     """So many products, added up to so many results."""
     return Operations(products, products - results)
@@ -218,42 +208,22 @@ def _data(shape: Shape) -> int:
     """How many numbers go in and come out."""
     inputs = shape.batch * shape.in_channels * shape.height * shape.width
     outputs = shape.batch * shape.out_channels * shape.output_height * shape.output_width
-    weights = shape.out_channels * (shape.in_channels // shape.groups) * math.prod(shape.kernel)
-    return inputs + outputs + weights
+    return inputs + outputs + _weights(shape)
+
+
+def _weights(shape: Shape) -> int:
+    return shape.out_channels * (shape.in_channels // shape.groups) * math.prod(shape.kernel)
 
 
 def _seen(shape: Shape) -> int:
     """How many places of a padded image some output sees."""
     places = 1
-    for size, step, outputs in zip(
-        shape.kernel, shape.stride, (shape.output_height, shape.output_width), strict=True
-    ):
+    outputs_of_axes = shape.output_height, shape.output_width
+    for size, step, outputs in zip(shape.kernel, shape.stride, outputs_of_axes, strict=True):
         places *= (outputs - 1) * min(size, step) + size
     return places
-
-
-def _sets(shape: Shape) -> dict[str, int]:
-    """How many images are transformed, by the pass whose result they are."""
-    return {
-        "forward": shape.batch * shape.out_channels,
-        "input_gradient": shape.batch * shape.in_channels,
-        "weight_gradient": shape.out_channels * shape.in_channels // shape.groups,
-    }
 
 
 def _matrix(rows: int, columns: int) -> Operations:
     """A matrix times a column, every number of it whether zero or not."""
     return _sums(rows * columns, rows)
-
-
-def _smooth(least: int) -> int:
-    """The smallest number from `least` on without a prime factor above 5."""
-    size = least
-    while True:
-        rest = size
-        for prime in (2, 3, 5):
-            while rest % prime == 0:
-                rest //= prime
-        if rest == 1:
-            return size
-        size += 1

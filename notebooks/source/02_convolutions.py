@@ -347,9 +347,10 @@ for channels in (3, 64):
 assert (found[64].operations["im2col"] > found[3].operations["im2col"]).all()
 
 # %% [markdown]
-# First 64 channels: time, operations, and the bytes that a method holds between its steps. The
-# lines upright are the kernel size from which on the FFT stays below im2col: as the operations
-# say, as the three rates say, and as it was measured.
+# First 64 channels: time, operations, and the bytes that a method holds between its steps (if it
+# does all images at once; the library works in blocks, which are smaller). The lines upright are
+# the kernel size from which on the FFT stays below im2col: as the operations say, as the three
+# rates say, and as it was measured.
 
 # %%
 from ddl_teach.plots.convolutions import plot_sweep
@@ -359,8 +360,9 @@ plot_sweep(panels=found[64].panels, crossings=found[64].crossings(kernels), **lo
 
 # %% [markdown]
 # im2col climbs with the square of the kernel, in time, in operations and in memory. The FFT hardly
-# cares. Now the same with 3 channels. (If the FFT never wins, the next size that was not tried
-# stands for "later".)
+# cares. (Its steps come from tiles: the library transforms tiles of four kernels, not whole
+# images, and only then the whole.) Now the same with 3 channels. If the FFT never wins, the next
+# size that was not tried stands for "later".
 
 # %%
 few, many = (found[channels].crossings(kernels) for channels in (3, 64))

@@ -9,7 +9,9 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from ddl_teach.operators.convolution import fft as ours
 from ddl_teach.operators.convolution.methods import find
+from ddl_teach.operators.convolution.phases import at_stride_one
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.theory.convolution_cost import (
     PASSES,
@@ -19,10 +21,9 @@ from ddl_teach.theory.convolution_cost import (
     fft,
     im2col,
     real_transform,
-    tile_grid,
-    transform_size,
     winograd,
 )
+from ddl_teach.theory.convolution_tiles import tile_grid, transform_grid, transform_size
 
 PLAIN = Convolution(2, 3, 7, 6, 4)
 SHAPES = [
@@ -87,30 +88,33 @@ def test_a_transform_is_counted_by_its_butterflies(height, width):
     torch.testing.assert_close(torch.tensor(rows[0]), torch.fft.fft(torch.tensor(grid[0])))
 
 
-@every_pass
-def test_a_complex_product_is_four_real_ones_and_every_set_is_transformed(direction):
-    shape = replace(PLAIN, groups=1, height=8, width=8)
-    found = fft(shape, direction)
-    n, c, k, frequencies = 2, 3, 4, 8 * 5
-    sums, length = {"forward": (n * k, c), "input_gradient": (n * c, k),
-                    "weight_gradient": (k * c, n)}[direction]  # fmt: skip
-    assert found.product == Operations(
-        4 * length * sums * frequencies, (2 * length + 2 * (length - 1)) * sums * frequencies
-    )
-    assert found.butterflies == real_transform(8, 8).times(n * c + n * k + k * c)
-    assert found.held == 2 * frequencies * (n * c + n * k + k * c)
+def test_an_fft_is_counted_by_its_tiles_frequencies_and_three_products():
+    shape = Convolution(2, 3, 30, 30, 4, padding=(1, 1))
+    found = fft(shape)
+    # Tiles of 16 x 16 give 14 x 14 outputs; three a row, three a column, two images.
+    tiles, frequencies = 3 * 3 * 2, 16 * 9
+    assert found.product.multiplications == 3 * frequencies * tiles * 3 * 4
+    gauss = frequencies * tiles * (3 + 2 * 4)
+    assert found.product.additions == 3 * frequencies * tiles * (3 - 1) * 4 + gauss
+    assert found.butterflies == real_transform(16, 16).times(tiles * (3 + 4))
+    assert found.transform.multiplications == 3 * frequencies * 9 * 3 * 4
+    assert found.held == frequencies * tiles * (3 * 3 + 2 * 4)
 
 
-def test_an_fft_does_not_see_the_kernel_but_its_padded_image():
-    one, other = (fft(Convolution(2, 3, 30, 30, 4, (r, r), padding=(1, 1))) for r in (3, 11))
-    assert (one.product, one.butterflies, one.held) == (
-        other.product,
-        other.butterflies,
-        other.held,
-    )
+def test_tiles_of_transforms_are_four_kernels_or_the_image():
     assert transform_size(PLAIN) == (8, 6)
     assert transform_size(replace(PLAIN, padding=(2, 3))) == (12, 12)
-    assert transform_size(replace(PLAIN, height=121, width=127)) == (125, 128)
+    assert transform_size(replace(PLAIN, height=121, width=127)) == (16, 16)
+    assert transform_size(replace(PLAIN, height=121, kernel=(11, 1))) == (64, 4)
+    assert transform_grid(PLAIN) == (1, 1)
+    assert transform_grid(replace(PLAIN, height=121, width=127)) == (9, 9)
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, replace(PLAIN, height=40, width=90)], ids=str)
+def test_tiles_are_those_of_our_fft(shape):
+    inner = at_stride_one(shape)
+    assert transform_size(shape) == ours.tile(inner)
+    assert transform_grid(shape) == ours.grid(inner)
 
 
 @pytest.mark.parametrize("outputs", [1, 2, 4, 6])
@@ -131,8 +135,16 @@ def test_winograd_saves_what_lavin_and_gray_say():
     assert winograd(shape, 1).product.multiplications == definition
 
 
+@every_pass
+@pytest.mark.parametrize("shape", [*SHAPES, replace(PLAIN, height=40, width=60)], ids=str)
+def test_torch_counts_as_many_products_and_transforms_in_our_fft(shape, direction):
+    found = fft(shape, direction)
+    both = found.product.multiplications + found.transform.multiplications
+    assert counted_products("fft", shape, direction) == both
+
+
 def in_place(total, left, right, **_):
-    """What torch's counter knows of baddbmm, for the form that adds to a tensor."""
+    """What torch's counter knows of addmm and baddbmm, for the form that adds to a tensor."""
     return 2 * math.prod(left) * right[-1]
 
 
@@ -146,7 +158,7 @@ def counted_products(method, shape, direction):
         "weight_gradient": (x, gradient, shape.weight_shape),
     }[direction]
     numbers = {"stride": shape.stride, "padding": shape.padding, "groups": shape.groups}
-    known = {torch.ops.aten.baddbmm_: in_place}
+    known = {torch.ops.aten.baddbmm_: in_place, torch.ops.aten.addmm_: in_place}
     with FlopCounterMode(display=False, custom_mapping=known) as counter:
         getattr(find(method), direction)(*arguments, **numbers)
     return counter.get_total_flops() / 2

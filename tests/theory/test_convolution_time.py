@@ -3,7 +3,7 @@
 import pytest
 
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.theory.convolution_cost import Cost, Operations, cost, fft
+from ddl_teach.theory.convolution_cost import Cost, Operations, cost, real_transform
 from ddl_teach.theory.convolution_time import Rates, first_below, meeting_kernel, parts, seconds
 
 
@@ -38,11 +38,11 @@ def test_a_time_is_the_sum_of_its_parts():
 
 
 def test_where_im2col_and_fft_meet_is_where_their_counts_are_equal():
-    shape = Convolution(4, 64, 64, 64, 32)
-    slower = 3.0
-    kernel = meeting_kernel(4, 64, 32, 64, slower)
-    definition = 2 * kernel**2 * 64**2 * 4 * 64 * 32
-    found = fft(shape)
-    total = found.product.total + slower * found.butterflies.total
+    size, slower = 64, 3.0
+    kernel = meeting_kernel(4, 64, 32, size, slower)
+    definition = 2 * kernel**2 * size**2 * 4 * 64 * 32
+    # A transform of the whole image; half as many frequencies as pixels, 8 operations for each.
+    transforms = real_transform(size, size).total * (4 * 64 + 64 * 32 + 4 * 32)
+    products = 8 * size**2 / 2 * 4 * 64 * 32
     # The formula leaves out the one column of frequencies more than half, 1 in 32.
-    assert definition == pytest.approx(total, rel=1 / 32)
+    assert definition == pytest.approx(products + slower * transforms, rel=1 / 32)

@@ -1,0 +1,95 @@
+"""How an image is cut into tiles: for Winograd's convolution, and for the Fourier transform.
+
+A tile of t x t pixels gives (t - R + 1)^2 outputs of a kernel of R x R, so tiles overlap by R - 1
+and the last may be ragged. Winograd names the outputs, F(m x m, R x R), and t follows; for the FFT
+t is four times the kernel: larger tiles waste less at their borders, and take longer to transform.
+A stride is taken apart: rows p s + i meet weight i alone, so the phases of image and kernel become
+channels of a convolution without stride. What to look at: a small image is a single tile.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+Pair = tuple[int, int]
+
+
+class Shape(Protocol):
+    """The sizes of a convolution, as `ddl_teach.operators.convolution.problem` has them."""
+
+    batch: int
+    in_channels: int
+    height: int
+    width: int
+    out_channels: int
+    kernel: Pair
+    stride: Pair
+    padding: Pair
+    groups: int
+    output_height: int
+    output_width: int
+
+
+def transform_size(shape: Shape, direction: str = "forward") -> Pair:
+    """Of a tile that is transformed: four times the kernel, and no more than the padded image.
+
+    A power of two, or of an image that is smaller the next size of primes 2, 3 and 5.
+    """
+    _, kernel, image = phases(shape)
+    if direction == "input_gradient":
+        image = tuple(size + tap - 1 for size, tap in zip(image_size(shape), kernel, strict=True))
+    return tuple(
+        min(_smooth(size), 1 << (4 * tap - 1).bit_length())
+        for size, tap in zip(image, kernel, strict=True)
+    )
+
+
+def transform_grid(shape: Shape, direction: str = "forward") -> Pair:
+    """How many such tiles there are: each gives the outputs whose kernel does not leave it."""
+    outputs = shape.output_height, shape.output_width
+    if direction == "input_gradient":
+        outputs = image_size(shape)
+    sizes, kernel = transform_size(shape, direction), phases(shape)[1]
+    return tuple(
+        -(-number // (size - tap + 1))
+        for number, size, tap in zip(outputs, sizes, kernel, strict=True)
+    )
+
+
+def tile_grid(shape: Shape, outputs: int, direction: str = "forward") -> Pair:
+    """How many tiles there are below and beside each other; the last may be ragged."""
+    height, width = shape.output_height, shape.output_width
+    if direction == "input_gradient":
+        height, width = shape.height, shape.width
+    return -(-height // outputs), -(-width // outputs)
+
+
+def phases(shape: Shape) -> tuple[int, Pair, Pair]:
+    """Channels, kernel and padded image of the same convolution with its stride taken apart."""
+    padded = shape.height + 2 * shape.padding[0], shape.width + 2 * shape.padding[1]
+    if shape.stride == (1, 1):
+        return shape.in_channels, shape.kernel, padded
+    pairs = list(zip(shape.kernel, shape.stride, strict=True))
+    channels = shape.in_channels * math.prod(min(pair) for pair in pairs)
+    rows, columns = (-(-size // step) for size, step in pairs)
+    image = shape.output_height + rows - 1, shape.output_width + columns - 1
+    return channels, (rows, columns), image
+
+
+def image_size(shape: Shape) -> Pair:
+    """What has a gradient: the image, or its phases."""
+    return (shape.height, shape.width) if shape.stride == (1, 1) else phases(shape)[2]
+
+
+def _smooth(least: int) -> int:
+    """The smallest number from `least` on without a prime factor above 5."""
+    size = least
+    while True:
+        rest = size
+        for prime in (2, 3, 5):
+            while rest % prime == 0:
+                rest //= prime
+        if rest == 1:
+            return size
+        size += 1
