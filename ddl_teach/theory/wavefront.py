@@ -108,13 +108,15 @@ def best_chunk(
 ) -> float:  # fmt: skip
     """The chunk for which `time` is least, as a real number: sqrt(2 o T / ((P-1) (w + n G))).
 
-    With w = L cell / P, the seconds of a step on one rank. Each message costs the pipeline 2 o,
-    T / chunk times; each of the P-1 ranks below the last holds its first chunk back for chunk
-    steps. Where messages cost no overhead one step a chunk is best; one rank wants a single chunk.
+    With w = L cell / P, the seconds of a step on one rank. A rank between two others pays 2 o for
+    a chunk, T / chunk times (of two ranks each pays one o, so o stands in place of 2 o); each of
+    the P-1 ranks below the last holds its first chunk back for chunk steps. Where messages cost no
+    overhead one step a chunk is best; one rank wants a single chunk.
     """
     owners = min(count("ranks", ranks), count("layers", layers))
     step = layers * cost("cell", cell) / owners + nbytes * cost("per_byte", per_byte)
     if owners == 1 or step == 0:
         return float(steps)
-    best = math.sqrt(2 * cost("overhead", overhead) * steps / ((owners - 1) * step))
+    each = cost("overhead", overhead) * (2 if owners > 2 else 1)
+    best = math.sqrt(each * steps / ((owners - 1) * step))
     return min(max(best, 1.0), float(steps))

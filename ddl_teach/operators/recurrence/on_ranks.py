@@ -15,24 +15,27 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from ddl_teach.comm import Comm, Phantom
 from ddl_teach.operators.recurrence import stack as whole
-from ddl_teach.operators.recurrence.cell import Weights
+from ddl_teach.operators.recurrence.cell import Tape, Weights
 from ddl_teach.operators.recurrence.stack import Stack
 from ddl_teach.theory.inputs import count
 from ddl_teach.theory.wavefront import owned
 
 
 @dataclass(frozen=True)
-class Part:
-    """What one rank has at the end of a step of training; None where it has nothing to say."""
+class Share:
+    """What a rank keeps of a forward pass for the gradients."""
 
-    outputs: Tensor | None  # of the top layer, on the rank that owns it
-    of_x: Tensor | None  # on the rank that owns the first layer
-    of_weights: list[Weights]  # of this rank's own layers
+    own: Stack  # its layers
+    owners: int  # ranks that have any
+    like: Tensor  # of the shape of what it received
+    tapes: list[list[Tape]]  # of each chunk, of each of its layers
+    chunks: list[slice]
 
 
 def pass_through(
@@ -57,45 +60,76 @@ def chunks_of(steps: int, chunk: int) -> list[slice]:
 
 
 @torch.no_grad()
-def train(comm: Comm, stack: Stack, x: Tensor, of_outputs: Tensor, *, chunk: int = 1) -> Part:
-    """Forward, then all gradients, from zero states.
+def forward(
+    comm: Comm, stack: Stack, x: Tensor, *, chunk: int = 1
+) -> tuple[Tensor | None, Share | None]:
+    """The outputs of `stack.forward` from zero states, on the rank that owns the top layer.
 
-    Of the stack a rank uses its own layers; x counts on the first rank, of_outputs on the last
-    owner. What is computed is what `stack.forward` and `stack.gradients` compute.
+    Of the stack a rank uses its own layers, of x only the first rank more than the shape. Who owns
+    no layer gets None and None.
     """
     mine = owned(len(stack), comm.size, comm.rank)
     if not mine:
-        return Part(None, None, [])
+        return None, None
     own = Stack(stack.cell, stack.layers[mine.start : mine.stop])
-    owners = min(comm.size, len(stack))
-    lowest, highest = comm.rank == 0, comm.rank == owners - 1
-    shape = (*x.shape[:2], own.layers[0].units)
-    below = x if lowest else x.new_empty(shape)
-    from_above = of_outputs if highest else x.new_empty(shape)
-    states, tapes, outputs, of_below = None, {}, x.new_empty(shape), torch.empty_like(below)
+    outputs = x.new_empty((*x.shape[:2], own.layers[0].units))
+    below = x if comm.rank == 0 else torch.empty_like(outputs)
+    share = Share(own, min(comm.size, len(stack)), below, [], chunks_of(len(x), chunk))
+    states = None
 
-    def forward(part: slice) -> Tensor:
+    def work(part: slice) -> Tensor:
         nonlocal states
         with comm.span(f"steps {part.start} to {part.stop - 1}", kind="work"):
-            outputs[part], states, tapes[part.start] = whole.forward(own, below[part], states)
+            outputs[part], states, tapes = whole.forward(own, below[part], states)
+        share.tapes.append(tapes)
         return outputs[part]
 
-    chunks = chunks_of(len(x), chunk)
-    pass_through(comm, True, owners, chunks, below, forward)
-    of_states, totals = None, []
+    pass_through(comm, True, share.owners, share.chunks, below, work)
+    return (outputs if mine.stop == len(stack) else None), share
 
-    def backward(part: slice) -> Tensor:
+
+@torch.no_grad()
+def gradients(
+    comm: Comm, share: Share | None, of_outputs: Tensor
+) -> tuple[Tensor | None, list[Weights]]:
+    """The gradients of x, on the first rank, and of the weights of this rank's own layers.
+
+    `of_outputs` counts on the rank that owns the top layer.
+    """
+    if share is None:
+        return None, []
+    above = of_outputs if comm.rank == share.owners - 1 else torch.empty_like(of_outputs)
+    of_below, of_states, totals = torch.empty_like(share.like), None, []
+    tapes = dict(zip((part.start for part in share.chunks), share.tapes, strict=True))
+
+    def work(part: slice) -> Tensor:
         nonlocal of_states, totals
         with comm.span(f"back from {part.stop - 1} to {part.start}", kind="work"):
-            tape = tapes.pop(part.start)
             of_below[part], of_states, more = whole.gradients(
-                own, tape, from_above[part], of_states
+                share.own, tapes[part.start], above[part], of_states
             )
             totals = [*map(_sum, totals, more)] if totals else more
         return of_below[part]
 
-    pass_through(comm, False, owners, chunks[::-1], from_above, backward)
-    return Part(outputs if highest else None, of_below if lowest else None, totals)
+    pass_through(comm, False, share.owners, share.chunks[::-1], above, work)
+    return (of_below if comm.rank == 0 else None), totals
+
+
+def simple_layer(comm: Comm, x: Any, w: Any, u: Any, seconds: float) -> Any:
+    """The same by hand, a step at a time: rank r runs layer r of simple cells, of NumPy arrays.
+
+    Returns its outputs (steps, batch, units); a cell takes so many `seconds` more.
+    """
+    h, outputs = 0 * x[0] @ u, []
+    for now in x:
+        if comm.rank > 0:
+            comm.recv(now, comm.rank - 1)
+        comm.work(seconds)
+        h = np.tanh(now @ w + h @ u)
+        if comm.rank + 1 < comm.size:
+            comm.send(h, comm.rank + 1)
+        outputs.append(h)
+    return np.stack(outputs)
 
 
 def only_time(

@@ -1,0 +1,561 @@
+# %% [markdown]
+# # Recurrences and precision
+#
+# **What is sequential for good?**
+#
+# A *recurrent* network reads a text word by word, and what it thinks at one word depends on what
+# it thought at the word before. So it seems that here, at last, is something that no number of
+# processors can speed up. How much of it really has to wait, and for what? The same question comes
+# up where one would not expect it: even a sum, added up in one order, is a chain, and in half
+# precision a long chain of additions goes wrong.
+#
+# In this unit you write a cell of a recurrent network with one product instead of four, find
+# all the cells that can be computed at once, put layers on ranks, and train in half precision
+# without losing what you learn. *Beginners* can leave out what is marked *intermediate* or
+# *advanced*. It takes about two hours. You need unit 00, and for section 5 unit 05.
+
+# %%
+import numpy as np
+import torch
+from scipy.special import expit as sigmoid
+
+from ddl_teach import simulate
+from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_teach.plots.wavefront import plot_wavefronts
+
+engines = Engines(2)
+torch.set_num_threads(1)  # one processor: here only the order and the size of products differ
+
+# %% [markdown]
+# ## 1. A grid of cells · *beginner*
+#
+# A network of several recurrent layers, unrolled over the words that it reads, is a grid:
+#
+# ```text
+#     layer 2    [ ] --> [ ] --> [ ] --> [ ] --> [ ]      each cell needs two others:
+#                 ^       ^       ^       ^       ^
+#     layer 1    [ ] --> [ ] --> [ ] --> [ ] --> [ ]        the one below, at the same step,
+#                 ^       ^       ^       ^       ^
+#     layer 0    [ ] --> [ ] --> [ ] --> [ ] --> [ ]        and the one to the left,
+#                 ^       ^       ^       ^       ^           one step before
+#     words       I      think    it      will   rain
+# ```
+#
+# With $x_t$ from below and $h_{t-1}$ from the left, a cell of the simplest kind computes
+#
+# $$h_t = \tanh(x_t W + h_{t-1} U),$$
+#
+# and $h_t$ goes to the right and, as the next layer's $x_t$, up (Elman 1990). With $L$ layers and
+# $T$ steps there are $L \cdot T$ cells.
+#
+# ### Predict
+#
+# Say that a cell takes one turn, and that you have as many processors as you want. In how many
+# turns are a million cells computed, 1,000 layers by 1,000 steps? Then put every layer on a rank
+# of its own: how many times as fast as a single rank are 1,000 of them? And something quite
+# different: what comes out if you add up 10,000 ones, one after the other, in half precision?
+
+# %%
+predict("04.turns", ...)
+predict("04.ranks", ...)
+predict("04.ones", ...)
+
+# %% [markdown]
+# ## 2. One cell · *beginner*
+#
+# The cells that are really used have *gates*. A long short-term memory, LSTM (Hochreiter and
+# Schmidhuber 1997), carries two things from step to step, its output $h$ and its memory $c$. Four
+# gates, computed from $x$ and $h$, say what enters the memory, what of it is forgotten, what is
+# new, and what of it leaves as the new $h$:
+#
+# $$\text{enter},\,\text{forget},\,\text{leave} = \sigma(\dots),\qquad
+# \text{new} = \tanh(\dots)$$
+# $$c' = \text{forget} \cdot c + \text{enter} \cdot \text{new},\qquad
+# h' = \text{leave} \cdot \tanh(c')$$
+#
+# Each gate is a product of $(x, h)$ with a matrix of its own. Textbooks write four products.
+# Nothing makes them wait for each other, so put the four matrices beside each other and multiply
+# *once*.
+#
+# **Exercise.** Write it. `weight` has $4H$ columns: those of enter, forget, new and leave, in this
+# order. If you are stuck, put `hint("04.fused")` into a cell of its own; asked again it says more.
+
+
+# %% name="04.fused" tags=["answer"]
+def lstm_step(x, h, c, weight, bias):
+    """One step of an LSTM with a single product for all gates. Returns the new h and the new c."""
+    both = np.concatenate([x, h], axis=1)
+    ### BEGIN SOLUTION
+    enter, forget, new, leave = np.split(both @ weight + bias, 4, axis=1)
+    c = sigmoid(forget) * c + sigmoid(enter) * np.tanh(new)
+    return sigmoid(leave) * np.tanh(c), c
+    ### END SOLUTION
+
+
+# %%
+cell = torch.nn.LSTMCell(3, 4).double().requires_grad_(False)
+weight = torch.cat([cell.weight_ih, cell.weight_hh], 1).T.numpy()
+x, h, c = (np.random.default_rng(k).standard_normal((1, n)) for k, n in enumerate((3, 4, 4)))
+my_h, my_c = lstm_step(x, h, c, weight, (cell.bias_ih + cell.bias_hh).numpy())
+torchs_h, torchs_c = cell(torch.tensor(x), (torch.tensor(h), torch.tensor(c)))
+print("your h", my_h.round(4), "your c", my_c.round(4))
+print("torch's", torchs_h.numpy().round(4), "torch's", torchs_c.numpy().round(4))
+
+# %% name="04.fused" tags=["check"]
+check("04.fused", lstm_step)
+### BEGIN HIDDEN TESTS
+judge("04.fused", lstm_step, seed=41)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# There is more that need not wait. The part of the product that comes from $x$ does not depend on
+# any $h$: a layer can multiply the inputs of *all* steps at once, before the first step. In the
+# chain remains one product a step, of $h$ with $U$. The library has all of it, forward and
+# backward; here for 32 steps of 64 units, with a batch of 4. The table is in units of the fused
+# cell; torch's own LSTM stands below.
+
+# %%
+from ddl_teach.measure.repetitions import side_by_side
+from ddl_teach.operators.recurrence.module import Recurrent
+
+torchs, words = torch.nn.LSTM(64, 64).requires_grad_(False), torch.randn(32, 4, 64)
+ways = {way: Recurrent(torchs, way) for way in ("fused", "per_gate", "all_steps")}
+ways["torch.nn.LSTM"] = torchs
+times = side_by_side({name: lambda way=way: way(words) for name, way in ways.items()})
+for name in ways:
+    print(f"{name:15}{np.median(times[name] / times['fused']):6.2f}")
+
+# %% [markdown]
+# The number of multiplications is the same in all four. Small products are the problem: a
+# processor is not busy with one of them, and each call costs the same, however small it is. With
+# thousands of units the ratios come closer to one. Some 2 times faster for the price of writing
+# matrices beside each other is what libraries take first (Appleyard, Kocisky and Blunsom 2016).
+#
+# ## 3. Wavefronts · *beginner*
+#
+# Now the grid. Cell (0, 0) is first. Then both (0, 1) and (1, 0) have what they need.
+#
+# **Exercise.** Return the list of turns. Each turn is a list of cells `(layer, step)`, all of
+# which can be computed at once, because what they need came in an *earlier* turn; and there are as
+# few turns as can be.
+
+
+# %% name="04.wavefronts" tags=["answer"]
+def wavefronts(layers, steps):
+    """The turns in their order, each a list of cells (layer, step)."""
+    turns = []
+    ### BEGIN SOLUTION
+    for turn in range(layers + steps - 1):
+        cells = [(layer, turn - layer) for layer in range(layers)]
+        turns.append([(layer, step) for layer, step in cells if 0 <= step < steps])
+    ### END SOLUTION
+    return turns
+
+
+# %%
+plot_wavefronts(wavefronts(4, 9), layers=4, steps=9)
+
+# %% name="04.wavefronts" tags=["check"]
+check("04.wavefronts", wavefronts)
+### BEGIN HIDDEN TESTS
+judge("04.wavefronts", wavefronts, seed=42)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# The diagonals are called **wavefronts**. The last cell is $L - 1$ layers up and $T - 1$ steps to
+# the right, and it cannot be reached in fewer turns:
+#
+# $$\text{turns} = L + T - 1 \quad\text{instead of}\quad L \cdot T,\qquad
+# \text{parallelism} = \frac{L\,T}{L + T - 1}.$$
+#
+# ### The surprise
+#
+# Between "one layer after the other" and "as parallel as can be" there is no change of the
+# network, not of a single number in it. Only the order is different.
+
+# %%
+from ddl_teach.operators.recurrence.cells import wavefront_cells
+
+turns = yours("04.wavefronts", wavefronts, wavefront_cells)(1000, 1000)
+assert sum(map(len, turns)) == 1_000_000
+reveal("04.turns", len(turns))
+
+# %%
+deep, narrow = torch.nn.LSTM(32, 32, 16).requires_grad_(False), torch.randn(64, 1, 32)
+ways = {way: Recurrent(deep, way) for way in ("all_steps", "wavefront")}
+ways["torch.nn.LSTM"] = deep
+assert np.allclose(*(ways[name](narrow)[0] for name in ("wavefront", "torch.nn.LSTM")), atol=1e-6)
+calls = {name: lambda way=way: way(narrow) for name, way in ways.items()}
+for name, seconds in side_by_side(calls, repetitions=5).items():
+    print(f"{name:15}{np.median(seconds) * 1e3:6.1f} ms")
+
+# %% [markdown]
+# 79 turns instead of 1,024, on the same processor: small products were put together again. Compare
+# these two with each other. torch's own LSTM goes through the cells in C++, where a step costs no
+# Python at all.
+#
+# ## 4. A layer on each rank · *intermediate*
+#
+# A wavefront on ranks needs no plan at all. Rank $r$ has layer $r$. In every step it receives the
+# output of the layer below, computes, and sends its own output to the rank above. Who can work
+# works, and who cannot waits; the diagonals come out by themselves.
+#
+# **Exercise.** Write it. Rank 0 has the words in `x`; on all others `x` is room of the same shape
+# to receive into, step by step. A cell is two lines, the time that it takes and what it computes:
+#
+# ```python
+# comm.work(seconds)
+# h = np.tanh(now @ w + h @ u)
+# ```
+
+
+# %% name="04.ranks" tags=["answer"]
+def layer_on_rank(comm, x, w, u, seconds):
+    """Run layer number comm.rank over all steps; returns its outputs (steps, batch, units)."""
+    h, outputs = np.zeros((x.shape[1], u.shape[0])), []
+    for now in x:
+        ### BEGIN SOLUTION
+        if comm.rank > 0:
+            comm.recv(now, comm.rank - 1)
+        comm.work(seconds)
+        h = np.tanh(now @ w + h @ u)
+        if comm.rank + 1 < comm.size:
+            comm.send(h, comm.rank + 1)
+        ### END SOLUTION
+        outputs.append(h)
+    return np.array(outputs)
+
+
+# %%
+small = {"x": np.ones((9, 1, 2)), "w": np.eye(2), "u": np.eye(2), "seconds": 10e-6}
+run = simulate(layer_on_rank, 4, **small)
+run.timeline.plot(title="Four ranks, nine steps: the wavefront is a parallelogram")
+
+# %% name="04.ranks" tags=["check"]
+check("04.ranks", layer_on_rank)
+### BEGIN HIDDEN TESTS
+judge("04.ranks", layer_on_rank, ranks=(6, 7, 9), seed=43)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ### What nobody has at home
+#
+# Now 1,000 layers on 1,000 ranks, with 1,000 steps, first by the formula: a rank has $L / P$
+# layers, a message costs its latency once and its bytes in every step, and a pipeline takes one
+# way through plus $T - 1$ times its slowest stage:
+#
+# $$T_\text{ranks} = (P-1)\left(\text{cell} + \text{latency} + \frac{n}{B}\right) + \text{cell} +
+# (T-1)\left(\text{cell} + \frac{n}{B}\right).$$
+#
+# A million cells are a million messages. So that you do not wait too long, your own program runs
+# with 100 steps; then formula and simulation must agree, and the formula may answer for the rest.
+
+
+# %%
+from ddl_teach.comm.networks import Machine, Uniform
+from ddl_teach.operators.recurrence import on_ranks, timing
+from ddl_teach.theory import wavefront as theory
+
+my_layer = yours("04.ranks", layer_on_rank, on_ranks.simple_layer)
+many = small | {"x": np.ones((100, 1, 2)), "seconds": 100e-6}
+run = simulate(my_layer, 1000, network=Uniform(latency=1e-6, bandwidth=10e9), **many)
+run.timeline.plot(title="1,000 ranks: white has not begun, or is done; blue waits")
+
+# %%
+costs = {"cell": 100e-6, "nbytes": 16, "latency": 1e-6, "per_byte": 1e-10}
+assert np.isclose(run.time, theory.time(1000, 100, 1000, **costs))
+reveal("04.ranks", theory.parallelism(1000, 1000))
+for steps in (100, 1000, 10_000, 100_000):
+    print(f"{steps:7,}:{steps * 0.1 / theory.time(1000, steps, 1000, **costs):5.0f} times as fast")
+
+# %% [markdown]
+# A thousand ranks, and with a thousand steps half of their time is waiting: at the beginning for
+# the first word, at the end for nothing. Only many more steps than layers fill the pipeline. Unit
+# 10 has the same parallelogram with other names, and other ways to fill it.
+#
+# ## 5. Your own ranks · *intermediate*
+#
+# Your two engines share six layers of a real LSTM now, with 32 steps. A message for every step, or
+# one for 2, 4, 8, ... steps in a row, a *chunk*? Each chunk costs a rank something, however short
+# it is; but the longer a chunk, the later the rank above can begin. With $w$ for the time of one
+# step on one rank and $o$ for what a chunk costs beside its steps, two ranks need
+#
+# $$T_\text{two} = \left(\frac{T}{\text{chunk}} + 1\right)(\text{chunk} \cdot w + o),\qquad
+# \text{best chunk} = \sqrt{\frac{o\,T}{w}}.$$
+#
+# First each engine measures how long its three layers take over 1, 2, 4, ... steps, while the
+# other does the same, and what a message takes. A straight line through the times gives $w$, and
+# what it costs to begin; with half a message that is $o$. (Between two processes of one machine a
+# message is all overhead: unit 05, section 10.) That is the prediction. Then the simulation, and
+# your engines, with every chunk five times, in turns.
+
+
+# %%
+from ddl_teach.operators.recurrence.stack import Stack
+
+chunks, x = [1, 2, 4, 8, 16, 32], torch.randn(32, 8, 128)
+six = Stack.of(torch.nn.LSTM(128, 128, 6).requires_grad_(False))
+setting = {"stack": six, "x": x, "chunks": chunks, "timeout": 60}
+parts = engines.run(timing.parts, **setting).results
+step, overhead = timing.step_and_overhead(parts, chunks)
+print(f"a step takes {step * 1e6:.0f} µs, a chunk {overhead * 1e6:.0f} µs more")
+
+# %%
+here, machine = Uniform(0.0, 1e300, overhead=overhead), Machine(flops=3 / step)
+costs = {"cell": step / 3, "nbytes": 0, "latency": 0.0, "per_byte": 0.0, "overhead": overhead}
+predicted = [theory.time(6, 32, 2, chunk=chunk, **costs) for chunk in chunks]
+grid = {"layers": 6, "steps": 32, "flops": 1, "nbytes": 4, "network": here, "machine": machine}
+simulated = [simulate(on_ranks.only_time, 2, chunk=chunk, **grid).time for chunk in chunks]
+
+# %%
+from ddl_teach.plots.chunks import plot_chunks
+
+assert np.allclose(simulated, predicted)
+took = np.max(engines.run(timing.passes, **setting).results, axis=0)
+low, measured, high = np.quantile(took, [0.25, 0.5, 0.75], axis=0)
+curves = [(chunks, seconds) for seconds in (predicted, simulated, measured)]
+plot_chunks(*curves, (low, high), alone=2 * 32 * step)
+
+# %% [markdown]
+# Squares on the line: simulation and formula are the same. At the right end, with all steps in one
+# message, the second rank begins when the first is done, and two ranks take as long as one. At the
+# left end everybody begins early, and pays for beginning 32 times. Between them lies the valley,
+# and where the dots leave the line your machine did something that two numbers do not know.
+#
+# And the backward pass? It is the same grid, upside down: gradients go down and to the left, in as
+# many turns. `on_ranks.gradients` does it. The gradients of the weights are not even part of the
+# chain: they are products over all steps at once, when the chain is done.
+#
+# ## 6. A sum that stops · *beginner*
+#
+# Networks are trained with numbers of 16 bits: half the bytes, and on GPUs many times the speed.
+# `float16` keeps 11 significant bits. So it has 2048, and the next larger number is 2050. Add up
+# 10,000 ones:
+
+# %%
+total = np.float16(0)
+for _ in range(10_000):
+    total += np.float16(1)
+reveal("04.ones", total)
+assert total == 2048
+
+# %% [markdown]
+# Stuck at 2048: 2049 does not exist, and is rounded back to 2048. `bfloat16`, with its 8 bits,
+# stops at 256, and even float32 stops, at 16,777,216. No error, no warning; and averages over a
+# batch, gradients over many examples, norms of layers are long sums.
+#
+# A chain of additions is the depth of a sum, and the error grows with it: each term is rounded as
+# often as something is added after it. With a relative error of $u = 2^{-11}$ for each addition,
+# the error is at most about $n\,u$ of the sum of absolute values. The other order we know from
+# unit 01: a tree of $\log_2 n$ levels, and so an error of at most about $u \log_2 n$ (Higham
+# 1993). *What is good for the depth is good for the error.*
+#
+# There are other ways. Kahan (1965) keeps the order and remembers what each addition lost, for
+# four additions instead of one; Neumaier's variant adds up all losses beside the total. And one
+# can take a *wider accumulator*: terms of 16 bits, added in float32, as the matrix units of GPUs
+# do.
+#
+# **Exercise.** Write the tree: the sum of the first half plus the sum of the second half, each
+# found the same way. Everything stays float16, and `x` is not empty. The cell after yours lays it
+# beside the others; dotted are the bounds of theory.
+
+
+# %% name="04.pairwise" tags=["answer"]
+def pairwise_sum(x):
+    """The sum of the numbers in x, as a tree."""
+    ### BEGIN SOLUTION
+    if len(x) == 1:
+        return x[0]
+    middle = len(x) // 2
+    return pairwise_sum(x[:middle]) + pairwise_sum(x[middle:])
+    ### END SOLUTION
+
+
+# %%
+from ddl_teach.operators.precision import sums
+from ddl_teach.plots.rounding import plot_sum_errors
+
+my_sum = yours("04.pairwise", pairwise_sum, sums.WAYS["pairwise"])
+errors = sums.errors(sums.WAYS | {"pairwise": my_sum}, [2**k for k in range(3, 15)])
+bounds = sums.bounds(["in_order", "pairwise"], [2**k for k in range(3, 15)])
+plot_sum_errors(errors, bounds, unit_roundoff=2**-11)
+
+# %% name="04.pairwise" tags=["check"]
+check("04.pairwise", pairwise_sum)
+### BEGIN HIDDEN TESTS
+judge("04.pairwise", pairwise_sum, seed=44)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Where the total passes 2048, the sum in order leaves the ground: half of the terms, or more,
+# fall off its end. Neumaier's follows some time later, because its second sum is a sum in order,
+# too. Kahan, pairwise and the wider accumulator stay near one rounding. So would a sum with
+# *stochastic rounding*, on average, which rounds up or down by chance
+# (`ddl_teach/operators/precision/stochastic.py`).
+#
+# ## 7. Gradients that vanish · *intermediate*
+#
+# Short numbers have a second weakness: a short range. The smallest number of float16 is $2^{-24} =
+# 6 \cdot 10^{-8}$; half of that and less becomes zero. Gradients are that small: divided by the
+# size of the batch, and multiplied by small weights from layer to layer. Here is a network with
+# two hidden layers that thinks in millimetres, while its targets, and so its loss, are in metres.
+# `loss_and_gradient` gives the loss, and the gradients of loss times `scale` in float16.
+
+
+# %%
+from ddl_teach.operators.precision import small_network
+from ddl_teach.plots.magnitudes import plot_magnitudes
+
+task = small_network.make_task()
+_, large = small_network.loss_and_gradient(task, task.weights, scale=2.0**16)
+exact = large.astype(float)
+span = {"smallest": 2.0**-24, "smallest_normal": 2.0**-14, "largest": 65504.0}
+plot_magnitudes({"loss": exact / 2**16, "loss x 65,536": exact}, **span)
+
+# %% [markdown]
+# The left hill falls off the edge of the format, while half of the range lies empty. So push it to
+# the right: **multiply the loss by a large number**. By the chain rule all gradients are
+# multiplied by it. Divide them again, in float32, where there is room (Micikevicius et al. 2018).
+# How large a number? As large as can be, without any gradient becoming infinite. And that one can
+# see:
+#
+# - if a gradient has an `inf` or a `nan` in it, **skip the step**, and halve the scale;
+# - after `interval` good steps in a row, double it.
+#
+# The weights stay in float32, and only copies of them are rounded: an update is often less than
+# $2^{-11}$ of its weight, and would otherwise be rounded away.
+#
+# **Exercise.** Write one such step. `gradient` is that of the scaled loss, in float16; `good`
+# counts the good steps in a row so far. The cell after yours trains with it: once without a scale
+# (that is, with one of 1 that never grows), once with one that begins at 65,536.
+
+
+# %% name="04.scaling" tags=["answer"]
+def scaled_step(weights, gradient, scale, good, interval, rate):
+    """One step of gradient descent. Returns the weights, the next scale, and the next good."""
+    ### BEGIN SOLUTION
+    gradient = gradient.astype(np.float32) / scale
+    if not np.isfinite(gradient).all():
+        return weights, scale / 2, 0
+    good += 1
+    weights = weights - rate * gradient
+    return (weights, 2 * scale, 0) if good == interval else (weights, scale, good)
+    ### END SOLUTION
+
+
+# %%
+from ddl_teach.plots.loss_scale import plot_loss_scale
+
+my_step = yours("04.scaling", scaled_step, small_network.scaled_step)
+plain = small_network.train(task, my_step, scale=1.0, interval=10**9)
+scaled = small_network.train(task, my_step, scale=2.0**16, interval=10)
+assert plain.losses[-1] == plain.losses[0] > 2 * scaled.losses[-1]
+both = {"unscaled": plain, "dynamic scale": scaled}
+plot_loss_scale({name: (run.losses, run.scales) for name, run in both.items()})
+
+# %% name="04.scaling" tags=["check"]
+check("04.scaling", scaled_step)
+### BEGIN HIDDEN TESTS
+judge("04.scaling", scaled_step, seed=45)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Without a scale every gradient was zero, and the network learned nothing at all, without an error
+# and without a warning. With one it learns, and the scale feels its way along the upper edge of
+# the format: it doubles until something overflows, loses a step, and comes back.
+#
+# `bfloat16` has the exponents of float32, so it needs no scale; it pays with three bits of
+# precision. That is why section 6 stopped at 256 there.
+#
+# ## 8. What production systems do · *intermediate*
+#
+# For loss scaling PyTorch has `torch.amp.GradScaler`. We hand it the same gradients as your step
+# got, and lay the scales over each other.
+
+# %%
+torchs_step = small_network.torchs_step(task, interval=10)
+torchs = small_network.train(task, torchs_step, scale=2.0**16, interval=10)
+assert torchs.scales == scaled.scales
+
+# %% [markdown]
+# The same scale in each of 400 steps. With `torch.autocast` around the forward pass, which picks
+# half precision for products and float32 for long sums, this is all of *automatic mixed
+# precision*.
+#
+# For recurrent layers there is `torch.nn.LSTM`. On GPUs it hands everything to cuDNN, which does
+# what you did and more: gates in one product, inputs of several steps in one product, layers in
+# wavefronts on several streams, and the arithmetic of the gates in one kernel. Together that made
+# an order of magnitude (Appleyard, Kocisky and Blunsom 2016). On processors it runs layer after
+# layer: you saw it beside the library's wavefronts in section 3.
+#
+# ## 9. What even the chain allows · *advanced*
+#
+# Wavefronts leave $T$ steps in a row. Is *that* for good? Take the tanh away:
+#
+# $$h_t = a_t\,h_{t-1} + b_t.$$
+#
+# Two such steps in a row are again such a step, with $a' a$ and $a' b + b'$. So brackets may stand
+# anywhere, as in a sum, and all $h_t$ are found in $\log_2 T$ rounds (Hillis and Steele 1986): in
+# round $k$ each step takes in what ended $2^k$ steps before it. That is a *scan*.
+
+# %%
+from ddl_teach.operators.recurrence import scan
+
+a, b = np.random.default_rng(2).uniform(-1, 1, (2, 4096, 8))
+assert np.allclose(scan.doubling(a, b), scan.in_order(a, b))
+ways = {way.__name__: way for way in (scan.in_order, scan.doubling, scan.sweeps)}
+times = side_by_side({name: lambda way=way: way(a, b) for name, way in ways.items()})
+print({name: f"{np.median(times[name]) * 1e3:.2f} ms" for name in ways})
+progress()
+
+# %% [markdown]
+# 12 rounds instead of 4,096 steps, though `doubling` computes 12 times as much; `sweeps` (Blelloch
+# 1990) computes twice as much in 24. With the tanh between the steps it does not work: what two
+# steps do together is then no step of the same kind. So this is what is sequential for good: not
+# the recurrence but its *nonlinearity*. Models for very long sequences keep the recurrence linear
+# and put the nonlinearity between the layers (Martin and Cundy 2018, and the state space models
+# since). On ranks, `scan_on_ranks.py` gives each its part of the sequence.
+
+#
+# ## Three questions
+#
+# Think first, then unfold.
+#
+# 1. A network has 8 layers and reads 512 words. How many times as fast can any number of
+#    processors make it, if they compute whole cells? And one layer with 512 words?
+# 2. You add a million numbers between 0 and 1 in float16, pairwise. Is the result any good?
+# 3. The loss is multiplied by 65,536, and the optimizer is told nothing of it but gets the
+#    gradients as they are, without dividing. Plain gradient descent goes wrong. Adam does not.
+#    Why?
+#
+# <details><summary>Answers</summary>
+#
+# 1. $8 \cdot 512 / 519 = 7.9$ times: nearly one processor's worth for each layer, and not more. A
+#    single layer gains nothing: its wavefronts are single cells. What is inside of a cell,
+#    products and samples of a batch, can still be computed in parallel.
+# 2. No: it is infinite. The sum is about 500,000, and float16 ends at 65,504. The order of a sum
+#    helps against rounding, and not against the range. A wider accumulator helps against both.
+# 3. Adam divides the mean gradient by the root of the mean square gradient, and a constant factor
+#    cancels, but for its small epsilon. While the scale changes, though, the two means mix
+#    gradients of different scales. So one divides there, too.
+#
+# </details>
+#
+# ## Where to read on
+#
+# - J. Appleyard, T. Kocisky and P. Blunsom, "Optimizing performance of recurrent neural networks
+#   on GPUs", 2016: from one cell to a layer to the whole grid.
+# - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
+#   Computing Surveys*, 2019: where recurrent layers stand among all operators.
+# - N. Higham, "The accuracy of floating point summation", *SIAM Journal on Scientific Computing*,
+#   1993: all these sums and their bounds.
+# - P. Micikevicius et al., "Mixed precision training", *ICLR*, 2018: loss scaling and master
+#   weights.
+# - E. Martin and C. Cundy, "Parallelizing linear recurrent neural nets over sequence length",
+#   *ICLR*, 2018.
+# - S. Hochreiter and J. Schmidhuber, "Long short-term memory", *Neural Computation*, 1997; J.
+#   Elman, "Finding structure in time", *Cognitive Science*, 1990.
+#
+# Stop your engines when you are done: `engines.stop()`. If you forget, they end with the notebook.
+# The library's cells, wavefronts and scans are in `ddl_teach/operators/recurrence`, the sums and
+# scales in `ddl_teach/operators/precision`, one idea a file.
