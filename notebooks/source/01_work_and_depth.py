@@ -20,7 +20,7 @@ import torch
 from ddl_teach.course import check, hint, judge, predict, progress, reveal, yours
 from ddl_teach.operators.graphs import fully_connected as graphs
 from ddl_teach.operators.graphs.execute import run_on_threads
-from ddl_teach.operators.graphs.schedule import finished, followers, greedy
+from ddl_teach.operators.graphs.schedule import finished, greedy
 from ddl_teach.plots.operation_graph import plot_operation_graph
 from ddl_teach.plots.schedule import plot_schedule
 from ddl_teach.plots.work_depth import plot_bounds, plot_layers
@@ -200,23 +200,22 @@ reveal("01.steps", fully_connected.forward(64, 4096, 4096, bias=False).depth)
 #
 # **Exercise.** Write it. All operations take one step. Return for each operation the step in
 # which it is done; the first step is 0. `waiting` says how many an operation still waits for, and
-# `following` who waits for it. A `deque` is a queue: `append` at the end, `popleft` from the
-# front.
+# `following` who waits for it.
 
 
 # %% name="01.greedy" tags=["answer"]
-from collections import deque
-
-
 def greedy_steps(predecessors, processors):
     """Return the step of each operation; in each step up to `processors` of those ready."""
     waiting = [len(before) for before in predecessors]
-    following = followers(predecessors)
+    following = [[] for _ in predecessors]
+    for one, before in enumerate(predecessors):
+        for other in before:
+            following[other].append(one)
     ### BEGIN SOLUTION
-    ready = deque(one for one, many in enumerate(waiting) if many == 0)
+    ready = [one for one, many in enumerate(waiting) if many == 0]
     steps, step = [None] * len(predecessors), 0
     while ready:
-        chosen = [ready.popleft() for _ in range(min(processors, len(ready)))]
+        chosen, ready = ready[:processors], ready[processors:]
         for one in chosen:
             steps[one] = step
             for other in following[one]:
@@ -343,17 +342,17 @@ plot_schedule(two.start, two.duration, two.processor, 2, **look)
 # %% [markdown]
 # ## 8. Prediction, simulation, measurement · *intermediate*
 #
-# What one thread needed for each block is the work of that block, in seconds; all of them are
-# $W$, and the longest chain of them $D$. Out of these the formula gives the bounds, the greedy
-# scheduler a time for any number of processors, and your threads have given theirs.
+# What one thread needed for each block, at best, is the work of that block, in seconds; all of
+# them are $W$, and the longest chain of them $D$. Out of these the formula gives the bounds, the
+# greedy scheduler a time for any number of processors, and your threads have given theirs.
 
 # %%
-durations = fastest[1].duration
+durations = np.min([run[1].duration for run in runs], axis=0)
 work, depth = durations.sum(), finished(tree, durations).max()
 simulated = {2**k: greedy(tree, 2**k, durations).makespan for k in range(0, 17, 2)}
 measured = {crew: plan.makespan for crew, plan in fastest.items()}
 assert all(max(work / crew, depth) <= 1.001 * time for crew, time in simulated.items())
-reveal("01.threads", measured[1] / measured[cores])
+reveal("01.threads", work / measured[cores])
 plot_bounds(work, depth, simulated, measured=measured, unit="s")
 
 # %% [markdown]
@@ -364,7 +363,7 @@ plot_bounds(work, depth, simulated, measured=measured, unit="s")
 #   nothing of that: for it an operation takes its time, whoever else is at work.
 # - **With more threads than cores** nothing is gained. The bounds speak of processors, and threads
 #   that take turns on one are none.
-# - **The bend** is at about 50 processors now, where it was at 18,578 for single numbers. That is
+# - **The bend** is at a few dozen processors, where it was at 18,578 for single numbers. That is
 #   the price of blocks: 64 products side by side have no work for more than 64. Small pieces keep
 #   many processors busy, large ones keep the effort per piece down, and every system looks for a
 #   size in between.

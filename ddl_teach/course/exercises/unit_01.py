@@ -78,9 +78,9 @@ UNIT = Unit(
             hints=(
                 "Keep a queue of the operations that are ready. In each step take up to "
                 "`processors` of them; only when all are taken, look who has become ready.",
-                "chosen = [ready.popleft() for _ in range(min(processors, len(ready)))]. For each "
-                "of them note the step, take one from waiting of each that follows it, and where "
-                "that comes to zero append it to ready. Then the next step.",
+                "chosen, ready = ready[:processors], ready[processors:]. For each that is chosen "
+                "note the step, take one from waiting of each that follows it, and where that "
+                "comes to zero append it to ready. Then the next step.",
             ),
             judge=schedule_judges.judge_greedy,
             right="Nobody begins too early, and no processor idles while something is ready.",

@@ -18,6 +18,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from ddl_teach.course import release
+from ddl_teach.course.grading.sandbox import SHOWN_OF_PACKAGE
 from ddl_teach.course.mistake import Mistake
 
 SLOW = ("torch",)
@@ -159,7 +160,7 @@ def _definitions(source: str) -> Iterator[Definition]:
     for node in statements:
         match node:
             case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-                if not _knows_solutions(node):
+                if not _is_hidden(node):
                     names = {(alias.asname or alias.name).split(".")[0] for alias in aliases}
                     yield Definition(frozenset(names), ast.unparse(node))
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
@@ -168,10 +169,12 @@ def _definitions(source: str) -> Iterator[Definition]:
                 yield Definition(frozenset([name]), ast.unparse(node))
 
 
-def _knows_solutions(node: ast.Import | ast.ImportFrom) -> bool:
+def _is_hidden(node: ast.Import | ast.ImportFrom) -> bool:
+    """Whether it imports a room of the package that a sandbox does not show."""
     whole = isinstance(node, ast.Import)
     modules = [alias.name for alias in node.names] if whole else [node.module or ""]
-    return any(module.startswith("ddl_teach.collectives") for module in modules)
+    rooms = [name.split(".")[1] for name in modules if name.startswith("ddl_teach.")]
+    return any(room not in SHOWN_OF_PACKAGE for room in rooms)
 
 
 def _is_plain(value: ast.expr) -> bool:

@@ -18,6 +18,8 @@ import math
 import numpy as np
 from ddl_teach.collectives import ring
 from ddl_teach.course import check
+from ddl_teach.operators import graphs
+from ddl_teach.theory import inputs
 
 SIZE = 4
 engines = start()
@@ -47,15 +49,18 @@ check("06.swap", swap_allreduce)
     )
     assignment = read_assignment(source)
     ring, swap = assignment.exercises
-    answers = {"06.ring": "helper(1)", "06.swap": "ring_allreduce()  # math"}
+    # Rooms that a sandbox does not show are not imported there, whatever the answer speaks of.
+    asked = "helper(1)  # check, graphs, inputs"
+    answers = {"06.ring": asked, "06.swap": "ring_allreduce()  # math"}
     first, second = assignment.cells(ring, answers)
     assert first[1].splitlines() == [
         "import numpy as np",
+        "from ddl_teach.theory import inputs",
         "SIZE = 4",
         "def helper(x):",
         "    return np.sum(x) + SIZE",
     ]
-    assert second == ("the answer to 06.ring", "helper(1)")
+    assert second == ("the answer to 06.ring", asked)
     names = [name for name, _ in assignment.cells(swap, answers)]
     assert names == ["the instructor's cells", "the answer to 06.ring", "the answer to 06.swap"]
 
