@@ -60,7 +60,6 @@ def plot_roofline(
     ridges = {name: operations_per_second / rate for name, rate in bandwidths.items()}
     low = min(intensities.min(), *ridges.values()) / 3
     high = max(intensities.max(), *ridges.values()) * 3
-    _draw_roofs(axes, operations_per_second, bandwidths, low, high)
     kinds = sorted({point.kind for point in points}, key=lambda kind: -_time_of(points, kind))
     for position, kind in enumerate(kinds):
         chosen = np.array([point.kind == kind for point in points])
@@ -80,6 +79,7 @@ def plot_roofline(
         axes.annotate(name, spot, (9, -4), textcoords="offset points", fontsize=8, zorder=4)
     axes.set(xscale="log", yscale="log", xlim=(low, high))
     axes.set_ylim(rates.min() / 3, operations_per_second * 3)
+    _draw_roofs(axes, operations_per_second, bandwidths, low, high)
     axes.set_xlabel("intensity (operations per byte moved)")
     axes.set_ylabel("operations per second")
     axes.yaxis.set_major_formatter(lambda rate, _: rate_text(rate).replace("B/s", "op/s"))
@@ -99,12 +99,17 @@ def _draw_roofs(
     for name, rate in bandwidths.items():
         ridge = top / rate
         axes.plot([low, ridge, high], [low * rate, top, top], color=INK, linewidth=1.4)
+        # Along the slope, from where it comes into the picture.
+        begin = max(low, axes.get_ylim()[0] / rate) * 1.3
+        (x, y), (right, up) = axes.transData.transform([[low, low * rate], [ridge, top]])
         axes.annotate(
             f"{name} {rate_text(rate)}",
-            (low * 1.15, low * 1.15 * rate),
-            xytext=(12, -4),
+            (begin, begin * rate),
+            xytext=(0, 3),
             textcoords="offset points",
             fontsize=8.5,
+            rotation=np.degrees(np.arctan2(up - y, right - x)),
+            rotation_mode="anchor",
         )
     axes.annotate(
         f"arithmetic {rate_text(top).replace('B/s', 'op/s')}",

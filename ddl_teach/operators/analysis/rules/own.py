@@ -12,6 +12,7 @@ from dataclasses import replace
 from ddl_teach.operators.analysis.records import Call, Cost
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.winograd_matrices import matrices
+from ddl_teach.operators.micro_batches.divided import pieces
 from ddl_teach.theory.work_depth import direct, fft, im2col, winograd
 from ddl_teach.theory.work_depth.counting import NOTHING, WorkDepth, elementwise, tree_depth
 
@@ -25,13 +26,13 @@ def convolution(call: Call) -> Cost | None:
 
 
 def micro_batched(call: Call) -> Cost | None:
-    """`recipes` give for each pass the methods and sizes of its micro-batches."""
+    """`recipes` say for each pass which method does which part of the batch."""
     parts = {}
     for recipe in call["recipes"].split(";"):
-        name, *divisions = recipe.split()
-        pairs = (division.rsplit(":", 1) for division in divisions)
+        name, _, division = recipe.strip().partition(" ")
         parts[name.replace("weight", "parameter")] = [
-            (method, int(size)) for method, size in pairs
+            (method.name, piece.stop - piece.start)
+            for method, piece in pieces(division, call["x"].shape[0])
         ]
     return _cost(call, parts)
 
