@@ -7,13 +7,15 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ddl_teach.comm.arrays import Array
-from ddl_teach.comm.interface import Request
+from ddl_teach.comm.arrays import Array, describe
+from ddl_teach.comm.interface import ANY, Request
 from ddl_teach.comm.patience import Stopped
 from ddl_teach.comm.story import MessageMismatch, Wait
 
 if TYPE_CHECKING:
     from ddl_teach.comm.mpi import MPIMessages
+
+SHORT = 4000  # bytes that travel before their receiver is known
 
 
 class Records:
@@ -33,7 +35,7 @@ class Records:
 class MPIRequest(Request):
     """A message under way."""
 
-    __slots__ = ("_begun", "_comm", "_details", "_handle", "_source", "waited")
+    __slots__ = ("_begun", "_comm", "_details", "_handle", "_source", "_too_long", "waited")
 
     def __init__(
         self, comm: MPIMessages, handle: Any, what: str, x: Array, peer: int, tag: int
@@ -43,6 +45,7 @@ class MPIRequest(Request):
         self._details = (what, x, peer, tag)
         self._begun = time.perf_counter()
         self._source = comm.rank
+        self._too_long = 0  # bytes of the message of our own that was cut to fit
         self.waited = False
         comm._records.open[self] = None
 
@@ -63,7 +66,7 @@ class MPIRequest(Request):
             else:
                 if not comm._test(self._handle, x, peer, tag):
                     return False
-                self._source = comm._received(self._begun, x, peer, tag)
+                self._source = comm._received(self._begun, x, peer, tag, self._too_long)
         except MessageMismatch:
             self._close()
             raise
@@ -74,6 +77,25 @@ class MPIRequest(Request):
         self.waited = True
         del self._comm._records.open[self]
 
+    def takes(self, comm: MPIMessages, source: int, code: int, tag: int) -> bool:
+        """Whether the next short message of this kind comes here."""
+        what, x, peer, own_tag = self._details
+        return (
+            what != "isend"
+            and comm is self._comm
+            and peer in (ANY, source)
+            and own_tag == tag
+            and describe(x)[1] == code
+            and x.nbytes <= SHORT
+            and not self._handle.Get_status()
+        )
+
+    def offer(self, nbytes: int) -> int:
+        """A message of so many bytes is about to come: how many there is room for."""
+        _, x, _, _ = self._details
+        self._too_long = nbytes if nbytes > x.nbytes else 0
+        return min(nbytes, x.nbytes)
+
     def explain(self) -> Wait:
         """What is waited for."""
         return self._comm._explain(*self._details)
@@ -81,7 +103,7 @@ class MPIRequest(Request):
     def abandon(self) -> None:
         """The program has ended without it: a receive must not write into freed memory."""
         # A rank can be stopped just after MPI has finished, and before that is written down.
-        if self._details[0] == "irecv" and self._handle:
+        if self._details[0] != "isend" and self._handle:
             self._handle.Cancel()
 
 

@@ -231,6 +231,31 @@ RECEIVES = {
     "wait_any": lambda comm, x: comm.wait_any([comm.irecv(x, 0), comm.irecv(x, 0, tag=1)]),
     "sendrecv": lambda comm, x: comm.sendrecv(np.zeros(0), 1, x, 0),
 }
+
+
+def received_first(comm, x, y, source):
+    request = comm.irecv(y, source)
+    comm.send(x, comm.rank)
+    request.wait()
+
+
+def sent_first(comm, x, y, source):
+    comm.isend(x, comm.rank)
+    comm.recv(y, source)
+
+
+def misfit_with_oneself(comm, way, sent, wanted, source=1):
+    if comm.rank == 1:
+        way(comm, np.zeros(sent), np.zeros(wanted), source)
+
+
+TO_ONESELF = {
+    "received first": (received_first, 1),
+    "received first, from ANY": (received_first, ANY),
+    "sent first": (sent_first, 1),
+    "sent first, from ANY": (sent_first, ANY),
+    "sendrecv": (lambda comm, x, y, source: comm.sendrecv(x, comm.rank, y, source), 1),
+}
 MISFITS = {
     "too short": (np.zeros(4), np.zeros(3), "the receiving array holds 24 bytes of float64"),
     "too long": (np.zeros(4), np.zeros(5), "32 bytes of float64 were sent.*holds 40 bytes"),

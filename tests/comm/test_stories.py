@@ -6,9 +6,17 @@ import threading
 
 import numpy as np
 import pytest
-from hanging_programs import HANGING, HANGING_ON_REAL_RANKS, MISFITS, RECEIVES, misfit
+from hanging_programs import (
+    HANGING,
+    HANGING_ON_REAL_RANKS,
+    MISFITS,
+    RECEIVES,
+    TO_ONESELF,
+    misfit,
+    misfit_with_oneself,
+)
 
-from ddl_teach import simulate
+from ddl_teach import ANY, simulate
 from ddl_teach.comm.story import MessageMismatch, RankFailed
 
 
@@ -83,6 +91,36 @@ def test_messages_that_do_not_fit(ground, survives, receive):
         assert "rank 1 raised MessageMismatch: rank 1 received a message from rank 0" in text
         assert re.search(pattern, text), text
         assert "hanging_programs.py" in text
+
+
+@pytest.mark.parametrize("way", TO_ONESELF)
+def test_messages_to_oneself_that_do_not_fit(ground, survives, way):
+    """Open MPI would write some of them over the end of the array."""
+    how, source = TO_ONESELF[way]
+    for sent, wanted in ((4, 3), (4, 0), (400, 3), (3, 4)):
+        with pytest.raises(RankFailed, match="rank 1 raised MessageMismatch") as caught:
+            ground(misfit_with_oneself, 2, way=how, sent=sent, wanted=wanted, source=source)
+        text = str(caught.value)
+        assert "rank 1 received a message from rank 1 (tag 0) that does not fit" in text
+        assert f"the receiving array holds {8 * wanted} bytes of float64" in text
+
+
+def several_to_oneself(comm):
+    """Each meets the receive that it fits, also where one that it does not fit is older."""
+    small, large, other = np.zeros(2), np.zeros(5), np.zeros(2, int)
+    requests = [comm.irecv(small, ANY), comm.irecv(other, comm.rank), comm.irecv(large, comm.rank)]
+    requests.append(comm.irecv(short := np.zeros(1), comm.rank, tag=1))
+    for x, tag in ((np.ones(2), 0), (np.full(5, 2.0), 0), (np.full(1, 3.0), 1)):
+        comm.send(x, comm.rank, tag)
+    comm.send(np.full(2, 4), comm.rank)
+    for request in reversed(requests):
+        request.wait()
+    return [*small, *large, *short, *other]
+
+
+def test_messages_to_oneself_meet_the_receives_they_fit(ground):
+    for found in ground(several_to_oneself, 2).results:
+        assert found == [1, 1, 2, 2, 2, 2, 2, 3, 4, 4]
 
 
 def a_misfit_is_an_exception(comm):
