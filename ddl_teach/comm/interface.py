@@ -10,6 +10,7 @@ every MPI library promises.
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
 import operator
@@ -244,6 +245,18 @@ def whole_number(value: Any, what: str) -> int:
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
         raise TypeError(f"{what} must be a whole number, not {value!r}")
     return operator.index(value)
+
+
+def check_program(program: Any) -> None:
+    """Refuse what would not run when it is called with a communicator."""
+    if not callable(program):
+        raise TypeError(f"the program must be a function of a communicator, not {program!r}")
+    if inspect.isgeneratorfunction(program) or inspect.iscoroutinefunction(program):
+        raise TypeError(
+            f"{getattr(program, '__name__', program)} is a generator or a coroutine: called, it "
+            "would only make an object that has not run. A program is a plain function, without "
+            "yield and async."
+        )
 
 
 def check_rank_count(ranks: Any) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 import linecache
 import site
 import sys
@@ -21,20 +20,15 @@ from typing import Any
 
 import cloudpickle
 
+from ddl_teach.comm.interface import check_program
+
 # cloudpickle keeps one list of such modules for all threads.
 _LISTING = threading.Lock()
 
 
 def ship(program: Callable[..., Any], kwargs: dict[str, Any]) -> bytes:
     """The program, its arguments and what else is needed to tell of them, as bytes."""
-    if not callable(program):
-        raise TypeError(f"the program must be a function of a communicator, not {program!r}")
-    if inspect.isgeneratorfunction(program) or inspect.iscoroutinefunction(program):
-        raise TypeError(
-            f"{getattr(program, '__name__', program)} is a generator or a coroutine: called, it "
-            "would only make an object that has not run. A program is a plain function, without "
-            "yield and async."
-        )
+    check_program(program)
     modules = {_module(function) for function in _functions(program, *kwargs.values())} - {None}
     with _LISTING, contextlib.ExitStack() as stack:
         for module in modules:

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from ddl_teach.comm import frames, story
-from ddl_teach.comm.interface import check_rank_count
+from ddl_teach.comm.interface import check_program, check_rank_count
 from ddl_teach.comm.ledger import Ledger
 from ddl_teach.comm.networks import Machine, Uniform
 from ddl_teach.comm.run import Run
@@ -38,8 +38,7 @@ def simulate(
     [0, 1, 4, 9]
     """
     ranks = check_rank_count(ranks)
-    if not callable(program):
-        raise TypeError(f"the program must be a function of a communicator, not {program!r}")
+    check_program(program)
     for name, given, known in (("network", network, "node"), ("machine", machine, "flops")):
         if isinstance(given, type) or not hasattr(given, known):
             raise TypeError(

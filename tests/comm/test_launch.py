@@ -12,7 +12,7 @@ import numpy as np
 import psutil
 import pytest
 
-from ddl_teach import Ranks, Run, launch
+from ddl_teach import Ranks, Run, launch, simulate
 from ddl_teach.comm.story import RankFailed, TimedOut
 
 
@@ -152,8 +152,9 @@ async def coroutine(comm):
 
 def test_what_is_no_program_is_refused_in_words(real):
     for program in (generator, coroutine):
-        with pytest.raises(TypeError, match=f"{program.__name__} is a generator or a coroutine"):
-            real(program, 2)
+        for ground in (real, simulate):
+            with pytest.raises(TypeError, match=f"{program.__name__} is a generator or a corout"):
+                ground(program, 2)
     with pytest.raises(RankFailed, match="first parameter is its communicator") as caught:
         real(without_communicator, 2)
     assert "worker.py" not in str(caught.value)
