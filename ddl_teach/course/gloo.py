@@ -6,7 +6,9 @@ TCP, so neither the ledger nor the timeline sees what it sends.
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
+from typing import Any
 
 import numpy as np
 
@@ -22,20 +24,31 @@ def allreduce(comm: Comm, x: np.ndarray) -> None:
     from torch import distributed
 
     if "gloo" not in comm.attributes:
-        if distributed.is_initialized():  # by an earlier program, perhaps of other ranks
-            distributed.destroy_process_group()
         # They find each other through a file, which asks nothing of the machine's network.
-        store = distributed.FileStore(_same_file(comm), comm.size)
-        distributed.init_process_group("gloo", store=store, rank=comm.rank, world_size=comm.size)
-        comm.attributes["gloo"] = store
+        with contextlib.ExitStack() as stack:
+            folder = ""
+            if comm.rank == 0:
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ddl-gloo-"))
+            comm.attributes["gloo"] = _meet(comm, _told_to_all(comm, folder))
     distributed.all_reduce(torch.from_numpy(x))
 
 
-def _same_file(comm: Comm) -> str:
-    """A fresh path, the same on all ranks: rank 0 makes it up and tells the others."""
-    path = np.zeros(LONGEST_PATH, np.uint8)
+def _meet(comm: Comm, folder: str) -> Any:
+    """Join torch's group of these ranks; nobody needs the folder any more when this returns."""
+    from torch import distributed
+
+    if distributed.is_initialized():  # by an earlier program, perhaps of other ranks
+        distributed.destroy_process_group()
+    store = distributed.FileStore(f"{folder}/meeting", comm.size)
+    distributed.init_process_group("gloo", store=store, rank=comm.rank, world_size=comm.size)
+    distributed.barrier()  # until all are connected to all
+    return store
+
+
+def _told_to_all(comm: Comm, text: str) -> str:
+    """Rank 0's text, on all ranks."""
+    letters = np.zeros(LONGEST_PATH, np.uint8)
     if comm.rank == 0:
-        name = f"{tempfile.mkdtemp(prefix='ddl-gloo-')}/meeting".encode()
-        path[: len(name)] = np.frombuffer(name, np.uint8)
-    tree.broadcast(comm, path)
-    return path.tobytes().rstrip(b"\0").decode()
+        letters[: len(text.encode())] = np.frombuffer(text.encode(), np.uint8)
+    tree.broadcast(comm, letters)
+    return letters.tobytes().rstrip(b"\0").decode()
