@@ -40,6 +40,7 @@ def timed(function, *arguments):
     return time.monotonic() - begun, value
 
 
+@pytest.mark.usefixtures("little_patience_with_engines")
 def test_twenty_repetitions_leave_no_process_and_no_failure(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
