@@ -66,7 +66,8 @@ def plot_schedule(
         ax.annotate("longest chain", (depth * factor, -0.5), fontsize=8.5, **place)
     ax.set_xlim(0, 1.02 * end * factor)
     ax.set_ylim(processors - 0.5, -0.9 if depth is not None else -0.5)
-    ax.yaxis.set_major_locator(MaxNLocator(min(processors, 16), integer=True))
+    step = -(-processors // 16)
+    ax.set_yticks(range(0, processors, step))
     if unit == "steps":
         ax.xaxis.set_major_locator(MaxNLocator(12, integer=True))
     ax.set_xlabel(f"time ({name})")
@@ -85,7 +86,7 @@ def plot_schedule(
 def finding(operations: int, processors: int, end: float, unit: str, busy: float) -> str:
     """How long it takes, and how much of the processors' time is used."""
     crew = "one processor" if processors == 1 else f"{processors} processors"
-    return f"{operations:,} operations on {crew}: {end:.4g} {unit}, {busy:.0%} of them used"
+    return f"{operations:,} operations on {crew}: {end:.4g} {unit}, and {1 - busy:.0%} idle"
 
 
 def _draw_boxes(

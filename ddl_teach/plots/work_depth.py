@@ -63,6 +63,8 @@ def plot_bounds(
     ax.set_ylim(low.min() / 1.5, max(high.max(), *every.values()) * 1.5)
     _count_axis(ax.xaxis)
     text = time_text if unit == "s" else _count_text
+    few = high.max() < 300 * low.min()
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda time, _: text(time)))
     ax.yaxis.set_minor_formatter(NullFormatter())
     ax.grid(True)
@@ -113,7 +115,7 @@ def plot_layers(
 ) -> Figure:
     """Draw layers by work and depth; along a diagonal the average parallelism is the same.
 
-    `kinds` colours them; the names of the layers with least and most work stand beside them.
+    `kinds` colours them; the names of the layers of least and most work stand beside them.
     """
     if not len(names) == len(work) == len(depth) or not len(names):
         raise ValueError(
@@ -168,7 +170,8 @@ def _draw_diagonals(ax: Axes, reach: np.ndarray, bottom: float, top: float) -> N
         leaves = min(reach[1], top / 10.0**power)
         if bottom < 10.0**power * leaves and leaves > 1.2 * reach[0]:
             look = {"fontsize": 8, "color": "#666666", "ha": "right", "va": "top"}
-            ax.text(leaves, 10.0**power * leaves, f"{_count_text(10.0**power)} at once ", **look)
+            words = f"{_count_text(10.0**power)} at once "
+            ax.text(leaves, 10.0**power * leaves / 1.3, words, **look)
 
 
 def _points(times: Mapping[int, float]) -> tuple[list[int], list[float]]:

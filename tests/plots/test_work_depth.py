@@ -18,7 +18,7 @@ def test_a_schedule_draws_every_operation_on_its_processor():
     figure = plot_schedule(
         [0, 0, 1, 2], [1, 2, 1, 1], [0, 1, 0, 1], 2, kinds=list("abab"), depth=3
     )
-    assert title(figure) == "4 operations on 2 processors: 3 steps, 83% of them used"
+    assert title(figure) == "4 operations on 2 processors: 3 steps, and 17% idle"
     (boxes,) = figure.axes[0].collections
     middles = [path.vertices[:4].mean(axis=0).tolist() for path in boxes.get_paths()]
     assert np.allclose(middles, [[0.5, 0], [1, 1], [1.5, 0], [2.5, 1]])
@@ -28,7 +28,7 @@ def test_a_schedule_draws_every_operation_on_its_processor():
 
 def test_a_schedule_in_seconds_has_a_unit_that_people_read():
     figure = plot_schedule([0.0, 0.001], [0.001, 0.003], [0, 0], 1, unit="s")
-    assert title(figure) == "2 operations on one processor: 4 ms, 100% of them used"
+    assert title(figure) == "2 operations on one processor: 4 ms, and 0% idle"
     assert figure.axes[0].get_xlabel() == "time (ms)"
 
 
