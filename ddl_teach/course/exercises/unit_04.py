@@ -47,8 +47,9 @@ UNIT = Unit(
             hints=(
                 "Three things in each step: receive this step's x from rank - 1 (not on rank 0), "
                 "compute, send the new h to rank + 1 (not on the last rank).",
-                "if comm.rank > 0: comm.recv(now, comm.rank - 1); then the two lines of a cell; "
-                "then if comm.rank + 1 < comm.size: comm.send(h, comm.rank + 1).",
+                "For each now in x: if comm.rank > 0: comm.recv(now, comm.rank - 1); then the two "
+                "lines of a cell; then if comm.rank + 1 < comm.size: comm.send(h, comm.rank + 1); "
+                "at last outputs.append(h).",
             ),
             judge=recurrence_judges.judge_ranks,
             right="Every rank sends a step up as soon as it has it: the ranks make the wavefront.",

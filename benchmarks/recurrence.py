@@ -1,0 +1,118 @@
+"""An LSTM in every order beside torch's own: forward, and forward with all gradients.
+
+    python -m benchmarks.recurrence [--repetitions 9]
+
+Every way takes each turn, in an order that rotates, on one thread; `threads` has two. Shown are
+medians with nonparametric 95% intervals and their ratio to torch.nn.LSTM, whose steps run in C++.
+The outputs of each way are compared with torch's before anything is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from benchmarks.machine import describe, heading
+from ddl_teach.measure.interval import interval
+from ddl_teach.measure.repetitions import side_by_side
+from ddl_teach.operators.recurrence import all_steps, cells, fused, per_gate, stack, wavefront
+from ddl_teach.operators.recurrence.stack import Stack
+
+RESULTS = Path(__file__).parent / "results" / "recurrence.txt"
+SHAPES = (  # layers, steps, batch, units
+    (1, 64, 1, 64),
+    (1, 64, 16, 256),
+    (1, 32, 64, 1024),
+    (8, 64, 1, 64),
+    (8, 32, 16, 256),
+)
+
+
+def contestants(module: torch.nn.LSTM, x: torch.Tensor, backward: bool) -> dict[str, Callable]:
+    """By name: a call that returns the outputs."""
+    own = Stack.of(module)
+    of_outputs = torch.ones_like(module(x)[0])
+
+    def torchs() -> torch.Tensor:
+        with torch.set_grad_enabled(backward):
+            outputs, _ = module(x)
+        if backward:
+            torch.autograd.grad(outputs, list(module.parameters()), of_outputs)
+        return outputs
+
+    def by_layers(layer: Callable) -> Callable[[], torch.Tensor]:
+        def run() -> torch.Tensor:
+            outputs, _, tapes = stack.forward(own, x, layer=layer)
+            if backward:
+                stack.gradients(own, tapes, of_outputs)
+            return outputs
+
+        return torch.no_grad()(run)
+
+    @torch.no_grad()
+    def by_wavefronts() -> torch.Tensor:
+        outputs, _, tape = wavefront.forward(own, x)
+        if backward:
+            wavefront.gradients(own, tape, of_outputs)
+        return outputs
+
+    def on_threads() -> torch.Tensor:
+        with torch.no_grad():
+            outputs, _, grid = cells.forward(own, x, threads=2)
+            if backward:
+                cells.gradients(grid, of_outputs, threads=2)
+        return outputs
+
+    return {
+        "torch.nn.LSTM": torchs,
+        "per_gate": by_layers(per_gate.forward),
+        "fused": by_layers(fused.forward),
+        "all_steps": by_layers(all_steps.forward),
+        "wavefront": by_wavefronts,
+        "threads": on_threads,
+    }
+
+
+def table(shape: tuple[int, int, int, int], backward: bool, repetitions: int) -> str:
+    """One line a way."""
+    layers, steps, batch, units = shape
+    torch.manual_seed(0)
+    module = torch.nn.LSTM(units, units, layers)
+    x = torch.randn(steps, batch, units)
+    ways = contestants(module, x, backward)
+    wanted = ways["torch.nn.LSTM"]()
+    for way in ways.values():
+        torch.testing.assert_close(way(), wanted, rtol=1e-3, atol=1e-4)
+    seconds = side_by_side(ways, repetitions=repetitions)
+    reference, _, _ = interval(seconds["torch.nn.LSTM"])
+    passes = "forward and gradients" if backward else "forward"
+    lines = [f"{layers} layers, {steps} steps, batch {batch}, {units} units: {passes}"]
+    for name, times in seconds.items():
+        median, low, high = (1e3 * time for time in interval(times))
+        lines.append(
+            f"  {name:<15}{median:>9.2f} ms  ({low:.2f} to {high:.2f})"
+            f"{median / (1e3 * reference):>9.2f}"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, print, keep."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repetitions", type=int, default=9)
+    repetitions = parser.parse_args().repetitions
+    torch.set_num_threads(1)
+    parts = [heading(describe()), "The last column is the ratio to torch.nn.LSTM."]
+    for shape in SHAPES:
+        for backward in (False, True):
+            parts.append(table(shape, backward, repetitions))
+            print(parts[-1], flush=True)
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text("\n\n".join(parts) + "\n")
+
+
+if __name__ == "__main__":
+    main()
