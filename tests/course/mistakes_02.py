@@ -118,6 +118,10 @@ def never_cut(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return frequencies(x, weight)
 
 
+def neither_cut_nor_conjugate(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    return frequencies(x, weight, "")
+
+
 def cut_in_front(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return frequencies(x, weight)[:, :, weight.shape[2] - 1 :, weight.shape[3] - 1 :]
 
@@ -193,6 +197,7 @@ MISTAKES = [
     ("02.winograd", far_tiles, "it should be"),
     ("02.fft", by_definition, "not found by way of frequencies"),
     ("02.fft", never_cut, "cut them off"),
+    ("02.fft", neither_cut_nor_conjugate, "cut them off. And take the conjugate"),
     ("02.fft", cut_in_front, "Cut off the other side"),
     ("02.fft", no_conjugate, "Without the conjugate"),
     ("02.fft", wrong_conjugate, "not of the image's"),

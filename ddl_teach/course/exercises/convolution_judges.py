@@ -92,6 +92,10 @@ def judge_fft(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]
         right = whole[:, :, : height - kernel + 1, : width - kernel + 1]
         usual = _usual(x, weight) | {
             "The last kernel - 1 rows and columns have wrapped around: cut them off": whole,
+            "The last kernel - 1 rows and columns have wrapped around: cut them off. And take the "
+            "conjugate of the kernel's frequencies, or it is upside down": (
+                _circular(x, weight, conjugate=False)
+            ),
             "Cut off the other side: what wrapped around stands in the last rows and columns": (
                 whole[:, :, kernel - 1 :, kernel - 1 :]
             ),
