@@ -42,8 +42,9 @@ from ddl_teach.theory.convolution_cost import PASSES, Cost, cost
 
 RESULTS = Path(__file__).parent / "results"
 TURNS = (3, 15)  # at least and at most so many times each method is measured
-KINDS = {"mm": "products", "bmm": "products", "baddbmm": "products", "addmm": "products",
-         "_fft_r2c": "transforms", "_fft_c2r": "transforms", "_fft_c2c": "transforms"}  # fmt: skip
+PRODUCTS = ("mm", "bmm", "addmm", "addmm_", "baddbmm", "baddbmm_")
+TRANSFORMS = ("_fft_r2c", "_fft_c2r", "_fft_c2c")
+KINDS = dict.fromkeys(PRODUCTS, "products") | dict.fromkeys(TRANSFORMS, "transforms")
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,13 @@ class Layer:
         return self.median(self.choices[how].method) / self.median(self.best)
 
 
-def contestants(problem: Convolution, direction: str) -> dict[str, Callable[[], Tensor]]:
-    """torch and every method that can, all on the same random data; their results agree."""
+def contestants(
+    problem: Convolution, direction: str
+) -> tuple[dict[str, Callable[[], Tensor]], float]:
+    """torch and every method that can, on the same random data, and the seconds all take once.
+
+    Their results are compared.
+    """
     x, weight = torch.randn(problem.x_shape), torch.randn(problem.weight_shape)
     gradient = torch.randn(problem.output_shape)
     numbers = {"stride": problem.stride, "padding": problem.padding, "groups": problem.groups}
@@ -93,11 +99,12 @@ def contestants(problem: Convolution, direction: str) -> dict[str, Callable[[], 
             run = getattr(method, direction)
             field[name] = lambda run=run: run(*arguments, **numbers)
     expected = theirs()
+    begun = time.perf_counter()
     for name, run in field.items():
         worst = float((run() - expected).abs().max() / expected.abs().max())
         if worst > 1e-3:
             raise AssertionError(f"{name} of {problem}: off by {worst:.1e} of the largest number")
-    return field
+    return field, time.perf_counter() - begun
 
 
 def shares(run: Callable[[], Tensor]) -> dict[str, float]:
@@ -119,10 +126,9 @@ def measure(problem: Convolution, direction: str, budget: float) -> Layer:
         "predicted": choose(problem, direction=direction, near=1.0),
         "near ties tried": choose(problem, direction=direction),
     }
-    field = contestants(problem, direction)
+    field, one = contestants(problem, direction)
     counted = [name for name in field if name != "torch"]
     split = {name: shares(field[name]) for name in counted}
-    one = sum(side_by_side(field, repetitions=1, warm_up=0)[name][0] for name in field)
     left = budget - (time.perf_counter() - begun)
     turns = int(np.clip(left / one, *TURNS))
     times = side_by_side(field, repetitions=turns, warm_up=0)
