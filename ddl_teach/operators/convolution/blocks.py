@@ -46,6 +46,13 @@ def evenly(count: int, most: int) -> int:
 
 def window(x: Tensor, top: int, bottom: int, left: int, right: int) -> Tensor:
     """Rows `top` to `bottom` and columns `left` to `right` of images; zeros where outside."""
-    height, width = x.shape[2:]
-    inside = x[:, :, max(0, top) : min(height, bottom)]
-    return pad(inside, (-left, right - width, max(0, -top), max(0, bottom - height)))
+    (first, last, above, below), (start, stop, before, after) = (
+        (
+            min(max(low, 0), size),
+            min(max(high, 0), size),
+            min(high, 0) - min(low, 0),
+            max(high, size) - max(low, size),
+        )
+        for low, high, size in ((top, bottom, x.shape[2]), (left, right, x.shape[3]))
+    )
+    return pad(x[:, :, first:last, start:stop], (before, after, above, below))
