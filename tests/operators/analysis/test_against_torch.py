@@ -9,7 +9,7 @@ from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
 from ddl_teach.operators.analysis import analyse
-from ddl_teach.operators.zoo import alexnet, gpt2, lenet5, resnet50, vgg16
+from ddl_teach.operators.zoo import gpt2, lenet5, resnet50
 
 SMALL_GPT2 = {"blocks": 2, "heads": 2, "width": 16, "longest": 8, "vocabulary": 23}
 
@@ -60,10 +60,6 @@ ON_SHAPES = {  # what torch counts without numbers
     "branches": (Branches, lambda: shapes((2, 8))),
     "functional": (Functional, lambda: shapes((2, 3, 4), (2, 5, 4))),
     "odd": (Odd, lambda: shapes((2, 3, 8))),
-    "one column": (alexnet.OneColumn, lambda: [torch.empty(2, *alexnet.IMAGE)]),
-    "vgg16": (vgg16.VGG16, lambda: [torch.empty(2, *vgg16.IMAGE)]),
-    "resnet50": (resnet50.ResNet50, lambda: [torch.empty(2, *resnet50.IMAGE)]),
-    "gpt2": (gpt2.GPT2, lambda: [torch.zeros(1, 64, dtype=torch.long)]),
 }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from ddl_teach.operators.analysis import analyse
 from ddl_teach.operators.zoo import alexnet, gpt2, lenet5, resnet50, vgg16
@@ -24,12 +25,12 @@ NETWORKS = {
 
 @pytest.fixture(scope="module", params=NETWORKS)
 def known(request):
-    """A network's name, the network without memory, and its analysis."""
+    """A network's name, the network and its input without memory, and its analysis."""
     with torch.device("meta"):
         network = NETWORKS[request.param]()
         shape = IMAGES.get(request.param, (1, 3, 224, 224))
         image = torch.empty(shape, dtype=torch.long if request.param == "GPT-2" else None)
-    return request.param, network, analyse(network, image)
+    return request.param, network, image, analyse(network, image)
 
 
 def parameters(module, kinds=nn.Module, names=("weight", "bias", "coefficient")):
@@ -78,7 +79,7 @@ COUNTED = {
 
 
 def test_all_that_is_published(known):
-    name, network, analysis = known
+    name, network, _, analysis = known
     published = [it for it in PUBLISHED if it.network == name]
     assert published
     for it in published:
@@ -91,10 +92,22 @@ def test_all_that_is_published(known):
 
 
 def test_every_parameter_stands_in_one_layer_of_the_table(known):
-    _, network, analysis = known
+    _, network, _, analysis = known
     assert sum(layer.parameters for layer in analysis.layers) == analysis.parameters
     assert analysis.parameters == sum(weights.numel() for weights in network.parameters())
     assert analysis.uncounted == ()
+
+
+def test_torch_s_own_counter_says_the_same(known):
+    _, network, image, analysis = known
+    with FlopCounterMode(display=False) as forward:
+        made = network(image)
+    assert 2 * analysis.forward.multiply_adds == forward.get_total_flops()
+    # It takes the backward pass of a grouped convolution for that of a dense one.
+    if all(getattr(part, "groups", 1) == 1 for part in network.modules()):
+        with FlopCounterMode(display=False) as backward:
+            torch.autograd.backward(made, torch.empty_like(made))
+        assert 2 * analysis.backward.multiply_adds == backward.get_total_flops()
 
 
 def test_lenet5_layer_by_layer():
