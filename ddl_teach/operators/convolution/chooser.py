@@ -5,7 +5,7 @@ matrix product. So each method's operations and bytes are divided by this machin
 
     time = product / product rate + transforms / transform rate + bytes / bandwidth,
 
-and methods whose predictions lie within a factor `near` of the best are run once or twice on data
+and methods whose predictions lie within a factor `near` of the best are run a few times on data
 of that shape. near=1 never tries anything, as a heuristic does; near=math.inf tries all that can,
 as cuDNN's "find" does. What to look at: `regret`, how much longer the choice takes than the best.
 """
@@ -18,15 +18,16 @@ from functools import lru_cache
 
 import torch
 
+from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.convolution.rates import fastest, machine_rates
+from ddl_teach.operators.convolution.rates import machine_rates
 from ddl_teach.theory.convolution_cost import Cost, cost
 from ddl_teach.theory.convolution_time import Rates, parts, seconds
 
 NEAR = 2.5  # predictions within this factor of the best are not trusted to be in order
 
-TRIALS = 2
+TRIALS = 3  # of each, after one that does not count
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,10 @@ def choose(
     return _choose(problem, direction, dtype, limit, near, known, tuple(methods), threads)
 
 
-def trial(problem: Convolution, method: str, direction: str, dtype: torch.dtype) -> float:
-    """The seconds of one pass by a method, on random data of that shape."""
-    algorithm = find(method)
+def tried(
+    problem: Convolution, methods: Sequence[str], direction: str, dtype: torch.dtype
+) -> dict[str, float]:
+    """The seconds of the best of a few passes by each method, in turns, on the same data."""
     x, weight = torch.randn(problem.x_shape).to(dtype), torch.randn(problem.weight_shape).to(dtype)
     gradient = torch.randn(problem.output_shape).to(dtype)
     arguments = {
@@ -75,8 +77,11 @@ def trial(problem: Convolution, method: str, direction: str, dtype: torch.dtype)
         "weight_gradient": (x, gradient, problem.weight_shape),
     }[direction]
     numbers = {"stride": problem.stride, "padding": problem.padding, "groups": problem.groups}
+    passes = {name: getattr(find(name), direction) for name in methods}
+    runs = {name: lambda one=one: one(*arguments, **numbers) for name, one in passes.items()}
     with torch.inference_mode():
-        return fastest(lambda: getattr(algorithm, direction)(*arguments, **numbers), TRIALS)
+        times = side_by_side(runs, repetitions=TRIALS)
+    return {name: float(taken.min()) for name, taken in times.items()}
 
 
 @lru_cache(maxsize=4096)
@@ -110,7 +115,7 @@ def _choose(
     close = [name for name in able if times[name] <= near * best]
     measured = {}
     if len(close) > 1 and near > 1:
-        measured = {name: trial(problem, name, direction, dtype) for name in close}
+        measured = tried(problem, close, direction, dtype)
     method = min(measured or times, key=(measured or times).get)
     why = reason_for(method, counts, times, measured, rates, dtype.itemsize)
     return Choice(method, why, times, measured, refused)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from ddl_teach.operators.convolution import chooser
-from ddl_teach.operators.convolution.chooser import choose, trial
+from ddl_teach.operators.convolution.chooser import choose, tried
 from ddl_teach.operators.convolution.methods import METHODS
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.rates import machine_rates
@@ -68,30 +68,31 @@ def test_what_a_method_refuses_is_told():
 
 def test_what_is_close_is_tried_and_the_measured_time_decides(monkeypatch):
     made_up = {"direct": 4.0, "im2col": 3.0, "fft": 2.0, "winograd_2x2": 5.0, "winograd_4x4": 9.0}
-    tried = []
+    calls = []
 
-    def pretend(problem, method, direction, dtype):
-        tried.append(method)
-        return made_up[method]
+    def pretend(problem, methods, direction, dtype):
+        calls.append(methods)
+        return {name: made_up[name] for name in methods}
 
-    monkeypatch.setattr(chooser, "trial", pretend)
+    monkeypatch.setattr(chooser, "tried", pretend)
     problem = replace(LAYER, out_channels=17)  # one that no other test has chosen for
     choice = choose(problem, near=math.inf)
     assert choice.method == "fft"
     assert choice.measured == made_up
     assert choice.why.startswith("fft takes 2e+03 ms, im2col 3e+03 ms (measured)")
-    tried.clear()
+    calls.clear()
     assert choose(problem, near=math.inf) is choice
-    assert not tried, "what was found out is remembered"
+    assert not calls, "what was found out is remembered"
     never = choose(problem, near=1.0)
-    assert not tried
+    assert not calls
     assert never.method == min(never.predicted, key=never.predicted.get)
 
 
 @every_pass
 def test_trials_of_every_method_take_time(direction):
-    for name in METHODS:
-        assert 0 < trial(LAYER, name, direction, torch.float32) < 60
+    times = tried(LAYER, list(METHODS), direction, torch.float32)
+    assert list(times) == list(METHODS)
+    assert all(0 < time < 60 for time in times.values())
 
 
 def test_a_machine_has_three_rates():
