@@ -34,7 +34,7 @@ def plot_front(
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw a front, and `whole` batches by method as (workspace, seconds), as points apart."""
+    """Draw a front, and other points as (workspace, seconds): `whole` batches by method."""
     if not len(workspace) or len(workspace) != len(seconds):
         raise ValueError("a front needs at least one point, and as many seconds as workspaces")
     order = np.argsort(workspace)
@@ -48,7 +48,7 @@ def plot_front(
     for method, (size, time) in whole.items():
         colour = METHOD_COLOURS.get(method, OTHER)
         look = {"markersize": 9, "markerfacecolor": "none", "markeredgewidth": 2}
-        name = f"whole, {method_name(method)}"
+        name = f"whole, {method_name(method)}" if method in METHOD_COLOURS else method
         ax.plot(max(size, LEAST), time, "s", color=colour, label=name, **look)
     _scale_bytes(ax)
     ax.set_yscale("log")

@@ -13,25 +13,32 @@ limit enters only by which offers are allowed, and that is why it picks the meth
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from ddl_teach.operators.micro_batches.front import refusal
-from ddl_teach.operators.micro_batches.offers import Division, Job, Offer
+from ddl_teach.operators.micro_batches.offers import Division, Job
+
+
+def best_sizes(batch: int, seconds: Mapping[int, float]) -> list[int]:
+    """The pieces of the fastest division, from t(m) by size m; none where no sizes add up."""
+    least = [0.0] + [math.inf] * batch
+    last = [0] * (batch + 1)
+    for done in range(1, batch + 1):
+        for size, time in seconds.items():
+            if size <= done and least[done - size] + time < least[done]:
+                least[done], last[done] = least[done - size] + time, size
+    pieces = []
+    while last[batch]:
+        pieces.append(last[batch])
+        batch -= last[batch]
+    return pieces
 
 
 def divide(job: Job, limit: float = math.inf) -> Division:
     """The fastest division of the job's batch whose workspace is at most `limit` bytes."""
-    allowed = job.within(limit)[::-1]  # large ones first: of equally fast divisions few parts
-    seconds = [0.0] + [math.inf] * job.batch
-    last: list[Offer | None] = [None] * (job.batch + 1)
-    for done in range(1, job.batch + 1):
-        for offer in allowed:
-            if offer.size <= done and seconds[done - offer.size] + offer.seconds < seconds[done]:
-                seconds[done] = seconds[done - offer.size] + offer.seconds
-                last[done] = offer
-    if last[job.batch] is None:
+    # Large ones first: of divisions that are equally fast, one with few pieces.
+    allowed = {offer.size: offer for offer in reversed(job.within(limit))}
+    sizes = best_sizes(job.batch, {size: offer.seconds for size, offer in allowed.items()})
+    if not sizes:
         raise refusal(job, limit)
-    parts, left = [], job.batch
-    while left:
-        parts.append(last[left])
-        left -= parts[-1].size
-    return Division(tuple(parts))
+    return Division(tuple(allowed[size] for size in sizes))

@@ -52,14 +52,14 @@ class Plan:
         return sum(rooms) if self.together else max(rooms, default=0)
 
     def __str__(self) -> str:
-        """A line for each pass: what it got, and why."""
+        """Two lines for each pass: what it got, and why."""
         head = (
             f"{_size(self.limit)} {'together' if self.together else 'for each pass'}: "
             f"{self.seconds * 1e3:.3g} ms, {_size(self.workspace)}"
         )
         lines = [
-            f"{job.name:<28} {_describe(self.divisions[site][direction])}. "
-            f"{why(job, self.divisions[site][direction])}"
+            f"{job.name}: {_describe(self.divisions[site][direction])}\n"
+            f"    {why(job, self.divisions[site][direction])}"
             for site, by_pass in self.jobs.items()
             for direction, job in by_pass.items()
         ]
@@ -135,7 +135,7 @@ def _whole(offer: Offer) -> str:
 
 
 def _describe(division: Division) -> str:
-    return f"{division}: {division.seconds * 1e3:.3g} ms, {_size(division.workspace)}"
+    return f"{division}, {division.seconds * 1e3:.3g} ms, {_size(division.workspace)}"
 
 
 def _size(nbytes: float) -> str:

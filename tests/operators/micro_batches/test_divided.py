@@ -258,8 +258,8 @@ def test_a_whole_network_is_planned_transformed_and_stays_below_its_limit(togeth
     for name in wanted:
         torch.testing.assert_close(found[name], wanted[name], rtol=1e-3, atol=1e-3, msg=name)
     report = str(modest).splitlines()
-    assert len(report) == 1 + 3 * len(jobs)
-    assert [line.split(",")[0] for line in report[1::3]] == list(jobs)
+    assert len(report) == 1 + 6 * len(jobs)
+    assert [line.split(",")[0] for line in report[1::6]] == list(jobs)
 
 
 @pytest.mark.parametrize(
