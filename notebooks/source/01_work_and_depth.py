@@ -322,13 +322,13 @@ blocks = [None] * len(tree)
 
 
 def operate(one):
+    torch.set_num_threads(1)  # or every thread would bring helpers of its own
     before = [blocks[other] for other in tree[one]]
     blocks[one] = before[0] + before[1] if before else inputs[one] @ weights[one]
 
 
 # %%
 tasks = [lambda one=one: operate(one) for one in range(len(tree))]
-torch.set_num_threads(1)
 runs = [{p: run_on_threads(tree, tasks, p) for p in {1, 2, cores, 2 * cores}} for _ in range(6)]
 fastest = {p: min((run[p] for run in runs), key=lambda it: it.makespan) for p in runs[0]}
 torch.set_num_threads(cores)
@@ -363,10 +363,10 @@ plot_bounds(work, depth, simulated, measured=measured, unit="s")
 #   nothing of that: for it an operation takes its time, whoever else is at work.
 # - **With more threads than cores** nothing is gained. The bounds speak of processors, and threads
 #   that take turns on one are none.
-# - **The bend** is at a few dozen processors, where it was at 18,578 for single numbers. That is
-#   the price of blocks: 64 products side by side have no work for more than 64. Small pieces keep
-#   many processors busy, large ones keep the effort per piece down, and every system looks for a
-#   size in between.
+# - **The bend** is at some twenty to fifty processors, where it was at 18,578 for single numbers.
+#   That is the price of blocks: 64 products side by side have no work for more than 64. Small
+#   pieces keep many processors busy, large ones keep the effort per piece down, and every system
+#   looks for a size in between.
 #
 # ## 9. The surprise · *beginner*
 #

@@ -26,8 +26,9 @@ def run_on_threads(
     """Call every task after those it waits for; the schedule, in seconds, as it came out.
 
     Tasks that hold Python's lock, such as plain Python loops, take turns whatever the number of
-    threads; those of NumPy and torch give it away. If one raises, the others end and it is raised
-    here.
+    threads; those of NumPy and torch give it away. Torch brings threads of its own: a task should
+    begin with torch.set_num_threads(1), which counts for the thread that says it. If a task
+    raises, the others end and it is raised here.
     """
     if len(tasks) != len(predecessors):
         raise ValueError(f"tasks: {len(tasks)} for {len(predecessors)} operations; give one each")
