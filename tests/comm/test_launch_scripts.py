@@ -14,7 +14,7 @@ import pytest
 
 ROOT = str(Path(__file__).resolve().parents[2])
 PROGRAMS = """
-import signal, sys, time
+import os, signal, sys, time
 import numpy as np
 from ddl_teach import Ranks, launch
 from ddl_teach.comm.story import StoryError
@@ -46,6 +46,10 @@ def begun(comm):
 
 def ranks_of(comm):
     return comm.rank
+
+def is_seen():
+    while not os.path.exists("seen"):
+        time.sleep(0.05)
 """
 
 
@@ -75,6 +79,7 @@ class Script:
         self.family = psutil.Process(self.process.pid).children(recursive=True)
         assert len(self.family) >= 3
         self.shared = shared_files(self.family)
+        (self.file.parent / "seen").touch()
 
     def end(self):
         """Its exit status, once it and all of its processes are gone."""
@@ -187,7 +192,7 @@ def test_ranks_do_not_outlive_a_killed_script(script, program):
 
 @pytest.mark.parametrize("ending", ["pass", "1 / 0"])
 def test_ranks_do_not_outlive_a_script_that_forgets_to_close(script, ending):
-    running = script(f"ranks = Ranks(3)\nranks.run(begun)\ntime.sleep(1)\n{ending}")
+    running = script(f"ranks = Ranks(3)\nranks.run(begun)\nis_seen()\n{ending}")
     running.wait_for("begun")
     running.end()
     assert running.litter() == []
@@ -215,7 +220,7 @@ def own(comm, step=1):
 
 with Ranks(3) as ranks:
     ranks.run(begun)
-    time.sleep(1)
+    is_seen()
     holder = beside.Holder(3)
     for program in (own, lambda comm: comm.rank, functools.partial(own, step=2),
                     holder, holder.method):

@@ -54,14 +54,14 @@ def test_receives_are_served_in_the_order_they_were_asked_for(ground):
 
 
 def any_then_named(comm):
-    """The receive from ANY was asked for first and gets rank 2's message; the next is from 2 too,
-    though another rank has sent as well."""
+    """The receive from ANY was asked for first and gets the message that comes first; the next
+    one is from 2, though another rank has sent as well."""
     x, y, z = (np.zeros(1, int) for _ in range(3))
     if comm.rank == 0:
         first, second = comm.irecv(x, ANY), comm.irecv(y, 2)
         second.wait()
-        comm.recv(z, 1)
-        return first.wait(), int(x[0]), int(y[0])
+        comm.recv(z, ANY)
+        return first.wait(), int(x[0]), int(y[0]), int(z[0])
     if comm.rank == 1:
         comm.recv(x, 2, tag=1)
         comm.work(seconds=0.05)
@@ -74,7 +74,9 @@ def any_then_named(comm):
 
 
 def test_a_named_receive_stands_behind_an_older_one_from_any(ground):
-    assert ground(any_then_named, 3).results[0] == (2, 20, 21)
+    found = ground(any_then_named, 3).results[0]
+    # Real ranks may find both first messages there, and then take either for the first.
+    assert found == (2, 20, 21, 10) or (ground is not simulate and found == (1, 10, 20, 21))
 
 
 def working_off_a_list(comm):

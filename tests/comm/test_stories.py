@@ -207,7 +207,7 @@ def test_the_exception_itself_is_the_cause(ground):
 
 
 def all_raise(comm, first):
-    comm.work(seconds=0.0 if comm.rank == first else 0.1)
+    comm.work(seconds=0.0 if comm.rank == first else 30.0)
     raise ValueError(f"from {comm.rank}")
 
 

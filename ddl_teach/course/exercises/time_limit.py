@@ -50,8 +50,8 @@ def within(seconds: float, function: Callable[[], Any]) -> Any:
 
     thread = threading.Thread(target=body, daemon=True, name="a function being checked")
     with contextlib.redirect_stdout(Silence()):
-        thread.start()
         try:
+            thread.start()
             in_time = ended.wait(max(seconds, 0.0))
         except KeyboardInterrupt:
             _stop(thread, ended)
