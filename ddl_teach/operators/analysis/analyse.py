@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from torch import nn
+from torch.nn.parameter import UninitializedParameter
 
 from ddl_teach.operators.analysis.accounts import accounts
 from ddl_teach.operators.analysis.capture import capture
@@ -26,6 +27,15 @@ def analyse(
     live on torch's meta device. Backwards, a gradient is given for every result. `rules` adds what
     own operations cost, by name: ``{"mine::swirl": lambda call: Cost(...)}``.
     """
+    if not isinstance(module, nn.Module):
+        raise TypeError(
+            f"module is a torch.nn.Module, not {module!r}: put a function into the forward of one"
+        )
+    if any(isinstance(weights, UninitializedParameter) for weights in module.parameters()):
+        raise ValueError(
+            f"{type(module).__name__} has parameters that get their shape in the first call: call "
+            "it once, then analyse it"
+        )
     known = {**RULES, **(rules or {})}
     operations = accounts(record(capture(module, inputs, keywords, known)), known)
     return Analysis(

@@ -39,10 +39,8 @@ def rows(analysis: Analysis) -> list[list[str]]:
     """
     found = [_row(layer) for layer in analysis.layers]
     back = (
-        sum(part.work for part in parts)
-        for parts in zip(
-            *((it.input_gradient, it.parameter_gradient) for it in analysis.layers), strict=True
-        )
+        sum(getattr(layer, gradient).work for layer in analysis.layers)
+        for gradient in ("input_gradient", "parameter_gradient")
     )
     forward, mark = analysis.forward, "+ ?" if analysis.uncounted else ""
     found.append(

@@ -226,3 +226,20 @@ def test_the_table_reads():
     html = analysis._repr_html_()
     assert html.count("<tr>") == 3
     assert "20 x 500" in html
+
+
+def test_networks_that_compute_nothing_have_a_table_too():
+    for network in (nn.Identity(), nn.Flatten(), nn.Sequential()):
+        analysis = analyse(network, torch.empty(2, 3))
+        assert analysis.forward == analysis.backward == Pass()
+        assert type(network).__name__ in str(analysis)
+        assert type(network).__name__ in analysis._repr_html_()
+    empty = analyse(nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU()), torch.empty(0, 3, 8, 8))
+    assert empty.forward.work == 0
+
+
+def test_what_is_no_module_or_has_no_shapes_yet_is_refused():
+    with pytest.raises(TypeError, match=r"module is a torch\.nn\.Module, not <"):
+        analyse(lambda x: x, torch.empty(3))
+    with pytest.raises(ValueError, match="LazyLinear has parameters that get their shape in the"):
+        analyse(nn.LazyLinear(4), torch.empty(2, 3))
