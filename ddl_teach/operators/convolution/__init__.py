@@ -12,6 +12,9 @@ convolve            any of them as a differentiable torch operator
 layer               a network that uses any of them by name
 chooser             the method that is expected to be the fastest
 rates               what this machine does per second, measured
+errors              how many digits each loses, measured
+phases              a stride as more channels
+filters             the weight, laid out for transforms
 blocks              work that stays in the caches
 turned              the input's gradient as a convolution
 =================== ==============================================================================
