@@ -45,7 +45,6 @@ def layers(batch: int) -> dict[str, Convolution]:
         "ResNet-50 3x3 256": (256, 14, 256, 3, 1),
         "ResNet-50 1x1 64": (64, 56, 256, 1, 0),
         "VGG-16 conv5": (512, 14, 512, 3, 1),
-        "VGG-16 conv2_1": (64, 112, 128, 3, 1),
     }
     return {
         name: Convolution(batch, inputs, size, size, outputs, kernel=(kernel, kernel),
