@@ -425,9 +425,10 @@ plot_layers(names, [it.work for it in found.values()], [it.depth for it in found
 
 # %% [markdown]
 # Sixty-four times as many words: the LSTM's depth is 64 times as large, attention's grows by 18
-# steps. For that attention pays with work, which grows with the square of the length. On one
-# processor the LSTM wins for long sentences; on a hundred thousand it does not stand a chance.
-# Unit 04 asks what can still be done for recurrent layers.
+# steps. For that attention pays with work, which grows with the square of the length: at 4,096
+# words it does twice as much as the LSTM. But the LSTM has no work for more than four million
+# processors, however long the sentence, and attention has some for ten billion. Unit 04 asks what
+# can still be done for recurrent layers.
 #
 # ## 11. What production systems do · *intermediate*
 #
