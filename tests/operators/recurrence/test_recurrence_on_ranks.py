@@ -8,7 +8,7 @@ import torch
 
 from ddl_teach import simulate
 from ddl_teach.comm.networks import Machine, Uniform
-from ddl_teach.operators.recurrence import on_ranks, stack
+from ddl_teach.operators.recurrence import on_ranks, stack, timing
 from ddl_teach.operators.recurrence.cell import Weights
 from ddl_teach.operators.recurrence.stack import Stack
 from ddl_teach.theory import wavefront as theory
@@ -123,3 +123,33 @@ def test_the_best_chunk_is_the_best(ranks):
 def test_a_chunk_that_cannot_be_is_refused(chunk):
     with pytest.raises((ValueError, TypeError), match="chunk"):
         on_ranks.chunks_of(5, chunk)
+
+
+def test_the_layer_by_hand_is_the_stack_of_simple_cells():
+    torch.manual_seed(2)
+    module = torch.nn.RNN(3, 3, 4).double().requires_grad_(False)
+    for weights in module.all_weights:
+        weights[2].zero_()
+        weights[3].zero_()
+    x = torch.randn(5, 2, 3).double()
+
+    def program(comm):
+        w, u, *_ = (weights.numpy().T for weights in module.all_weights[comm.rank])
+        given = x.numpy().copy() if comm.rank == 0 else 0 * x.numpy()
+        return on_ranks.simple_layer(comm, given, w, u, 1.0)
+
+    run = simulate(program, 4, network=NETWORKS[0])
+    torch.testing.assert_close(torch.from_numpy(run.results[-1]), module(x)[0])
+    assert run.time == pytest.approx(theory.wavefronts(4, 5))
+
+
+def test_what_is_measured_on_real_ranks_has_a_line_and_every_chunk(real):
+    square = Stack.of(torch.nn.LSTM(4, 4, 5).requires_grad_(False))
+    given = {"stack": square, "x": torch.randn(8, 2, 4), "chunks": [1, 2, 4, 8], "turns": 3}
+    parts = real(timing.parts, 2, **given).results
+    step, overhead = timing.step_and_overhead(parts, given["chunks"])
+    assert step >= 0
+    assert step + overhead > 0
+    for took in real(timing.passes, 2, **given).results:
+        assert took.shape == (3, 4)
+        assert (took > 0).all()
