@@ -8,20 +8,22 @@ import pytest
 from ddl_teach.comm.watch import Watch
 from ddl_teach.course import Engines
 from ddl_teach.course.engines.watches import ProgramWatch
+from ddl_teach.course.exercises import check
 
 
 @pytest.fixture(scope="session", autouse=True)
 def patience_with_engines(patience) -> Iterator[None]:
-    """Engines stop when they can, as other ranks do."""
+    """Engines stop when they can, as other ranks do, and checks take as long as they take."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ProgramWatch, "stop_limit", Watch.stop_limit)
+        patch.setattr(check, "SECONDS", 200.0)
         yield
 
 
 @pytest.fixture
 def little_patience_with_engines(monkeypatch) -> None:
     """For engines that cannot be stopped, so that nobody waits for them long."""
-    monkeypatch.setattr(ProgramWatch, "stop_limit", 1.5)
+    monkeypatch.setattr(ProgramWatch, "stop_limit", 0.8)
 
 
 @pytest.fixture(scope="session")
