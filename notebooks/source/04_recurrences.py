@@ -16,15 +16,15 @@
 
 # %%
 import numpy as np
-import torch
 from scipy.special import expit as sigmoid
+from torch import cat, nn, randn, set_num_threads, tensor
 
 from ddl_teach import simulate
 from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
 from ddl_teach.plots.wavefront import plot_wavefronts
 
 engines = Engines(2)
-torch.set_num_threads(1)  # one processor: here only the order and the size of products differ
+set_num_threads(1)  # of torch: here only the order and the size of products differ
 
 # %% [markdown]
 # ## 1. A grid of cells · *beginner*
@@ -93,11 +93,11 @@ def lstm_step(x, h, c, weight, bias):
 
 
 # %%
-cell = torch.nn.LSTMCell(3, 4).double().requires_grad_(False)
-weight = torch.cat([cell.weight_ih, cell.weight_hh], 1).T.numpy()
+cell = nn.LSTMCell(3, 4).double().requires_grad_(False)
+weight = cat([cell.weight_ih, cell.weight_hh], 1).T.numpy()
 x, h, c = (np.random.default_rng(k).standard_normal((1, n)) for k, n in enumerate((3, 4, 4)))
 my_h, my_c = lstm_step(x, h, c, weight, (cell.bias_ih + cell.bias_hh).numpy())
-torchs_h, torchs_c = cell(torch.tensor(x), (torch.tensor(h), torch.tensor(c)))
+torchs_h, torchs_c = cell(tensor(x), (tensor(h), tensor(c)))
 print("your h", my_h.round(4), "your c", my_c.round(4))
 print("torch's", torchs_h.numpy().round(4), "torch's", torchs_c.numpy().round(4))
 
@@ -118,7 +118,7 @@ judge("04.fused", lstm_step, seed=41)
 from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.operators.recurrence.module import Recurrent
 
-torchs, words = torch.nn.LSTM(64, 64).requires_grad_(False), torch.randn(32, 4, 64)
+torchs, words = nn.LSTM(64, 64).requires_grad_(False), randn(32, 4, 64)
 ways = {way: Recurrent(torchs, way) for way in ("fused", "per_gate", "all_steps")}
 ways["torch.nn.LSTM"] = torchs
 times = side_by_side({name: lambda way=way: way(words) for name, way in ways.items()})
@@ -181,7 +181,7 @@ assert sum(map(len, turns)) == 1_000_000
 reveal("04.turns", len(turns))
 
 # %%
-deep, narrow = torch.nn.LSTM(32, 32, 16).requires_grad_(False), torch.randn(64, 1, 32)
+deep, narrow = nn.LSTM(32, 32, 16).requires_grad_(False), randn(64, 1, 32)
 ways = {way: Recurrent(deep, way) for way in ("all_steps", "wavefront")}
 ways["torch.nn.LSTM"] = deep
 assert np.allclose(*(ways[name](narrow)[0] for name in ("wavefront", "torch.nn.LSTM")), atol=1e-6)
@@ -293,8 +293,8 @@ for steps in (100, 1000, 10_000, 100_000):
 # %%
 from ddl_teach.operators.recurrence.stack import Stack
 
-chunks, x = [1, 2, 4, 8, 16, 32], torch.randn(32, 8, 128)
-six = Stack.of(torch.nn.LSTM(128, 128, 6).requires_grad_(False))
+chunks, x = [1, 2, 4, 8, 16, 32], randn(32, 8, 128)
+six = Stack.of(nn.LSTM(128, 128, 6).requires_grad_(False))
 setting = {"stack": six, "x": x, "chunks": chunks, "timeout": 60}
 parts = engines.run(timing.parts, **setting).results
 step, overhead = timing.step_and_overhead(parts, chunks)
