@@ -23,7 +23,7 @@
 # That is the definition. $n$ is the number of the image, $p$ and $q$ are the place in it. The next
 # cell writes it down: `windows` holds the pixels below the kernel, for every place, and `einsum`
 # multiplies and adds as the letters say. (It has no stride and no padding. Pad the image first if
-# you want some.)
+# you want some.) torch gets one thread, so that other programs disturb what is measured less.
 
 # %%
 import math
@@ -43,6 +43,7 @@ def by_definition(x, weight):
     return np.einsum("nchwij,kcij->nkhw", windows, weight)
 
 
+torch.set_num_threads(1)
 x, weight = np.random.randn(2, 3, 8, 9), np.random.randn(4, 3, 3, 3)
 theirs = torch.nn.functional.conv2d(torch.from_numpy(x), torch.from_numpy(weight))
 assert np.allclose(by_definition(x, weight), theirs)
@@ -343,7 +344,7 @@ slower = rates.product / rates.transform
 print(f"An operation of a transform takes {slower:.1f} times as long as one of a product.")
 for channels in (3, 64):
     layers = [Convolution(8, channels, 32, 32, 64, r, padding=r // 2) for r in kernels]
-    found[channels] = sweep(layers, rates, ["im2col", "fft"])
+    found[channels] = sweep(layers, rates, ["im2col", "fft"], repetitions=3)
 assert (found[64].operations["im2col"] > found[3].operations["im2col"]).all()
 
 # %% [markdown]
