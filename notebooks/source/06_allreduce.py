@@ -347,7 +347,7 @@ good, many, mega = Uniform(latency=1e-6, bandwidth=10e9), 65_536, Phantom(2**20)
 some = simulate(add_up, 4096, network=good, allreduce=my_doubling, length=1, trace=False)
 assert all(x == 4096 * 4097 / 2 for x in some.results)
 big = simulate(recursive_doubling.allreduce, many, network=good, x=mega, trace=False)
-print(f"{some.time * 1e6:.1f} µs for 4,096 numbers, {big.time * 1e6:.0f} µs for 65,536 MiB")
+print(f"4,096 numbers: {some.time * 1e6:.1f} µs; 65,536 vectors of 1 MiB: {big.time * 1e6:.0f} µs")
 
 # %%
 from ddl_teach.plots.algorithms import plot_times
