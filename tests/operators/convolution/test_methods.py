@@ -1,0 +1,141 @@
+"""Every method computes the same convolution, and takes no more memory than it says."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from operators.convolution.shapes import expected, passes, problems, settings, tensors
+
+from ddl_teach.measure.allocations import peak_allocation
+from ddl_teach.operators.convolution import blocks, fft
+from ddl_teach.operators.convolution.methods import METHODS, find
+from ddl_teach.operators.convolution.problem import Convolution
+
+PROBLEMS = problems(200)
+every_method = pytest.mark.parametrize("name", [*METHODS, "winograd_1x1", "winograd_3x3"])
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def worst_errors(method, chosen):
+    worst = [0.0, 0.0, 0.0]
+    for problem in chosen:
+        data = tensors(problem)
+        both = zip(expected(problem, *data), passes(method, problem, *data), strict=True)
+        for which, (right, ours) in enumerate(both):
+            assert ours.shape == right.shape
+            worst[which] = max(worst[which], float((ours - right).abs().max()))
+    return worst
+
+
+@every_method
+def test_forward_and_both_gradients_are_torchs_for_hundreds_of_shapes(name):
+    method = find(name)
+    able = [problem for problem in PROBLEMS if not method.refusal(problem)]
+    assert len(able) >= (200 if name in ("direct", "im2col", "fft") else 150)
+    assert max(worst_errors(method, able)) < 1e-10
+
+
+@every_method
+def test_blocks_and_slices_of_any_size_give_the_same(name, monkeypatch):
+    method = find(name)
+    able = [problem for problem in problems(20, seed=1) if not method.refusal(problem)]
+    for size in (1, 5000):
+        monkeypatch.setattr(blocks, "BLOCK", size)
+        monkeypatch.setattr(fft, "ROOM", size)
+        assert max(worst_errors(method, able)) < 1e-10
+
+
+def test_doing_nothing_would_not_pass():
+    x, weight, gradient = tensors(PROBLEMS[0])
+    assert (
+        min(float(part.abs().max()) for part in expected(PROBLEMS[0], x, weight, gradient)) > 0.1
+    )
+
+
+@every_method
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+def test_shorter_numbers_stay_what_they_are(name, dtype):
+    problem = Convolution(2, 6, 9, 8, 4, padding=(1, 1), groups=2)
+    data = tensors(problem, dtype)
+    right = expected(problem, *(part.double() for part in data))
+    for ours, one in zip(passes(find(name), problem, *data), right, strict=True):
+        assert ours.dtype == dtype
+        # Winograd's tile of 6 x 6 loses some hundred roundings; none of them loses all.
+        assert (ours - one).norm() < 200 * torch.finfo(dtype).eps * one.norm()
+
+
+@every_method
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Convolution(4, 64, 28, 28, 96, padding=(1, 1)),
+        Convolution(2, 3, 112, 112, 64, padding=(1, 1)),
+        Convolution(2, 16, 30, 30, 16, (5, 5), (2, 2), (2, 2)),
+        Convolution(3, 48, 20, 24, 32, (3, 5), (1, 1), (1, 2), 4),
+        Convolution(8, 256, 14, 14, 256, (1, 1)),
+    ],
+    ids=["square", "first", "strided", "grouped", "pointwise"],
+)
+def test_a_workspace_bounds_what_is_really_allocated(name, problem):
+    method = find(name)
+    if method.refusal(problem):
+        pytest.skip(method.refusal(problem))
+    x, weight, gradient = tensors(problem, torch.float32)
+    told = settings(problem)
+    runs = {
+        problem.output_shape: lambda: method.forward(x, weight, **told),
+        problem.x_shape: lambda: method.input_gradient(gradient, weight, x.shape, **told),
+        problem.weight_shape: lambda: method.weight_gradient(x, gradient, weight.shape, **told),
+    }
+    taken = []
+    for shape, run in runs.items():
+        run()  # the libraries' own first steps are no part of it
+        taken.append(peak_allocation(run) - 4 * torch.Size(shape).numel())
+    said = method.workspace(problem, torch.float32)
+    assert max(taken) <= said
+    assert said <= 2.5 * max(taken)
+
+
+def test_winograd_refuses_a_stride_in_every_pass():
+    problem = Convolution(1, 2, 8, 8, 2, stride=(1, 2))
+    method = find("winograd_4x4")
+    assert "stride=(1, 2)" in method.refusal(problem)
+    for run in (method.forward, method.input_gradient, method.weight_gradient):
+        x, weight, gradient = tensors(problem)
+        first, second, *shape = {
+            method.forward: (x, weight),
+            method.input_gradient: (gradient, weight, x.shape),
+            method.weight_gradient: (x, gradient, weight.shape),
+        }[run]
+        with pytest.raises(ValueError, match=r"stride=\(1, 2\): Winograd.* must be 1"):
+            run(first, second, *shape, **settings(problem))
+
+
+def test_a_stride_of_one_method_is_every_second_output_of_none():
+    plain = Convolution(2, 3, 13, 11, 4, (5, 4), padding=(2, 1))
+    x, weight, _ = tensors(plain)
+    for name in ("direct", "im2col", "fft"):
+        dense = find(name).forward(x, weight, **settings(plain))
+        strided = find(name).forward(x, weight, **settings(replace(plain, stride=(2, 3))))
+        assert torch.allclose(strided, dense[:, :, ::2, ::3], atol=1e-12)
+
+
+def test_blocks_cover_everything_once():
+    for images, rows, row_bytes in (
+        (1, 1, 1),
+        (5, 10, 300_000),
+        (7, 99, 1 << 20),
+        (3, 2, 1 << 30),
+    ):
+        seen = torch.zeros(images, rows)
+        for some, high in blocks.blocks(images, rows, row_bytes):
+            seen[some, high] += 1
+            assert seen[some, high].numel() * row_bytes <= max(blocks.BLOCK, row_bytes)
+        assert (seen == 1).all()
