@@ -58,7 +58,7 @@ def _line(what: str, ratios: Sequence[float], most: float) -> str:
     verdict = "met" if met == len(ordered) else "missed"
     middle = ordered[len(ordered) // 2]
     return (
-        f"  {what}: {verdict}, on {met} of {len(ordered)} layers; "
+        f"  {what}: {verdict}, holds on {met} of {len(ordered)} layers; "
         f"median {middle:.2f}, worst {ordered[-1]:.2f}"
     )
 

@@ -9,9 +9,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from ddl_teach.operators.convolution import fft as ours
 from ddl_teach.operators.convolution.methods import find
-from ddl_teach.operators.convolution.phases import at_stride_one
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.theory.convolution_cost import (
     PASSES,
@@ -108,13 +106,6 @@ def test_tiles_of_transforms_are_four_kernels_or_the_image():
     assert transform_size(replace(PLAIN, height=121, kernel=(11, 1))) == (64, 4)
     assert transform_grid(PLAIN) == (1, 1)
     assert transform_grid(replace(PLAIN, height=121, width=127)) == (9, 9)
-
-
-@pytest.mark.parametrize("shape", [*SHAPES, replace(PLAIN, height=40, width=90)], ids=str)
-def test_tiles_are_those_of_our_fft(shape):
-    inner = at_stride_one(shape)
-    assert transform_size(shape) == ours.tile(inner)
-    assert transform_grid(shape) == ours.grid(inner)
 
 
 @pytest.mark.parametrize("outputs", [1, 2, 4, 6])

@@ -28,6 +28,7 @@ from ddl_teach.operators.convolution.blocks import block_size, blocks, evenly, w
 from ddl_teach.operators.convolution.filters import by_filter, by_place
 from ddl_teach.operators.convolution.problem import Convolution, Pair
 from ddl_teach.operators.convolution.turned import turned
+from ddl_teach.theory.convolution_tiles import transform_grid, transform_size
 
 ROOM = 64 << 20
 """Bytes of spectra that are held at a time; those of one image may be more."""
@@ -75,7 +76,7 @@ def weight_gradient(
     back = fourier_columns(inner, x.dtype)[1].to(x.device)
     total = back.new_zeros(prod(inner.kernel), inner.out_channels * inner.in_channels // groups)
     for images in cut(inner, x.dtype):
-        seen = spectra(x[images], inner, inner.padding, tile(inner))
+        seen = spectra(x[images], inner, inner.padding, transform_size(inner))
         arriving = spectra(gradient[images], inner, (0, 0), kept(inner), factor=True)
         for part in slices(inner, len(x[images]), back.dtype):
             products = seen[part].mT @ arriving[part]
@@ -92,7 +93,7 @@ def correlate(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
     taps = by_place(weight.to(there.dtype), problem.groups)
     output = x.new_empty(problem.output_shape)
     for images in cut(problem, x.dtype):
-        seen = spectra(x[images], problem, problem.padding, tile(problem))
+        seen = spectra(x[images], problem, problem.padding, transform_size(problem))
         total = seen.new_empty(len(seen), *seen.shape[2:4], taps.shape[3], 2)
         for part in slices(problem, len(x[images]), there.dtype):
             filters = there[part].flatten(0, 1) @ taps.flatten(1)
@@ -115,7 +116,8 @@ def spectra(
     c (a + b) - a (c + d). So the three numbers of a spectrum are a + b, a, b, and as the second
     `factor` c, c + d, c - d.
     """
-    (high, wide), (down, across), sizes = grid(problem), kept(problem), tile(problem)
+    (high, wide), (down, across) = transform_grid(problem), kept(problem)
+    sizes = transform_size(problem)
     channels = x.shape[1] // problem.groups
     numbers = single_or_double(x.dtype)
     result = torch.empty(
@@ -144,7 +146,8 @@ def spectra(
 
 def place(spectrum: Tensor, output: Tensor, problem: Convolution) -> None:
     """Transform back, and put the outputs that are kept of each tile to their places."""
-    (high, wide), (down, across), sizes = grid(problem), kept(problem), tile(problem)
+    (high, wide), (down, across) = transform_grid(problem), kept(problem)
+    sizes = transform_size(problem)
     spectrum = spectrum.unflatten(2, (-1, high, wide)).unflatten(0, (sizes[0], -1))
     row_bytes = transform_bytes(problem, output.shape[1], spectrum.dtype.itemsize // 2)
     for images, rows in blocks(len(output), high, row_bytes):
@@ -157,7 +160,7 @@ def place(spectrum: Tensor, output: Tensor, problem: Convolution) -> None:
 
 def fourier_columns(problem: Convolution, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """Matrices (frequencies, 3, places of the kernel): to a filter's three numbers, and back."""
-    (height, width), places = tile(problem), prod(problem.kernel)
+    (height, width), places = transform_size(problem), prod(problem.kernel)
     unit = torch.eye(places, dtype=torch.float64).unflatten(1, problem.kernel)
     wave = torch.fft.rfft2(unit, s=(height, width)).flatten(1).T
     real, imaginary = wave.real, wave.imag
@@ -170,37 +173,10 @@ def fourier_columns(problem: Convolution, dtype: torch.dtype) -> tuple[Tensor, T
     return there.to(single_or_double(dtype)), back.to(single_or_double(dtype))
 
 
-def tile(problem: Convolution) -> Pair:
-    """Height and width of a transform: four times the kernel, but no more than the whole image."""
-    return tuple(
-        min(smooth(problem.padded[axis]), 1 << (4 * size - 1).bit_length())
-        for axis, size in enumerate(problem.kernel)
-    )
-
-
-def smooth(least: int) -> int:
-    """The smallest number from `least` on whose only prime factors are 2, 3 and 5.
-
-    >>> smooth(13), smooth(30)
-    (15, 30)
-    """
-    rest = least
-    for prime in (2, 3, 5):
-        while rest % prime == 0:
-            rest //= prime
-    return least if rest == 1 else smooth(least + 1)
-
-
 def kept(problem: Convolution) -> Pair:
     """Height and width of the outputs that a tile gives: where the kernel does not wrap round."""
-    (height, width), (down, across) = tile(problem), problem.kernel
+    (height, width), (down, across) = transform_size(problem), problem.kernel
     return height - down + 1, width - across + 1
-
-
-def grid(problem: Convolution) -> Pair:
-    """Rows and columns of tiles; the last may be ragged."""
-    down, across = kept(problem)
-    return -(-problem.output_height // down), -(-problem.output_width // across)
 
 
 def single_or_double(dtype: torch.dtype) -> torch.dtype:
@@ -216,21 +192,21 @@ def cut(problem: Convolution, dtype: torch.dtype) -> Iterator[slice]:
 
 def spectrum_bytes(problem: Convolution, dtype: torch.dtype) -> int:
     """Bytes of the spectra of one image and of its output: both as a product wants them."""
-    height, width = tile(problem)
-    numbers = 3 * (problem.in_channels + problem.out_channels) * prod(grid(problem))
+    height, width = transform_size(problem)
+    numbers = 3 * (problem.in_channels + problem.out_channels) * prod(transform_grid(problem))
     return height * (width // 2 + 1) * numbers * single_or_double(dtype).itemsize
 
 
 def transform_bytes(problem: Convolution, channels: int, itemsize: int) -> int:
     """Bytes of a row of tiles while it is transformed: copied, padded, and as a spectrum."""
-    return 4 * grid(problem)[1] * channels * prod(tile(problem)) * itemsize
+    return 4 * transform_grid(problem)[1] * channels * prod(transform_size(problem)) * itemsize
 
 
 def slices(problem: Convolution, images: int, dtype: torch.dtype) -> Iterator[slice]:
     """The frequencies in parts whose filters and products stay in the caches."""
-    height, width = tile(problem)
+    height, width = transform_size(problem)
     frequencies = height * (width // 2 + 1)
-    tiles = images * prod(grid(problem))
+    tiles = images * prod(transform_grid(problem))
     channels = problem.out_channels * (problem.in_channels // problem.groups + tiles)
     some = evenly(frequencies, (4 << 20) // (3 * channels * dtype.itemsize))
     return (slice(first, first + some) for first in range(0, frequencies, some))
@@ -244,9 +220,9 @@ def refusal(problem: Convolution) -> str:
 def workspace(problem: Convolution, dtype: torch.dtype) -> int:
     """Bytes beyond input, weight and output, at most, in the hungriest of the three passes."""
     inner, itemsize = phases.at_stride_one(problem), single_or_double(dtype).itemsize
-    height, width = tile(inner)
+    height, width = transform_size(inner)
     images = min(next(cut(inner, dtype)).stop, inner.batch)
-    (high, wide), frequencies = grid(inner), height * (width // 2 + 1)
+    (high, wide), frequencies = transform_grid(inner), height * (width // 2 + 1)
     channels = max(inner.in_channels, inner.out_channels)
     weights = inner.out_channels * inner.in_channels // inner.groups
     row_bytes = transform_bytes(inner, channels, itemsize)
