@@ -75,9 +75,11 @@ class MPIMessages(Comm):
 
         Open MPI would write a short one over the end of a receive that was begun before it.
         """
-        for request in self._records.open:
-            if nbytes <= SHORT and request.takes(self, self.rank, code, tag):
-                return request.offer(nbytes)
+        if nbytes <= SHORT:
+            # A copy: functions in the background open and close requests of their own meanwhile.
+            for request in list(self._records.open):
+                if request.takes(self, self.rank, code, tag):
+                    return request.offer(nbytes)
         return nbytes
 
     def _begin_receive(self, x: Array, source: int, tag: int) -> MPI.Request:
