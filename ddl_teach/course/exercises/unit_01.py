@@ -57,21 +57,6 @@ UNIT = Unit(
             ranks=(),
         ),
         Exercise(
-            "01.bounds",
-            "Between which times a greedy schedule ends",
-            points=1,
-            hints=(
-                "Two things hold at the same time: all the work must be done, and the longest "
-                "chain must be gone through. Which of two truths says more?",
-                "The first is max(work / processors, depth). For the second, depth operations "
-                "are done one after another and the others, work - depth, by all processors.",
-            ),
-            judge=work_depth_judges.judge_bounds,
-            right="No schedule beats the first, and no greedy one is slower than the second.",
-            parameters=("work", "depth", "processors"),
-            ranks=(),
-        ),
-        Exercise(
             "01.greedy",
             "A greedy scheduler",
             points=3,
@@ -85,6 +70,21 @@ UNIT = Unit(
             judge=schedule_judges.judge_greedy,
             right="Nobody begins too early, and no processor idles while something is ready.",
             parameters=("predecessors", "processors"),
+            ranks=(),
+        ),
+        Exercise(
+            "01.bounds",
+            "Between which times a greedy schedule ends",
+            points=1,
+            hints=(
+                "Two things hold at the same time: all the work must be done, and the longest "
+                "chain must be gone through. Which of two truths says more?",
+                "The first is max(work / processors, depth). For the second, depth operations "
+                "are done one after another and the others, work - depth, by all processors.",
+            ),
+            judge=work_depth_judges.judge_bounds,
+            right="No schedule beats the first, and no greedy one is slower than the second.",
+            parameters=("work", "depth", "processors"),
             ranks=(),
         ),
     ),
