@@ -12,11 +12,12 @@ import ctypes
 import io
 import sys
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-REQUESTS, PAUSE = 15, 0.2  # how often a thread is asked to end, and the seconds between
+REQUESTS, PAUSE = 15, 0.2  # how often a thread is asked to end, and seconds of each wait
 
 
 class TimeIsUp(KeyboardInterrupt):
@@ -52,7 +53,7 @@ def within(seconds: float, function: Callable[[], Any]) -> Any:
     with contextlib.redirect_stdout(Silence()):
         try:
             thread.start()
-            in_time = ended.wait(max(seconds, 0.0))
+            in_time = _happens(ended, seconds)
         except KeyboardInterrupt:
             _stop(thread, ended)
             raise
@@ -63,6 +64,15 @@ def within(seconds: float, function: Callable[[], Any]) -> Any:
     if "error" in outcome:
         raise outcome["error"]
     return outcome["value"]
+
+
+def _happens(event: threading.Event, seconds: float) -> bool:
+    """Wait, and look up often: a Ctrl-C just before a wait begins is only heard after it."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        if event.wait(min(left, PAUSE)):
+            return True
+    return event.is_set()
 
 
 def _stop(thread: threading.Thread, ended: threading.Event) -> None:
