@@ -1,10 +1,6 @@
 """Convolution as a torch operator: any method by name, with gradients by the same method.
 
-The operator and its two gradients are each linear in two arguments, so the gradient of any of the
-three is given by the other two: that is the whole of autograd here, to any order.
-
-    output = forward(x, weight)    x's gradient = input_gradient(gradient, weight)
-                                   weight's     = weight_gradient(x, gradient)
+Forward pass and both gradients are three operators; `three_operators` joins them.
 
 What to look at: registered with torch.library, the operator is a node like torch's own: autograd,
 torch.compile and torch.export see its name and its shapes, not its inside.
@@ -13,7 +9,6 @@ torch.compile and torch.export see its name and its shapes, not its inside.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import psutil
 import torch
@@ -22,6 +17,7 @@ from torch import Tensor
 from ddl_teach.operators.convolution.chooser import choose
 from ddl_teach.operators.convolution.methods import METHODS, Method, find
 from ddl_teach.operators.convolution.problem import Convolution, pair
+from ddl_teach.operators.convolution.three_operators import join
 
 
 def convolve(
@@ -144,69 +140,4 @@ def free_bytes(device: torch.device) -> int:
     return psutil.virtual_memory().available
 
 
-@convolution.register_fake
-def _(x: Tensor, weight: Tensor, stride: Any, padding: Any, groups: int, *_: Any) -> Tensor:
-    sizes = [
-        (size + 2 * space - kernel) // step + 1
-        for size, space, kernel, step in zip(
-            x.shape[2:], padding, weight.shape[2:], stride, strict=True
-        )
-    ]
-    return x.new_empty(x.shape[0], weight.shape[0], *sizes)
-
-
-@input_gradient.register_fake
-def _(gradient: Tensor, weight: Tensor, x_shape: Any, *_: Any) -> Tensor:
-    return gradient.new_empty(x_shape)
-
-
-@weight_gradient.register_fake
-def _(x: Tensor, gradient: Tensor, weight_shape: Any, *_: Any) -> Tensor:
-    return x.new_empty(weight_shape)
-
-
-def keep(ctx: Any, inputs: tuple, output: Tensor) -> None:
-    """Remember the two tensors and the numbers."""
-    ctx.save_for_backward(*inputs[:2])
-    ctx.numbers = inputs[-5:]
-
-
-def backward(context: Any, arriving: Tensor) -> tuple:
-    """Gradients of `convolution`."""
-    x, weight = context.saved_tensors
-    numbers = context.numbers
-    for_x, for_weight = context.needs_input_grad[:2]
-    return (
-        input_gradient(arriving, weight, x.shape, *numbers) if for_x else None,
-        weight_gradient(x, arriving, weight.shape, *numbers) if for_weight else None,
-        *[None] * 5,
-    )
-
-
-def input_gradient_backward(context: Any, arriving: Tensor) -> tuple:
-    """Gradients of `input_gradient`: it is linear in the gradient and in the weight."""
-    gradient, weight = context.saved_tensors
-    numbers = context.numbers
-    for_gradient, for_weight = context.needs_input_grad[:2]
-    return (
-        convolution(arriving, weight, *numbers) if for_gradient else None,
-        weight_gradient(arriving, gradient, weight.shape, *numbers) if for_weight else None,
-        *[None] * 6,
-    )
-
-
-def weight_gradient_backward(context: Any, arriving: Tensor) -> tuple:
-    """Gradients of `weight_gradient`: it is linear in x and in the gradient."""
-    x, gradient = context.saved_tensors
-    numbers = context.numbers
-    for_x, for_gradient = context.needs_input_grad[:2]
-    return (
-        input_gradient(gradient, arriving, x.shape, *numbers) if for_x else None,
-        convolution(x, arriving, *numbers) if for_gradient else None,
-        *[None] * 6,
-    )
-
-
-convolution.register_autograd(backward, setup_context=keep)
-input_gradient.register_autograd(input_gradient_backward, setup_context=keep)
-weight_gradient.register_autograd(weight_gradient_backward, setup_context=keep)
+join(convolution, input_gradient, weight_gradient)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 
 import numpy as np
 
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.sums import reduce
-from ddl_teach.theory.work_depth.windows import outputs_along
-
-Pair = Sequence[int]
+from ddl_teach.theory.work_depth.windows import Pair, outputs_along
 
 
 def padded(build: Builder, x: np.ndarray, padding: Pair, value: float = 0.0) -> np.ndarray:

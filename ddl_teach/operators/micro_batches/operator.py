@@ -12,7 +12,7 @@ passes; so the three operators are their own derivatives, to any order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from torch import Tensor
 
 from ddl_teach.operators.convolution.convolve import admitted
 from ddl_teach.operators.convolution.problem import Convolution, pair
+from ddl_teach.operators.convolution.three_operators import join
 from ddl_teach.operators.micro_batches import divided
 from ddl_teach.operators.micro_batches.offers import Division
 
@@ -109,67 +110,4 @@ def _how(problem: Convolution) -> dict[str, Any]:
     return {"stride": problem.stride, "padding": problem.padding, "groups": problem.groups}
 
 
-@convolution.register_fake
-def _(
-    x: Tensor, weight: Tensor, stride: Shape, padding: Shape, groups: int, recipes: str
-) -> Tensor:
-    sizes = [
-        (size + 2 * space - kernel) // step + 1
-        for size, space, kernel, step in zip(
-            x.shape[2:], padding, weight.shape[2:], stride, strict=True
-        )
-    ]
-    return x.new_empty(x.shape[0], weight.shape[0], *sizes)
-
-
-@input_gradient.register_fake
-def _(gradient: Tensor, weight: Tensor, x_shape: Shape, *_: Any) -> Tensor:
-    return gradient.new_empty(x_shape)
-
-
-@weight_gradient.register_fake
-def _(x: Tensor, gradient: Tensor, weight_shape: Shape, *_: Any) -> Tensor:
-    return x.new_empty(weight_shape)
-
-
-def _keep(ctx: Any, inputs: tuple, output: Tensor) -> None:
-    ctx.save_for_backward(*inputs[:2])
-    ctx.numbers = inputs[-4:]
-
-
-def _derivative(of_first: Callable[..., Tensor], of_second: Callable[..., Tensor]) -> Any:
-    """The backward step of an operator that is linear in each of two tensors."""
-
-    def backward(context: Any, arriving: Tensor) -> tuple:
-        first, second = context.saved_tensors
-        wanted = context.needs_input_grad
-        return (
-            of_first(arriving, first, second, *context.numbers) if wanted[0] else None,
-            of_second(arriving, first, second, *context.numbers) if wanted[1] else None,
-            *[None] * (len(wanted) - 2),
-        )
-
-    return backward
-
-
-convolution.register_autograd(
-    _derivative(
-        lambda y, x, weight, *numbers: input_gradient(y, weight, x.shape, *numbers),
-        lambda y, x, weight, *numbers: weight_gradient(x, y, weight.shape, *numbers),
-    ),
-    setup_context=_keep,
-)
-input_gradient.register_autograd(
-    _derivative(
-        lambda x, _, weight, *numbers: convolution(x, weight, *numbers),
-        lambda x, y, weight, *numbers: weight_gradient(x, y, weight.shape, *numbers),
-    ),
-    setup_context=_keep,
-)
-weight_gradient.register_autograd(
-    _derivative(
-        lambda weight, x, y, *numbers: input_gradient(y, weight, x.shape, *numbers),
-        lambda weight, x, _, *numbers: convolution(x, weight, *numbers),
-    ),
-    setup_context=_keep,
-)
+join(convolution, input_gradient, weight_gradient)

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from ddl_teach.theory.inputs import count
 from ddl_teach.theory.work_depth.counting import WorkDepth, elementwise, summation, tree_depth
-from ddl_teach.theory.work_depth.max_pooling import Pair, window_count
-from ddl_teach.theory.work_depth.windows import plane_coverage
+from ddl_teach.theory.work_depth.windows import Pair, plane_coverage, window_count
 
 
 def forward(

@@ -15,13 +15,9 @@ memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ddl_teach.theory.inputs import count
 from ddl_teach.theory.work_depth.counting import NOTHING, WorkDepth, summation, tree_depth
-from ddl_teach.theory.work_depth.windows import outputs_along, plane_coverage
-
-Pair = Sequence[int]
+from ddl_teach.theory.work_depth.windows import Pair, plane_coverage, window_count
 
 
 def forward(
@@ -52,10 +48,3 @@ def input_gradient(
         return NOTHING
     work = count("planes", planes) * int((3 * terms - 1).sum())
     return WorkDepth(work, 2 + tree_depth(int(terms.max())))
-
-
-def window_count(height: int, width: int, kernel: Pair, stride: Pair | None, padding: Pair) -> int:
-    """How many windows there are in a plane."""
-    axes = zip((height, width), kernel, stride or kernel, padding, strict=True)
-    rows, columns = (outputs_along(*axis) for axis in axes)
-    return rows * columns

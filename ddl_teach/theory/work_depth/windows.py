@@ -15,6 +15,8 @@ import numpy as np
 from ddl_teach.theory.convolution_cost import Shape
 from ddl_teach.theory.inputs import count
 
+Pair = Sequence[int]
+
 
 def outputs_along(size: int, kernel: int, stride: int, padding: int) -> int:
     """How many windows there are in a row: floor((size + 2 padding - kernel) / stride) + 1."""
@@ -43,11 +45,16 @@ def pixel_coverage(problem: Shape) -> np.ndarray:
     )
 
 
-def plane_coverage(
-    size: Sequence[int], kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int]
-) -> np.ndarray:
+def plane_coverage(size: Pair, kernel: Pair, stride: Pair, padding: Pair) -> np.ndarray:
     """For each pixel of a plane, how many windows touch it."""
     rows, columns = (
         coverage(*of_axis) for of_axis in zip(size, kernel, stride, padding, strict=True)
     )
     return np.outer(rows, columns)
+
+
+def window_count(height: int, width: int, kernel: Pair, stride: Pair | None, padding: Pair) -> int:
+    """How many windows there are in a plane."""
+    axes = zip((height, width), kernel, stride or kernel, padding, strict=True)
+    rows, columns = (outputs_along(*axis) for axis in axes)
+    return rows * columns

@@ -3,6 +3,7 @@
 import random
 
 import torch
+from torch import nn
 from torch.nn.functional import conv2d
 
 from ddl_teach.operators.convolution.problem import Convolution
@@ -61,3 +62,15 @@ def passes(method, problem, x, weight, gradient):
         method.input_gradient(gradient, weight, problem.x_shape, **settings(problem)),
         method.weight_gradient(x, gradient, problem.weight_shape, **settings(problem)),
     ]
+
+
+def network(seed=0):
+    """Three layers: padded, strided and grouped, and of one pixel."""
+    torch.manual_seed(seed)
+    return nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding="same"),
+        nn.ReLU(),
+        nn.Conv2d(8, 8, 3, stride=2, padding=1, groups=4),
+        nn.ReLU(),
+        nn.Conv2d(8, 4, 1, bias=False),
+    ).double()

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from operators.convolution.shapes import network
 from torch import nn
 
 from ddl_teach.operators.convolution import Convolution2d, convolve, use, use_torch
@@ -13,17 +14,6 @@ from ddl_teach.operators.convolution.convolve import (
 )
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
-
-
-def network(seed=0):
-    torch.manual_seed(seed)
-    return nn.Sequential(
-        nn.Conv2d(3, 8, 3, padding="same"),
-        nn.ReLU(),
-        nn.Conv2d(8, 8, 3, stride=2, padding=1, groups=4),
-        nn.ReLU(),
-        nn.Conv2d(8, 4, 1, bias=False),
-    ).double()
 
 
 @pytest.mark.parametrize("name", METHODS)

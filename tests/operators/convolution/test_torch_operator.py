@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 import torch
-from torch import nn
+from operators.convolution.shapes import network
 
 from ddl_teach.operators.convolution import convolve, use
 from ddl_teach.operators.convolution.convolve import (
@@ -22,17 +22,6 @@ def pair_of_tensors(requires_grad=True, height=5):
     x = torch.randn(2, 2, height, 4, generator=make, dtype=torch.float64)
     weight = torch.randn(2, 1, 3, 3, generator=make, dtype=torch.float64)
     return x.requires_grad_(requires_grad), weight.requires_grad_(requires_grad)
-
-
-def network(seed=0):
-    torch.manual_seed(seed)
-    return nn.Sequential(
-        nn.Conv2d(3, 8, 3, padding="same"),
-        nn.ReLU(),
-        nn.Conv2d(8, 8, 3, stride=2, padding=1, groups=4),
-        nn.ReLU(),
-        nn.Conv2d(8, 4, 1, bias=False),
-    ).double()
 
 
 @pytest.mark.parametrize("name", METHODS)

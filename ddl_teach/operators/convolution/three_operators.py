@@ -1,0 +1,83 @@
+"""A convolution and its two gradients as torch operators that are each other's derivatives.
+
+    output = convolution(x, weight)    x's gradient = input_gradient(gradient, weight)
+                                       weight's     = weight_gradient(x, gradient)
+
+Each of the three is linear in both of its tensors, so the gradient of any of them is given by the
+other two: that is the whole of autograd here, to any order. What to look at: neither shapes nor
+derivatives ask how a convolution is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor
+from torch.library import CustomOpDef
+
+
+def join(
+    convolution: CustomOpDef, input_gradient: CustomOpDef, weight_gradient: CustomOpDef
+) -> None:
+    """Give each its shapes and its derivatives.
+
+    Their arguments are two tensors, the shape of the result (of the gradients), and then the same
+    numbers, of which stride and padding come first.
+    """
+    convolution.register_fake(_output_of)
+    input_gradient.register_fake(lambda gradient, _, shape, *__: gradient.new_empty(shape))
+    weight_gradient.register_fake(lambda x, _, shape, *__: x.new_empty(shape))
+
+    def to_x(gradient: Tensor, x: Tensor, weight: Tensor, *numbers: Any) -> Tensor:
+        return input_gradient(gradient, weight, x.shape, *numbers)
+
+    def to_weight(gradient: Tensor, x: Tensor, weight: Tensor, *numbers: Any) -> Tensor:
+        return weight_gradient(x, gradient, weight.shape, *numbers)
+
+    convolution.register_autograd(_derivative(to_x, to_weight), setup_context=_keep(2))
+    input_gradient.register_autograd(
+        _derivative(
+            lambda x, _, weight, *numbers: convolution(x, weight, *numbers),
+            lambda x, gradient, weight, *numbers: to_weight(gradient, x, weight, *numbers),
+        ),
+        setup_context=_keep(3),
+    )
+    weight_gradient.register_autograd(
+        _derivative(
+            lambda weight, x, gradient, *numbers: to_x(gradient, x, weight, *numbers),
+            lambda weight, x, _, *numbers: convolution(x, weight, *numbers),
+        ),
+        setup_context=_keep(3),
+    )
+
+
+def _output_of(x: Tensor, weight: Tensor, stride: Any, padding: Any, *_: Any) -> Tensor:
+    sizes = [
+        (size + 2 * space - kernel) // step + 1
+        for size, space, kernel, step in zip(
+            x.shape[2:], padding, weight.shape[2:], stride, strict=True
+        )
+    ]
+    return x.new_empty(x.shape[0], weight.shape[0], *sizes)
+
+
+def _keep(before: int) -> Callable[[Any, tuple, Tensor], None]:
+    def setup_context(ctx: Any, inputs: tuple, output: Tensor) -> None:
+        ctx.save_for_backward(*inputs[:2])
+        ctx.numbers = inputs[before:]
+
+    return setup_context
+
+
+def _derivative(of_first: Callable[..., Tensor], of_second: Callable[..., Tensor]) -> Any:
+    def backward(context: Any, arriving: Tensor) -> tuple:
+        first, second = context.saved_tensors
+        wanted = context.needs_input_grad
+        return (
+            of_first(arriving, first, second, *context.numbers) if wanted[0] else None,
+            of_second(arriving, first, second, *context.numbers) if wanted[1] else None,
+            *[None] * (len(wanted) - 2),
+        )
+
+    return backward
