@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ddl_teach.plots.style import INK, Picture, describe, in_style
+from ddl_teach.plots.style import INK, Picture, describe, in_style, part_pixels
 
 LARGEST = 25 * 30  # numbers that one can still read
 
@@ -58,12 +58,6 @@ def _draw(ax: Axes, numbers: np.ndarray, edges: tuple[float, float]) -> None:
         if np.isfinite(number):
             ink = INK if number > middle else "white"
             ax.text(column, row, f"{number:.0f}", ha="center", va="center", color=ink, size=small)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.set_xticks(np.arange(1, numbers.shape[1]) - 0.5, minor=True)
-    ax.set_yticks(np.arange(1, numbers.shape[0]) - 0.5, minor=True)
-    ax.grid(True, which="minor", color="white", linewidth=1.2)
-    ax.tick_params(which="both", length=0)
-    ax.set_axisbelow(False)
+    part_pixels(ax, numbers.shape, width=1.2)
     for spine in ax.spines.values():
         spine.set_visible(False)

@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from ddl_teach.plots.style import Picture, describe, in_style
+from ddl_teach.plots.style import Picture, describe, in_style, part_pixels
 
 GOOD, BAD = "#dfe8f2", "#cc3311"
 
@@ -32,13 +32,7 @@ def plot_spread(outputs: Mapping[str, np.ndarray], *, title: str | None = None) 
     for ax, (name, image) in zip(axes, bad.items(), strict=True):
         ax.imshow(image, cmap=ListedColormap([GOOD, BAD]), vmin=0, vmax=1)
         ax.set_title(f"{name}: {image.sum():,}", weight="normal", size=10)
-        ax.set_xticks([])
-        ax.set_yticks([])
-        ax.set_xticks(np.arange(1, image.shape[1]) - 0.5, minor=True)
-        ax.set_yticks(np.arange(1, image.shape[0]) - 0.5, minor=True)
-        ax.grid(True, which="minor", color="white", linewidth=0.8)
-        ax.tick_params(which="both", length=0)
-        ax.set_axisbelow(False)
+        part_pixels(ax, image.shape, width=0.8)
     found = finding({name: int(image.sum()) for name, image in bad.items()})
     figure.suptitle(found if title is None else title, x=0.01, ha="left", weight="bold", size=11.5)
     describe(figure, f"Outputs that one bad pixel spoils, in red. {found}.")

@@ -138,6 +138,17 @@ def scale_sizes_and_times(ax: Axes, sizes: str, times: str) -> None:
     ax.set_ylabel(times)
 
 
+def part_pixels(ax: Axes, shape: tuple[int, ...], width: float) -> None:
+    """White lines between the pixels of an image of this shape, in place of ticks."""
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.set_xticks(np.arange(1, shape[1]) - 0.5, minor=True)
+    ax.set_yticks(np.arange(1, shape[0]) - 0.5, minor=True)
+    ax.grid(True, which="minor", color="white", linewidth=width)
+    ax.tick_params(which="both", length=0)
+    ax.set_axisbelow(False)
+
+
 def describe(figure: Figure, alt: str) -> None:
     """Give a figure its text for those who cannot see it; several parts add up."""
     if isinstance(figure, Picture):
