@@ -1,0 +1,53 @@
+"""AlexNet, small: five convolutions, three poolings, three wide fully connected layers.
+
+In the original the convolutions hold 4% of the parameters and do 92% of the work. Krizhevsky
+therefore splits the convolutions by data and the classifier by neurons: "One weird trick for
+parallelizing convolutional neural networks", 2014. The network as published is
+`operators.zoo.alexnet`; here there is no dropout, so that training can be repeated to the bit.
+What to look at: how lopsided weights and work are, even at this size.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from torch import nn
+
+from ddl_teach.networks.models.seeds import seed_weights
+
+
+def alexnet(
+    maps: tuple[int, int, int, int, int] = (8, 16, 24, 24, 16),
+    width: int = 256,
+    image: tuple[int, int, int] = (1, 8, 8),
+    classes: int = 10,
+    seed: int = 0,
+) -> nn.Sequential:
+    """Images of (channels, height, width) to scores; height and width are divisible by eight."""
+    channels, height, columns = image
+    features = maps[4] * (height // 8) * (columns // 8)
+    model = nn.Sequential(
+        OrderedDict(
+            convolution1=nn.Conv2d(channels, maps[0], 5, padding=2),
+            relu1=nn.ReLU(),
+            pool1=nn.MaxPool2d(2),
+            convolution2=nn.Conv2d(maps[0], maps[1], 5, padding=2),
+            relu2=nn.ReLU(),
+            pool2=nn.MaxPool2d(2),
+            convolution3=nn.Conv2d(maps[1], maps[2], 3, padding=1),
+            relu3=nn.ReLU(),
+            convolution4=nn.Conv2d(maps[2], maps[3], 3, padding=1),
+            relu4=nn.ReLU(),
+            convolution5=nn.Conv2d(maps[3], maps[4], 3, padding=1),
+            relu5=nn.ReLU(),
+            pool3=nn.MaxPool2d(2),
+            flatten=nn.Flatten(),
+            linear1=nn.Linear(features, width),
+            relu6=nn.ReLU(),
+            linear2=nn.Linear(width, width),
+            relu7=nn.ReLU(),
+            linear3=nn.Linear(width, classes),
+        )
+    )
+    seed_weights(model, seed)
+    return model

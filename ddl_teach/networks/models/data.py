@@ -1,0 +1,57 @@
+"""Real data without downloads: handwritten digits, and the code of Python's standard library.
+
+The digits are 1,797 pictures of 8 x 8 points (Alpaydin and Kaynak, "Optical recognition of
+handwritten digits", UCI machine learning repository, 1998), which scikit-learn carries. The
+characters are those of a few modules that every Python has.
+
+Every rank makes the same batches from the same seed and takes its own part of each.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import string
+
+import torch
+
+ALPHABET = string.printable  # 100 characters; others are left out
+
+Batch = tuple[torch.Tensor, torch.Tensor]
+
+
+def digits(flat: bool = False) -> Batch:
+    """Pictures (1797, 1, 8, 8), or rows of 64 numbers if `flat`, between 0 and 1; and labels."""
+    from sklearn.datasets import load_digits  # only here: importing it takes a second
+
+    images, labels = load_digits(return_X_y=True)
+    pictures = torch.from_numpy(images / 16).float()
+    shape = (64,) if flat else (1, 8, 8)
+    return pictures.reshape(-1, *shape), torch.from_numpy(labels).long()
+
+
+def characters(length: int = 16, modules: tuple[str, ...] = ("heapq", "bisect")) -> Batch:
+    """Pieces of `length` characters of these modules' source, and for each the characters after.
+
+    Both are (pieces, length); numbers are places in ALPHABET.
+    """
+    text = "".join(inspect.getsource(importlib.import_module(name)) for name in modules)
+    numbers = [place for place in map(ALPHABET.find, text) if place >= 0]
+    pieces = torch.tensor(numbers).unfold(0, length + 1, length)
+    return pieces[:, :-1].contiguous(), pieces[:, 1:].contiguous()
+
+
+def batches(data: Batch, size: int, steps: int, seed: int = 0) -> list[Batch]:
+    """`steps` batches, in a new random order each time that all of the data have been used.
+
+    The last batch of such a pass is smaller where `size` does not divide the data.
+    """
+    if size < 1 or steps < 0:
+        raise ValueError(f"batches: size={size} must be at least 1 and steps={steps} at least 0")
+    inputs, targets = data
+    order = torch.Generator().manual_seed(seed)
+    made: list[Batch] = []
+    while len(made) < steps:
+        for chosen in torch.randperm(len(inputs), generator=order).split(size):
+            made.append((inputs[chosen], targets[chosen]))
+    return made[:steps]

@@ -1,0 +1,29 @@
+"""A multi-layer perceptron: matrix products with a bend between them.
+
+One layer of `inputs` x `outputs` takes 2 batch inputs outputs operations forward and twice that
+backward, and holds inputs outputs weights: few operations a weight, which is why averaging its
+gradients is hard to hide. Rumelhart, Hinton and Williams, "Learning representations by
+back-propagating errors", Nature 323, 1986.
+What to look at: nearly all of its bytes are in the widest matrix.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from itertools import pairwise
+
+from torch import nn
+
+from ddl_teach.networks.models.seeds import seed_weights
+
+
+def mlp(sizes: tuple[int, ...] = (64, 96, 96, 10), seed: int = 0) -> nn.Sequential:
+    """`linear1`, `relu1`, `linear2`, ...: rows of sizes[0] numbers to scores of sizes[-1]."""
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    for number, (inputs, outputs) in enumerate(pairwise(sizes), start=1):
+        layers[f"linear{number}"] = nn.Linear(inputs, outputs)
+        layers[f"relu{number}"] = nn.ReLU()
+    layers.popitem()  # the last scores may be negative
+    model = nn.Sequential(layers)
+    seed_weights(model, seed)
+    return model

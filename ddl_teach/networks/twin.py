@@ -1,0 +1,81 @@
+"""The twin: one process that trains the whole network on the whole batch.
+
+Whatever is split over ranks must end where the twin ends: the same parameters under the same
+names, up to rounding (sums in another order). In float64 that is 1e-10 after ten steps; what is
+wrong by more is wrong. A comparison proves something only if doing nothing would fail it: so first
+show that the ranks without any communication end somewhere else.
+What to look at: the loss can fall nicely while the parameters are not the twin's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import nn
+
+from ddl_teach.networks.models.data import Batch
+from ddl_teach.networks.models.loss import mean_loss
+
+Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+Optimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
+
+momentum: Optimizer = partial(torch.optim.SGD, lr=0.1, momentum=0.9)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Where training ended, by qualified names, and the loss before each step."""
+
+    parameters: dict[str, torch.Tensor]
+    buffers: dict[str, torch.Tensor]
+    losses: list[float]
+
+
+def train(
+    model: nn.Module,
+    batches: Iterable[Batch],
+    *,
+    loss: Loss = mean_loss,
+    optimizer: Optimizer = momentum,
+) -> Trained:
+    """One step a batch, in place. `optimizer(parameters)` makes the one to use."""
+    steps = optimizer(model.parameters())
+    losses = []
+    for inputs, targets in batches:
+        steps.zero_grad()
+        error = loss(model(inputs), targets)
+        error.backward()
+        steps.step()
+        losses.append(error.item())
+    return Trained(copies(model.named_parameters()), copies(model.named_buffers()), losses)
+
+
+def copies(named: Iterable[tuple[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+    """What these tensors hold now."""
+    return {name: tensor.detach().clone() for name, tensor in named}
+
+
+def largest_difference(
+    mine: Mapping[str, torch.Tensor], twins: Mapping[str, torch.Tensor]
+) -> float:
+    """The largest |mine - twin's| of all entries; infinite where something is no number."""
+    if mine.keys() != twins.keys():
+        raise ValueError(
+            f"not the twin's parameters: missing {sorted(twins.keys() - mine.keys())}, "
+            f"unknown {sorted(mine.keys() - twins.keys())}. Put the parts of a split network "
+            "together under the names of the whole one first."
+        )
+    largest = 0.0
+    for name, tensor in twins.items():
+        if mine[name].shape != tensor.shape:
+            raise ValueError(
+                f"{name} has the shape {tuple(mine[name].shape)}, the twin's "
+                f"{tuple(tensor.shape)}: is it a rank's part of it?"
+            )
+        difference = (mine[name] - tensor).abs().max().item() if tensor.numel() else 0.0
+        largest = max(largest, math.inf if math.isnan(difference) else difference)
+    return largest
