@@ -1,0 +1,32 @@
+"""Which rank holds which positions of a text.
+
+    contiguous   rank 0 the first part, rank 1 the next, ...
+    striped      position t on rank t % P, as cards are dealt
+
+Under a causal mask position t sees t+1 keys, so whoever holds the end has most to do. In a ring
+all wait for the slowest in every step: contiguous parts gain nothing from the mask, while in a
+striped layout every rank has half a block to do in every step. Brandon, Nrusimha, Qian, Ankner,
+Jin, Song and Ragan-Kelley, "Striped attention: faster ring attention for causal transformers",
+2023. What to look at: `theory.context.pairs` of both.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ddl_teach.networks.shares import share
+
+
+def contiguous(length: int, ranks: int) -> list[Tensor]:
+    """The positions of each rank: neighbours together."""
+    shares = [share(length, ranks, rank) for rank in range(ranks)]
+    return [torch.arange(one.start, one.stop) for one in shares]
+
+
+def striped(length: int, ranks: int) -> list[Tensor]:
+    """The positions of each rank: every P-th."""
+    return [torch.arange(length)[rank::ranks] for rank in range(ranks)]
+
+
+LAYOUTS = {"contiguous": contiguous, "striped": striped}

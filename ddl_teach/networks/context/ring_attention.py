@@ -1,0 +1,139 @@
+"""Ring attention: queries stay where they are, blocks of keys and values go round.
+
+Softmax needs all scores of a query at once, so it seems. But with a running maximum m and a
+running sum l one block after another will do: when a block brings a larger maximum, what has been
+summed up so far is multiplied by exp(m - m'), and the result is exact. So no rank ever holds more
+than a block of T/P keys, however long the text; and while it computes on one the next one comes.
+
+Per layer, for n bytes of keys and values together and P ranks, a rank sends
+
+    forward (P-1)/P n         backward (P-1)/P n + n   (the gradients come home, one hop more).
+
+Liu, Zaharia and Abbeel, "Ring attention with blockwise transformers for near-infinite context",
+2023; the running softmax: Milakov and Gimelshein, "Online normalizer calculation for softmax",
+2018. What to look at: messages under the blocks' work on the timeline, and ranks that skip blocks
+which lie in the future of all their queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+from ddl_teach.comm import Comm
+
+BLOCKS, GRADIENTS = 0, 1  # tags: both go round at the same time
+
+
+def ring_attention(
+    comm: Comm, queries: Tensor, keys: Tensor, values: Tensor, positions: Sequence[Tensor],
+    causal: bool = True,
+) -> Tensor:  # fmt: skip
+    """softmax(Q K^T / sqrt(d)) V over the keys of all ranks; differentiable.
+
+    All are (batch, heads, this rank's positions, width of a head). `positions` lists for every
+    rank which places of the text it holds; a causal query sees its own place and those before.
+    """
+    if len(positions) != comm.size or queries.shape[2] != len(positions[comm.rank]):
+        raise ValueError(
+            f"rank {comm.rank} of {comm.size}: positions lists {[len(one) for one in positions]} "
+            f"for the ranks, but there are {queries.shape[2]} queries here; make the list with "
+            "layouts.contiguous(length, comm.size), and cut the text by it"
+        )
+    return _RingAttention.apply(comm, queries, keys, values, positions, causal)
+
+
+def travelling(comm: Comm, own: Tensor, positions: Sequence[Tensor]) -> Iterator[tuple]:
+    """(owner, block) of every rank in turn, the own first; meanwhile the next is on its way."""
+    rank, size = comm.rank, comm.size
+    block = own
+    for step in range(size):
+        owner, requests = (rank - step) % size, []
+        if step + 1 < size:
+            arriving = room(own, positions[owner - 1])
+            requests = [
+                comm.irecv(arriving, (rank - 1) % size, BLOCKS),
+                comm.isend(block, (rank + 1) % size, BLOCKS),
+            ]
+        with comm.span(f"block of rank {owner}", kind="work"):
+            yield owner, block
+        for request in requests:
+            request.wait()
+        if requests:
+            block = arriving
+
+
+def room(block: Tensor, positions: Tensor) -> Tensor:
+    """For a block of keys and values of so many positions: (2, batch, heads, positions, width)."""
+    return block.new_empty(*block.shape[:3], len(positions), block.shape[4])
+
+
+def scores(queries: Tensor, keys: Tensor, seen: Tensor | None) -> Tensor:
+    """Q K^T / sqrt(d), and minus infinity where a query may not look."""
+    products = queries @ keys.transpose(2, 3) * queries.shape[3] ** -0.5
+    return products if seen is None else products.masked_fill(~seen, -torch.inf)
+
+
+def visible(mine: Tensor, others: Tensor, causal: bool) -> tuple[bool, Tensor | None]:
+    """Whether any of my queries sees any of these keys, and which sees which."""
+    if not causal:
+        return bool(len(mine) and len(others)), None
+    seen = others <= mine[:, None]
+    return bool(seen.any()), seen
+
+
+class _RingAttention(Function):
+    @staticmethod
+    def forward(
+        ctx: Any, comm: Comm, queries: Tensor, keys: Tensor, values: Tensor,
+        positions: Sequence[Tensor], causal: bool,
+    ) -> Tensor:  # fmt: skip
+        largest = queries.new_full((*queries.shape[:3], 1), -torch.inf)
+        total, output = torch.zeros_like(largest), torch.zeros_like(queries)
+        block = torch.stack([keys, values])
+        for owner, (k, v) in travelling(comm, block, positions):
+            anything, seen = visible(positions[comm.rank], positions[owner], causal)
+            if not anything:
+                continue
+            # The own block comes first, and there each query sees itself: m is never infinite.
+            s = scores(queries, k, seen)
+            larger = torch.maximum(largest, s.amax(3, keepdim=True))
+            weights, shrink = (s - larger).exp(), (largest - larger).exp()
+            total = shrink * total + weights.sum(3, keepdim=True)
+            output = shrink * output + weights @ v
+            largest = larger
+        output = output / total
+        ctx.comm, ctx.positions, ctx.causal = comm, positions, causal
+        ctx.save_for_backward(queries, block, output, largest + total.log())
+        return output
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple:
+        comm, positions, causal = ctx.comm, ctx.positions, ctx.causal
+        queries, block, output, log_total = ctx.saved_tensors
+        left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
+        # What every probability of a row loses because the row sums to one.
+        shared = (gradient * output).sum(3, keepdim=True)
+        scale = queries.shape[3] ** -0.5
+        of_queries = torch.zeros_like(queries)
+        arrived = torch.zeros_like(block)
+        for owner, (k, v) in travelling(comm, block, positions):
+            anything, seen = visible(positions[comm.rank], positions[owner], causal)
+            if anything:
+                # The scores are computed anew: nobody has kept them.
+                p = (scores(queries, k, seen) - log_total).exp()
+                of_scores = p * (gradient @ v.transpose(2, 3) - shared) * scale
+                of_queries += of_scores @ k
+                arrived[0] += of_scores.transpose(2, 3) @ queries
+                arrived[1] += p.transpose(2, 3) @ gradient
+            if comm.size > 1:
+                # The gradient of a block follows it, and after the last rank it goes home.
+                leaving, arrived = arrived, room(block, positions[owner - 1])
+                comm.sendrecv(leaving, right, arrived, left, GRADIENTS)
+        return None, of_queries, arrived[0], arrived[1], None, None
