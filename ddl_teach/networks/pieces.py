@@ -1,0 +1,62 @@
+"""Tensors in pieces along an axis: gather all of them, or sum them up and keep one's own.
+
+The ring of `collectives.ring`, for any axis and for pieces that differ in length:
+each rank sends all pieces but one, (P-1)/P n bytes where they are equal. Patarasuk and Yuan,
+"Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
+What to look at: one is the other one played backwards, and so each is the other's gradient.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ddl_teach.comm import Comm
+from ddl_teach.networks.shares import share, sizes
+
+
+def all_gather(comm: Comm, x: Tensor, axis: int, total: int) -> Tensor:
+    """The `x` of all ranks side by side along `axis`, `total` long; `x` is this rank's share."""
+    check_share(comm, x, axis, total)
+    rank, size = comm.rank, comm.size
+    left, right = (rank - 1) % size, (rank + 1) % size
+    pieces = [x.new_empty(resized(x, axis, length)) for length in sizes(total, size)]
+    pieces[rank] = x.detach().contiguous()
+    for step in range(size - 1):
+        # What came from the left in the step before goes on to the right.
+        outgoing, incoming = (rank - step) % size, (rank - step - 1) % size
+        comm.sendrecv(pieces[outgoing], right, pieces[incoming], left)
+    return torch.cat(pieces, axis)
+
+
+def reduce_scatter(comm: Comm, x: Tensor, axis: int) -> Tensor:
+    """This rank's share along `axis` of the sum of all ranks' `x`, which are alike in shape."""
+    rank, size = comm.rank, comm.size
+    left, right = (rank - 1) % size, (rank + 1) % size
+    pieces = [p.contiguous() for p in x.detach().split(sizes(x.shape[axis], size), axis)]
+    total = pieces[(rank - 1) % size].clone()
+    for step in range(1, size):
+        # Piece r begins its journey on rank r+1 and ends it, complete, on rank r.
+        incoming = (rank - step - 1) % size
+        arriving = torch.empty_like(pieces[incoming])
+        comm.sendrecv(total, right, arriving, left)
+        total = arriving
+        comm.combine(arriving, pieces[incoming], out=total)
+    return total
+
+
+def check_share(comm: Comm, x: Tensor, axis: int, total: int) -> None:
+    """Refuse a part that is not the rank's own share of the whole."""
+    wanted = len(share(total, comm.size, comm.rank))
+    if x.shape[axis] != wanted:
+        raise ValueError(
+            f"rank {comm.rank}: x has {x.shape[axis]} of {total} along axis {axis}; its share on "
+            f"{comm.size} ranks is {wanted}. Cut the whole with shares.own_slice({total}, comm)."
+        )
+
+
+def resized(x: Tensor, axis: int, length: int) -> list[int]:
+    """The shape of `x` with another length along `axis`."""
+    shape = list(x.shape)
+    shape[axis] = length
+    return shape

@@ -1,0 +1,80 @@
+"""What activations look like around split layers, and so what happens on the way in and out.
+
+    Replicated   everybody holds them all            copy_in    ... sum_out
+    Parted       everybody holds a part of an axis   gather_in  ... scatter_out
+
+A split layer asks its region to `enter` and to `leave`, and so the same layer is
+
+- tensor parallel       where activations around it are replicated,
+- sequence parallel     where they are parted along the sequence (Korthikanti et al., 2022),
+- AlexNet's classifier  where they are parted along the batch, as data parallelism leaves them
+                        (Krizhevsky, "One weird trick", 2014).
+
+Parameters outside the split layers are the same on every rank, and work there on what the rank
+holds: on everything, then their gradients are complete, or on a part, then they must be summed.
+What to look at: both regions send the same bytes for what goes in and out; the parted one holds
+only 1/P of the activations between the split layers, and pays for it with those sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from ddl_teach.comm import Comm
+from ddl_teach.networks.conjugates import all_reduce, copy_in, gather_in, scatter_out, sum_out
+
+
+@dataclass(frozen=True)
+class Replicated:
+    """Around the split layers every rank holds the same activations."""
+
+    comm: Comm
+
+    def enter(self, x: Tensor) -> Tensor:
+        """Everything, for work that is split over the ranks."""
+        return copy_in(self.comm, x)
+
+    def leave(self, x: Tensor) -> Tensor:
+        """The sum of what the ranks have computed."""
+        return sum_out(self.comm, x)
+
+    def complete(self, parameters: Iterable[nn.Parameter | None]) -> None:
+        """See to the gradients of parameters that all ranks hold: they are complete already."""
+
+
+@dataclass(frozen=True)
+class Parted:
+    """Around the split layers every rank holds its share of the activations along `axis`."""
+
+    comm: Comm
+    axis: int
+    total: int  # length of the axis, all shares together
+
+    def enter(self, x: Tensor) -> Tensor:
+        """Everything, for work that is split over the ranks."""
+        return gather_in(self.comm, x, self.axis, self.total)
+
+    def leave(self, x: Tensor) -> Tensor:
+        """The rank's share of the sum of what the ranks have computed."""
+        return scatter_out(self.comm, x, self.axis)
+
+    def complete(self, parameters: Iterable[nn.Parameter | None]) -> None:
+        """See to the gradients of parameters that all ranks hold: each share adds to them."""
+        sum_gradients(self.comm, parameters)
+
+
+Region = Replicated | Parted
+
+
+def sum_gradients(comm: Comm, parameters: Iterable[nn.Parameter | None]) -> None:
+    """From now on each backward pass sums the gradients of these parameters over the ranks.
+
+    For parameters that all ranks hold and that see a part of the work on each: a part of the
+    sequence, of the image, or of the batch if the loss is that of the whole batch.
+    """
+    for parameter in parameters:
+        if parameter is not None and parameter.requires_grad:
+            parameter.register_hook(lambda gradient: all_reduce(comm, gradient))

@@ -1,0 +1,26 @@
+"""Who owns what of an axis: neighbouring ranks own neighbouring parts, as even as can be.
+
+Of `total` rows, columns, heads or images rank r of P owns those from total r / P on, rounded down;
+no two ranks differ by more than one. Every split of a network in this room is cut so, and any rank
+can tell what any other owns without asking.
+"""
+
+from __future__ import annotations
+
+from ddl_teach.comm import Comm
+
+
+def share(total: int, ranks: int, rank: int) -> range:
+    """What of 0, 1, ..., total - 1 this rank owns; nothing where ranks outnumber what there is."""
+    return range(total * rank // ranks, total * (rank + 1) // ranks)
+
+
+def sizes(total: int, ranks: int) -> list[int]:
+    """How much of it each rank owns."""
+    return [len(share(total, ranks, rank)) for rank in range(ranks)]
+
+
+def own_slice(total: int, comm: Comm) -> slice:
+    """What the caller owns, as an index."""
+    mine = share(total, comm.size, comm.rank)
+    return slice(mine.start, mine.stop)

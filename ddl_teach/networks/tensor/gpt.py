@@ -1,0 +1,68 @@
+"""A GPT over tensor-parallel ranks, and if wanted sequence-parallel between the split layers.
+
+A block of one attention and one pair of layers: two sums forwards, two backwards, each over all
+activations between two layers. So does what stands around the blocks: one sum after the embedding
+forwards, one before the scores backwards. `theory.split_layers.gpt_step` counts the bytes of a
+step. With `sequence` the norms, the sums of residuals and what is kept of them hold 1/P of the
+sequence. Shoeybi et al., "Megatron-LM", 2019; Korthikanti et al., "Reducing activation
+recomputation in large transformer models", 2022.
+What to look at: nothing here computes. Layers take the place of layers, under the same names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from torch import Tensor, nn
+
+from ddl_teach.comm import Comm
+from ddl_teach.networks.models.gpt import Block, Embedding
+from ddl_teach.networks.regions import Parted, Region, Replicated
+from ddl_teach.networks.shares import own_slice
+from ddl_teach.networks.tensor.attention import HeadsAttention
+from ddl_teach.networks.tensor.linear import ColumnLinear, RowLinear
+from ddl_teach.networks.tensor.vocabulary import VocabularyEmbedding, vocabulary_loss
+
+SEQUENCE = -2  # the axis of positions, in (batch, positions, width) and in (positions, width)
+
+
+def split_gpt(
+    network: nn.Sequential, comm: Comm, *, sequence: bool = False
+) -> Callable[[Tensor, Tensor], Tensor]:
+    """Split a whole `gpt` in place; returns the loss to train it with, as its scores are split."""
+    words = network.head.out_features
+    tied = network.head.weight is network.embedding.words.weight
+    length = network.embedding.places.num_embeddings
+    region = Parted(comm, SEQUENCE, length) if sequence else Replicated(comm)
+    for name, child in network.named_children():
+        network.set_submodule(name, split_gpt_child(child, region))
+    if tied:
+        network.head.weight = network.embedding.words.weight
+    return partial(vocabulary_loss, comm, words)
+
+
+def split_gpt_child(child: nn.Module, region: Region) -> nn.Module:
+    """One child of a `gpt` split over the region's ranks: changed in place, or its replacement.
+
+    Where positions are parted they are all positions of a text, not fewer than the network's.
+    """
+    if isinstance(child, Embedding):
+        child.words = VocabularyEmbedding(region, child.words)
+        if isinstance(region, Parted):
+            child.positions = child.positions[own_slice(region.total, region.comm)]
+        region.complete(child.places.parameters())
+    elif isinstance(child, Block):
+        child.attention = HeadsAttention(region, child.attention)
+        child.wide, child.narrow = (
+            ColumnLinear(region, child.wide),
+            RowLinear(region, child.narrow),
+        )
+        region.complete([*child.norm1.parameters(), *child.norm2.parameters()])
+    elif isinstance(child, nn.LayerNorm):
+        region.complete(child.parameters())
+    elif isinstance(child, nn.Linear):
+        return ColumnLinear(region, child)
+    else:
+        raise TypeError(f"a {type(child).__name__} is no part of a gpt: this split knows no other")
+    return child

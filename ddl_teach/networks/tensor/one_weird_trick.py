@@ -1,0 +1,51 @@
+"""AlexNet's split: convolutions by data, classifier by neurons.
+
+The convolutions do nearly all the work and hold nearly no weights: every rank has them whole and
+takes 1/P of the images, and the gradients are summed. The classifier holds nearly all weights and does
+little work: split by neurons its weights never travel, but each rank needs the activations of all
+images. That is a region parted along the batch: an all-gather on the way in, a reduce-scatter on
+the way back. For a batch of B images, W_c weights of convolutions and features of f numbers
+
+    2 (P-1)/P (W_c + B (f + what the classifier's layers hand on))    instead of    2 (P-1)/P W
+
+numbers a rank and step. Krizhevsky, "One weird trick for parallelizing convolutional neural
+networks", 2014, its scheme (a): all images at once. What to look at: the loss is that of the whole
+batch, on every rank, so gradients of convolutions are summed, not averaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from torch import Tensor, nn
+
+from ddl_teach.comm import Comm
+from ddl_teach.networks.regions import Parted
+from ddl_teach.networks.tensor.linear import ColumnLinear
+from ddl_teach.networks.tensor.mlp import split_pairs
+from ddl_teach.networks.tensor.vocabulary import vocabulary_loss
+
+
+def split_alexnet(
+    network: nn.Sequential, comm: Comm, batch: int
+) -> Callable[[Tensor, Tensor], Tensor]:
+    """Split a whole network of convolutions and three fully connected layers in place.
+
+    Each rank is to be given its share of the `batch` images, and the answers of all of them; the
+    loss that is returned is that of the whole batch.
+    """
+    images = Parted(comm, 0, batch)
+    linears = [(name, it) for name, it in network.named_children() if isinstance(it, nn.Linear)]
+    if len(linears) != 3:
+        raise ValueError(
+            f"AlexNet's classifier has three fully connected layers; this network has "
+            f"{len(linears)}. Split them with split_pairs and ColumnLinear."
+        )
+    for child in network.children():
+        if not isinstance(child, nn.Linear):
+            images.complete(child.parameters())
+    split_pairs(network, images)
+    name, scores = linears[-1]
+    network.set_submodule(name, ColumnLinear(images, scores))
+    return partial(vocabulary_loss, comm, scores.out_features)

@@ -1,0 +1,69 @@
+"""Parameters of which every rank holds a share, under the names that the whole network gives them.
+
+`keep` takes a rank's share of a parameter; `full_parameters` puts all of them together again, so
+that any split network can be compared with its twin name by name.
+What to look at: a share is cut in whole units. For attention a unit is a head.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from ddl_teach.comm import Comm
+from ddl_teach.networks.pieces import all_gather
+from ddl_teach.networks.shares import own_slice
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How a parameter was cut: along `axis`, between units of `unit` numbers, of which `units`."""
+
+    axis: int
+    units: int
+    unit: int
+
+
+class SplitModule(nn.Module):
+    """A module that holds a share of some of its parameters."""
+
+    def __init__(self, comm: Comm) -> None:
+        super().__init__()
+        self.comm = comm
+        self.cuts: dict[str, Cut] = {}
+
+    def keep(self, name: str, whole: nn.Parameter | None, axis: int, unit: int = 1) -> None:
+        """Hold this rank's share of `whole` along `axis`."""
+        if whole is None:
+            self.register_parameter(name, None)
+            return
+        cut = self.cuts[name] = Cut(axis, whole.shape[axis] // unit, unit)
+        if cut.units < self.comm.size:
+            raise ValueError(
+                f"{name} of shape {tuple(whole.shape)} has {cut.units} parts of {unit} along axis "
+                f"{axis}, and there are {self.comm.size} ranks, of which each needs one: split it "
+                "over fewer ranks"
+            )
+        mine = own_slice(cut.units, self.comm)
+        share = whole.detach().narrow(axis, unit * mine.start, unit * (mine.stop - mine.start))
+        self.register_parameter(name, nn.Parameter(share.clone(), whole.requires_grad))
+
+    def full(self, name: str) -> Tensor:
+        """The whole of a parameter, on every rank; all of them must ask for it."""
+        own, cut = getattr(self, name).detach(), self.cuts.get(name)
+        if cut is None:
+            return own.clone()
+        in_units = own.unflatten(cut.axis, (-1, cut.unit))
+        return all_gather(self.comm, in_units, cut.axis, cut.units).flatten(cut.axis, cut.axis + 1)
+
+
+def full_parameters(network: nn.Module) -> dict[str, Tensor]:
+    """All parameters of a split network, whole, by name. All ranks must call it."""
+    full = {}
+    for name, parameter in network.named_parameters():
+        prefix, _, own_name = name.rpartition(".")
+        owner = network.get_submodule(prefix)
+        is_split = isinstance(owner, SplitModule)
+        full[name] = owner.full(own_name) if is_split else parameter.detach().clone()
+    return full

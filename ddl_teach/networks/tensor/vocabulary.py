@@ -1,0 +1,81 @@
+"""A vocabulary split over ranks: each embeds its own words, scores its own words, and no rank ever
+sees all scores.
+
+*Embedding.* A rank looks up the words it owns and has zeros for all others; the sum over ranks is
+the embedding.
+*Loss.* -log softmax(scores)[answer] = log(sum of exp(scores - m)) - (scores[answer] - m), with m
+the largest score. Per answer three numbers travel: m, that sum, and the score of the answer, which
+one rank knows. For V words that is 3 numbers instead of V: with 50,000 words nearly nothing. The
+gradient, softmax minus one at the answer, needs no message: a rank writes that of its own words.
+Shoeybi et al., "Megatron-LM", 2019, section 3.
+What to look at: m is only for the exponentials' sake. It has no gradient, and nobody needs one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd import Function
+from torch.nn.functional import embedding
+
+from ddl_teach.collectives import ring
+from ddl_teach.comm import Comm
+from ddl_teach.networks.regions import Region
+from ddl_teach.networks.shares import share
+from ddl_teach.networks.tensor.split import SplitModule
+
+
+class VocabularyEmbedding(SplitModule):
+    """Every rank holds the vectors of some of the words."""
+
+    def __init__(self, region: Region, whole: nn.Embedding) -> None:
+        super().__init__(region.comm)
+        self.region = region
+        self.keep("weight", whole.weight, 0)
+        self.mine = share(whole.num_embeddings, self.comm.size, self.comm.rank)
+
+    def forward(self, words: Tensor) -> Tensor:
+        """The vectors of all words."""
+        place, is_mine = places(words, self.mine)
+        return self.region.leave(embedding(place, self.weight) * is_mine.unsqueeze(-1))
+
+
+def vocabulary_loss(comm: Comm, words: int, own_scores: Tensor, answers: Tensor) -> Tensor:
+    """The mean loss of scores (..., own words of so many) for answers (...), on every rank."""
+    mine = share(words, comm.size, comm.rank)
+    if own_scores.shape[-1] != len(mine) or own_scores.shape[:-1] != answers.shape:
+        raise ValueError(
+            f"rank {comm.rank}: own_scores have the shape {tuple(own_scores.shape)}; for answers "
+            f"of shape {tuple(answers.shape)} and {words} words they must have "
+            f"{(*answers.shape, len(mine))}: the last axis is this rank's share of the words"
+        )
+    return _VocabularyLoss.apply(own_scores, answers, comm, mine)
+
+
+class _VocabularyLoss(Function):
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, answers: Tensor, comm: Comm, mine: range) -> Tensor:
+        largest = scores.amax(-1)
+        ring.allreduce(comm, largest, "max")
+        scores = scores - largest.unsqueeze(-1)
+        place, is_mine = places(answers, mine)
+        of_answers = scores.gather(-1, place.unsqueeze(-1)).squeeze(-1) * is_mine
+        sums = torch.stack([scores.exp().sum(-1), of_answers])
+        ring.allreduce(comm, sums)
+        ctx.save_for_backward(scores, sums[0], place, is_mine)
+        return (sums[0].log() - sums[1]).mean()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple:
+        scores, total, place, is_mine = ctx.saved_tensors
+        of_scores = scores.exp() / total.unsqueeze(-1)
+        of_scores.scatter_add_(-1, place.unsqueeze(-1), -is_mine.unsqueeze(-1).to(scores.dtype))
+        return of_scores * (gradient / total.numel()), None, None, None
+
+
+def places(words: Tensor, mine: range) -> tuple[Tensor, Tensor]:
+    """Where among this rank's own each word stands, and whether it is its own; if not, place 0."""
+    is_mine = (words >= mine.start) & (words < mine.stop)
+    return (words - mine.start) * is_mine, is_mine
