@@ -1,10 +1,10 @@
 """AlexNet's split: convolutions by data, classifier by neurons.
 
 The convolutions do nearly all the work and hold nearly no weights: every rank has them whole and
-takes 1/P of the images, and the gradients are summed. The classifier holds nearly all weights and does
-little work: split by neurons its weights never travel, but each rank needs the activations of all
-images. That is a region parted along the batch: an all-gather on the way in, a reduce-scatter on
-the way back. For a batch of B images, W_c weights of convolutions and features of f numbers
+takes 1/P of the images, and the gradients are summed. The classifier holds nearly all weights and
+does little work: split by neurons its weights never travel, but each rank needs the activations of
+all images. That is a region parted along the batch: an all-gather on the way in, a reduce-scatter
+on the way back. For a batch of B images, W_c weights of convolutions and features of f numbers
 
     2 (P-1)/P (W_c + B (f + what the classifier's layers hand on))    instead of    2 (P-1)/P W
 

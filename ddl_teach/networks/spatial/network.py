@@ -1,0 +1,112 @@
+"""A network on tiles: windows reach into the neighbours' tiles, all else runs as it did.
+
+Convolutions and poolings get a halo in place of their padding. What works point by point does not
+notice. Where the image ends, at a Flatten or a pooling of everything, the tiles are put together,
+and from there on every rank does the same. Each rank has seen a part of each image, so gradients
+of the weights on the way are summed. Bytes, and which strides and paddings: `theory.halo`.
+Dryden et al., "Improving strong-scaling of CNN training by exploiting finer-grained parallelism",
+IPDPS 2019. What to look at: the layers stay where they are, and the names of their parameters.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from ddl_teach.networks.conjugates import gather_out
+from ddl_teach.networks.regions import sum_gradients
+from ddl_teach.networks.spatial.halo import with_halo
+from ddl_teach.networks.spatial.tiles import Tiles
+from ddl_teach.theory.halo import halo
+
+WINDOWS = (nn.Conv2d, nn.MaxPool2d, nn.AvgPool2d)
+ENDS = (nn.Flatten, nn.AdaptiveAvgPool2d)
+POINT_BY_POINT = (
+    nn.ReLU, nn.Tanh, nn.Sigmoid, nn.GELU, nn.SiLU, nn.Identity, nn.Sequential,
+)  # fmt: skip
+
+
+def split_images(
+    network: nn.Sequential, tiles: Tiles, image: tuple[int, int, int]
+) -> Callable[[Tensor], Tensor]:
+    """Change a whole network in place so that each rank runs it on its tile.
+
+    `image` is (channels, height, width) of one. Returns what cuts a rank's tile out of a batch of
+    images.
+    """
+    end = next((k for k, layer in enumerate(network) if isinstance(layer, ENDS)), None)
+    if end is None:
+        raise ValueError(
+            "this network has no Flatten and no AdaptiveAvgPool2d among its children: where are "
+            "the tiles to be put together?"
+        )
+    on_tiles = network[:end]
+    # On the meta device only shapes are computed.
+    whole = copy.deepcopy(on_tiles).to("meta", torch.float32)
+    units = tuple(whole(torch.empty(1, *image, device="meta")).shape[2:])
+    for name, layer in on_tiles.named_modules():
+        _check(name, layer)
+        if isinstance(layer, WINDOWS):
+            split_windows(layer, tiles)
+    sum_gradients(tiles.everybody, on_tiles.parameters())
+    network[end].register_forward_pre_hook(lambda _, x: put_together(tiles, x[0], units))
+    return lambda images: tiles.cut(images, units)
+
+
+def split_windows(layer: nn.Module, tiles: Tiles) -> None:
+    """Let a convolution or a pooling get its border from the neighbours' tiles, in place."""
+    kernel, stride, padding, dilation = (
+        _pair(getattr(layer, name, default), name)
+        for name, default in (
+            ("kernel_size", 1), ("stride", 1), ("padding", 0), ("dilation", 1),
+        )
+    )  # fmt: skip
+    reach = [spread * (size - 1) + 1 for size, spread in zip(kernel, dilation, strict=True)]
+    rows, columns = map(halo, reach, stride, padding)
+    fill = -torch.inf if isinstance(layer, nn.MaxPool2d) else 0.0
+
+    def surround(_: nn.Module, arguments: tuple[Tensor]) -> Tensor:
+        [x] = arguments
+        for axis, step in ((2, stride[0]), (3, stride[1])):
+            if x.shape[axis] % step:
+                raise ValueError(
+                    f"rank {tiles.everybody.rank}: its tile has {x.shape[axis]} points along axis "
+                    f"{axis}, and {layer} takes steps of {step}: cut images between larger units"
+                )
+        return with_halo(tiles.across, with_halo(tiles.down, x, 2, *rows, fill), 3, *columns, fill)
+
+    layer.padding = (0, 0)
+    layer.register_forward_pre_hook(surround)
+
+
+def put_together(tiles: Tiles, x: Tensor, points: tuple[int, int]) -> Tensor:
+    """The image of so many points, on every rank, from all tiles."""
+    return gather_out(tiles.down, gather_out(tiles.across, x, 3, points[1]), 2, points[0])
+
+
+def _pair(value: int | tuple[int, int] | str, name: str) -> tuple[int, int]:
+    if isinstance(value, str):
+        raise TypeError(f"{name}={value!r}: give the number of points, on a tile no word will do")
+    return (value, value) if isinstance(value, int) else tuple(value)
+
+
+def _check(name: str, layer: nn.Module) -> None:
+    """Refuse what would compute something else on a tile."""
+    if isinstance(layer, nn.BatchNorm2d):
+        raise TypeError(
+            f"{name}: batch normalisation takes means over whole images, and a rank has tiles; "
+            "put a synchronised one in its place, over all ranks of the tiles"
+        )
+    if getattr(layer, "padding_mode", "zeros") != "zeros":
+        raise ValueError(f"{name}: padding_mode={layer.padding_mode!r} needs the far border too")
+    if getattr(layer, "ceil_mode", False):
+        raise ValueError(f"{name}: ceil_mode rounds up, and tiles would overlap; turn it off")
+    if not getattr(layer, "count_include_pad", True) and layer.padding not in (0, (0, 0)):
+        raise ValueError(f"{name}: on a tile padding counts like any point: count_include_pad")
+    if not isinstance(layer, (*WINDOWS, *POINT_BY_POINT)) and not list(layer.children()):
+        raise TypeError(
+            f"{name}: who knows what a {type(layer).__name__} needs of its neighbours?"
+        )

@@ -1,0 +1,56 @@
+"""What a tile of an image must know of its neighbours, and the bytes that it takes to tell it.
+
+An image is cut into strips, and a layer with windows of k rows, stride s and padding p runs over
+each of them. Its output is to be cut at the same places, so a strip of h rows must give h / s.
+That works exactly if
+
+    2 p < k <= 2 p + s        then a strip needs   p rows before it and   k - s - p   after it
+
+and whoever has no neighbour there has zeros: the padding. So a 3 x 3 convolution that pads by 1
+needs one row on each side, a 1 x 1 convolution and a 2 x 2 pooling need none.
+
+With a batch of N images, C maps and rows of w points a strip between two others sends
+N C w (k - s) numbers forwards and as many backwards, however many ranks there are: a strip gets
+thinner, its edges do not. Cutting both ways makes tiles with shorter edges. Dryden, Maruyama,
+Benson, Moon, Snir and Van Essen, "Improving strong-scaling of CNN training by exploiting finer-
+grained parallelism", IPDPS 2019.
+What to look at: many images do not help. Halo and image grow together.
+"""
+
+from __future__ import annotations
+
+from ddl_teach.theory.inputs import count
+
+
+def halo(kernel: int, stride: int = 1, padding: int = 0) -> tuple[int, int]:
+    """Rows that a strip needs of those before it and of those after it."""
+    count("kernel", kernel)
+    count("stride", stride)
+    if not 2 * padding < kernel <= 2 * padding + stride:
+        fitting = -(-(kernel - stride) // 2)
+        advice = (
+            f"with padding={fitting} it would be"
+            if 0 <= 2 * fitting < kernel
+            else "no padding makes it so: the windows leave gaps, or the stride is too long"
+        )
+        raise ValueError(
+            f"windows of {kernel} with stride {stride} and padding {padding}: a strip of rows "
+            f"would not become 1/{stride} as many, as 2 * padding < kernel <= 2 * padding + "
+            f"stride is not true; {advice}"
+        )
+    return padding, max(kernel - stride - padding, 0)
+
+
+def halo_elements(
+    rows: tuple[int, int], columns: tuple[int, int], *, above: bool, below: bool, left: bool,
+    right: bool, height: int, width: int,
+) -> int:  # fmt: skip
+    """Numbers that a tile of `height` by `width` points sends forwards, for each map and image.
+
+    `rows` and `columns` are the halos of the layer; the flags say on which sides there is a
+    neighbour. Edges above and below go first; those left and right are longer by what came with
+    them, or was padded, and so carry the corners.
+    """
+    down = (above * rows[1] + below * rows[0]) * width
+    across = (left * columns[1] + right * columns[0]) * (height + sum(rows))
+    return down + across
