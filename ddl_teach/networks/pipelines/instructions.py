@@ -1,0 +1,118 @@
+"""The words of a schedule: each is one thing that a rank does, as plain data.
+
+A stage is a stretch of layers, numbered from the input; a micro-batch is a part of the batch. What
+passes between stage s and stage s + 1 is an activation on the way forward and a gradient on the
+way back. A schedule made of such words can be printed, drawn, checked and simulated before
+anything is computed. The idea of instructions as data: ShallowSpeed (Kocakoc, 2022).
+What to look at: which words hold memory (`Forward` begins to) and which let it go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """Something to do for one micro-batch on one stage."""
+
+    stage: int
+    micro_batch: int
+
+    letter: ClassVar[str] = "?"
+
+    def __str__(self) -> str:
+        return f"{self.stage}{self.letter}{self.micro_batch}"
+
+
+class Forward(Instruction):
+    """Compute the stage's output, and keep what the backward pass will need."""
+
+    __slots__ = ()
+    letter = "F"
+
+
+class Backward(Instruction):
+    """Compute both gradients, of the input and of the weights, and let go what was kept."""
+
+    __slots__ = ()
+    letter = "B"
+
+
+class BackwardInput(Instruction):
+    """Compute the gradient of the input alone: the stage before waits for nothing else."""
+
+    __slots__ = ()
+    letter = "I"
+
+
+class BackwardWeight(Instruction):
+    """Compute the gradient of the weights, for which nobody waits, and let go what was kept."""
+
+    __slots__ = ()
+    letter = "W"
+
+
+class SendActivation(Instruction):
+    """Send the output of this stage to the next one; returns at once."""
+
+    __slots__ = ()
+    letter = "SA"
+
+
+class ReceiveActivation(Instruction):
+    """Wait for the input of this stage, from the stage before."""
+
+    __slots__ = ()
+    letter = "RA"
+
+
+class SendGradient(Instruction):
+    """Send the gradient of this stage's input to the stage before; returns at once."""
+
+    __slots__ = ()
+    letter = "SG"
+
+
+class ReceiveGradient(Instruction):
+    """Wait for the gradient of this stage's output, from the next stage."""
+
+    __slots__ = ()
+    letter = "RG"
+
+
+@dataclass(frozen=True, slots=True)
+class RunArrived:
+    """Run forward or backward whatever has arrived, until every micro-batch has been through.
+
+    Of this stage's micro-batches at most `in_flight` are forward and not yet backward.
+    """
+
+    stage: int
+    in_flight: int
+
+    def __str__(self) -> str:
+        return f"{self.stage}ARRIVED(in flight {self.in_flight})"
+
+
+@dataclass(frozen=True, slots=True)
+class SumReplicas:
+    """Add up the gradients of a stage's weights over its replicas, on the ranks that hold one."""
+
+    stage: int
+
+    def __str__(self) -> str:
+        return f"{self.stage}SUM"
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """The gradients of all this rank's stages are complete: let the optimizer use them."""
+
+    def __str__(self) -> str:
+        return "UPDATE"
+
+
+Compute = (Forward, Backward, BackwardInput, BackwardWeight)
+Word = Instruction | RunArrived | SumReplicas | Update

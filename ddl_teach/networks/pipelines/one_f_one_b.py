@@ -1,0 +1,35 @@
+"""1F1B: as soon as a micro-batch can go backward it does, and only then another goes forward.
+
+Cost: the same time as GPipe's, (m + P - 1) (F + B), with the activations of at most P - r
+micro-batches on rank r, however many there are. Narayanan, Harlap, Phanishayee et al.,
+"PipeDream: generalized pipeline parallelism for DNN training", SOSP 2019, and with one update a
+batch, as here, Fan, Rong, Meng et al., "DAPPLE", PPoPP 2021.
+What to look at: rank 0 keeps the most, though all do the same work; the last keeps one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddl_teach.networks.pipelines.instructions import Backward, Forward, Instruction
+from ddl_teach.networks.pipelines.messages import with_messages
+from ddl_teach.networks.pipelines.schedule import Schedule, check_sizes, in_a_row
+
+
+def one_f_one_b(ranks: int, micro_batches: int) -> Schedule:
+    """One forward, one backward; stage r on rank r."""
+    check_sizes(ranks, micro_batches)
+    orders = [order(rank, ranks, micro_batches) for rank in range(ranks)]
+    return with_messages("1F1B", micro_batches, in_a_row(ranks), orders)
+
+
+def order(stage: int, stages: int, micro_batches: int) -> Iterator[Instruction]:
+    """What a stage computes: warm up, one forward and one backward in turns, cool down."""
+    # The first gradient comes back when micro-batch 0 has been through all later stages.
+    ahead = min(stages - 1 - stage, micro_batches)
+    for micro_batch in range(ahead):
+        yield Forward(stage, micro_batch)
+    for micro_batch in range(micro_batches):
+        if micro_batch + ahead < micro_batches:
+            yield Forward(stage, micro_batch + ahead)
+        yield Backward(stage, micro_batch)

@@ -1,0 +1,67 @@
+"""A stage that only takes time: for pipelines on more ranks than anybody has at home.
+
+It computes nothing and holds nothing; it lets the seconds pass that a real stage would need, and
+hands on Phantoms of as many bytes. Cost: a step on P ranks with m micro-batches is 2 m (P-1)
+messages and 2 m P pieces of work of the simulator.
+What to look at: the timeline of 256 ranks, and where it is white.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ddl_teach.comm import Comm, Phantom
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds that each pass of one stage takes for one micro-batch, and what passes a cut."""
+
+    forward: float = 1.0
+    backward_input: float = 1.0
+    backward_weight: float = 1.0
+    activation_bytes: int = 0
+    weight_bytes: int = 0  # of the gradients, where replicas sum them
+
+    @property
+    def backward(self) -> float:
+        return self.backward_input + self.backward_weight
+
+
+class PhantomStage:
+    """A stage of a pipeline, as `worker.Stage` asks for."""
+
+    def __init__(self, comm: Comm, costs: Costs) -> None:
+        self._comm, self._costs = comm, costs
+
+    def forward(self, micro_batch: int, x: Phantom | None) -> Phantom:
+        """Let the time of a forward pass go by."""
+        self._comm.work(seconds=self._costs.forward)
+        return Phantom(self._costs.activation_bytes)
+
+    def backward(self, micro_batch: int, gradient: Phantom | None) -> Phantom:
+        """Let the time of both backward passes go by."""
+        self._comm.work(seconds=self._costs.backward)
+        return Phantom(self._costs.activation_bytes)
+
+    def backward_input(self, micro_batch: int, gradient: Phantom | None) -> Phantom:
+        """Let the time of the input's gradient go by."""
+        self._comm.work(seconds=self._costs.backward_input)
+        return Phantom(self._costs.activation_bytes)
+
+    def backward_weight(self, micro_batch: int) -> None:
+        """Let the time of the weights' gradient go by."""
+        self._comm.work(seconds=self._costs.backward_weight)
+
+    def room_for_input(self, micro_batch: int) -> Phantom:
+        """What an activation is received into."""
+        return Phantom(self._costs.activation_bytes)
+
+    room_for_gradient = room_for_input
+
+    def weight_gradients(self) -> Phantom:
+        """What replicas sum."""
+        return Phantom(self._costs.weight_bytes)
+
+    def set_weight_gradients(self, gradients: Phantom) -> None:
+        """There are no numbers to keep."""

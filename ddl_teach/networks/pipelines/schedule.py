@@ -1,0 +1,98 @@
+"""A schedule: for every rank, what it does in which order. Plain data that prints itself.
+
+`placement[replica][stage]` says which rank holds a stage. Where there are several replicas of the
+network, micro-batch m goes through replica m mod replicas.
+What to look at: print one. A row is a rank; read F3 as "micro-batch 3 forward", B3 as "backward".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ddl_teach.networks.pipelines.instructions import Compute, Instruction, RunArrived, Word
+
+Placement = tuple[tuple[int, ...], ...]
+Orders = Sequence[Iterable[Instruction]]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Instructions for every rank: `orders[rank]`, in the order in which it follows them."""
+
+    name: str
+    micro_batches: int
+    placement: Placement
+    orders: tuple[tuple[Word, ...], ...]
+
+    @property
+    def ranks(self) -> int:
+        return len(self.orders)
+
+    @property
+    def stages(self) -> int:
+        return len(self.placement[0])
+
+    @property
+    def replicas(self) -> int:
+        return len(self.placement)
+
+    def replica(self, micro_batch: int) -> int:
+        """The replica of the network that this micro-batch goes through."""
+        return micro_batch % self.replicas
+
+    def rank_of(self, stage: int, micro_batch: int) -> int:
+        """The rank that does this stage for this micro-batch."""
+        return self.placement[self.replica(micro_batch)][stage]
+
+    def held_by(self, rank: int) -> list[tuple[int, int]]:
+        """`(replica, stage)` of all that this rank holds."""
+        return [
+            (replica, stage)
+            for replica, ranks in enumerate(self.placement)
+            for stage, holder in enumerate(ranks)
+            if holder == rank
+        ]
+
+    @cached_property
+    def places(self) -> dict[tuple[int, int], int]:
+        """For each `(replica, stage)` how many others its rank holds before it."""
+        counts: Counter[int] = Counter()
+        places = {}
+        for replica, ranks in enumerate(self.placement):
+            for stage, rank in enumerate(ranks):
+                places[replica, stage] = counts[rank]
+                counts[rank] += 1
+        return places
+
+    def __deepcopy__(self, memo: object) -> Schedule:
+        return self  # nothing in it can change, so a thousand simulated ranks share one
+
+    def computation(self, rank: int) -> list[Word]:
+        """The rank's instructions without messages and sums."""
+        return [word for word in self.orders[rank] if isinstance(word, (*Compute, RunArrived))]
+
+    def __str__(self) -> str:
+        thin = self.stages == self.ranks and self.replicas == 1  # rank r holds stage r
+        lines = [f"{self.name}: {self.ranks} ranks, {self.micro_batches} micro-batches"]
+        for rank in range(self.ranks):
+            words = map(str, self.computation(rank))
+            shown = (word.removeprefix(str(rank)) if thin else word for word in words)
+            lines.append(f"  rank {rank}  " + " ".join(f"{word:<3}" for word in shown).rstrip())
+        return "\n".join(lines)
+
+
+def in_a_row(ranks: int) -> Placement:
+    """Stage s on rank s."""
+    return (tuple(range(ranks)),)
+
+
+def check_sizes(ranks: int, micro_batches: int) -> None:
+    """Refuse pipelines that cannot be."""
+    for name, number in (("ranks", ranks), ("micro_batches", micro_batches)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+            raise ValueError(
+                f"a pipeline needs {name} of at least 1, as a whole number, not {number!r}"
+            )

@@ -1,0 +1,178 @@
+"""A stage that computes: a stretch of a network's layers, with torch's gradients.
+
+Between forward and backward it keeps its graph of each micro-batch, and so its activations. Losses
+are weighted by the micro-batch's share of the batch: the sum of all gradients is then that of the
+whole batch's mean loss, also where the micro-batches are not equally large.
+
+With `split=True` each layer keeps a graph of its own. The gradient of the input then walks back
+from layer to layer, and those of the weights can wait. Where a layer is one matrix product the two
+halves take as long as the whole; a block of several layers inside one child computes its inner
+gradients twice. Qi, Wan, Huang and Lin, "Zero bubble pipeline parallelism", ICLR 2024.
+What to look at: `_kept` grows in `forward` and shrinks in the backward pass. It is the memory
+that schedules differ in.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+from torch import nn
+
+from ddl_teach.networks.models.data import Batch
+from ddl_teach.networks.models.loss import mean_loss
+from ddl_teach.networks.shares import share
+from ddl_teach.networks.twin import Loss
+
+Piece = tuple[nn.Module, torch.Tensor, torch.Tensor]  # layers, what went in, what came out
+
+
+def cut(model: nn.Sequential, stages: int) -> list[nn.Sequential]:
+    """The network in `stages` stretches with about as many layers with weights in each."""
+    children = list(model)
+    weighty = [place for place, child in enumerate(children) if list(child.parameters())]
+    if not 1 <= stages <= len(weighty):
+        raise ValueError(
+            f"this network has {len(weighty)} layers with weights: it can be cut into 1 to "
+            f"{len(weighty)} stages, not {stages}"
+        )
+    begins = [weighty[share(len(weighty), stages, stage).start] for stage in range(stages)]
+    begins[0] = 0
+    parts = [model[begin:end] for begin, end in pairwise([*begins, len(children)])]
+    counted = sum(len(list(part.parameters())) for part in parts)
+    if counted > len(list(model.parameters())):
+        raise ValueError(
+            "two stages share a parameter (tied weights): each would train its own copy. Untie "
+            "them, or cut the network elsewhere."
+        )
+    return parts
+
+
+def activation_shapes(parts: Sequence[nn.Module], inputs: torch.Tensor) -> list[torch.Size]:
+    """The shapes that go into each stage and out of the last, without computing anything."""
+    x = inputs.to("meta")
+    shapes = [x.shape]
+    with torch.no_grad():
+        for part in parts:
+            x = copy.deepcopy(part).to("meta")(x)
+            shapes.append(x.shape)
+    return shapes
+
+
+class TorchStage:
+    """A stage of a pipeline, as `worker.Stage` asks for.
+
+    `shapes` are those of what goes in and what comes out; rows may differ. Give the batch to
+    `load` before each step.
+    """
+
+    def __init__(
+        self,
+        layers: nn.Sequential,
+        shapes: Sequence[torch.Size],
+        *,
+        first: bool,
+        last: bool,
+        loss: Loss = mean_loss,
+        split: bool = False,
+    ) -> None:
+        self.layers, self._shapes = layers, shapes
+        self._first, self._last, self._loss, self._split = first, last, loss, split
+        self._dtype = next(layers.parameters()).dtype
+        self._kept: dict[int, list[Piece]] = {}
+        self._waiting: dict[int, list[tuple[nn.Module, torch.Tensor, torch.Tensor]]] = {}
+        self.losses: list[float] = []  # of one step, each its share of the batch's
+
+    def load(self, batch: Batch, micro_batches: int) -> None:
+        """Cut a batch into micro-batches."""
+        inputs, targets = batch
+        if len(inputs) < micro_batches:
+            raise ValueError(
+                f"a batch of {len(inputs)} cannot be cut into {micro_batches} micro-batches: each "
+                "needs at least one row"
+            )
+        self._inputs = inputs.tensor_split(micro_batches)
+        self._targets = targets.tensor_split(micro_batches)
+        self._rows = len(inputs)
+        self.losses = []
+
+    def forward(self, micro_batch: int, x: torch.Tensor | None) -> torch.Tensor | None:
+        """The output of the stage, or on the last one nothing: the loss is kept here."""
+        x = self._inputs[micro_batch] if self._first else x.requires_grad_()
+        pieces: list[Piece] = []
+        for layers in self.layers if self._split else [self.layers]:
+            if pieces:
+                x = x.detach().requires_grad_()  # each layer's graph ends at its own input
+            pieces.append((layers, x, layers(x)))
+            x = pieces[-1][2]
+        if self._last:
+            share_of_batch = len(x) / self._rows
+            error = self._loss(x, self._targets[micro_batch]) * share_of_batch
+            self.losses.append(error.item())
+            pieces[-1] = (*pieces[-1][:2], error)
+        self._kept[micro_batch] = pieces
+        return None if self._last else x.detach()
+
+    def backward(self, micro_batch: int, gradient: torch.Tensor | None) -> torch.Tensor | None:
+        """The gradient of the input; those of the weights are added to `.grad`."""
+        if self._split:
+            found = self.backward_input(micro_batch, gradient)
+            self.backward_weight(micro_batch)
+            return found
+        [(_, x, output)] = self._kept.pop(micro_batch)
+        output.backward(gradient)
+        return None if self._first else x.grad
+
+    def backward_input(
+        self, micro_batch: int, gradient: torch.Tensor | None
+    ) -> torch.Tensor | None:
+        """The gradient of the input alone; the weights' half is kept for later."""
+        if not self._split:
+            raise RuntimeError(
+                "this stage keeps one graph for all its layers, so its backward pass cannot be "
+                "split: make the stage with split=True"
+            )
+        waiting = self._waiting[micro_batch] = []
+        pieces = self._kept.pop(micro_batch)
+        for place, (layers, x, output) in reversed(list(enumerate(pieces))):
+            waiting.append((layers, output, gradient))
+            if place or not self._first:
+                [gradient] = torch.autograd.grad(output, x, gradient, retain_graph=True)
+        return None if self._first else gradient
+
+    def backward_weight(self, micro_batch: int) -> None:
+        """Add the gradients of the weights to `.grad`, and let the graph go."""
+        for layers, output, gradient in self._waiting.pop(micro_batch):
+            weights = [weight for weight in layers.parameters() if weight.requires_grad]
+            if weights:
+                torch.autograd.backward(output, gradient, inputs=weights)
+
+    def room_for_input(self, micro_batch: int) -> torch.Tensor:
+        """What an activation is received into."""
+        return self._room(micro_batch, self._shapes[0])
+
+    def room_for_gradient(self, micro_batch: int) -> torch.Tensor:
+        """What the gradient of the output is received into."""
+        return self._room(micro_batch, self._shapes[1])
+
+    def _room(self, micro_batch: int, shape: torch.Size) -> torch.Tensor:
+        return torch.empty((len(self._inputs[micro_batch]), *shape[1:]), dtype=self._dtype)
+
+    def weight_gradients(self) -> torch.Tensor:
+        """All gradients in one row; zeros where no micro-batch has come by."""
+        return torch.cat(
+            [
+                (torch.zeros_like(weight) if weight.grad is None else weight.grad).flatten()
+                for weight in self.layers.parameters()
+            ]
+        )
+
+    def set_weight_gradients(self, gradients: torch.Tensor) -> None:
+        """Put such a row in their place."""
+        weights = list(self.layers.parameters())
+        for weight, part in zip(
+            weights, gradients.split([weight.numel() for weight in weights]), strict=True
+        ):
+            weight.grad = part.view_as(weight).clone()

@@ -1,0 +1,275 @@
+"""The worker: it executes any schedule, one instruction after the other.
+
+It knows nothing of schedules and nothing of networks: an instruction is a method here, and what it
+computes is a stage's business. So the same worker trains with torch on real ranks and lets virtual
+time pass on a thousand simulated ones. A message is one activation or one gradient; it is sent
+without waiting, so whoever waits, waits for something to arrive.
+What to look at: `_run_arrived` is all that a message-driven pipeline needs instead of an order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ddl_teach.comm import Comm, Request
+from ddl_teach.comm.arrays import Array
+from ddl_teach.comm.interface import HIGHEST_TAG
+from ddl_teach.networks.pipelines.instructions import (
+    Backward,
+    BackwardInput,
+    BackwardWeight,
+    Forward,
+    Instruction,
+    ReceiveActivation,
+    ReceiveGradient,
+    RunArrived,
+    SendActivation,
+    SendGradient,
+    SumReplicas,
+    Update,
+)
+from ddl_teach.networks.pipelines.schedule import Schedule
+
+ACTIVATION, GRADIENT = 0, 1
+MOST_SENDS = 8
+
+
+class Stage(Protocol):
+    """What the worker asks of a stage. The first gets None for its input, the last for the
+    gradient of its output: they have the batch."""
+
+    def forward(self, micro_batch: int, x: Array | None) -> Array | None:
+        """The output of the stage; what the backward pass needs is kept."""
+
+    def backward(self, micro_batch: int, gradient: Array | None) -> Array | None:
+        """The gradient of the input; that of the weights is added to what there is of it."""
+
+    def backward_input(self, micro_batch: int, gradient: Array | None) -> Array | None:
+        """The gradient of the input alone."""
+
+    def backward_weight(self, micro_batch: int) -> None:
+        """The gradient of the weights, after that of the input."""
+
+    def room_for_input(self, micro_batch: int) -> Array:
+        """An array to receive the input into."""
+
+    def room_for_gradient(self, micro_batch: int) -> Array:
+        """An array to receive the gradient of the output into."""
+
+    def weight_gradients(self) -> Array:
+        """All gradients of the weights, one after the other in an array of their own."""
+
+    def set_weight_gradients(self, gradients: Array) -> None:
+        """Put such an array in their place."""
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What one step was like on one rank."""
+
+    computed: tuple[Instruction, ...]  # in the order in which it came about
+    peak: int  # the most micro-batches that one after another were kept at once, over all stages
+
+
+class Worker:
+    """One rank of a pipeline: `stages[replica, stage]` is what the schedule says it holds."""
+
+    def __init__(
+        self,
+        comm: Comm,
+        schedule: Schedule,
+        stages: Mapping[tuple[int, int], Stage],
+        update: Callable[[], Any] = lambda: None,
+    ) -> None:
+        if comm.size != schedule.ranks:
+            raise ValueError(
+                f"rank {comm.rank}: the schedule {schedule.name} is for {schedule.ranks} ranks, "
+                f"and here are {comm.size}"
+            )
+        held = schedule.held_by(comm.rank)
+        if set(stages) != set(held):
+            raise ValueError(
+                f"rank {comm.rank} holds {held} as (replica, stage) in {schedule.name}, and was "
+                f"given {sorted(stages)}"
+            )
+        self.comm, self.schedule, self.stages, self.update = comm, schedule, stages, update
+        self._most_held = 1 + max(schedule.places.values())
+        most = (HIGHEST_TAG + 1) // (2 * self._most_held)
+        if schedule.micro_batches > most:
+            raise ValueError(
+                f"{schedule.micro_batches} micro-batches are more than tags can tell apart: "
+                f"at most {most} with {self._most_held} stages a rank"
+            )
+
+    def step(self) -> Passed:
+        """Follow this rank's instructions once, from the first to the last."""
+        self._inputs: dict[tuple[int, int], Array] = {}
+        self._outputs: dict[tuple[int, int], Array] = {}
+        self._gradients: dict[tuple[int, int], Array] = {}
+        self._input_gradients: dict[tuple[int, int], Array] = {}
+        self._sends: list[Request] = []
+        self._computed: list[Instruction] = []
+        self._kept: set[tuple[int, int]] = set()
+        self._peak = 0
+        for word in self.schedule.orders[self.comm.rank]:
+            METHODS[type(word)](self, word)
+        for request in self._sends:
+            request.wait()
+        return Passed(tuple(self._computed), self._peak)
+
+    # -- computation ------------------------------------------------------------------------
+
+    def _compute(self, word: Instruction, way: Callable[..., Any], *arguments: Any) -> Any:
+        with self.comm.span(str(word), "work"):
+            result = way(word.micro_batch, *arguments)
+        self._computed.append(word)
+        return result
+
+    def _forward(self, word: Forward) -> None:
+        key = word.stage, word.micro_batch
+        self._kept.add(key)
+        self._peak = max(self._peak, len(self._kept))
+        x = self._inputs.pop(key, None)
+        output = self._compute(word, self._stage(word).forward, x)
+        there = self._inputs if self._is_here(word.stage + 1, word) else self._outputs
+        there[word.stage + (there is self._inputs), word.micro_batch] = output
+
+    def _backward(self, word: Backward | BackwardInput) -> None:
+        key = word.stage, word.micro_batch
+        stage, whole = self._stage(word), isinstance(word, Backward)
+        way = stage.backward if whole else stage.backward_input
+        gradient = self._compute(word, way, self._gradients.pop(key, None))
+        if whole:
+            self._kept.remove(key)
+        there = self._gradients if self._is_here(word.stage - 1, word) else self._input_gradients
+        there[word.stage - (there is self._gradients), word.micro_batch] = gradient
+
+    def _backward_weight(self, word: BackwardWeight) -> None:
+        self._compute(word, self._stage(word).backward_weight)
+        self._kept.remove((word.stage, word.micro_batch))
+
+    def _stage(self, word: Instruction) -> Stage:
+        return self.stages[self.schedule.replica(word.micro_batch), word.stage]
+
+    def _is_here(self, stage: int, word: Instruction) -> bool:
+        """Whether a neighbouring stage is on this rank, and needs no message."""
+        inside = 0 <= stage < self.schedule.stages
+        return inside and self.schedule.rank_of(stage, word.micro_batch) == self.comm.rank
+
+    # -- messages ---------------------------------------------------------------------------
+
+    def _send_activation(self, word: SendActivation) -> None:
+        output = self._outputs.pop((word.stage, word.micro_batch))
+        self._send(output, word.stage + 1, word, self._tag(ACTIVATION, word.stage, word))
+
+    def _send_gradient(self, word: SendGradient) -> None:
+        gradient = self._input_gradients.pop((word.stage, word.micro_batch))
+        self._send(gradient, word.stage - 1, word, self._tag(GRADIENT, word.stage - 1, word))
+
+    def _send(self, x: Array, stage: int, word: Instruction, tag: int) -> None:
+        to = self.schedule.rank_of(stage, word.micro_batch)
+        self._sends.append(self.comm.isend(x, to, tag))
+
+    def _receive_activation(self, word: ReceiveActivation) -> None:
+        self._wait_for(self._ask_for_activation(word))
+
+    def _receive_gradient(self, word: ReceiveGradient) -> None:
+        self._wait_for(self._ask_for_gradient(word))
+
+    def _ask_for_activation(self, word: Instruction) -> Request:
+        room = self._stage(word).room_for_input(word.micro_batch)
+        self._inputs[word.stage, word.micro_batch] = room
+        source = self.schedule.rank_of(word.stage - 1, word.micro_batch)
+        return self.comm.irecv(room, source, self._tag(ACTIVATION, word.stage - 1, word))
+
+    def _ask_for_gradient(self, word: Instruction) -> Request:
+        room = self._stage(word).room_for_gradient(word.micro_batch)
+        self._gradients[word.stage, word.micro_batch] = room
+        source = self.schedule.rank_of(word.stage + 1, word.micro_batch)
+        return self.comm.irecv(room, source, self._tag(GRADIENT, word.stage, word))
+
+    def _wait_for(self, *requests: Request) -> int:
+        """Which of these messages came first. When many sends lie about, those that have ended
+        are let go, and with them what they sent: else every activation would stay to the end."""
+        if len(requests) == 1 and len(self._sends) < MOST_SENDS:
+            requests[0].wait()
+            return 0
+        while True:
+            done = self.comm.wait_any([*self._sends, *requests]) - len(self._sends)
+            if done >= 0:
+                return done
+            del self._sends[done]
+
+    def _tag(self, kind: int, stage: int, word: Instruction) -> int:
+        """Tells apart all that one rank sends to another: by what it is, of which micro-batch,
+        and at which cut; `stage` is the one before the cut."""
+        cut = self.schedule.places[self.schedule.replica(word.micro_batch), stage]
+        return (word.micro_batch * self._most_held + cut) * 2 + kind
+
+    # -- whatever has arrived ---------------------------------------------------------------
+
+    def _run_arrived(self, word: RunArrived) -> None:
+        stage, everything = word.stage, self.schedule.micro_batches
+        first, last = stage == 0, stage == self.schedule.stages - 1
+        entered = returned = 0
+        asked: dict[type[Instruction], Request] = {}
+        while returned < everything:
+            may_enter = entered < everything and entered - returned < word.in_flight
+            if first and may_enter:
+                arrived: type[Instruction] = Forward
+            else:
+                # Neighbours work in the order of the micro-batches, so the next one is known.
+                if not last and returned < entered and Backward not in asked:
+                    asked[Backward] = self._ask_for_gradient(ReceiveGradient(stage, returned))
+                if may_enter and Forward not in asked:
+                    asked[Forward] = self._ask_for_activation(ReceiveActivation(stage, entered))
+                arrived = list(asked)[self._wait_for(*asked.values())]
+                del asked[arrived]
+            if arrived is Forward:
+                self._forward(Forward(stage, entered))
+                if not last:
+                    self._send_activation(SendActivation(stage, entered))
+                entered += 1
+            if arrived is Backward or last:
+                self._backward(Backward(stage, returned))
+                if not first:
+                    self._send_gradient(SendGradient(stage, returned))
+                returned += 1
+
+    # -- at the end of a step ---------------------------------------------------------------
+
+    def _sum_replicas(self, word: SumReplicas) -> None:
+        """Both replicas add the two gradients in the same order, so they stay the same."""
+        ranks = [holders[word.stage] for holders in self.schedule.placement]
+        own = [replica for replica, rank in enumerate(ranks) if rank == self.comm.rank]
+        gradients = [
+            self.stages[replica if replica in own else own[0], word.stage].weight_gradients()
+            for replica in (0, 1)
+        ]
+        if len(own) == 1:
+            [mine], other = own, 1 - own[0]
+            self.comm.sendrecv(gradients[mine], ranks[other], gradients[other], ranks[other])
+        total = gradients[0]
+        self.comm.combine(*gradients, out=total)
+        for replica in own:
+            self.stages[replica, word.stage].set_weight_gradients(total)
+
+    def _update(self, word: Update) -> None:
+        self.update()
+
+
+METHODS: dict[type, Callable[[Worker, Any], None]] = {
+    Forward: Worker._forward,
+    Backward: Worker._backward,
+    BackwardInput: Worker._backward,
+    BackwardWeight: Worker._backward_weight,
+    SendActivation: Worker._send_activation,
+    ReceiveActivation: Worker._receive_activation,
+    SendGradient: Worker._send_gradient,
+    ReceiveGradient: Worker._receive_gradient,
+    RunArrived: Worker._run_arrived,
+    SumReplicas: Worker._sum_replicas,
+    Update: Worker._update,
+}
