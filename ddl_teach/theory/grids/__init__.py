@@ -1,0 +1,24 @@
+"""Grids of ranks: data x pipeline x tensor x context, and what each of them costs.
+
+======== =========================================================================================
+grid     the grid itself, a rank's place in it, and all grids of so many ranks
+layers   what a grid must know of a network's layers: transformers and perceptrons
+sent     the bytes that each rank sends along each axis, to the byte
+cluster  ranks on nodes: how fast they compute, and what a message costs along an axis
+seconds  the time of a step, and what it is spent on
+memory   the bytes that a rank holds: weights, gradients, states, activations
+search   all grids in order, with the reason for each
+======== =========================================================================================
+
+Each axis is right for something, and each asks a price:
+
+    axis       splits               a step sends, per rank                       price
+    data       the batch            all gradients, once                          all weights on all
+    pipeline   the layers           an activation per cut and micro-batch        a bubble
+    tensor     every layer          four activations per block and micro-batch   it must be fast
+    context    the text             all keys and values, three times             attention only
+
+Narayanan et al., "Efficient large-scale language model training on GPU clusters using
+Megatron-LM", SC 2021; Singh and Bhatele, "AxoNN: an asynchronous, message-driven parallel
+framework for extreme-scale deep learning", IPDPS 2022.
+"""

@@ -1,0 +1,101 @@
+"""Which grid is best? Try all of them on paper, and say why.
+
+There are so few grids that nothing cleverer is needed: for each one the best number of
+micro-batches, its time, its memory, and either its place in the order or the reason why it cannot
+be. AxoNN (Singh and Bhatele, 2022) chooses its grids in the same way, by a model of communication.
+What to look at: the best is rarely pure, and the second best is close. So a rough model will do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ddl_teach.theory.grids import memory
+from ddl_teach.theory.grids.cluster import Cluster
+from ddl_teach.theory.grids.grid import Grid, divisors, every
+from ddl_teach.theory.grids.layers import Network
+from ddl_teach.theory.grids.seconds import Seconds, seconds
+from ddl_teach.theory.memory import Held
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A grid with its best number of micro-batches, or the reason why it cannot be."""
+
+    grid: Grid
+    refused: str = ""
+    micro_batches: int = 0
+    seconds: Seconds | None = None
+    held: Held | None = None  # on the rank that holds most
+
+
+def search(
+    network: Network, ranks: int, cluster: Cluster, *, batch: int,
+    itemsize: int = 2, state: int = 12, sharding: int = 0, recompute: bool = False,
+) -> list[Choice]:  # fmt: skip
+    """All grids of so many ranks: the fastest first, and at the end those that cannot be."""
+    sizes = {"itemsize": itemsize, "recompute": recompute}
+    memories = sizes | {"state": state, "sharding": sharding}
+    choices = [_best(network, grid, cluster, batch, sizes, memories) for grid in every(ranks)]
+    possible = [choice for choice in choices if not choice.refused]
+    possible.sort(key=lambda choice: choice.seconds.total)
+    return possible + [choice for choice in choices if choice.refused]
+
+
+def _best(
+    network: Network, grid: Grid, cluster: Cluster, batch: int, sizes: dict, memories: dict
+) -> Choice:
+    if reason := refused(network, grid, batch):
+        return Choice(grid, reason)
+    # Of stages alike the first holds most: it has most micro-batches in flight.
+    stages = network.stages(grid.pipeline)
+    first = {stage: place for place, stage in reversed(list(enumerate(stages)))}
+    ranks = [place * grid.stride("pipeline") for place in first.values()]
+    fitting, least = [], None
+    for micro_batches in divisors(batch // grid.data):
+        split = {"batch": batch, "micro_batches": micro_batches}
+        there = (memory.held(network, grid, rank, **split, **memories) for rank in ranks)
+        most = max(there, key=lambda one: one.total)
+        least = min(least or most, most, key=lambda one: one.total)
+        if most.total <= cluster.memory:
+            time = seconds(network, grid, cluster, **split, **sizes)
+            fitting.append(Choice(grid, "", micro_batches, time, most))
+    if not fitting:
+        needed, there = least.total / 1e9, cluster.memory / 1e9
+        return Choice(grid, f"a rank would hold {needed:,.3g} GB and has {there:,.3g}")
+    return min(fitting, key=lambda choice: choice.seconds.total)
+
+
+def refused(network: Network, grid: Grid, batch: int) -> str:
+    """Why this grid cannot train this network, or an empty text."""
+    units = {units for layer in network.layers for units, _ in layer.cuts}
+    heads = {layer.heads for layer in network.layers if layer.heads}
+    for what, numbers in (("heads", heads), ("columns", units - heads)):
+        for number in sorted(numbers):
+            if grid.tensor > number:
+                return f"{number} {what} are too few for tensor {grid.tensor}"
+    if any(head % grid.tensor for head in heads):
+        return f"tensor {grid.tensor} does not divide {min(heads)} heads"
+    if grid.pipeline > len(network.layers):
+        return f"{len(network.layers)} layers are too few for pipeline {grid.pipeline}"
+    if network.length % grid.context:
+        return f"context {grid.context} does not divide {network.length} positions"
+    if batch % grid.data:
+        return f"data {grid.data} does not divide a batch of {batch}"
+    return ""
+
+
+def why(choice: Choice, best: Choice) -> str:
+    """One line about a grid: how far from the best, and what it pays for."""
+    if choice.refused:
+        return f"{choice.grid}: cannot be, {choice.refused}"
+    time = choice.seconds
+    share = getattr(time, time.largest_price) / time.total
+    behind = time.total / best.seconds.total
+    names = {"bubble": "the bubble", "pipeline": "messages between stages",
+             "tensor": "sums along tensor", "context": "keys and values going round",
+             "data": "averaging gradients"}  # fmt: skip
+    return (
+        f"{choice.grid}: {behind:.2f} times the best; {time.compute / time.total:.0%} is "
+        f"computing, {share:.0%} {names[time.largest_price]}"
+    )
