@@ -111,6 +111,11 @@ def _add_run(commands: argparse._SubParsersAction) -> None:
     )
     run.add_argument("--network", help="with --simulate: one of those listed below")
     run.add_argument(
+        "--threads",
+        action="store_true",
+        help="with --simulate: a thread for each rank, for collectives inside torch's backward",
+    )
+    run.add_argument(
         "--timeout",
         type=_seconds,
         default=60.0,

@@ -59,7 +59,11 @@ def tool(folder):
     return call
 
 
-@pytest.mark.parametrize("ground", [("--ranks", "3"), ("--simulate", "3")], ids="".join)
+@pytest.mark.parametrize(
+    "ground",
+    [("--ranks", "3"), ("--simulate", "3"), ("--simulate", "3", "--threads")],
+    ids=" ".join,
+)
 def test_the_same_program_on_both_grounds(tool, ground):
     done = tool("run", "program.py:main", *ground, "--arg", "size=100")
     assert (done.returncode, done.stderr) == (0, "")
@@ -125,6 +129,8 @@ def test_timeline_as_picture_and_trace(tool, folder):
         (["run", "program.py:main", "--arg", "size"], "--arg takes name=value"),
         (["run", "program.py:main", "--arg", "sise=3"], "unexpected keyword argument 'sise'"),
         (["run", "program.py:main", "--network", "uniform"], "add --simulate"),
+        (["run", "program.py:main", "--threads"], "add --simulate"),
+        (["run", "program.py:main", "--simulate", "4096", "--threads"], "at most 1,024"),
         (["run", "program.py:main", "--plot", "picture.doc"], "must end in one of .png"),
         (["run", "program.py:main", "--trace", "no/trace.json"], "There is no folder no"),
     ],

@@ -27,7 +27,7 @@ BELOW["course"] = {"", *BELOW}  # "" is the package's own face: launch, simulate
 DOORS = {"": {"comm"}, "cli": {"course"}, "__main__": {"cli"}}  # files of the package's top
 
 # A library that only one file may import.
-ONE_FILE = {"mpi4py": "comm/mpi.py", "greenlet": "comm/simulator.py"}
+ONE_FILE = {"mpi4py": "comm/mpi.py", "greenlet": "comm/simulated_stacks.py"}
 
 # What plots itself imports the picture only when it is asked for.
 EXCEPTIONS = {("comm/timeline.py", "plots"), ("comm/story.py", "plots")}

@@ -13,6 +13,7 @@ from ddl_teach.comm.interface import check_program, check_rank_count
 from ddl_teach.comm.ledger import Ledger
 from ddl_teach.comm.networks import Machine, Uniform
 from ddl_teach.comm.run import Run
+from ddl_teach.comm.simulated_stacks import MOST_THREADS
 from ddl_teach.comm.simulated_stories import left_behind
 from ddl_teach.comm.simulator import Simulation
 from ddl_teach.comm.timeline import Timeline
@@ -25,13 +26,16 @@ def simulate(
     network: Any = Uniform(),
     machine: Machine = Machine(),
     trace: bool = True,
+    threads: bool = False,
     **kwargs: Any,
 ) -> Run:
     """Run `program(comm, **kwargs)` on simulated ranks; returns what `launch` would.
 
     `network` is one of `ddl_teach.comm.networks` or `.shared_links`, `machine` says how
     fast ranks work and how unevenly. Each rank gets copies of the `kwargs`, as real ranks do.
-    Without `trace` no timeline is recorded.
+    Without `trace` no timeline is recorded. With `threads` each rank is a thread of the system
+    and not a greenlet: slower, but what torch keeps for each thread, its backward pass above all,
+    each rank then has for itself.
 
     >>> run = simulate(lambda comm: comm.rank ** 2, ranks=4)
     >>> run.results
@@ -45,13 +49,19 @@ def simulate(
                 f"{name} must be one such as {name}={'Uniform' if known == 'node' else 'Machine'}"
                 f"(...) of ddl_teach.comm.networks, not {given!r}"
             )
+    if threads and ranks > MOST_THREADS:
+        raise ValueError(
+            f"threads=True gives each rank a thread of the system, at most {MOST_THREADS:,}, and "
+            f"these are {ranks:,} ranks: use fewer, or leave threads=True away. Programs that "
+            "compute with Phantom arrays and comm.work do not need it"
+        )
     machine.check_ranks(ranks)
     if network.shared:
         network.check_ranks(ranks)
     # Ranks are numerous and long-lived: the collector would walk them all again and again.
     collecting = gc.isenabled()
     gc.disable()
-    simulation = Simulation(ranks, network, machine, trace)
+    simulation = Simulation(ranks, network, machine, trace, threads)
     try:
         results = simulation.run(
             program, lambda: {name: _own_copy(name, value) for name, value in kwargs.items()}

@@ -57,7 +57,7 @@ class SimulatedComm(SimulatedExchange):
     # -- groups -----------------------------------------------------------------------------
 
     def _twin(self, strand: Strand, name: object, label: str = "") -> SimulatedComm:
-        context = self._simulation.context((self._context, name))
+        context = self._simulation.groups.context((self._context, name))
         return SimulatedComm(self._simulation, strand, self._members, self.rank, context, label)
 
     def _meeting(self, label: str) -> SimulatedComm:
@@ -68,16 +68,16 @@ class SimulatedComm(SimulatedExchange):
 
     def _announce(self, colour: int | None, key: int) -> None:
         self._splits += 1
-        wishes = self._simulation.wishes.setdefault((self._context, self._splits), {})
-        wishes[self.rank] = (colour, key)
+        split = self._context, self._splits
+        self._simulation.groups.announce(split, self.rank, (colour, key))
 
     def _form_group(self, colour: int | None, key: int) -> Comm | None:
         if colour is None:
             return None
-        group = self._simulation.groups(self._context, self._splits)[colour]
+        group = self._simulation.groups.of_split((self._context, self._splits))[colour]
         members = [self._members[rank] for rank in group.ranks]
         return SimulatedComm(
-            self._simulation, self._strand, members, group.position[self.rank], group.number
+            self._simulation, self._strand, members, group.position[self.rank], group.context
         )
 
     def shared_memory(self, nbytes: int) -> SharedMemory:
@@ -99,7 +99,7 @@ class SimulatedComm(SimulatedExchange):
         strand = place._strand
         strand.clock = self._strand.clock
         request = SimulatedRequest(self, "background")
-        self._simulation.background = True
+        self._simulation.checks_who_waits = True
         self._host.strand_begins()
         self._simulation.spawn(strand, request, function, (place, *args))
         return request

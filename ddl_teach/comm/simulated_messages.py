@@ -49,7 +49,7 @@ class SimulatedMessages(Comm):
             and network.overhead == network.gap == 0
             and simulation.eager == inf
         )
-        simulation.members.setdefault(context, members)
+        simulation.groups.members.setdefault(context, members)
 
     # -- sending ----------------------------------------------------------------------------
 

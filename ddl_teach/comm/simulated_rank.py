@@ -154,12 +154,12 @@ def _end(gap: tuple[float, float]) -> float:
 class Strand:
     """One thread of virtual time: a rank's program, or something it runs in the background."""
 
-    __slots__ = ("blocked_on", "clock", "greenlet", "host", "message", "strand", "wait")
+    __slots__ = ("blocked_on", "clock", "host", "message", "stack", "strand", "wait")
 
     def __init__(self, host: Host, clock: float) -> None:
         self.host = host
         self.clock = clock
-        self.greenlet: Any = None
+        self.stack: Any = None
         self.strand = self  # a strand that blocks in recv asks itself, as a request would
         self.message: Any = None
         self.blocked_on: Any = None

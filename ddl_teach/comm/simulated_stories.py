@@ -48,7 +48,7 @@ def left_behind(simulation: Simulation) -> list[tuple[int, int, int, int]]:
             if channel.first is None:
                 continue
             for message in channel.messages():
-                sender = simulation.members[context][source]
+                sender = simulation.groups.members[context][source]
                 left.append((sender, host.index, tag, message[NBYTES]))
         for request in host.open or ():
             if request.message is not None:
@@ -83,7 +83,7 @@ def _explain(strand: Strand) -> story.Wait:
         whole = group.size == len(group._simulation.hosts)
         size = 0 if whole else group.size
         call = story.call_text(name, peer, tag, nbytes, TYPE_NAMES[code], size)
-    where = frames.source_line(strand.greenlet.gr_frame)
+    where = frames.source_line(strand.stack.frame)
     return story.Wait(strand.host.index, call, tuple(dict.fromkeys(peers)), where, note)
 
 

@@ -13,34 +13,29 @@ from __future__ import annotations
 
 import heapq
 import random
+import sys
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import count
 from math import inf
-from typing import Any, NamedTuple
-
-from greenlet import GreenletExit, getcurrent, greenlet
+from typing import Any
 
 from ddl_teach.comm import simulated_stories
 from ddl_teach.comm.flows import Flows
 from ddl_teach.comm.networks import Machine
 from ddl_teach.comm.simulated_channels import HEAD, NBYTES, SENDER, WAITER, Channel
 from ddl_teach.comm.simulated_comm import SimulatedComm
+from ddl_teach.comm.simulated_groups import Groups
 from ddl_teach.comm.simulated_rank import Host, SimulatedRequest, Strand
-
-
-class Group(NamedTuple):
-    """One group of a split."""
-
-    number: int
-    ranks: list[int]
-    position: dict[int, int]
+from ddl_teach.comm.simulated_stacks import Greenlets, Stopped, Threads
 
 
 class Simulation:
     """The strands, who can run, and what is under way."""
 
-    def __init__(self, ranks: int, network: Any, machine: Machine, trace: bool) -> None:
+    def __init__(
+        self, ranks: int, network: Any, machine: Machine, trace: bool, threads: bool
+    ) -> None:
         self.network = network
         self.machine = machine
         self.flows = Flows(network.capacities()) if network.shared else None
@@ -55,17 +50,15 @@ class Simulation:
         self.live: dict[Strand, None] = {}
         self.failure: tuple[float, int, BaseException] | None = None  # when, on which rank
         self.end = 0.0  # when the last strand so far has returned
-        self.members: dict[int, Sequence[int]] = {}  # of every group, by its context
-        self.wishes: dict[tuple, dict[int, tuple[int | None, int]]] = {}
+        self.groups = Groups()
         self.memories: dict[tuple, dict[int, Any]] = {}
-        self._groups: dict[tuple, dict[int, Group]] = {}
-        self._contexts: dict[tuple, int] = {}
         self._order = count()
         self._offers: list[tuple] = []
         self._flow_starts: list[tuple] = []
         self._dice: dict[int, random.Random] = {}
+        self._stacks = Threads() if threads else Greenlets()
         self._ending = False
-        self.background = False  # whether there are other strands than the ranks' programs
+        self.checks_who_waits = threads  # or there are other strands than the ranks' programs
 
     # -- strands ----------------------------------------------------------------------------
 
@@ -78,7 +71,7 @@ class Simulation:
         def body() -> None:
             try:
                 value = function(*args, **(kwargs or {}))
-            except GreenletExit:
+            except Stopped:
                 return
             except BaseException as error:
                 when = strand.clock, strand.host.index
@@ -88,6 +81,7 @@ class Simulation:
             finally:
                 self.live.pop(strand, None)
                 strand.host.strand_ends()
+                self._stacks.tidy()
             if strand.clock > self.end:
                 self.end = strand.clock
             if results is not None:
@@ -95,39 +89,41 @@ class Simulation:
             if request is not None:
                 self._finish(request, strand.clock)
 
-        strand.greenlet = greenlet(body, self.hub)
+        strand.stack = self._stacks.new(body)
         self.live[strand] = None
         self._fresh.append(strand)
 
     def next_strand(self, leaving: Strand) -> None:
         """Leave the calling strand, which must wait, and run another."""
         if self._ending:
-            raise GreenletExit
-        if self.background and leaving.greenlet is not getcurrent():
-            raise RuntimeError(
-                "this communicator or request belongs to another strand of this rank: a "
-                "background function must use the communicator that it is given"
-            )
-        if self.ready and self.failure is None:
-            self.ready.popleft().greenlet.switch()
-        else:
-            self.hub.switch()
+            raise Stopped
+        if self.checks_who_waits:
+            self._stacks.check(leaving.stack)
+        mode = self._stacks.torch_mode if "torch" in sys.modules else None
+        changed = mode is not None and mode.lay_aside()
+        try:
+            if self.ready and self.failure is None:
+                self.ready.popleft().stack.switch()
+            else:
+                self._stacks.caller.switch()
+        finally:
+            if changed:
+                mode.put_back()
 
     def run(self, program: Callable, own_arguments: Callable[[], dict]) -> list[Any]:
         """Run the program on all ranks to its end, or to the first failure or deadlock."""
-        self.hub = getcurrent()
         results: list[Any] = [None] * len(self.hosts)
         for host in self.hosts:
             comm = SimulatedComm(self, host.main, range(len(self.hosts)), host.index, 0)
             self.spawn(host.main, None, program, (comm,), own_arguments(), results)
         while self.live:
-            # Fresh ones only from here: a greenlet begins at the recursion depth of its starter.
+            # Fresh ones only from here: a stack begins at the recursion depth of its starter.
             queue = self.ready or self._fresh
             if queue:
                 strand = queue.popleft()
                 # Others may still have failed earlier in virtual time than the first one we saw.
                 if self.failure is None or strand.clock < self.failure[0]:
-                    strand.greenlet.switch()
+                    strand.stack.switch()
             elif not self._settle():
                 if self.failure is not None:
                     break
@@ -138,10 +134,10 @@ class Simulation:
         """Unwind the strands that have not ended, and untie what refers to each other."""
         self._ending = True
         for strand in list(self.live):
-            if strand.greenlet:
-                strand.greenlet.throw(GreenletExit)
+            if strand.stack:
+                strand.stack.throw(Stopped)
         for host in self.hosts:
-            host.main.host = host.main.strand = host.main.greenlet = host.main.wait = None
+            host.main.host = host.main.strand = host.main.stack = host.main.wait = None
             host.channels.clear()
             host.turns = host.open = None
 
@@ -218,7 +214,7 @@ class Simulation:
             raise simulated_stories.tell_deadlock(self)
         strand, error = misfit
         strand.blocked_on = None
-        strand.greenlet.throw(error)
+        strand.stack.throw(error)
 
     # -- links and flows --------------------------------------------------------------------
 
@@ -262,7 +258,7 @@ class Simulation:
             path = self.network.path(message[SENDER].strand.host.index, channel.dest.index)
             self.flows.start(flow, path, message[NBYTES], time)
 
-    # -- work and groups --------------------------------------------------------------------
+    # -- work -------------------------------------------------------------------------------
 
     def duration(self, host: Host, seconds: float, flops: float) -> float:
         """How long a piece of work takes on this rank."""
@@ -275,24 +271,3 @@ class Simulation:
         if host.index not in self._dice:
             self._dice[host.index] = random.Random(f"{self.machine.seed} {host.index}")
         return self._dice[host.index]
-
-    def context(self, origin: tuple) -> int:
-        """A number for the group and channel that `origin` names: part of what must match."""
-        return self._contexts.setdefault(origin, len(self._contexts) + 1)
-
-    def groups(self, context: int, split: int) -> dict[int, Group]:
-        """The groups of a split by colour; made when the first rank asks, as all have by then."""
-        if (context, split) not in self._groups:
-            by_colour: dict[int, list[tuple[int, int]]] = {}
-            for rank, (colour, key) in self.wishes.pop((context, split)).items():
-                if colour is not None:
-                    by_colour.setdefault(colour, []).append((key, rank))
-            self._groups[context, split] = {
-                colour: Group(
-                    self.context((context, split, colour)),
-                    [rank for _, rank in sorted(wishes)],
-                    {rank: place for place, (_, rank) in enumerate(sorted(wishes))},
-                )
-                for colour, wishes in by_colour.items()
-            }
-        return self._groups[context, split]

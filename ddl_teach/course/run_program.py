@@ -9,6 +9,7 @@ from typing import Any
 
 from ddl_teach import launch, simulate
 from ddl_teach.comm.run import Run
+from ddl_teach.comm.simulated_stacks import MOST_THREADS
 from ddl_teach.comm.story import StoryError
 from ddl_teach.course.mistake import Mistake
 from ddl_teach.course.network_text import read_network
@@ -29,7 +30,8 @@ def run_program(options: argparse.Namespace) -> int:
         trace = bool(options.plot or options.trace)
         if options.simulate:
             ground = f"{options.simulate:,} simulated ranks, {options.network or DEFAULT_NETWORK}"
-            run = simulate(program, options.simulate, network=network, trace=trace, **arguments)
+            how = {"network": network, "trace": trace, "threads": options.threads}
+            run = simulate(program, options.simulate, **how, **arguments)
         else:
             ground = f"{options.ranks} MPI processes on this machine"
             run = launch(program, options.ranks, timeout=options.timeout, trace=trace, **arguments)
@@ -45,7 +47,11 @@ def _network(options: argparse.Namespace) -> Any:
     if not options.simulate:
         if options.network:
             raise Mistake("--network describes simulated ranks: add --simulate N")
+        if options.threads:
+            raise Mistake("--threads is about simulated ranks: add --simulate N")
         return None
+    if options.threads and options.simulate > MOST_THREADS:
+        raise Mistake(f"--threads: at most {MOST_THREADS:,} ranks have a thread each")
     network = read_network(options.network or DEFAULT_NETWORK)
     if network.shared:
         try:

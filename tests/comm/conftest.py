@@ -1,6 +1,7 @@
 """Both grounds for the same test bodies."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -12,7 +13,9 @@ def ranks(request: pytest.FixtureRequest) -> int:
     return request.param
 
 
-@pytest.fixture(params=["simulated", "real"])
+@pytest.fixture(params=["simulated", "on threads", "real"])
 def ground(request: pytest.FixtureRequest) -> Callable[..., Run]:
-    """`ground(program, ranks, **kwargs)` on simulated and on real ranks."""
-    return simulate if request.param == "simulated" else request.getfixturevalue("real")
+    """`ground(program, ranks, **kwargs)` on simulated ranks of both kinds and on real ones."""
+    if request.param == "real":
+        return request.getfixturevalue("real")
+    return simulate if request.param == "simulated" else partial(simulate, threads=True)
