@@ -125,6 +125,8 @@ def plot_divisions(
             ax.barh(row, size, left=start, height=0.72, color=colour, **edge)
             if size >= most / 20:
                 ax.text(start + size / 2, row, size, ha="center", va="center", color="white")
+        if len(parts) > FEW:
+            ax.text(starts[-1] / 2, row, _in_short(parts), ha="center", va="center", color="white")
     ax.set_yticks(range(len(divisions)), list(reversed(divisions)))
     ax.tick_params(axis="y", length=0)
     ax.set_xlim(0, most)
@@ -141,6 +143,14 @@ def plot_divisions(
     )
     describe(ax.figure, f"{title}. {'; '.join(rows)}.")
     return ax.figure
+
+
+def _in_short(parts: Sequence[tuple[str, int]]) -> str:
+    """How many pieces of which sizes, where they are too many to be drawn with edges."""
+    return ", ".join(
+        f"{sum(1 for _, size in parts if size == one)} pieces of {one}"
+        for one in dict.fromkeys(size for _, size in parts)
+    )
 
 
 def _scale_bytes(ax: Axes) -> None:

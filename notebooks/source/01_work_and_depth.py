@@ -162,12 +162,12 @@ judge("01.count", count, seed=13)
 # %%
 sizes = {"batch": 6, "inputs": 11, "outputs": 5}
 my_count = yours("01.count", count, lambda graph: (len(graph), int(finished(graph).max())))
-for build in (graphs.forward, graphs.input_gradient, graphs.parameter_gradient):
-    print(my_count(build(**sizes, bias=False).predecessors()), end=" ")
-print("and by your formulas", layer_passes(**sizes))
 x, weight = np.random.rand(6, 11), np.random.rand(11, 5)
 graph = graphs.forward(**sizes, bias=False)
 assert np.allclose(graph.evaluate(x=x, weight=weight)["y"], x @ weight)
+for build in (graphs.forward, graphs.input_gradient, graphs.parameter_gradient):
+    print(my_count(build(**sizes, bias=False).predecessors()), end=" ")
+print("counted; and by your formulas", layer_passes(**sizes))
 
 # %% [markdown]
 # In the same way the course counts convolutions, pooling, normalisation, attention and recurrent
@@ -358,15 +358,17 @@ plot_bounds(work, depth, simulated, measured=measured, unit="s")
 # %% [markdown]
 # Look at three things.
 #
-# - **Up to your cores** the measured points are near the line, and rather above it. Threads share
-#   one memory, and adding two matrices does little else than wait for it. The model knows
-#   nothing of that: for it an operation takes its time, whoever else is at work.
+# - **Up to your cores** the measured points fall with the line, and stay above it. Threads share
+#   one memory, and adding two matrices does little else than wait for it; and whatever else runs
+#   on your machine takes its turn. The model knows nothing of that: for it an operation takes its
+#   time, whoever else is at work. Far above the line? Then a core was busy with something else.
+#   Run the last three cells again.
 # - **With more threads than cores** nothing is gained. The bounds speak of processors, and threads
 #   that take turns on one are none.
-# - **The bend** is at some twenty to fifty processors, where it was at 18,578 for single numbers.
-#   That is the price of blocks: 64 products side by side have no work for more than 64. Small
-#   pieces keep many processors busy, large ones keep the effort per piece down, and every system
-#   looks for a size in between.
+# - **The bend**, where the dotted line stands, was at 18,578 for single numbers. Here it is at
+#   some tens of processors, or fewer. That is the price of blocks: 64 products side by side have
+#   no work for more than 64. Small pieces keep many processors busy, large ones keep the effort
+#   per piece down, and every system looks for a size in between.
 #
 # ## 9. The surprise · *beginner*
 #
@@ -450,11 +452,12 @@ torch.set_num_threads(cores)
 progress()
 
 # %% [markdown]
-# By its parallelism even the small layer would keep ten thousand processors busy. But waking a
-# thread takes longer than the whole of it, and torch knows: below a certain size it does not even
-# try. A GPU has the same trouble with its kernels, each of which takes some microseconds to start.
-# The cures are the same everywhere: larger batches, *fused* operations (several in one start), and
-# CUDA graphs (many starts recorded and handed over at once).
+# The large product gains about as many times as there are cores that nobody else uses, the small
+# one nothing. By its parallelism even the small layer would keep ten thousand processors busy. But
+# waking a thread takes longer than the whole of it, and torch knows: below a certain size it does
+# not even try. A GPU has the same trouble with its kernels, each of which takes some microseconds
+# to start. The cures are the same everywhere: larger batches, *fused* operations (several in one
+# start), and CUDA graphs (many starts recorded and handed over at once).
 #
 # There is an even closer relative of this unit: **split-K**. If a product has few results and
 # each is a long sum, as weight gradients often are, then the results alone cannot keep a GPU

@@ -361,12 +361,16 @@ plot_front([d.workspace for d in front], [d.seconds for d in front], whole)
 # percent? On a processor small pieces have a second advantage, which the model of section 5 knows
 # nothing of: a workspace that fits into the **cache** is read much faster than one in main memory.
 # So it can happen that pieces beat every whole batch, limit or not. Less memory *is* faster then.
+# If it is 100, your caches are large enough for the whole batch, or other programs have blurred
+# the difference. Below that room pieces fill the staircase all the same: without them it would
+# have the squares alone.
 #
 # ## 7. A network in micro-batches · *intermediate*
 #
 # Now a whole network, three convolutions and what stands between. `plan` measures each of them and
 # divides under a limit; `in_micro_batches` writes the network down as a graph, replaces every
-# convolution by an operator that does the same in pieces, and leaves all else as it is.
+# convolution by an operator that does the same in pieces, and leaves all else as it is. In the
+# graph layer 3 of the network is called `_3`.
 
 # %%
 from torch import nn
@@ -381,14 +385,22 @@ planned = plan(network, x, limit=MiB, passes=["forward"])
 print(planned)
 
 # %%
+from ddl_teach.operators.micro_batches.rooms import rooms_of
+
 cut = in_micro_batches(network, planned.recipes)
 torch.testing.assert_close(cut(x), network(x), rtol=1e-4, atol=1e-4)
 assert cut.state_dict().keys() == network.state_dict().keys()
-print(cut.code)
+for node in cut.graph.nodes:
+    print(f"{node.name:12}{getattr(node.target, '__name__', node.target)}")
+largest = max(room.nbytes for room in rooms_of(lambda: cut(x)))
+print(f"limit 1 MiB, planned {planned.workspace / MiB:.3f}, taken {largest / MiB:.3f} MiB")
+assert largest <= planned.workspace <= MiB
 
 # %% [markdown]
-# The same output up to rounding, the same parameters under the same names, and batch normalisation
-# is untouched. The last sentence of each line in the plan is its reason.
+# The same output up to rounding, the same parameters under the same names, and batch
+# normalisation, `_1`, is untouched. In the plan, what stands indented below each line is its
+# reason. And the room is more than a promise: `rooms_of` counts what the convolutions take while
+# the whole network runs.
 #
 # ### Prediction, formula, measurement
 #

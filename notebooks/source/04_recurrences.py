@@ -32,16 +32,17 @@ set_num_threads(1)  # of torch: here only the order and the size of products dif
 # A network of several recurrent layers, unrolled over the words that it reads, is a grid:
 #
 # ```text
-#     layer 2    [ ] --> [ ] --> [ ] --> [ ] --> [ ]      each cell needs two others:
+#     layer 2    [ ] --> [ ] --> [ ] --> [ ] --> [ ]
 #                 ^       ^       ^       ^       ^
-#     layer 1    [ ] --> [ ] --> [ ] --> [ ] --> [ ]        the one below, at the same step,
+#     layer 1    [ ] --> [ ] --> [ ] --> [ ] --> [ ]
 #                 ^       ^       ^       ^       ^
-#     layer 0    [ ] --> [ ] --> [ ] --> [ ] --> [ ]        and the one to the left,
-#                 ^       ^       ^       ^       ^           one step before
+#     layer 0    [ ] --> [ ] --> [ ] --> [ ] --> [ ]
+#                 ^       ^       ^       ^       ^
 #     words       I      think    it      will   rain
 # ```
 #
-# With $x_t$ from below and $h_{t-1}$ from the left, a cell of the simplest kind computes
+# Each cell needs two others: the one below, at the same step, and the one to the left, one step
+# before. With $x_t$ from below and $h_{t-1}$ from the left, a cell of the simplest kind computes
 #
 # $$h_t = \tanh(x_t W + h_{t-1} U),$$
 #
@@ -515,7 +516,6 @@ progress()
 # the recurrence but its *nonlinearity*. Models for very long sequences keep the recurrence linear
 # and put the nonlinearity between the layers (Martin and Cundy 2018, and the state space models
 # since). On ranks, `scan_on_ranks.py` gives each its part of the sequence.
-
 #
 # ## Three questions
 #

@@ -4,6 +4,14 @@ import math
 from collections import deque
 
 
+def tree_sum(numbers: int) -> int:
+    raise NotImplementedError
+
+
+def calls_a_stub(batch: int, inputs: int, outputs: int) -> list:
+    return [(2 * batch * outputs * inputs, tree_sum(inputs))] * 3
+
+
 def dot(numbers: int) -> tuple[int, int]:
     return 2 * numbers - 1, 1 + (numbers - 1).bit_length()
 
@@ -176,6 +184,7 @@ MISTAKES = [
     ("01.tree_sum", lambda numbers: numbers.bit_length(), "a power of two"),
     ("01.tree_sum", lambda numbers: math.log2(numbers), "Steps are whole"),
     ("01.tree_sum", lambda numbers: None, "Is a `return` missing?"),
+    ("01.layer", calls_a_stub, "it calls tree_sum, which is not written yet"),
     ("01.layer", log_of_inputs, "You took the logarithm of the inputs"),
     ("01.layer", weights_over_inputs, "sums over the batch"),
     ("01.layer", leading_order, "n - 1 additions, not n"),

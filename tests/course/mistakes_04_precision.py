@@ -116,7 +116,7 @@ MISTAKES = [
     ("04.pairwise", first_number, "the first number alone"),
     ("04.pairwise", mean, "That is the mean"),
     ("04.pairwise", odd_one_lost, "Their number is odd"),
-    ("04.pairwise", a_row, "return one number"),
+    ("04.pairwise", a_row, "return the sum: one number, not"),
     ("04.pairwise", nothing_returned, "Is a `return` missing?"),
     ("04.scaling", divides_in_half, "comes first"),
     ("04.scaling", never_divides, "divide it by scale"),

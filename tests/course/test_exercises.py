@@ -1,6 +1,7 @@
 """Every exercise of every unit, found in the sources: what must fail does, and says why."""
 
 import importlib
+import math
 import re
 from pathlib import Path
 
@@ -153,6 +154,18 @@ def test_the_usual_mistake_is_named(name, function, words, pool):
         message = message or verdict(exercise, stage, np.random.default_rng(1), counts)
     assert message is not None
     assert words in message
+
+
+ODD = (10**400, "x", b"x", True, 1j, math.nan, [[1, 2], [3]], (np.zeros(3), np.zeros((2, 2))), {})
+
+
+@each
+def test_whatever_comes_back_is_answered_with_a_message(exercise):
+    if exercise.ranks:
+        pytest.skip("its ranks leave their results in arrays")
+    for odd in ODD:
+        stage = SimulatedStage(lambda *_, odd=odd: odd)
+        assert verdict(exercise, stage, np.random.default_rng(1), ())
 
 
 @each

@@ -8,6 +8,7 @@ message, without the frames of whoever found it.
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -91,12 +92,7 @@ def verdict(
     except Wrong as wrong:
         return str(wrong)
     except StoryError as story:
-        if _is_unwritten(story):
-            return (
-                "not written yet. Put your own lines in place of `raise NotImplementedError`, run "
-                "that cell, then this one again."
-            )
-        return str(story)
+        return _unwritten(story) or str(story)
     return None
 
 
@@ -125,12 +121,19 @@ def misuse(exercise: Exercise, function: object) -> str | None:
     return None
 
 
-def _is_unwritten(story: StoryError) -> bool:
+def _unwritten(story: StoryError) -> str | None:
+    """What to say where the function, or one that it calls, still is a stub."""
     # From real ranks only the text comes.
+    if " raised NotImplementedError" not in str(story).splitlines()[0] and not isinstance(
+        story.__cause__, NotImplementedError
+    ):
+        return None
+    outer, *inner = re.findall(r", in (\w+)$", str(story), re.MULTILINE) or [""]
+    unwritten = f"it calls {inner[-1]}, which is" if inner and inner[-1] != outer else ""
     return (
-        isinstance(story.__cause__, NotImplementedError)
-        or " raised NotImplementedError" in (str(story).splitlines()[0])
-    )
+        f"{unwritten} not written yet. Put your own lines in place of `raise "
+        "NotImplementedError`, run that cell, then this one again."
+    ).lstrip()
 
 
 def _simulated_text(counts: Sequence[int]) -> str:

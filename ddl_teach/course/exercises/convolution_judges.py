@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ddl_teach.course.exercises.answers import number
 from ddl_teach.course.exercises.exercise import Stage, Wrong
 
 TOLERANCE = 1e-8
@@ -133,7 +134,7 @@ def judge_crossover(stage: Stage, generator: np.random.Generator, ranks: Sequenc
         shares = 1 / batch + 1 / channels + 1 / out
         one, log = 2.5 * slower * shares, math.log2(size)
         right = math.sqrt(2 + one * log)
-        said = _number(stage.call(batch, channels, out, size, slower))
+        said = number(stage.call(batch, channels, out, size, slower), "return a kernel size")
         if math.isclose(said, right, rel_tol=1e-6):
             continue
         kernels = 2.5 * slower * (1 / channels + 1 / out) * log
@@ -252,16 +253,3 @@ def _compare(call: str, found: Any, right: np.ndarray, usual: Mapping[str, np.nd
         f"{call}: {np.isclose(found, right).mean():.0%} of the numbers are right. The first "
         f"wrong one stands at {first}: {found[first]:.4g} instead of {right[first]:.4g}."
     )
-
-
-def _number(value: Any) -> float:
-    """A learner's number as a float, or `Wrong`."""
-    if value is None:
-        raise Wrong("yours returns None. Is a `return` missing?")
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise Wrong(f"return one number, not a {type(value).__name__}.") from None
-    if not math.isfinite(number):
-        raise Wrong(f"return a kernel size: {number} is none.")
-    return number

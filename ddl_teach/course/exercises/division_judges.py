@@ -143,7 +143,7 @@ def _places(said: Any, count: int) -> list[int]:
             raise Wrong(
                 "return the places of the points, such as [3, 0, 5], not a True or False for each."
             )
-        places = [int(place) for place in array.ravel()]
+        places = [int(place) for place in array.real.ravel()]
         whole = array.ndim == 1 and all(place == int(place) for place in array)
     except (TypeError, ValueError, OverflowError):
         places, whole = [], False
@@ -160,7 +160,7 @@ def _sizes(said: Any, call: str) -> list[int]:
     if said is None:
         raise Wrong(f"{call}: return the sizes of the pieces; yours returns None.")
     if isinstance(said, (int, float, np.number)):
-        raise Wrong(f"{call}: return the sizes of the pieces as a list, not the time {said:g}.")
+        raise Wrong(f"{call}: return the sizes of the pieces as a list, not the time {said}.")
     try:
         return [int(size) for size in said]
     except (TypeError, ValueError, OverflowError):

@@ -10,6 +10,7 @@ import numpy as np
 
 from ddl_teach.comm.networks import Uniform
 from ddl_teach.comm.story import Deadlock
+from ddl_teach.course.exercises.answers import number
 from ddl_teach.course.exercises.exercise import (
     Outcome,
     Stage,
@@ -36,7 +37,7 @@ def judge_ping_pong(stage: Stage, generator: np.random.Generator, ranks: Sequenc
                 raise Wrong(f"on {count} ranks: {TWO_PLAY}\n\n{story}") from story
             raise
         _judge_ball(outcome, nbytes, turns)
-        said = _number(outcome.results[0], "rank 0 should return the seconds of one message")
+        said = number(outcome.results[0], "rank 0 should return the seconds of one message")
         if outcome.time >= HOUR:
             _judge_stopwatch(said, nbytes, turns, network)
         elif not 0 < said < outcome.time:
@@ -172,7 +173,7 @@ def judge_half_bandwidth(
     """The size at which bytes take as long as the latency does."""
     for _ in range(5):
         latency, per_byte = 10 ** generator.uniform(-6, -4), 10 ** generator.uniform(-10, -8)
-        said = _number(stage.call(latency, per_byte), "return the number of bytes")
+        said = number(stage.call(latency, per_byte), "return the number of bytes")
         right = latency / per_byte
         if math.isclose(said, right, rel_tol=1e-6, abs_tol=1):  # whole bytes will do
             continue
@@ -195,19 +196,6 @@ def judge_half_bandwidth(
         )
 
 
-def _number(value: Any, otherwise: str) -> float:
-    """A learner's number as a float, or `Wrong`."""
-    if value is None:
-        raise Wrong(f"{otherwise}, and returns None. Is a `return` missing?")
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise Wrong(f"{otherwise}: one number, not a {type(value).__name__}.") from None
-    if not math.isfinite(number):
-        raise Wrong(f"{otherwise}: {number} is none.")
-    return number
-
-
 def _pair(value: Any) -> np.ndarray:
     """What a learner's fit returned, as two floats."""
     if value is None:
@@ -219,7 +207,7 @@ def _pair(value: Any) -> np.ndarray:
         )
     try:
         pair = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pair = np.empty(0)
     if pair.shape != (2,) or not np.isfinite(pair).all():
         raise Wrong(

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ddl_teach.course.exercises.answers import number
 from ddl_teach.course.exercises.exercise import Stage, Wrong
 
 HALF = 2.0**-11  # the unit roundoff of float16
+WANTED = "return the sum"
 
 
 def judge_pairwise(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
@@ -19,8 +21,7 @@ def judge_pairwise(stage: Stage, generator: np.random.Generator, ranks: Sequence
         samples = [generator.random(terms), np.ones(terms), generator.standard_normal(terms)]
         for values in samples:
             x = values.astype(np.float16)
-            said = stage.call(x)
-            found = _number(said)
+            found = number(stage.call(x), WANTED, finite=False)
             exact, sizes = math.fsum(x.tolist()), math.fsum(np.abs(x).tolist())
             levels = max(1, (terms - 1).bit_length())
             error = abs(found - exact)
@@ -38,7 +39,8 @@ def _judge_type(stage: Stage, generator: np.random.Generator) -> None:
     for _ in range(25):
         x = generator.random(300).astype(np.float16)
         exact = math.fsum(x.tolist())
-        if abs(_number(stage.call(x)) - exact) > abs(float(np.float16(exact)) - exact):
+        off = abs(number(stage.call(x), WANTED, finite=False) - exact)
+        if off > abs(float(np.float16(exact)) - exact):
             return
     raise Wrong(
         "too good: 25 sums in a row are right to the last bit of float16. You add in a wider "
@@ -66,15 +68,6 @@ def _about_sum(found: float, x: np.ndarray, exact: float) -> str:
             "Their number is odd: a number without a partner goes on to the next level as it is."
         )
     return "Add the sum of the first half and the sum of the second, each found in the same way."
-
-
-def _number(value: Any) -> float:
-    if value is None:
-        raise Wrong("return the sum; yours returns None. Is a `return` missing?")
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise Wrong(f"return one number, not {type(value).__name__}.") from None
 
 
 def judge_scaling(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
@@ -182,7 +175,7 @@ def _three(value: Any, weights: np.ndarray) -> tuple[np.ndarray, float, float]:
         found, scale, good = np.asarray(found), float(scale), float(good)
         if found.dtype.kind != "f":
             raise TypeError
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise Wrong("return three things: weights, scale, good.") from None
     if found.shape != weights.shape:
         raise Wrong(f"the weights have the shape {found.shape}, not {weights.shape} as before.")

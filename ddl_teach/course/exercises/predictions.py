@@ -23,7 +23,7 @@ def predict(name: str, value: object = ...) -> None:
     prediction = find_prediction(name)
     if value is ... or value is None:
         print(paragraphs(prediction.question))
-        print("Write a number in place of the dots, and run this again.")
+        print("Write a number in place of the dots, and run this again.\n")
         return
     number = _number(prediction, value)
     with record.changing() as kept:

@@ -7,11 +7,11 @@ a judge replays what was handed in, step by step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from ddl_teach.course.exercises.answers import number
 from ddl_teach.course.exercises.exercise import Stage, Wrong
 from ddl_teach.course.exercises.work_depth_judges import SMALL, random_graph
 
@@ -99,9 +99,10 @@ def _steps(value: Any, operations: int) -> list[int]:
     left = [one for one, step in enumerate(value) if step is None]
     if left:
         raise Wrong(f"operation {left[0]} is never done: {WANTED}.")
-    if not all(isinstance(step, Integral) or float(step).is_integer() for step in value):
+    numbers = [number(step, f"{WANTED}; a step") for step in value]
+    if not all(step.is_integer() for step in numbers):
         raise Wrong(f"{WANTED}; steps are whole numbers.")
-    steps = [int(step) for step in value]
+    steps = [int(step) for step in numbers]
     if min(steps) < 0:
         one = steps.index(min(steps))
         raise Wrong(f"operation {one} is never done: its step is {min(steps)}.")

@@ -104,8 +104,9 @@ UNIT = Unit(
         ),
         Prediction(
             "01.threads",
-            "The same layer, in blocks of 64 x 512 numbers instead of single ones, on as many "
-            "threads as your machine has cores: how many times as fast as on one?",
+            "A layer of 64 inputs and one output whose numbers are blocks: matrices of 512 x 64 "
+            "and of 64 x 512. How many times as fast as one of your cores are all of them, with "
+            "a thread on each?",
             "times",
             close=1.25,
         ),

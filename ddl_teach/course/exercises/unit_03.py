@@ -75,8 +75,8 @@ UNIT = Unit(
     predictions=(
         Prediction(
             "03.points",
-            "A batch of 64, five methods, pieces of 1, 2, 4, ..., 64: there are more than a "
-            "thousand million divisions. How many of them can be best under some limit?",
+            "A batch of 64, five methods, pieces of 1, 2, 4, ..., 64: there are 630 thousand "
+            "million divisions. How many of them can be best under some limit?",
             "divisions",
             close=2.0,
         ),

@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ddl_teach.course.exercises import allreduce_judges as judges
+from ddl_teach.course.exercises.answers import number
 from ddl_teach.course.exercises.exercise import Exercise, Prediction, Stage, Unit, Wrong
 from ddl_teach.theory.crossover import crossovers
 
 POWERS = (1, 2, 4, 8)
+WANTED = "return a number of bytes"
 TWO_RANKS = (
     "There both send the same number of bytes and the ring pays one latency more, so it never "
     "wins: return math.inf."
@@ -25,7 +27,7 @@ def judge_crossover(stage: Stage, generator: np.random.Generator, ranks: Sequenc
         bandwidth = float(generator.uniform(0.1e9, 50e9))
         [meeting] = crossovers("recursive_doubling", "ring", count, latency, 1 / bandwidth)
         right = meeting.nbytes
-        said = _number(stage.call(count, latency, bandwidth))
+        said = number(stage.call(count, latency, bandwidth), WANTED, finite=False)
         if not math.isclose(said, right, rel_tol=1e-6):
             usual = _usual_crossover(said, count, latency, bandwidth)
             raise Wrong(
@@ -34,20 +36,13 @@ def judge_crossover(stage: Stage, generator: np.random.Generator, ranks: Sequenc
                 "the two times must be the same."
             )
     try:
-        said = _number(stage.call(2, 1e-6, 1e9))
+        said = number(stage.call(2, 1e-6, 1e9), WANTED, finite=False)
     except Exception as error:
         if "ZeroDivisionError" not in str(error):
             raise
         raise Wrong(f"Right, but for 2 ranks you divide by zero. {TWO_RANKS}") from error
     if said != math.inf:
         raise Wrong(f"Right, but for 2 ranks you return {_bytes(said)}. {TWO_RANKS}")
-
-
-def _number(said: object) -> float:
-    try:
-        return float(said)
-    except (TypeError, ValueError):
-        raise Wrong(f"crossover returned {said!r}, where a number of bytes is needed.") from None
 
 
 def _bytes(number: float) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
+from ddl_teach.course.exercises.answers import number
 from ddl_teach.course.exercises.exercise import Stage, Wrong
 from ddl_teach.operators.graphs.schedule import finished
 from ddl_teach.theory.work_depth import fully_connected
@@ -22,7 +22,7 @@ def judge_tree_sum(stage: Stage, generator: np.random.Generator, ranks: Sequence
     large = [2**power + beside for power in (10, 20, 30) for beside in (-1, 0, 1)]
     drawn = [int(number) for number in generator.integers(40, 10**6, 5)]
     for numbers in (8, *range(1, 33), *large, *drawn):
-        said = _number(stage.call(numbers), "return the number of steps")
+        said = number(stage.call(numbers), "return the number of steps")
         right = tree_depth(numbers)
         if said == right:
             continue
@@ -248,29 +248,17 @@ BOUND_MISTAKES = (
 )
 
 
-def _number(value: Any, wanted: str) -> float:
-    """A learner's number, or `Wrong`."""
-    if value is None:
-        raise Wrong(f"{wanted}; yours returns None. Is a `return` missing?")
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value.item()
-    if isinstance(value, bool) or not isinstance(value, Real | Integral):
-        raise Wrong(f"{wanted}: a number, not {str(value)[:60]}.")
-    if not math.isfinite(value):
-        raise Wrong(f"{wanted}: {value} is none.")
-    return float(value)
-
-
 def _pair(value: Any, wanted: str) -> tuple[float, float]:
     if value is None:
         raise Wrong(f"{wanted}; yours returns None. Is a `return` missing?")
-    numbers = [_number(one, wanted) for one in _listed(value, wanted)]
+    numbers = [number(one, wanted) for one in _listed(value, wanted)]
     if len(numbers) != 2:
         raise Wrong(f"{wanted}, as in `return work, depth`; yours returns {len(numbers)}.")
     return numbers[0], numbers[1]
 
 
 def _listed(value: Any, wanted: str) -> Iterable[Any]:
-    if not isinstance(value, list | tuple | np.ndarray) or np.ndim(value) == 0:
+    row = isinstance(value, np.ndarray) and value.ndim
+    if not (row or isinstance(value, list | tuple)):
         raise Wrong(f"{wanted}, not {str(value)[:60]}.")
     return value

@@ -11,6 +11,7 @@ the time is won in the few where a faster method fits only in pieces.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +60,7 @@ class Plan:
         )
         lines = [
             f"{job.name}: {_describe(self.divisions[site][direction])}\n"
-            f"    {why(job, self.divisions[site][direction])}"
+            f"{_indented(why(job, self.divisions[site][direction]))}"
             for site, by_pass in self.jobs.items()
             for direction, job in by_pass.items()
         ]
@@ -128,6 +129,11 @@ def why(job: Job, division: Division) -> str:
     best = min(fitting, key=lambda offer: offer.seconds)
     gain = best.seconds / division.seconds
     return f"{reason}; {gain:.2f} times as fast as {_whole(best)}, which needs no more room"
+
+
+def _indented(reason: str) -> str:
+    """Not wider than a notebook's page, which would break it in the middle of words."""
+    return textwrap.fill(reason, 84, initial_indent="    ", subsequent_indent="    ")
 
 
 def _whole(offer: Offer) -> str:

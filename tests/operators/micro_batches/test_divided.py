@@ -16,6 +16,7 @@ from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.micro_batches import divided, operator, planning
 from ddl_teach.operators.micro_batches.measured import measure, sizes_of
 from ddl_teach.operators.micro_batches.offers import Division, Job, Offer
+from ddl_teach.operators.micro_batches.rooms import rooms_of
 from ddl_teach.operators.micro_batches.transform import (
     Untransformable,
     in_micro_batches,
@@ -254,12 +255,19 @@ def test_a_whole_network_is_planned_transformed_and_stays_below_its_limit(togeth
     assert modest.workspace <= limit < generous.workspace
     assert modest.seconds >= generous.seconds
     twin = copy.deepcopy(network)
-    found, wanted = outcome(in_micro_batches(network, modest.recipes), x), outcome(twin, x)
+    cut = in_micro_batches(network, modest.recipes)
+    found, wanted = outcome(cut, x), outcome(twin, x)
     for name in wanted:
         torch.testing.assert_close(found[name], wanted[name], rtol=1e-3, atol=1e-3, msg=name)
-    report = str(modest).splitlines()
-    assert len(report) == 1 + 6 * len(jobs)
-    assert [line.split(",")[0] for line in report[1::6]] == list(jobs)
+    # The plan's room is what the network takes, counted in a whole step.
+    rooms = rooms_of(lambda: outcome(cut, x))
+    assert [room.direction for room in rooms].count("forward") == len(jobs)
+    assert len(rooms) == 3 * len(jobs)
+    assert 0 < max(room.nbytes for room in rooms) <= modest.workspace <= limit
+    lines = str(modest).splitlines()
+    assert max(map(len, lines)) < 100
+    report = [line for line in lines[1:] if not line.startswith(" ")]
+    assert [line.split(",")[0] for line in report] == [name for name in jobs for _ in range(3)]
 
 
 @pytest.mark.parametrize(
