@@ -12,18 +12,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from typing import Protocol
 
 import torch
 from torch import nn
 
 from ddl_teach.networks.models.data import Batch
+from ddl_teach.networks.models.descent import Descent
 from ddl_teach.networks.models.loss import mean_loss
 
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
-Optimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
 
-momentum: Optimizer = partial(torch.optim.SGD, lr=0.1, momentum=0.9)
+
+class Steps(Protocol):
+    """What all of torch's optimizers are too."""
+
+    def zero_grad(self) -> None: ...
+    def step(self) -> None: ...
+
+
+Optimizer = Callable[[Iterable[nn.Parameter]], Steps]
+momentum: Optimizer = Descent
 
 
 @dataclass(frozen=True)
@@ -40,7 +49,7 @@ def train(
     batches: Iterable[Batch],
     *,
     loss: Loss = mean_loss,
-    optimizer: Optimizer = momentum,
+    optimizer: Optimizer = Descent,
 ) -> Trained:
     """One step a batch, in place. `optimizer(parameters)` makes the one to use."""
     steps = optimizer(model.parameters())

@@ -8,6 +8,7 @@ resnet       residual blocks with batch normalisation
 gpt          a transformer on characters
 seeds        weights from (name, full shape, seed): every way of splitting starts from the same
 loss         the loss of all of them
+descent      steps along gradients, with momentum
 data         digits and characters, in batches that every rank makes alike
 ============ =====================================================================================
 

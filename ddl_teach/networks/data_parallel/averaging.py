@@ -1,0 +1,42 @@
+"""Averaging gradients, the plain way: one all-reduce for each parameter.
+
+Cost: K all-reduces for K parameters, so K times the latency, and nothing travels before the whole
+backward pass is done. By the ring each rank sends 2 (P-1)/P of the gradients' bytes. Dean et al.,
+"Large scale distributed deep networks", NIPS 2012, for splitting the data at all; Goyal et al.,
+"Accurate, large minibatch SGD", 2017, for this form.
+What to look at: gradients are averaged, never weights. Ranks that average weights after a step of
+their own drift apart in everything else that an optimizer remembers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import nn
+
+from ddl_teach.collectives import ring
+from ddl_teach.comm import Comm
+
+AllReduce = Callable[[Comm, torch.Tensor], None]
+
+
+def average_gradients(
+    comm: Comm, parameters: Iterable[nn.Parameter], allreduce: AllReduce = ring.allreduce
+) -> None:
+    """Every `.grad` becomes the average over the ranks; one that is missing here counts as zero.
+
+    Give all ranks the same parameters in the same order; a frozen one is passed over, and a tied
+    one is one parameter.
+    """
+    for parameter in trainable(parameters):
+        if parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+        gradient = parameter.grad.contiguous()
+        allreduce(comm, gradient)
+        parameter.grad = gradient.div_(comm.size)
+
+
+def trainable(parameters: Iterable[nn.Parameter]) -> list[nn.Parameter]:
+    """Those that learn, each once."""
+    return [one for one in dict.fromkeys(parameters) if one.requires_grad]

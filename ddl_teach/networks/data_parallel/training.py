@@ -1,0 +1,64 @@
+"""The loop of data parallelism: everybody makes the same steps on other samples.
+
+Each rank works on its part of the batch, the backward pass ends with averaged gradients, and equal
+weights take an equal step. So weights are never sent: they stay equal because they began equal and
+all that happens to them is equal. Goyal et al., "Accurate, large minibatch SGD", 2017.
+What to look at: the parameters at the end are the single process's, up to the order of sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import nn
+
+from ddl_teach.collectives import ring
+from ddl_teach.comm import Comm
+from ddl_teach.networks.data_parallel.shards import own_part, weighted_loss
+from ddl_teach.networks.models.data import Batch
+from ddl_teach.networks.models.descent import Descent
+from ddl_teach.networks.models.loss import mean_loss
+from ddl_teach.networks.twin import Loss, Optimizer, Trained, copies
+
+Backward = Callable[[torch.Tensor], None]
+"""A backward pass after which every `.grad` is the average over the ranks."""
+
+
+def train(
+    comm: Comm,
+    model: nn.Module,
+    batches: Iterable[Batch],
+    backward: Backward,
+    *,
+    pieces: int = 1,
+    loss: Loss = mean_loss,
+    optimizer: Optimizer = Descent,
+) -> Trained:
+    """One step a batch, in place; all ranks are given the whole batches and take their parts.
+
+    A rank goes through its part in so many `pieces` and averages with the last of them only. The
+    losses are those of the whole batches; they travel once, at the end.
+    """
+    steps = optimizer(model.parameters())
+    losses = []
+    for batch in batches:
+        steps.zero_grad()
+        answers = batch[1].numel()
+        inputs, targets = own_part(comm, batch)
+        seen = 0.0
+        parts = zip(inputs.tensor_split(pieces), targets.tensor_split(pieces), strict=True)
+        for piece, (some, right) in enumerate(parts, start=1):
+            error = weighted_loss(loss, model(some), right, answers, comm.size)
+            if piece < pieces:
+                error.backward()
+            else:
+                backward(error)
+            seen += error.item() / comm.size
+        steps.step()
+        losses.append(seen)
+    everybodys = torch.tensor(losses, dtype=torch.float64)
+    ring.allreduce(comm, everybodys)
+    return Trained(
+        copies(model.named_parameters()), copies(model.named_buffers()), everybodys.tolist()
+    )

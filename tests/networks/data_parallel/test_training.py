@@ -1,0 +1,196 @@
+"""Data parallelism ends where the single process ends, and sends what the theory says."""
+
+import pytest
+import torch
+from torch import nn
+
+from ddl_teach import simulate
+from ddl_teach.collectives import recursive_doubling, ring
+from ddl_teach.comm.networks import TwoLevel
+from ddl_teach.networks import twin
+from ddl_teach.networks.data_parallel.averaging import average_gradients
+from ddl_teach.networks.data_parallel.batch_normalisation import synchronise
+from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
+from ddl_teach.networks.data_parallel.overlapped import Overlapped, in_background
+from ddl_teach.networks.data_parallel.shared_buckets import fill_shared, in_shared_memory
+from ddl_teach.networks.data_parallel.training import train
+from ddl_teach.networks.models.gpt import gpt
+from ddl_teach.networks.models.lenet import lenet
+from ddl_teach.networks.models.mlp import mlp
+from ddl_teach.networks.models.resnet import resnet
+from ddl_teach.networks.models.seeds import seed_weights
+from ddl_teach.theory import ring_bytes
+from ddl_teach.theory.data_parallel import bytes_sent
+
+STEPS = 10
+ONE_NODE = TwoLevel(ranks_per_node=8)
+SMALL = 1500  # bytes of a bucket: several for each network here
+RANKS = (1, 2, 3, 4, 6, 8)
+
+
+class Unused(nn.Module):
+    """A layer that no sample ever comes through, beside one that all do."""
+
+    def __init__(self):
+        super().__init__()
+        self.used, self.unused = nn.Linear(5, 3), nn.Linear(5, 3)
+        seed_weights(self)
+
+    def forward(self, x):
+        return self.used(x)
+
+
+def small_gpt():
+    """The first and the last matrix are one; the places are frozen."""
+    network = gpt(vocabulary=9, width=8, heads=2, blocks=1, length=4, tied=True)
+    network.embedding.places.weight.requires_grad_(False)
+    return network
+
+
+NETWORKS = {
+    "mlp": (lambda: mlp((5, 12, 9, 3)), (5,), 3),
+    "lenet": (lambda: lenet((2, 3), (9, 7)), (1, 8, 8), 10),
+    "resnet": (lambda: resnet((4, 6)), (1, 8, 8), 10),
+    "gpt": (small_gpt, None, 9),
+    "unused": (Unused, (5,), 3),
+}
+
+
+def data(shape, classes, dtype):
+    """Ten batches; one is too short for all ranks to have a sample, two are divisible by none."""
+    drawn = torch.Generator().manual_seed(1)
+    made = []
+    for size in (24, 24, 23, 3, 24, 17, 24, 24, 24, 24):
+        if shape is None:
+            words = torch.randint(0, classes, (size, 5), generator=drawn)
+            made.append((words[:, :-1], words[:, 1:]))
+        else:
+            inputs = torch.randn(size, *shape, generator=drawn, dtype=torch.float64).to(dtype)
+            made.append((inputs, torch.randint(0, classes, (size,), generator=drawn)))
+    return made
+
+
+def per_parameter(comm, parameters):
+    def backward(error):
+        error.backward()
+        average_gradients(comm, parameters)
+
+    return backward, [one.numel() for one in parameters]
+
+
+def one_bucket(comm, parameters, allreduce=ring.allreduce):
+    buckets = fill(parameters, float("inf"))
+
+    def backward(error):
+        error.backward()
+        average_buckets(comm, buckets, allreduce)
+
+    return backward, [len(bucket.flat) for bucket in buckets]
+
+
+def doubled(comm, parameters):
+    return one_bucket(comm, parameters, recursive_doubling.allreduce)[0], None
+
+
+def overlapped(comm, parameters, algorithm="ring"):
+    buckets = fill(parameters, SMALL)
+    way = Overlapped(comm, buckets, in_background(algorithm))
+    return way.backward, [len(bucket.flat) for bucket in buckets]
+
+
+def in_native(comm, parameters):
+    return overlapped(comm, parameters, "native")[0], []
+
+
+def shared(comm, parameters):
+    way = Overlapped(comm, fill_shared(comm, parameters, SMALL), in_shared_memory)
+    return way.backward, []
+
+
+def alone(comm, parameters):
+    return lambda error: error.backward(), []
+
+
+# network, way, pieces of a rank's part, type of number
+CASES = [
+    ("mlp", per_parameter, 1, torch.float64),
+    ("mlp", one_bucket, 1, torch.float64),
+    ("mlp", doubled, 2, torch.float64),
+    ("mlp", overlapped, 1, torch.float64),
+    ("mlp", overlapped, 1, torch.float32),
+    ("mlp", shared, 2, torch.float64),
+    ("lenet", overlapped, 3, torch.float64),
+    ("lenet", shared, 1, torch.float32),
+    ("resnet", overlapped, 1, torch.float64),
+    ("gpt", per_parameter, 1, torch.float64),
+    ("gpt", overlapped, 2, torch.float64),
+    ("unused", overlapped, 1, torch.float64),
+]
+ONLY_REAL = [("mlp", in_native, 1, torch.float64)]
+CLOSE = {torch.float64: 1e-10, torch.float32: 2e-5}
+
+
+def outcome(comm, twins, name, way, pieces, dtype, synchronised=True):
+    """How far from the twin this rank ends; whether parameters are equal here and there; bytes."""
+    make, shape, classes = NETWORKS[name]
+    batches = data(shape, classes, dtype)
+    if (name, dtype) not in twins:
+        twins[name, dtype] = twin.train(make().to(dtype), batches)
+    single = twins[name, dtype]
+    network = make().to(dtype)
+    if synchronised:
+        synchronise(comm, network)
+    backward, buckets = way(comm, [p for p in network.parameters() if p.requires_grad])
+    before = comm.ledger.bytes_sent
+    trained = train(comm, network, batches, backward, pieces=pieces)
+    sent = comm.ledger.bytes_sent - before
+    far = max(
+        twin.largest_difference(getattr(trained, what), getattr(single, what))
+        for what in ("parameters", "buffers")
+    )
+    losses = torch.tensor(trained.losses) - torch.tensor(single.losses)
+    return far, losses.abs().max().item(), sent, buckets
+
+
+def outcomes(comm, cases):
+    twins = {}
+    found = [outcome(comm, twins, *case) for case in cases]
+    # What would pass without doing the one thing that it is about?
+    names = [name for name in NETWORKS if name != "unused"]
+    silent = [outcome(comm, twins, name, alone, 1, torch.float64)[0] for name in names]
+    own = outcome(comm, twins, "resnet", overlapped, 1, torch.float64, synchronised=False)[0]
+    return found, min(silent), own
+
+
+def normalised(ranks):
+    """Bytes of one step's batch statistics of the small residual network, forward and backward."""
+    channels = (4, 4, 4, 6, 6, 6)
+    return sum(2 * (ranks - 1) * (2 * each + 1) * 8 for each in channels)
+
+
+def check(run, cases):
+    ranks = len(run.results)
+    for rank, (found, silent, own_statistics) in enumerate(run.results):
+        if ranks > 1:
+            assert silent > 1e-4
+            assert own_statistics > 1e-4
+        for case, (far, losses, sent, buckets) in zip(cases, found, strict=True):
+            name, _, _, dtype = case
+            assert far < CLOSE[dtype], (case, far)
+            assert losses < CLOSE[dtype], case
+            if buckets is not None:
+                step = bytes_sent(buckets, ranks, rank, dtype.itemsize)
+                step += normalised(ranks) if name == "resnet" else 0
+                at_the_end = ring_bytes.allreduce(STEPS, ranks, rank, 8)
+                assert sent == STEPS * step + at_the_end, case
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_ten_steps_are_the_twins_on_real_ranks(real, ranks):
+    cases = CASES + ONLY_REAL
+    check(real(outcomes, ranks, cases=cases), cases)
+
+
+@pytest.mark.parametrize("ranks", [3, 8])
+def test_ten_steps_are_the_twins_on_simulated_ranks(ranks):
+    check(simulate(outcomes, ranks, network=ONE_NODE, threads=True, cases=CASES), CASES)
