@@ -1,0 +1,75 @@
+"""The memory of a device: whatever is taken from it is counted, and more than it has is refused.
+
+With a GPU `where` is "cuda" and the tensors are there. Without one the device is described: its
+tensors are this machine's, its `capacity` is what you say, and copying to and fro is done by a
+thread of its own, as a GPU's copy engine does it, while the program goes on computing.
+What to look at: `most`, the bytes that were held at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+Wait = Callable[[], None]
+Copy = Callable[[Tensor, Tensor], Wait]
+"""Begin to copy the second tensor into the first; call what comes back to wait for the end."""
+
+
+class DeviceFull(MemoryError):
+    """More was asked for than the device has left."""
+
+
+class Device:
+    """Hands out room and counts it."""
+
+    def __init__(self, capacity: int | None = None, where: str = "cpu") -> None:
+        self.where, self.capacity = torch.device(where), capacity
+        self.held = self.most = 0
+
+    @contextmanager
+    def room(self, rows: int, length: int, dtype: torch.dtype) -> Iterator[list[Tensor]]:
+        """So many vectors, for as long as the `with` lasts."""
+        nbytes = rows * length * dtype.itemsize
+        if self.capacity is not None and self.held + nbytes > self.capacity:
+            raise DeviceFull(
+                f"the device has {self.capacity:,} bytes, {self.held:,} of them in use, and "
+                f"{nbytes:,} more are asked for: use smaller buckets, or shard what it holds"
+            )
+        self.held += nbytes
+        self.most = max(self.most, self.held)
+        try:
+            yield list(torch.empty(rows, length, dtype=dtype, device=self.where))
+        finally:
+            self.held -= nbytes
+
+    @contextmanager
+    def copying(self) -> Iterator[Copy]:
+        """A copy engine: it does one copy after the other, in order, beside the computation."""
+        stream = torch.cuda.Stream(self.where) if self.where.type == "cuda" else None
+
+        def copy(into: Tensor, source: Tensor, ready: torch.cuda.Event | None) -> None:
+            if stream is None:
+                into.copy_(source)
+                return
+            with torch.cuda.stream(stream):
+                stream.wait_event(ready)
+                into.copy_(source, non_blocking=True)
+                stream.synchronize()
+
+        def begin(into: Tensor, source: Tensor) -> Wait:
+            # What was computed before this line must be done before it is copied.
+            ready = torch.cuda.current_stream(self.where).record_event() if stream else None
+            return engine.submit(copy, into, source, ready).result
+
+        with ThreadPoolExecutor(1) as engine:
+            yield begin
+
+    def on_host(self, like: Tensor) -> Tensor:
+        """A copy of this vector in the host's memory, from where the device can fetch it."""
+        host = torch.empty(like.shape, dtype=like.dtype, pin_memory=self.where.type == "cuda")
+        return host.copy_(like)

@@ -1,0 +1,70 @@
+"""The trainable parameters of a layer as one vector, of which each parameter is a view.
+
+One vector a layer means one message instead of one for each matrix and bias; and a vector, unlike
+a matrix, can be cut into P parts anywhere. A parameter that several layers share belongs to the
+first of them; frozen parameters are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor, nn
+
+
+class FlatLayer:
+    """One layer's parameters, neighbours in one vector."""
+
+    def __init__(self, name: str, parameters: list[nn.Parameter]) -> None:
+        kinds = {parameter.dtype for parameter in parameters}
+        if len(kinds) > 1:
+            raise TypeError(
+                f"the layer {name!r} has parameters of {len(kinds)} types, "
+                f"{', '.join(sorted(map(str, kinds)))}: one vector holds one; convert the model "
+                "first, for instance by model.to(torch.float32)"
+            )
+        self.name, self.parameters = name, parameters
+        self.weights = torch.cat([parameter.detach().reshape(-1) for parameter in parameters])
+        self.missing: set[nn.Parameter] = set()  # whose gradients a backward pass still owes
+        parts = self.weights.split([parameter.numel() for parameter in parameters])
+        for parameter, part in zip(parameters, parts, strict=True):
+            parameter.data = part.view(parameter.shape)
+
+    def take_gradient(self) -> Tensor:
+        """The parameters' gradients as one new vector, zeros where there is none; the parameters
+        give back the memory of their own."""
+        parts = []
+        for parameter in self.parameters:
+            gradient, parameter.grad = parameter.grad, None
+            parts.append(torch.zeros_like(parameter) if gradient is None else gradient)
+        self.missing.clear()
+        return torch.cat([part.reshape(-1) for part in parts])
+
+    def when_complete(self, do: Callable[[], None]) -> None:
+        """Call `do` in each backward pass once all gradients of this layer are there."""
+
+        def arrived(parameter: nn.Parameter) -> None:
+            if not self.missing:  # the first one of this pass
+                self.missing.update(self.parameters)
+            self.missing.discard(parameter)
+            if not self.missing:
+                do()
+
+        for parameter in self.parameters:
+            parameter.register_post_accumulate_grad_hook(arrived)
+
+
+def flat_layers(model: nn.Module) -> list[FlatLayer]:
+    """Each child of the model, and what the model itself has, as far as it can be trained."""
+    return [FlatLayer(name, parameters) for name, parameters in _owned(model) if parameters]
+
+
+def _owned(model: nn.Module) -> Iterator[tuple[str, list[nn.Parameter]]]:
+    seen: set[nn.Parameter] = set()
+    layers = [("", list(model.parameters(recurse=False)))]
+    layers += [(name, list(child.parameters())) for name, child in model.named_children()]
+    for name, parameters in layers:
+        own = [p for p in dict.fromkeys(parameters) if p.requires_grad and p not in seen]
+        seen.update(own)
+        yield name, own

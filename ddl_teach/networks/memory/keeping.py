@@ -1,0 +1,60 @@
+"""Part of a vector of weights, and where its optimizer states are kept: resident, beside it.
+
+`Resident` holds the states where the weights are; `offload.Offloaded` on the host. Where weights
+are in half precision a master copy in single precision is one more state: a step of 1e-4 of a
+weight is lost when it is rounded to half. Micikevicius et al., "Mixed precision training", 2018.
+Both have the same two verbs, so every way of sharding works with either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from ddl_teach.networks.memory.updates import Update
+
+HALVES = (torch.float16, torch.bfloat16)
+
+
+class Keeper(Protocol):
+    """Updates one vector of weights, in place."""
+
+    def step(self, gradient: Tensor) -> None:
+        """One step with this gradient."""
+
+    def states(self) -> Sequence[Tensor]:
+        """What it keeps on the device besides the weights."""
+
+
+Keep = Callable[[Tensor], Keeper]
+"""From the weights that a rank is to update to who updates them."""
+
+
+class Resident:
+    """Master copy and states stay where the weights are."""
+
+    def __init__(self, weights: Tensor, update: Update) -> None:
+        self._weights, self._update, self._steps = weights, update, 0
+        self._master = master_copy(weights)
+        self._states = [torch.zeros_like(self._master) for _ in range(update.states)]
+
+    def step(self, gradient: Tensor) -> None:
+        """One step with this gradient."""
+        self._steps += 1
+        precise = gradient.to(self._master.dtype)
+        self._update(self._master, precise, self._states, self._steps)
+        if self._master is not self._weights:
+            self._weights.copy_(self._master)
+
+    def states(self) -> Sequence[Tensor]:
+        """The moments, and the master copy if there is one."""
+        copies = [] if self._master is self._weights else [self._master]
+        return [*copies, *self._states]
+
+
+def master_copy(weights: Tensor) -> Tensor:
+    """Half-precision weights in single precision; others are their own master."""
+    return weights.float() if weights.dtype in HALVES else weights

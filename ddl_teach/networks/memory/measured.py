@@ -1,0 +1,85 @@
+"""The ledger of memory: bytes that are really there, counted on the storages of tensors.
+
+Views of one storage count once, and a storage that was given back counts as nothing, whatever the
+shapes of its tensors say. Activations are counted where autograd keeps them: everything that a
+forward pass saves for the backward pass goes through a hook, and is counted until it is dropped.
+What to look at: beside the formulas of `theory.memory` there is nothing to round.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+
+import torch
+from torch import Tensor
+
+from ddl_teach.theory.memory import Held
+
+
+def storage_bytes(tensors: Iterable[Tensor]) -> int:
+    """The bytes of all storages behind these tensors, each once."""
+    storages = (tensor.untyped_storage() for tensor in tensors)
+    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
+
+
+def ledger(tensors: Mapping[str, Iterable[Tensor]], activations: int = 0) -> Held:
+    """What stands in memory, from the tensors of each kind; see the `tensors()` of each stage."""
+    return Held(
+        activations=activations, **{kind: storage_bytes(those) for kind, those in tensors.items()}
+    )
+
+
+class Activations:
+    """`with Activations(model.parameters()) as saved:` counts what autograd saves meanwhile.
+
+    `saved.held` is what is saved now, `saved.most` the highest it has been. Storages of the
+    tensors that are given do not count: weights, and inputs that are there anyway.
+    """
+
+    def __init__(self, apart_from: Iterable[Tensor] = ()) -> None:
+        self._apart = {tensor.untyped_storage().data_ptr() for tensor in apart_from}
+        self._users: Counter[int] = Counter()  # how often each storage is saved
+        self._hooks = torch.autograd.graph.saved_tensors_hooks(self._pack, lambda saved: saved.x)
+        self.held = self.most = 0
+
+    def __enter__(self) -> Activations:
+        self._hooks.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._hooks.__exit__(kind, error, traceback)
+
+    def holds(self, x: Tensor) -> bool:
+        """Whether the storage of this tensor is saved now."""
+        return self._users[x.untyped_storage().data_ptr()] > 0
+
+    def _pack(self, x: Tensor) -> _Saved:
+        saved, storage = _Saved(x), x.untyped_storage()
+        place, nbytes = storage.data_ptr(), storage.nbytes()
+        if place not in self._apart:
+            self._users[place] += 1
+            if self._users[place] == 1:
+                self.held += nbytes
+                self.most = max(self.most, self.held)
+            weakref.finalize(saved, self._drop, place, nbytes)
+        return saved
+
+    def _drop(self, place: int, nbytes: int) -> None:
+        self._users[place] -= 1
+        if not self._users[place]:
+            self.held -= nbytes
+
+
+class _Saved:
+    """A saved tensor; when autograd lets go of it, so does the count."""
+
+    def __init__(self, x: Tensor) -> None:
+        self.x = x

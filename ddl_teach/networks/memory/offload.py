@@ -1,0 +1,80 @@
+"""Optimizer states on the host: they are needed once a step, so they come bucket by bucket.
+
+The device holds weights and gradients; master copy and moments stay in the host's memory. A step
+fetches those of one bucket, updates it, and stores them again, while the next bucket is on its way
+into a second place: 2 K bucket bytes instead of K N.
+Singh & Bhatele, "AxoNN: an asynchronous, message-driven parallel framework for extreme-scale deep
+learning", 2022; on the host's processor: Ren et al., "ZeRO-Offload", 2021.
+What to look at: `device.most` does not depend on the size of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from ddl_teach.networks.memory.device import Copy, Device, Wait
+from ddl_teach.networks.memory.keeping import master_copy
+from ddl_teach.networks.memory.updates import Update
+
+
+class Offloaded:
+    """Updates weights on a device whose states are on the host; a `Keeper`, as `Resident` is."""
+
+    def __init__(self, weights: Tensor, update: Update, bucket: int, device: Device) -> None:
+        if bucket < 1:
+            raise ValueError(f"bucket={bucket}: at least one parameter must fit into a bucket")
+        self._weights, self._update, self._steps = weights, update, 0
+        self._bucket, self._device = min(bucket, max(1, weights.numel())), device
+        master = master_copy(weights)
+        moments = [torch.zeros_like(master) for _ in range(update.states)]
+        kept = moments if master is weights else [master, *moments]
+        self.host = [device.on_host(vector) for vector in kept]
+
+    def step(self, gradient: Tensor) -> None:
+        """One step with this gradient, bucket by bucket, in two places that take turns."""
+        self._steps += 1
+        rows, kind = len(self.host), master_copy(self._weights[:0]).dtype
+        starts = range(0, self._weights.numel(), self._bucket)
+        with (
+            self._device.room(2 * rows, self._bucket, kind) as places,
+            self._device.copying() as copy,
+        ):
+            going: list[Wait] = []
+            coming = self._fetch(copy, 0, places[:rows])
+            for start in starts:
+                for wait in coming:
+                    wait()
+                here, there = places[:rows], places[rows:]
+                # The copy engine keeps the order: what was in `there` is stored by then.
+                coming = self._fetch(copy, start + self._bucket, there)
+                self._compute(gradient, start, here)
+                going += self._store(copy, start, here)
+                places = [*there, *here]
+            for wait in going:
+                wait()
+
+    def _compute(self, gradient: Tensor, start: int, place: Sequence[Tensor]) -> None:
+        part = slice(start, start + self._bucket)
+        weights = self._weights[part]
+        states = [vector[: weights.numel()] for vector in place]
+        master = states.pop(0) if len(states) > self._update.states else weights
+        self._update(master, gradient[part].to(master.dtype), states, self._steps)
+        if master is not weights:
+            weights.copy_(master)
+
+    def _fetch(self, copy: Copy, start: int, place: Sequence[Tensor]) -> list[Wait]:
+        parts = [vector[start : start + self._bucket] for vector in self.host]
+        return [copy(to[: part.numel()], part) for to, part in zip(place, parts, strict=True)]
+
+    def _store(self, copy: Copy, start: int, place: Sequence[Tensor]) -> list[Wait]:
+        parts = [vector[start : start + self._bucket] for vector in self.host]
+        return [
+            copy(part, source[: part.numel()]) for part, source in zip(parts, place, strict=True)
+        ]
+
+    def states(self) -> Sequence[Tensor]:
+        """Nothing lasts on the device besides the weights."""
+        return []

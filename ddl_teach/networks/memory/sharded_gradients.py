@@ -1,0 +1,61 @@
+"""Stage 2: also the gradients are sharded; each layer's are summed as soon as they are complete.
+
+The backward pass finishes the last layer first. Its gradients are reduce-scattered there and then;
+each rank keeps its part of the sum, and the memory of the rest serves the next layer. So b N bytes
+of gradients become b N/P and a layer, for the same 2 (P-1)/P of the weights in bytes sent.
+Rajbhandari, Rasley, Ruwase & He, "ZeRO", 2020 (its stage 2).
+What to look at: the only difference to stage 1 is when the reduce-scatter happens.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from ddl_teach.collectives import ring
+from ddl_teach.comm import Comm
+from ddl_teach.comm.arrays import split_evenly
+from ddl_teach.networks.memory.flat import FlatLayer, flat_layers
+from ddl_teach.networks.memory.keeping import Keep
+from ddl_teach.networks.twin import copies
+
+
+class ShardedGradients:
+    """Sums gradients during the backward pass, and updates weights. As `ShardedStates` it starts
+    from the same weights everywhere, and from each rank's share of the loss. With several backward
+    passes before a step, each is summed."""
+
+    def __init__(self, comm: Comm, model: nn.Module, keep: Keep) -> None:
+        self.comm, self.model, self.layers = comm, model, flat_layers(model)
+        own = [split_evenly(layer.weights, comm.size)[comm.rank] for layer in self.layers]
+        self.keepers = [keep(weights) for weights in own]
+        self.gradients = [torch.zeros_like(weights) for weights in own]
+        for layer, gradient in zip(self.layers, self.gradients, strict=True):
+            layer.when_complete(partial(self._sum, layer, gradient))
+
+    def _sum(self, layer: FlatLayer, gradient: Tensor) -> None:
+        gradient += ring.reduce_scatter(self.comm, layer.take_gradient())
+
+    def step(self) -> None:
+        """One step with the sums of all gradients since the last step."""
+        for layer, keeper, gradient in zip(self.layers, self.keepers, self.gradients, strict=True):
+            if layer.missing:  # of a parameter that the loss did not depend on
+                self._sum(layer, gradient)
+            keeper.step(gradient)
+            gradient.zero_()
+            ring.allgather(self.comm, layer.weights)
+
+    def parameters(self) -> dict[str, Tensor]:
+        """All weights, under the names that they have in the model."""
+        return copies(self.model.named_parameters())
+
+    def tensors(self) -> dict[str, list[Tensor]]:
+        """What this rank holds, for the ledger of memory."""
+        whole = [p.grad for p in self.model.parameters() if p.grad is not None]
+        return {
+            "weights": list(self.model.parameters()),
+            "gradients": [*self.gradients, *whole],
+            "states": [state for keeper in self.keepers for state in keeper.states()],
+        }

@@ -1,0 +1,117 @@
+"""Stage 3: also the weights are sharded; a layer is whole only while it is being computed.
+
+    forward    all-gather the layer's weights, compute, forget them
+    backward   all-gather them again, compute, reduce-scatter the gradients, forget both
+    step       each rank updates the part that it owns; nothing is sent
+
+Now everything that lasts is divided by P, and a rank sends 3 (P-1)/P of the weights instead of 2.
+Rajbhandari, Rasley, Ruwase & He, "ZeRO", 2020 (its stage 3); Zhao et al., "PyTorch FSDP", 2023.
+What to look at: the weights' memory is given back to the allocator, although the backward pass
+still refers to it; it finds them there again, because they were gathered just before.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from ddl_teach.collectives import ring
+from ddl_teach.comm import Comm
+from ddl_teach.comm.arrays import split_evenly
+from ddl_teach.networks.memory.flat import FlatLayer, flat_layers
+from ddl_teach.networks.memory.keeping import Keep
+from ddl_teach.networks.twin import copies
+
+
+class ShardedParameters:
+    """A sequence of layers of which each rank owns a part; call it in place of the model.
+
+    As `ShardedStates` it starts from the same weights everywhere, and from each rank's share of
+    the loss. Frozen parameters stay whole on every rank.
+    """
+
+    def __init__(self, comm: Comm, model: nn.Sequential, keep: Keep) -> None:
+        refuse_shared(model)
+        self.comm, self.model = comm, model
+        self.layers = {layer.name: layer for layer in flat_layers(model)}
+        self.own, self.gradients, self.keepers = {}, {}, {}
+        for name, layer in self.layers.items():
+            self.own[name] = split_evenly(layer.weights, comm.size)[comm.rank].clone()
+            self.gradients[name] = torch.zeros_like(self.own[name])
+            self.keepers[name] = keep(self.own[name])
+            layer.when_complete(partial(self._sum, layer))
+            _forget(layer)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """The forward pass; each layer's weights are there only for its own."""
+        for name, child in self.model.named_children():
+            layer = self.layers.get(name)
+            if layer is None:
+                x = child(x)
+                continue
+            self._gather(layer)
+            x = child(x)
+            _forget(layer)
+            if x.requires_grad:
+                x.register_hook(partial(self._gather_again, layer))
+        return x
+
+    def _gather(self, layer: FlatLayer) -> None:
+        # Memory that has been a message can not be given back later: so another vector travels.
+        whole = torch.empty_like(layer.weights)
+        split_evenly(whole, self.comm.size)[self.comm.rank].copy_(self.own[layer.name])
+        ring.allgather(self.comm, whole)
+        layer.weights.untyped_storage().resize_(whole.untyped_storage().nbytes())
+        layer.weights.copy_(whole)
+
+    def _gather_again(self, layer: FlatLayer, gradient: Tensor) -> None:
+        self._gather(layer)  # called when the gradient of the layer's output is there
+
+    def _sum(self, layer: FlatLayer) -> None:
+        self.gradients[layer.name] += ring.reduce_scatter(self.comm, layer.take_gradient())
+        _forget(layer)
+
+    def step(self) -> None:
+        """One step with the sums of all gradients since the last step."""
+        for name, layer in self.layers.items():
+            if layer.missing:  # of a parameter that the loss did not depend on
+                self._sum(layer)
+            self.keepers[name].step(self.gradients[name])
+            self.gradients[name].zero_()
+
+    def parameters(self) -> dict[str, Tensor]:
+        """All weights, gathered once more, under the names that they have in the model."""
+        for layer in self.layers.values():
+            self._gather(layer)
+        whole = copies(self.model.named_parameters())
+        for layer in self.layers.values():
+            _forget(layer)
+        return whole
+
+    def tensors(self) -> dict[str, list[Tensor]]:
+        """What this rank holds, for the ledger of memory."""
+        whole = [p.grad for p in self.model.parameters() if p.grad is not None]
+        return {
+            "weights": [*self.own.values(), *self.model.parameters()],
+            "gradients": [*self.gradients.values(), *whole],
+            "states": [state for keeper in self.keepers.values() for state in keeper.states()],
+        }
+
+
+def _forget(layer: FlatLayer) -> None:
+    layer.weights.untyped_storage().resize_(0)
+
+
+def refuse_shared(model: nn.Module) -> None:
+    """A parameter of two layers would be forgotten by one while the other needs it."""
+    owners = Counter(p for child in model.children() for p in set(child.parameters()))
+    direct = dict(model.named_parameters(recurse=False))
+    shared = [name for name, p in model.named_parameters() if owners[p] > 1]
+    if shared or direct:
+        raise ValueError(
+            f"{', '.join([*shared, *direct])}: stage 3 needs every parameter in exactly one child "
+            "of the model. Put layers that share one into one child, or use stage 2"
+        )

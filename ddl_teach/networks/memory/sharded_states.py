@@ -1,0 +1,52 @@
+"""Stage 1: each rank keeps the optimizer states of its own part of the weights, and no others.
+
+Data parallelism gives every rank the same sum of gradients, so that every rank computes the same
+update. Instead, rank r gets only its part of the sum (reduce-scatter), updates its part of the
+weights, and hands it out (all-gather). An all-reduce is these two anyway: not a byte more is sent,
+2 (P-1)/P of the weights, and K N bytes of states become K N/P.
+Rajbhandari, Rasley, Ruwase & He, "ZeRO", 2020 (its stage 1).
+What to look at: the update stands between the two halves of an all-reduce.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from ddl_teach.collectives import ring
+from ddl_teach.comm import Comm
+from ddl_teach.comm.arrays import split_evenly
+from ddl_teach.networks.memory.flat import flat_layers
+from ddl_teach.networks.memory.keeping import Keep
+from ddl_teach.networks.twin import copies
+
+
+class ShardedStates:
+    """Sums gradients and updates weights. Every rank starts from the same ones.
+
+    The loss that a rank goes back from is its share of the whole one: of a mean over all examples
+    that is `loss * len(own) / len(all)`.
+    """
+
+    def __init__(self, comm: Comm, model: nn.Module, keep: Keep) -> None:
+        self.comm, self.model, self.layers = comm, model, flat_layers(model)
+        self.keepers = [
+            keep(split_evenly(layer.weights, comm.size)[comm.rank]) for layer in self.layers
+        ]
+
+    def step(self) -> None:
+        """One step with the gradients that the backward passes left in the parameters."""
+        for layer, keeper in zip(self.layers, self.keepers, strict=True):
+            keeper.step(ring.reduce_scatter(self.comm, layer.take_gradient()))
+            ring.allgather(self.comm, layer.weights)
+
+    def parameters(self) -> dict[str, Tensor]:
+        """All weights, under the names that they have in the model."""
+        return copies(self.model.named_parameters())
+
+    def tensors(self) -> dict[str, list[Tensor]]:
+        """What this rank holds, for the ledger of memory."""
+        return {
+            "weights": list(self.model.parameters()),
+            "gradients": [p.grad for p in self.model.parameters() if p.grad is not None],
+            "states": [state for keeper in self.keepers for state in keeper.states()],
+        }

@@ -1,0 +1,92 @@
+"""Training a pruned network: the product stays dense, all that surrounds it is compressed.
+
+Processors multiply dense matrices so well that a product with 90% zeros is faster than a sparse
+one. So the weights stay dense. But a zero that stays zero needs no gradient, no master copy and no
+moments, and nothing about it need be sent. As soon as autograd has a parameter's gradient, the
+kept part is taken out of it and the rest given back; the all-reduce and the update see only
+vectors of what is kept; then the new values go to their places in the dense weights.
+
+    memory  b N + (2 b + K + 4) f N instead of (2 b + K) N      messages  2 (P-1)/P b f N
+
+Singh & Bhatele, "Exploiting sparsity in pruned neural networks to optimize large model training",
+2023. What to look at: the ranks train what one process trains that masks weights and gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from ddl_teach.collectives import ring
+from ddl_teach.comm import Comm
+from ddl_teach.networks.memory.keeping import Keep
+from ddl_teach.networks.pruning.kept import compress, expand
+from ddl_teach.networks.twin import copies
+
+
+class Pruned:
+    """Sums the gradients of the kept weights and updates them; prunes the model first.
+
+    `kept` are the places to keep, by the parameters' names; what is not named is kept whole. Every
+    rank starts from the same weights and goes back from its share of the loss, as in
+    `memory.sharded_states`.
+    """
+
+    def __init__(
+        self, comm: Comm, model: nn.Module, kept: Mapping[str, Tensor], keep: Keep
+    ) -> None:
+        known = dict(model.named_parameters())
+        if unknown := sorted(kept.keys() - known.keys()):
+            raise ValueError(f"the model has no parameters {', '.join(unknown)} to prune")
+        self.comm, self.model = comm, model
+        self.parameters_kept = [p for p in known.values() if p.requires_grad]
+        self.places = [
+            kept.get(name, torch.arange(p.numel(), dtype=torch.int32))
+            for name, p in known.items()
+            if p.requires_grad
+        ]
+        pairs = list(zip(self.parameters_kept, self.places, strict=True))
+        self.values = torch.cat([compress(parameter, places) for parameter, places in pairs])
+        self.gradient = torch.zeros_like(self.values)
+        self.keeper = keep(self.values)
+        for (parameter, places), part in zip(pairs, self._parts(self.gradient), strict=True):
+            parameter.register_post_accumulate_grad_hook(partial(_take, places, part))
+        self._fill()
+
+    def _parts(self, vector: Tensor) -> tuple[Tensor, ...]:
+        return vector.split([len(places) for places in self.places])
+
+    def _fill(self) -> None:
+        for parameter, places, values in zip(
+            self.parameters_kept, self.places, self._parts(self.values), strict=True
+        ):
+            expand(values, places, out=parameter)
+
+    def step(self) -> None:
+        """One step with the sums of all gradients since the last step."""
+        ring.allreduce(self.comm, self.gradient)
+        self.keeper.step(self.gradient)
+        self.gradient.zero_()
+        self._fill()
+
+    def parameters(self) -> dict[str, Tensor]:
+        """All weights, under the names that they have in the model."""
+        return copies(self.model.named_parameters())
+
+    def tensors(self) -> dict[str, list[Tensor]]:
+        """What this rank holds, for the ledger of memory."""
+        whole = [p.grad for p in self.model.parameters() if p.grad is not None]
+        return {
+            "weights": [*self.model.parameters(), self.values],
+            "gradients": [self.gradient, *whole],
+            "states": [*self.keeper.states(), *self.places],
+        }
+
+
+def _take(places: Tensor, into: Tensor, parameter: nn.Parameter) -> None:
+    """Add the kept part of a gradient to what is there, and give the dense one back."""
+    into += compress(parameter.grad, places)
+    parameter.grad = None

@@ -1,0 +1,209 @@
+"""Which activations to keep, which to forget and compute again: plans for a chain of layers.
+
+A plan is a list. A number in it is a layer whose activations are kept; a list in it is a stretch
+that is forgotten: only its input stays, and when the backward pass comes to it, it is computed
+again, by the plan that the inner list is. So [[0, 1], [2, 3], 4, 5] forgets two stretches, and
+[[[0, 1], 2], 3] forgets 0 and 1 twice.
+
+    keep all               L activations at once      L layers computed forward
+    equal stretches        2 sqrt(L) - 1              2 L - sqrt(L)
+    stretches of p, p-1, ..., 1 layers   p = about sqrt(2 L)   2 L - 1
+    stretches in stretches   as little as 2           up to about L^2 / 2
+
+Equal ones: Chen, Xu, Zhang & Guestrin, "Training deep nets with sublinear memory cost", 2016. The
+plan of least time in a given memory, for layers that are uneven, is a dynamic program: Beaumont,
+Eyraud-Dubois, Herrmann, Joly & Shilova, "Optimal checkpointing for heterogeneous chains", 2019;
+for even ones Griewank & Walther, "Algorithm 799: revolve", 2000.
+What to look at: `trace`, the bytes held after each layer that is computed, forward or backward.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
+
+Plan: TypeAlias = "Sequence[int | Plan]"
+
+SLOTS = 128  # into which the memory is cut: what is finer is rounded up
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Layers one after another; the three have one entry a layer."""
+
+    seconds: tuple[float, ...]  # to compute it forward, or any other measure of work
+    outputs: tuple[int, ...]  # bytes of its output
+    inside: tuple[int, ...]  # bytes that its backward pass needs besides input and output
+
+    @classmethod
+    def even(cls, layers: int) -> Chain:
+        """Layers of one second and one byte each."""
+        return cls((1.0,) * layers, (1,) * layers, (0,) * layers)
+
+    def __len__(self) -> int:
+        return len(self.seconds)
+
+    def kept(self, layer: int) -> int:
+        """The bytes held while a layer that is kept waits for its backward pass."""
+        return self.outputs[layer] + self.inside[layer]
+
+
+class Moment(NamedTuple):
+    """A layer was computed."""
+
+    what: str  # "forward", "forget" (forward, nothing kept) or "backward"
+    layer: int
+    held: int  # bytes of activations, the input of the chain apart
+
+
+def trace(plan: Plan, chain: Chain, held: int = 0) -> Iterator[Moment]:
+    """Everything that is computed, in order, and the bytes held once it is there.
+
+    A stretch holds its output until the backward pass has come to it.
+    """
+    for step in plan:
+        if isinstance(step, int):
+            held += chain.kept(step)
+            yield Moment("forward", step, held)
+        else:
+            *others, last = layers_of(step)
+            yield from (Moment("forget", layer, held) for layer in others)
+            held += chain.outputs[last]
+            yield Moment("forget", last, held)
+    for step in reversed(plan):
+        if isinstance(step, int):
+            yield Moment("backward", step, held)
+            held -= chain.kept(step)
+        else:
+            held -= chain.outputs[layers_of(step)[-1]]
+            yield from trace(step, chain, held)
+
+
+def peak(plan: Plan, chain: Chain) -> int:
+    """The bytes of activations held at most."""
+    return max((moment.held for moment in trace(plan, chain)), default=0)
+
+
+def seconds(plan: Plan, chain: Chain) -> float:
+    """The time of everything that is computed forward; the backward passes are always the same."""
+    return sum(chain.seconds[m.layer] for m in trace(plan, chain) if m.what != "backward")
+
+
+def layers_of(plan: Plan) -> list[int]:
+    """The layers of a plan, in order."""
+    return [
+        layer for step in plan for layer in ([step] if isinstance(step, int) else layers_of(step))
+    ]
+
+
+def check_plan(plan: Plan, layers: int) -> None:
+    """Refuse a plan that does not have each layer once, in order."""
+    found = layers_of(plan)
+    if found != list(range(layers)):
+        raise ValueError(
+            f"a plan for {layers} layers has 0 to {layers - 1} once each, in this order, whatever "
+            f"its brackets; this one has {found}"
+        )
+
+
+def equal_stretches(layers: int, stretches: int | None = None) -> list:
+    """So many stretches of equal length, sqrt(L) unless said otherwise; the last one is kept.
+
+    >>> equal_stretches(9)
+    [[0, 1, 2], [3, 4, 5], 6, 7, 8]
+    """
+    count = max(1, round(math.sqrt(layers))) if stretches is None else stretches
+    bounds = [layers * cut // count for cut in range(count + 1)]
+    *forgotten, last = [list(range(a, b)) for a, b in pairwise(bounds)]
+    return [*filter(None, forgotten), *last]
+
+
+class Impossible(ValueError):
+    """No plan fits into the memory."""
+
+
+def cheapest(chain: Chain, memory: int) -> list:
+    """The plan of least time that never holds more than `memory` bytes.
+
+    Sizes are rounded up to 1/128 of the memory where they have no large common divisor.
+
+    >>> cheapest(Chain.even(6), 3)
+    [[0, 1, 2], [3, 4], 5]
+    """
+    plan = _Programme(chain, memory).plan()
+    if plan is None:
+        raise Impossible(
+            f"no plan fits into {memory:,} bytes: the largest layer alone holds "
+            f"{max(map(chain.kept, range(len(chain)))):,}, besides the input of its stretch"
+        )
+    return plan
+
+
+class _Programme:
+    """The dynamic program. Entry (first, stop, room): the least time of the layers first .. stop-1
+    in so much room, their input not counted, and where the first forgotten stretch ends."""
+
+    def __init__(self, chain: Chain, memory: int) -> None:
+        sizes = [*chain.outputs, *map(chain.kept, range(len(chain)))]
+        unit = max(math.gcd(*sizes), 1) if sizes else 1
+        if memory // unit > SLOTS:
+            unit = -(-memory // SLOTS)
+        self.chain, self.room = chain, memory // unit
+        self.outputs = [-(-size // unit) for size in chain.outputs]
+        self.kept = [-(-chain.kept(layer) // unit) for layer in range(len(chain))]
+
+    @cached_property
+    def until(self) -> list[float]:
+        """The time of all layers before each."""
+        sums = [0.0]
+        for time in self.chain.seconds:
+            sums.append(sums[-1] + time)
+        return sums
+
+    @cached_property
+    def table(self) -> dict[tuple[int, int, int], tuple[float, int]]:
+        table: dict[tuple[int, int, int], tuple[float, int]] = {}
+        for length in range(1, len(self.chain) + 1):
+            for first in range(len(self.chain) - length + 1):
+                for room in range(self.room + 1):
+                    ways = self._ways(table, first, first + length, room)
+                    table[first, first + length, room] = min(ways, default=(math.inf, first))
+        return table
+
+    def _ways(self, table: dict, first: int, stop: int, room: int) -> Iterator[tuple[float, int]]:
+        def least(start: int, end: int, left: int) -> float:
+            return table[start, end, left][0] if start < end else 0.0
+
+        if self.kept[first] <= room:
+            rest = least(first + 1, stop, room - self.kept[first])
+            yield self.chain.seconds[first] + rest, first
+        for cut in range(first + 1, stop):
+            left = room - self.outputs[cut - 1]
+            if left >= 0:
+                forward = self.until[cut] - self.until[first]
+                yield forward + least(cut, stop, left) + least(first, cut, room), cut
+
+    def plan(self) -> list | None:
+        if not len(self.chain):
+            return []
+        if math.isinf(self.table[0, len(self.chain), self.room][0]):
+            return None
+        return self._read(0, len(self.chain), self.room)
+
+    def _read(self, first: int, stop: int, room: int) -> list:
+        steps: list = []
+        while first < stop:
+            _, cut = self.table[first, stop, room]
+            if cut == first:
+                steps.append(first)
+                room -= self.kept[first]
+                first += 1
+            else:
+                steps.append(self._read(first, cut, room))
+                room -= self.outputs[cut - 1]
+                first = cut
+        return steps

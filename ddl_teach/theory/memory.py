@@ -1,0 +1,123 @@
+"""Where the memory goes: weights, gradients and optimizer states, whole or sharded, on each rank.
+
+Training holds for each parameter b bytes of weight, b of gradient and K of optimizer states. Adam
+in half precision has b = 2 and K = 12 (a weight and two moments in single precision): of 16 bytes
+only 2 are the weight. P ranks that all hold everything hold most of it P times too often.
+
+    stage   weights   gradients   states   a rank sends in a step
+    0       b N       b N         K N      2 (P-1)/P b N    all-reduce of the gradients
+    1       b N       b N         K N/P    2 (P-1)/P b N    reduce-scatter them, all-gather weights
+    2       b N       b N/P       K N/P    2 (P-1)/P b N    the same, layer by layer
+    3       b N/P     b N/P       K N/P    3 (P-1)/P b N    all-gather the weights twice
+
+Rajbhandari, Rasley, Ruwase & He, "ZeRO: memory optimizations toward training trillion parameter
+models", 2020. What to look at: stages 1 and 2 cost no byte more than stage 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ddl_teach.theory import ring_bytes
+
+STAGES = (0, 1, 2, 3)
+INDEX = 4  # bytes of the place of a kept weight
+
+
+@dataclass(frozen=True)
+class Held:
+    """Bytes on one rank."""
+
+    weights: int
+    gradients: int
+    states: int
+    activations: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.weights + self.gradients + self.states + self.activations
+
+
+def held(
+    stage: int,
+    layers: Sequence[int],
+    ranks: int,
+    rank: int = 0,
+    *,
+    weight: int = 4,
+    state: int = 8,
+) -> Held:
+    """What a rank holds between two layers' work, to the byte.
+
+    `layers` are the numbers of parameters of what is cut as one vector, `weight` and `state` the
+    bytes of a parameter. The whole layer that stages 2 and 3 hold for a moment is not counted.
+    """
+    whole = sum(layers)
+    own = sum(ring_bytes.even(layer, ranks)[rank] for layer in layers)
+    weights, gradients, states = (
+        own if check_stage(stage) >= part else whole for part in (3, 2, 1)
+    )
+    return Held(weight * weights, weight * gradients, state * states)
+
+
+def sent(stage: int, layers: Sequence[int], ranks: int, rank: int = 0, *, weight: int = 4) -> int:
+    """The bytes that a rank sends in a step, round rings, to the byte."""
+    gathers = 2 if check_stage(stage) == 3 else 1
+    total = 0
+    for layer in layers:
+        pieces = ring_bytes.even(layer, ranks)
+        total += ring_bytes.reduce_scatter(pieces, rank, weight)
+        total += gathers * ring_bytes.allgather(pieces, rank, weight)
+    return total
+
+
+def check_stage(stage: int) -> int:
+    """The stage, if there is such a one."""
+    if stage not in STAGES:
+        raise ValueError(
+            f"there is no stage {stage!r}: 0 shards nothing, 1 the optimizer states, 2 also the "
+            "gradients, 3 also the weights"
+        )
+    return stage
+
+
+def offloaded(parameters: int, bucket: int, *, weight: int = 4, state: int = 8) -> int:
+    """The bytes on a device whose optimizer states live on the host: room for two buckets of them.
+
+    One is updated while the other comes or goes: 2 b N + 2 K bucket instead of 2 b N + K N.
+    Singh & Bhatele, "AxoNN: an asynchronous, message-driven parallel framework for extreme-scale
+    deep learning", 2022.
+    """
+    return 2 * weight * parameters + 2 * state * min(parameters, bucket)
+
+
+def offload_seconds(
+    parameters: int, bucket: int, *, state: int, link: float, update: float, latency: float = 0.0
+) -> float:
+    """A step with the states on the host: fetch, update and store a bucket, two at a time.
+
+    `link` is in bytes a second, each way for itself; `update` in parameters a second. The first
+    fetch and the last store are hidden behind nothing; between them the slowest of the three
+    counts: T = fetch + store + update + (B - 1) max(fetch, update, store).
+    """
+    buckets = -(-parameters // bucket)
+    move, work = latency + state * bucket / link, bucket / update
+    return 2 * move + work + (buckets - 1) * max(move, work)
+
+
+def pruned(parameters: int, kept: int, *, weight: int = 4, state: int = 8) -> Held:
+    """What is held when only `kept` parameters are trained: dense weights, compressed all else.
+
+    b N + (2 b + K + 4) kept: for those that are kept a compressed copy of the weight, gradient and
+    states, and the place of each. Adam in half precision, with the gradient in single precision
+    that a step makes for itself: 2 N + 24 kept instead of 20 N, less as soon as a quarter is gone.
+    Singh & Bhatele, "Exploiting sparsity in pruned neural networks to optimize large model
+    training", 2023.
+    """
+    return Held(weight * (parameters + kept), weight * kept, (state + INDEX) * kept)
+
+
+def pruned_sent(kept: int, ranks: int, rank: int = 0, *, weight: int = 4) -> int:
+    """The bytes that a rank sends in a step: an all-reduce of the compressed gradients."""
+    return ring_bytes.allreduce(kept, ranks, rank, weight)

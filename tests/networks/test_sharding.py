@@ -1,0 +1,218 @@
+"""Sharding in three stages: trained as the twin, and held and sent as the formulas say."""
+
+from functools import partial
+
+import pytest
+import torch
+from deaf import Deaf
+from torch import nn
+
+from ddl_teach import simulate
+from ddl_teach.networks.memory import measured
+from ddl_teach.networks.memory.device import Device
+from ddl_teach.networks.memory.keeping import Resident
+from ddl_teach.networks.memory.offload import Offloaded
+from ddl_teach.networks.memory.sharded_gradients import ShardedGradients
+from ddl_teach.networks.memory.sharded_parameters import ShardedParameters
+from ddl_teach.networks.memory.sharded_states import ShardedStates
+from ddl_teach.networks.memory.updates import Adam, Momentum
+from ddl_teach.networks.models import data
+from ddl_teach.networks.models.gpt import gpt
+from ddl_teach.networks.models.loss import mean_loss
+from ddl_teach.networks.models.mlp import mlp
+from ddl_teach.networks.models.seeds import seed_weights
+from ddl_teach.networks.shares import share
+from ddl_teach.networks.twin import largest_difference, train
+from ddl_teach.theory import memory as theory
+
+STAGES = {1: ShardedStates, 2: ShardedGradients, 3: ShardedParameters}
+STEPS, BATCH, BUCKET = 10, 16, 700
+
+
+def small_mlp():
+    """A network whose layers no number of ranks divides."""
+    return mlp((64, 21, 13, 10)).double()
+
+
+def small_gpt():
+    return gpt(width=4, heads=2, blocks=1, length=8).double()
+
+
+@pytest.fixture(scope="module")
+def cases():
+    """Networks, their batches, updates, and where the twin ends: made once, not on every rank."""
+    images, labels = data.digits(flat=True)
+    digits, characters = (
+        data.batches(source, BATCH, STEPS)
+        for source in ((images.double(), labels), data.characters(8))
+    )
+    adam = partial(torch.optim.Adam, lr=1e-2)
+    return [
+        (small_mlp, Momentum(0.1), digits, train(small_mlp(), digits).parameters),
+        (
+            small_gpt,
+            Adam(1e-2),
+            characters,
+            train(small_gpt(), characters, optimizer=adam).parameters,
+        ),
+    ]
+
+
+def go(comm, stage, model, batches, keep):
+    """Train sharded: the weights at the end, what was held, what was sent."""
+    sharded = STAGES[stage](comm, model, keep)
+    call, held = (sharded if stage == 3 else model), set()
+    sent = getattr(comm, "ledger", None) and comm.ledger.bytes_sent
+    for x, y in batches:
+        own = share(len(x), comm.size, comm.rank)
+        inputs, targets = x[own.start : own.stop], y[own.start : own.stop]
+        (mean_loss(call(inputs), targets) * (len(own) / len(x))).backward()
+        held.add(measured.ledger(sharded.tensors()))
+        sharded.step()
+    sent = sent if sent is None else comm.ledger.bytes_sent - sent
+    assert len(held) == 1  # every step holds the same
+    return sharded.parameters(), held.pop(), sent
+
+
+def layer_sizes(model):
+    """Parameters of each child that has some."""
+    sizes = [sum(p.numel() for p in child.parameters()) for child in model.children()]
+    return [size for size in sizes if size]
+
+
+def differences(comm, cases):
+    """Every stage in every case; what is wrong, as texts."""
+    torch.set_num_threads(1)
+    wrong = []
+    for make, update, batches, twin in cases:
+        for stage in STAGES:
+            case = f"{make.__name__}, {update}, stage {stage}"
+            keep = partial(Resident, update=update)
+            if comm.size > 1:
+                alone, _, _ = go(Deaf(comm), stage, make(), batches[:2], keep)
+                if not largest_difference(alone, twin) > 1e-3:
+                    wrong.append(f"{case}: without messages it is the twin's, too")
+            mine, held, sent = go(comm, stage, make(), batches, keep)
+            if not largest_difference(mine, twin) < 1e-10:
+                wrong.append(f"{case}: {largest_difference(mine, twin)}")
+            sizes, state = layer_sizes(make()), 8 * update.states
+            place = {"ranks": comm.size, "rank": comm.rank, "weight": 8}
+            if held != theory.held(stage, sizes, **place, state=state):
+                wrong.append(f"{case}: holds {held}")
+            if sent != STEPS * theory.sent(stage, sizes, **place):
+                wrong.append(f"{case}: sends {sent}")
+    return wrong
+
+
+def other_ways(comm, batches, twin):
+    """float32, how far from the twin; half precision, what is held; states on the host."""
+    torch.set_num_threads(1)
+    single = [(x.float(), y) for x, y in batches]
+    mine, _, _ = go(comm, 3, small_mlp().float(), single, partial(Resident, update=Momentum()))
+    halves = [(x.bfloat16(), y) for x, y in batches[:2]]
+    _, half, _ = go(comm, 2, small_mlp().bfloat16(), halves, partial(Resident, update=Adam()))
+    apart = []
+    for stage in STAGES:
+        exact, _, _ = go(comm, stage, small_mlp(), batches, partial(Resident, update=Adam()))
+        device = Device()
+        hosted = partial(Offloaded, update=Adam(), bucket=BUCKET, device=device)
+        offloaded, held, _ = go(comm, stage, small_mlp(), batches, hosted)
+        apart.append((largest_difference(offloaded, exact), held.states, device.most))
+    return largest_difference(mine, twin), half, apart
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6, 8])
+def test_ten_steps_are_the_twins_and_bytes_are_the_formulas(real, ranks, cases):
+    assert real(differences, ranks, cases=cases, timeout=250).results == [[]] * ranks
+
+
+def test_simulated_ranks_train_alike(cases):
+    run = simulate(differences, 3, threads=True, trace=False, cases=cases)
+    assert run.results == [[]] * 3
+
+
+@pytest.mark.parametrize("ranks", [1, 3, 4])
+def test_other_precisions_and_states_on_the_host(real, ranks, cases):
+    sizes, (_, _, batches, twin) = layer_sizes(small_mlp()), cases[0]
+    run = real(other_ways, ranks, batches=batches, twin=twin)
+    for rank, (single, half, apart) in enumerate(run.results):
+        assert single < 1e-5
+        assert half == theory.held(2, sizes, ranks, rank, weight=2, state=12)
+        owned = [len(share(size, ranks, rank)) for size in sizes]
+        for difference, states, most in apart:
+            assert difference == 0
+            assert states == 0
+            assert most == 2 * 2 * 8 * min(BUCKET, max(owned))
+
+
+class Partly(nn.Module):
+    """The loss does not depend on all of its parameters."""
+
+    def __init__(self):
+        super().__init__()
+        self.used, self.unused = nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.used(x)
+
+
+def partly(frozen):
+    model = nn.Sequential(Partly(), nn.Tanh(), nn.Linear(8, 4)).double()
+    model[2].bias.requires_grad_(not frozen)
+    seed_weights(model)
+    return model
+
+
+def accumulate(comm, x, y, frozen):
+    """Two backward passes before each step: the weights after three steps, by stage."""
+    torch.set_num_threads(1)
+    own, found = share(len(x), comm.size, comm.rank), []
+    for stage, sharding in STAGES.items():
+        model = partly(frozen)
+        sharded = sharding(comm, model, partial(Resident, update=Momentum()))
+        for _ in range(3):
+            for part in (own[: len(own) // 2], own[len(own) // 2 :]):
+                rows = slice(part.start, part.stop)
+                scores = (sharded if stage == 3 else model)(x[rows])
+                (mean_loss(scores, y[rows]) * (len(part) / len(x))).backward()
+            sharded.step()
+        found.append(sharded.parameters())
+    return found
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_accumulated_unused_and_frozen(real, frozen):
+    generator = torch.Generator().manual_seed(6)
+    x = torch.randn(12, 8, generator=generator).double()
+    y = torch.randint(4, (12,), generator=generator)
+    twin = train(partly(frozen), [(x, y)] * 3).parameters
+    for mine in real(accumulate, 3, x=x, y=y, frozen=frozen).results[0]:
+        assert largest_difference(mine, twin) < 1e-10
+
+
+def test_parameters_of_two_layers(real):
+    batches = data.batches(data.characters(8), 4, 3)
+    build = partial(gpt, width=4, heads=2, blocks=1, length=8, tied=True)
+    twin = train(build().double(), batches).parameters
+
+    def tied(comm, stage):
+        torch.set_num_threads(1)
+        keep = partial(Resident, update=Momentum())
+        mine, _, _ = go(comm, stage, build().double(), batches, keep)
+        return largest_difference(mine, twin)
+
+    for stage in (1, 2):
+        assert max(real(tied, 2, stage=stage).results) < 1e-10
+    with pytest.raises(ValueError, match=r"exactly one child .* or use stage 2"):
+        ShardedParameters(None, gpt(blocks=1, tied=True), None)
+
+
+def test_mixed_types_in_one_layer_are_refused():
+    model = nn.Sequential(nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2).double()))
+    with pytest.raises(TypeError, match="one vector holds one"):
+        ShardedStates(None, model, None)
+
+
+def test_there_is_no_fourth_stage():
+    with pytest.raises(ValueError, match="no stage 4"):
+        theory.held(4, [10], 2)
