@@ -1,0 +1,43 @@
+"""Every schedule there is, and what costs it is simulated with."""
+
+from ddl_teach import simulate
+from ddl_teach.comm.networks import Uniform
+from ddl_teach.networks.pipelines.gems import gems
+from ddl_teach.networks.pipelines.gpipe import gpipe
+from ddl_teach.networks.pipelines.interleaved import interleaved
+from ddl_teach.networks.pipelines.message_driven import message_driven
+from ddl_teach.networks.pipelines.naive import naive
+from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
+from ddl_teach.networks.pipelines.phantom_stage import PhantomStage
+from ddl_teach.networks.pipelines.worker import Worker
+from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
+
+FREE = Uniform(latency=0.0, bandwidth=float("inf"))
+
+
+def every_schedule(ranks, micro_batches):
+    """All that these numbers allow, each once."""
+    made = [
+        naive(ranks, micro_batches),
+        gpipe(ranks, micro_batches),
+        one_f_one_b(ranks, micro_batches),
+        zero_bubble(ranks, micro_batches),
+        zero_bubble(ranks, micro_batches, lookahead=2),
+        message_driven(ranks, micro_batches),
+        message_driven(ranks, micro_batches, in_flight=2),
+        gems(ranks, micro_batches),
+    ]
+    if micro_batches % ranks == 0:
+        made.append(interleaved(ranks, micro_batches))
+    return made
+
+
+def played(schedule, costs, network=FREE):
+    """A run in virtual time; each rank returns what its step was like."""
+
+    def program(comm):
+        held = schedule.held_by(comm.rank)
+        stages = {place: PhantomStage(comm, costs) for place in held}
+        return Worker(comm, schedule, stages).step()
+
+    return simulate(program, schedule.ranks, network=network)

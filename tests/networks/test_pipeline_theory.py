@@ -1,0 +1,134 @@
+"""In simulation bubbles, peaks and bytes are what the formulas say; and so at any scale."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pipeline_cases import FREE, played
+
+from ddl_teach.comm.networks import Uniform
+from ddl_teach.networks.pipelines.gems import gems
+from ddl_teach.networks.pipelines.gpipe import gpipe
+from ddl_teach.networks.pipelines.interleaved import interleaved
+from ddl_teach.networks.pipelines.message_driven import message_driven
+from ddl_teach.networks.pipelines.naive import naive
+from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
+from ddl_teach.networks.pipelines.phantom_stage import Costs
+from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
+from ddl_teach.theory import pipelines as theory
+
+SECONDS = st.integers(1, 9).map(float)
+SIZES = st.tuples(st.integers(1, 7), st.integers(1, 16))
+some = settings(max_examples=25, deadline=None, derandomize=True)
+
+
+def agree(run, wanted, thin=1):
+    assert run.time == pytest.approx(wanted.time)
+    assert [passed.peak / thin for passed in run.results] == pytest.approx(wanted.peak)
+
+
+@some
+@given(SIZES, SECONDS, SECONDS, SECONDS)
+def test_naive_gpipe_and_one_f_one_b(sizes, forward, backward, latency):
+    costs = Costs(forward, backward, 0.0)
+    slow = Uniform(latency, float("inf"))
+    agree(played(naive(*sizes), costs, slow), theory.naive(*sizes, forward, backward, latency))
+    agree(played(gpipe(*sizes), costs, slow), theory.gpipe(*sizes, forward, backward, latency))
+    agree(played(one_f_one_b(*sizes), costs), theory.one_f_one_b(*sizes, forward, backward))
+
+
+@some
+@given(st.integers(1, 5), st.integers(1, 3), st.integers(1, 3), SECONDS, SECONDS)
+def test_interleaved(ranks, groups, thin, forward, backward):
+    sizes = ranks, ranks * groups
+    costs = Costs(forward / thin, backward / thin, 0.0)
+    wanted = theory.interleaved(*sizes, forward, backward, thin)
+    agree(played(interleaved(*sizes, thin), costs), wanted, thin)
+
+
+@some
+@given(st.integers(1, 6), st.integers(0, 8), st.sampled_from([1, 2]), SECONDS, SECONDS, SECONDS)
+def test_zero_bubble(ranks, more, lookahead, forward, of_input, of_weights):
+    of_weights = min(of_weights, forward)
+    sizes = ranks, lookahead * (ranks - 1) + 1 + more
+    costs = Costs(forward, of_input, of_weights)
+    wanted = theory.zero_bubble(*sizes, forward, of_input, of_weights, lookahead)
+    agree(played(zero_bubble(*sizes, lookahead), costs), wanted)
+
+
+@some
+@given(SIZES, SECONDS, SECONDS)
+def test_gems(sizes, forward, backward):
+    backward = max(forward, backward)
+    wanted = theory.gems(*sizes, forward, backward)
+    agree(played(gems(*sizes), Costs(forward, backward, 0.0)), wanted)
+
+
+@some
+@given(SIZES, st.integers(1, 8), SECONDS, SECONDS, st.sampled_from([0.0, 3.0]))
+def test_message_driven(sizes, limit, forward, backward, latency):
+    schedule = message_driven(*sizes, in_flight=limit)
+    run = played(schedule, Costs(forward, backward, 0.0), Uniform(latency, float("inf")))
+    wanted = theory.message_driven(*sizes, forward, backward, limit, latency)
+    assert all(passed.peak <= most for passed, most in zip(run.results, wanted.peak, strict=True))
+    assert run.results[0].peak == wanted.peak[0]
+    if latency == 0 and (limit <= 2 or limit >= sizes[1]):
+        assert run.time == pytest.approx(wanted.time)
+    else:
+        assert wanted.time <= run.time * (1 + 1e-9)
+        assert run.time <= 1.3 * wanted.time
+
+
+def test_the_ledger_is_the_formula_and_256_ranks_are_no_trouble():
+    costs = Costs(1.0, 1.0, 1.0, activation_bytes=100, weight_bytes=7)
+    for schedule in (one_f_one_b(256, 8), message_driven(3, 6), interleaved(4, 4, 3)):
+        cuts = [100 * schedule.micro_batches] * (schedule.stages - 1)
+        sent = [ledger.bytes_sent for ledger in played(schedule, costs).ledger]
+        ranks = schedule.ranks
+        assert sent == [theory.sent(rank, ranks, cuts) for rank in range(ranks)]
+    for ranks, micro_batches in ((1, 2), (2, 3), (5, 4)):
+        even, odd = (
+            [100 * many] * (ranks - 1) for many in (-(-micro_batches // 2), micro_batches // 2)
+        )
+        run = played(gems(ranks, micro_batches), costs)
+        assert [ledger.bytes_sent for ledger in run.ledger] == [
+            theory.gems_sent(rank, ranks, even, odd, [7] * ranks) for rank in range(ranks)
+        ]
+
+
+def test_with_h2_no_rank_has_a_gap_where_all_passes_take_the_same_time():
+    """Qi et al. 2023: idle only before its first instruction and after its last one."""
+
+    def gaps(schedule):
+        spans = played(schedule, Costs(1.0, 1.0, 1.0)).timeline.spans
+        work = [[span for span in own if span.kind == "work"] for own in spans]
+        return [own[-1].end - own[0].start - 3 * schedule.micro_batches for own in work]
+
+    assert gaps(zero_bubble(5, 12, lookahead=2)) == [0.0] * 5
+    assert max(gaps(zero_bubble(5, 12))) > 0
+    assert max(gaps(one_f_one_b(5, 12))) > max(gaps(zero_bubble(5, 12)))
+
+
+def test_in_flight_limit_matters_more_than_asynchrony():
+    """With even times the message-driven pipeline is no faster than 1F1B; with long messages it
+    is, because it may have more in flight, and with too small a limit it is slower."""
+    even = Costs(1.0, 1.0, 1.0)
+    assert played(message_driven(4, 32), even).time == played(one_f_one_b(4, 32), even).time
+    slow = Uniform(latency=2.0, bandwidth=float("inf"))
+    enough = theory.limit_without_waiting(4, 1.0, 2.0, latency=2.0)
+    assert enough == 8
+    fixed = played(one_f_one_b(4, 32), even, slow).time
+    times = {
+        limit: played(message_driven(4, 32, limit), even, slow).time for limit in (2, 4, 8, 32)
+    }
+    assert times[2] > fixed > 1.2 * times[8]
+    assert times[32] == pytest.approx(times[8], rel=0.05)
+    assert abs(times[4] - fixed) < 0.2 * fixed
+
+
+def test_formulas_refuse_what_cannot_be():
+    with pytest.raises(ValueError, match="micro_batches must be at least 1"):
+        theory.gpipe(4, 0, 1.0, 2.0)
+    with pytest.raises(ValueError, match="both take no time"):
+        theory.one_f_one_b(4, 4, 0.0, 0.0)
+    assert theory.gpipe(4, 4, 1.0, 2.0).idle == 3 / 7
+    assert FREE.latency == 0
