@@ -27,11 +27,11 @@ def halo(kernel: int, stride: int = 1, padding: int = 0) -> tuple[int, int]:
     count("kernel", kernel)
     count("stride", stride)
     if not 2 * padding < kernel <= 2 * padding + stride:
-        fitting = -(-(kernel - stride) // 2)
+        fitting = max(-(-(kernel - stride) // 2), 0)
         advice = (
             f"with padding={fitting} it would be"
-            if 0 <= 2 * fitting < kernel
-            else "no padding makes it so: the windows leave gaps, or the stride is too long"
+            if 2 * fitting < kernel
+            else "an even window with stride 1 never fits: it has no middle"
         )
         raise ValueError(
             f"windows of {kernel} with stride {stride} and padding {padding}: a strip of rows "
@@ -49,7 +49,8 @@ def halo_elements(
 
     `rows` and `columns` are the halos of the layer; the flags say on which sides there is a
     neighbour. Edges above and below go first; those left and right are longer by what came with
-    them, or was padded, and so carry the corners.
+    them, or was padded, and so carry the corners. Backwards everything goes the other way: swap
+    the two numbers of each halo.
     """
     down = (above * rows[1] + below * rows[0]) * width
     across = (left * columns[1] + right * columns[0]) * (height + sum(rows))

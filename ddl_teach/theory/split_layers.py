@@ -1,0 +1,119 @@
+"""What a split network sends in one training step, layer by layer.
+
+For activations of n bytes between layers, on P ranks, a rank sends
+
+    a column-row pair   2 (P-1)/P n  forwards  and as much backwards    whatever its middle is
+    attention by heads  the same: it is such a pair
+    embedding           2 (P-1)/P n  forwards
+    scores by words     2 (P-1)/P n  backwards
+    loss by words       2 (P-1)/P of 3 numbers an answer, forwards
+
+so a GPT of b blocks takes 2 (P-1)/P (4 b + 2) n, and 3 numbers an answer. Parted along the
+sequence it takes the same, as each all-reduce becomes a reduce-scatter and an all-gather, and the
+gradients of what all ranks hold: norms, biases of row layers, places. Data parallelism takes
+2 (P-1)/P of the weights instead: so weights against activations decides, layer by layer.
+
+Shoeybi et al., "Megatron-LM", 2019; Korthikanti et al., 2022; Krizhevsky, "One weird trick", 2014.
+What to look at: n grows with the batch, weights do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ddl_teach.theory.ring_bytes import allgather, allreduce, even, reduce_scatter
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What one rank sends for one layer in one step."""
+
+    layer: str
+    forwards: int  # bytes
+    backwards: int
+
+
+@dataclass(frozen=True)
+class Ring:
+    """One rank of a ring that sends numbers of so many bytes."""
+
+    ranks: int
+    rank: int
+    itemsize: int = 4
+
+    def summed(self, elements: int) -> int:
+        """Bytes of an all-reduce of so many numbers."""
+        return allreduce(elements, self.ranks, self.rank, self.itemsize)
+
+    def gathered(self, length: int, each: int) -> int:
+        """Bytes of an all-gather along an axis of `length`, with `each` numbers at every place."""
+        pieces = [each * part for part in even(length, self.ranks)]
+        return allgather(pieces, self.rank, self.itemsize)
+
+    def scattered(self, length: int, each: int) -> int:
+        """Bytes of a reduce-scatter along such an axis."""
+        pieces = [each * part for part in even(length, self.ranks)]
+        return reduce_scatter(pieces, self.rank, self.itemsize)
+
+
+def gpt_step(
+    ring: Ring, *, batch: int, length: int, width: int, blocks: int, sequence: bool = False
+) -> list[Sent]:
+    """A step of a GPT over tensor-parallel ranks, with `sequence` parted between split layers."""
+    if sequence:
+        into = leave_backwards = ring.gathered(length, batch * width)
+        out = enter_backwards = ring.scattered(length, batch * width)
+        of_norm, of_bias = 2 * ring.summed(width), ring.summed(width)
+        of_places = ring.summed(length * width)
+    else:
+        into, enter_backwards = 0, ring.summed(batch * length * width)
+        out, leave_backwards = ring.summed(batch * length * width), 0
+        of_norm = of_bias = of_places = 0
+    sent = [Sent("embedding", out, leave_backwards + of_places)]
+    for number in range(1, blocks + 1):
+        for part in ("attention", "pair"):
+            back = leave_backwards + enter_backwards + of_norm + of_bias
+            sent.append(Sent(f"block{number}.{part}", into + out, back))
+    sent += [Sent("norm", 0, of_norm), Sent("head", into, enter_backwards)]
+    answers = batch * length
+    return [*sent, Sent("loss", ring.summed(answers) + ring.summed(2 * answers), 0)]
+
+
+def pairs_step(ring: Ring, rows: int, sizes: Iterable[int]) -> list[Sent]:
+    """A step of fully connected layers in pairs, for so many rows; the first layer's input is
+    given, so its gradient is nobody's business."""
+    outputs = list(sizes)[2::2]
+    sent = []
+    for number, (before, after) in enumerate(zip([0, *outputs], outputs, strict=False)):
+        sent.append(
+            Sent(f"pair{number + 1}", ring.summed(rows * after), ring.summed(rows * before))
+        )
+    return sent
+
+
+def alexnet_step(
+    ring: Ring, *, batch: int, convolutions: Iterable[int], classifier: Iterable[int]
+) -> list[Sent]:
+    """A step of AlexNet with convolutions by data and a classifier by neurons.
+
+    `convolutions` are the numbers of weights of each parameter, `classifier` the four sizes of its
+    layers: features, two hidden ones, classes.
+    """
+    features, _, hidden, _ = classifier
+    of_bias = ring.summed(hidden)
+    return [
+        Sent("convolutions", 0, sum(map(ring.summed, convolutions))),
+        Sent(
+            "linear1 and linear2",
+            ring.gathered(batch, features) + ring.scattered(batch, hidden),
+            ring.scattered(batch, features) + ring.gathered(batch, hidden) + of_bias,
+        ),
+        Sent("linear3", ring.gathered(batch, hidden), ring.scattered(batch, hidden)),
+        Sent("loss", ring.summed(batch) + ring.summed(2 * batch), 0),
+    ]
+
+
+def total(sent: Iterable[Sent]) -> int:
+    """Bytes of the whole step."""
+    return sum(one.forwards + one.backwards for one in sent)

@@ -1,0 +1,172 @@
+"""Windows on tiles: any kernel, stride and padding that can be split is the whole layer's, to the
+last digits and forwards and backwards, and the ledger says what the formula does."""
+
+import itertools
+
+import pytest
+import torch
+from deaf import Deaf
+from torch import nn
+
+from ddl_teach import simulate
+from ddl_teach.networks.conjugates import all_reduce
+from ddl_teach.networks.shares import share
+from ddl_teach.networks.spatial.network import put_together, split_images, split_windows
+from ddl_teach.networks.spatial.tiles import tiles
+from ddl_teach.theory.halo import halo, halo_elements
+
+GRIDS = {1: (1, 1), 2: (1, 2), 3: (3, 1), 4: (2, 2), 6: (2, 3), 8: (4, 2)}
+HEIGHT, WIDTH = 24, 48
+UNITS = 6, 12  # of four points; four strips do not divide six of them
+LAYERS = {
+    "3 x 3": lambda: nn.Conv2d(3, 2, 3, padding=1),
+    "5 x 3, groups": lambda: nn.Conv2d(4, 4, (5, 3), padding=(2, 1), groups=2, bias=False),
+    "stride 2": lambda: nn.Conv2d(2, 3, 3, stride=2, padding=1),
+    "even": lambda: nn.Conv2d(2, 2, 4, stride=2, padding=1),
+    "1 x 1 with gaps": lambda: nn.Conv2d(2, 2, 1, stride=2),
+    "dilated": lambda: nn.Conv2d(2, 2, 3, padding=2, dilation=2),
+    "maximum": lambda: nn.MaxPool2d(3, 2, padding=1),
+    "mean": lambda: nn.AvgPool2d(2),
+}
+
+
+def whole(kind):
+    """The layer on whole images: output, and gradients of images and parameters."""
+    torch.manual_seed(len(kind))
+    layer = LAYERS[kind]().double()
+    maps = getattr(layer, "in_channels", 2)
+    x = torch.randn(2, maps, HEIGHT, WIDTH).double().requires_grad_()
+    y = layer(x)
+    of_y = torch.randn_like(y)
+    y.backward(of_y)
+    return layer, x, y, of_y
+
+
+def on_tiles(comm, kind, heard=True):
+    """How far a rank's tile is from the whole layer; what it sent forwards and backwards."""
+    layer, x, y, of_y = whole(kind)
+    grid = tiles(comm if heard else Deaf(comm), *GRIDS[comm.size])
+    own = grid.cut(x.detach(), UNITS).requires_grad_()
+    wanted = [grid.cut(one.detach(), UNITS) for one in (y, x.grad)]
+    wanted += [one.grad for one in layer.parameters()]
+    layer.zero_grad()
+    split_windows(layer, grid)
+    counts = [comm.ledger.bytes_sent]
+    found = layer(own)
+    counts.append(comm.ledger.bytes_sent)
+    found.backward(grid.cut(of_y, UNITS))
+    counts.append(comm.ledger.bytes_sent)
+    gradients = [all_reduce(grid.everybody, one.grad) for one in layer.parameters()]
+    pairs = zip([found, own.grad, *gradients], wanted, strict=True)
+    far = max((one - other).abs().max().item() for one, other in pairs)
+    return far, [after - before for before, after in itertools.pairwise(counts)]
+
+
+def sent(kind, rank, ranks):
+    layer, x, _, _ = whole(kind)
+    rows, columns = GRIDS[ranks]
+    row, column = divmod(rank, columns)
+    sizes = []
+    for axis in (0, 1):
+        kernel, stride, padding, dilation = (
+            value if isinstance(value, int) else value[axis]
+            for value in (
+                layer.kernel_size, layer.stride, layer.padding, getattr(layer, "dilation", 1)
+            )
+        )  # fmt: skip
+        sizes.append(halo(dilation * (kernel - 1) + 1, stride, padding))
+    place = {"above": row > 0, "below": row + 1 < rows, "left": column > 0}
+    height, width = (
+        4 * len(share(units, parts, mine))
+        for units, parts, mine in zip(UNITS, (rows, columns), (row, column), strict=True)
+    )
+    place |= {"right": column + 1 < columns, "height": height, "width": width}
+    every = 8 * x.shape[0] * x.shape[1]
+    back = [size[::-1] for size in sizes]
+    return [every * halo_elements(*sizes, **place), every * halo_elements(*back, **place)]
+
+
+def every_layer(comm):
+    return {
+        (kind, heard): on_tiles(comm, kind, heard)
+        for kind in LAYERS
+        for heard in (False, True)
+    }  # fmt: skip
+
+
+def assert_whole(run):
+    ranks = len(run.results)
+    for kind in LAYERS:
+        deaf = max(own[kind, False][0] for own in run.results)
+        # Windows that lie side by side within the tiles need nobody.
+        assert ranks == 1 or (deaf > 1e-2) == (kind != "mean")
+        for rank, own in enumerate(run.results):
+            far, counts = own[kind, True]
+            assert far < 1e-10, kind
+            assert counts == sent(kind, rank, ranks), kind
+
+
+@pytest.mark.parametrize("ranks", GRIDS)
+def test_tiles_compute_what_whole_images_do_on_simulated_ranks(ranks):
+    assert_whole(simulate(every_layer, ranks, threads=True, trace=False))
+
+
+@pytest.mark.parametrize("ranks", [3, 6])
+def test_and_on_real_ones(ranks, real):
+    assert_whole(real(every_layer, ranks, timeout=900, trace=False))
+
+
+def test_the_condition_is_that_of_counting():
+    """A strip of n s rows becomes n rows, for every n, exactly where `halo` has an answer."""
+    for kernel in range(1, 9):
+        for stride in range(1, 5):
+            for padding in range(5):
+                counts = [(n * stride + 2 * padding - kernel) // stride + 1 for n in range(9, 20)]
+                if counts == list(range(9, 20)):
+                    before, after = halo(kernel, stride, padding)
+                    assert before == padding
+                    # The first window of the next strip begins where this one's last would go on.
+                    assert after == max(kernel - stride - padding, 0)
+                    assert (9 * stride + before + after - kernel) // stride + 1 == 9
+                else:
+                    with pytest.raises(ValueError, match="padding"):
+                        halo(kernel, stride, padding)
+
+
+def refused(comm):
+    """Everything that would be wrong on a tile, and the words that say so."""
+    grid = tiles(comm, comm.size, 1)
+    image = (1, 8, 8)
+    cases = [
+        (nn.BatchNorm2d(1), TypeError, "synchronised"),
+        (nn.GroupNorm(1, 1), TypeError, "GroupNorm"),
+        (nn.Conv2d(1, 1, 3, padding=1, padding_mode="circular"), ValueError, "circular"),
+        (nn.Conv2d(1, 1, 3, padding="same"), TypeError, "number of points"),
+        (nn.MaxPool2d(2, ceil_mode=True), ValueError, "ceil_mode"),
+        (nn.AvgPool2d(3, 1, 1, count_include_pad=False), ValueError, "count_include_pad"),
+        (nn.Conv2d(1, 1, 3), ValueError, "padding=1 it would be"),
+        (nn.Conv2d(1, 1, 2), ValueError, "no middle"),
+    ]
+    for layer, error, words in cases:
+        with pytest.raises(error, match=words):
+            split_images(nn.Sequential(layer, nn.Flatten()), grid, image)
+    with pytest.raises(ValueError, match="put together"):
+        split_images(nn.Sequential(nn.ReLU()), grid, image)
+    network = nn.Sequential(nn.Conv2d(1, 1, 7, padding=3), nn.Flatten())
+    cut = split_images(network, grid, image)
+    with pytest.raises(ValueError, match="beyond the next rank"):
+        network(cut(torch.zeros(1, *image)))
+    pool = nn.MaxPool2d(2)
+    split_windows(pool, grid)
+    with pytest.raises(ValueError, match="larger units"):
+        pool(torch.zeros(1, 1, 3, 8))
+    with pytest.raises(ValueError, match="units"):
+        grid.cut(torch.zeros(1, 1, 9, 8), (4, 1))
+    with pytest.raises(ValueError, match="rows of 5 tiles"):
+        tiles(comm, 1, 5)
+    return put_together(grid, torch.full((1, 1, 2, 2), float(comm.rank)), (2 * comm.size, 2))
+
+
+def test_what_a_tile_cannot_do_is_refused():
+    for result in simulate(refused, 4, threads=True).results:
+        assert result[0, 0, :, 0].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]

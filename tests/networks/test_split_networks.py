@@ -1,0 +1,167 @@
+"""Split over ranks in any way, a network trains as its twin does, and sends what theory says."""
+
+from functools import cache, partial
+
+import pytest
+import torch
+from deaf import Deaf
+from torch import nn
+
+from ddl_teach import simulate
+from ddl_teach.networks.models import data
+from ddl_teach.networks.models.alexnet import alexnet
+from ddl_teach.networks.models.gpt import gpt
+from ddl_teach.networks.models.lenet import lenet
+from ddl_teach.networks.models.loss import mean_loss
+from ddl_teach.networks.models.mlp import mlp
+from ddl_teach.networks.models.resnet import resnet
+from ddl_teach.networks.regions import Parted, Replicated
+from ddl_teach.networks.shares import own_slice
+from ddl_teach.networks.spatial.network import split_images
+from ddl_teach.networks.spatial.tiles import tiles
+from ddl_teach.networks.tensor.gpt import split_gpt
+from ddl_teach.networks.tensor.mlp import split_pairs
+from ddl_teach.networks.tensor.one_weird_trick import split_alexnet
+from ddl_teach.networks.tensor.split import full_parameters
+from ddl_teach.networks.twin import largest_difference, train
+from ddl_teach.theory import split_layers as theory
+
+RANKS = (1, 2, 3, 4, 6, 8)
+GRIDS = {1: (1, 1), 2: (1, 2), 3: (3, 1), 4: (2, 2), 6: (3, 2), 8: (4, 2)}
+CLOSE = {torch.float64: 1e-10, torch.float32: 1e-5}
+STEPS, BATCH, LENGTH, WIDTH, BLOCKS = 10, 8, 12, 16, 1
+SIZES, MAPS, HIDDEN, SIDE = (64, 20, 12, 16, 10), (2, 3, 2, 3, 2), 16, 24
+
+small_gpt = partial(gpt, width=WIDTH, heads=8, blocks=BLOCKS, length=LENGTH)
+NETWORKS = {
+    "mlp": lambda: mlp(SIZES),
+    "gpt": small_gpt,
+    "tied gpt": lambda: small_gpt(tied=True),
+    "alexnet": lambda: alexnet(MAPS, HIDDEN),
+    "lenet": lambda: lenet((2, 3), (12, 8), (1, SIDE, SIDE)),
+    "resnet": lambda: resnet((2, 3), 1, (1, SIDE, SIDE), normalisation=lambda _: nn.Identity()),
+}
+
+
+@cache
+def batches_for(name, kind):
+    if "gpt" in name:
+        return data.batches(data.characters(LENGTH), BATCH, STEPS)
+    images, labels = data.digits()
+    if name in ("lenet", "resnet"):
+        images, labels = images[:100].repeat(1, 1, 3, 3), labels[:100]
+    images = images.flatten(1) if name == "mlp" else images
+    return [(x.to(kind), y) for x, y in data.batches((images, labels), BATCH, STEPS)]
+
+
+def split_mlp(comm, network):
+    split_pairs(network, Replicated(comm))
+    return mean_loss, lambda x: x
+
+
+def split_rows(comm, network):
+    """The batch parted: linear1 to linear4 are pairs, and each rank has the loss of its rows."""
+    rows = Parted(comm, 0, BATCH)
+    split_pairs(network, rows)
+    share = own_slice(BATCH, comm)
+
+    def loss(scores, answers):
+        return mean_loss(scores, answers[share]) * len(scores) / BATCH
+
+    return loss, lambda x: x[share]
+
+
+def split_text(comm, network, sequence):
+    return split_gpt(network, comm, sequence=sequence), lambda x: x
+
+
+def split_weirdly(comm, network):
+    share = own_slice(BATCH, comm)
+    return split_alexnet(network, comm, BATCH), lambda x: x[share]
+
+
+def split_tiles(comm, network):
+    return mean_loss, split_images(network, tiles(comm, *GRIDS[comm.size]), (1, SIDE, SIDE))
+
+
+WAYS = {
+    "pairs": ("mlp", split_mlp),
+    "pairs, batch parted": ("mlp", split_rows),
+    "heads and words": ("gpt", partial(split_text, sequence=False)),
+    "sequence": ("gpt", partial(split_text, sequence=True)),
+    "one weird trick": ("alexnet", split_weirdly),
+    "tiles": ("lenet", split_tiles),
+    # Variants of these, which need no more than a few ranks each.
+    "heads and words, tied": ("tied gpt", partial(split_text, sequence=False)),
+    "sequence, tied": ("tied gpt", partial(split_text, sequence=True)),
+    "tiles of residuals": ("resnet", split_tiles),
+}
+FIRST = list(WAYS)[:6]
+
+
+@cache
+def twin(name, kind):
+    return train(NETWORKS[name]().to(kind), batches_for(name, kind)).parameters
+
+
+def every_way(comm, kind, ways):
+    """Of each way: the parameters after ten steps, the bytes of a step, and both when deaf."""
+    found = {}
+    for way in ways:
+        name, split = WAYS[way]
+        for heard in (False, True) if comm.size in (2, 3) else (True,):
+            own_comm = comm if heard else Deaf(comm)
+            network = NETWORKS[name]().to(kind)
+            loss, own = split(own_comm, network)
+            batches = [(own(x), y) for x, y in batches_for(name, kind)]
+            before = comm.ledger.bytes_sent
+            train(network, batches, loss=loss)
+            sent = comm.ledger.bytes_sent - before
+            found[way, heard] = full_parameters(network), sent
+    return found
+
+
+def step_bytes(way, ring):
+    """What the formulas say of a step; nothing where the ledger of tiles has a test of its own."""
+    text = {"batch": BATCH, "length": LENGTH, "width": WIDTH, "blocks": BLOCKS}
+    if way == "pairs":
+        return theory.total(theory.pairs_step(ring, BATCH, SIZES))
+    if way.startswith(("heads", "sequence")):
+        return theory.total(theory.gpt_step(ring, **text, sequence=way.startswith("sequence")))
+    if way == "one weird trick":
+        convolutions = [
+            weights.numel() for name, weights in alexnet(MAPS, HIDDEN).named_parameters()
+            if name.startswith("convolution")
+        ]  # fmt: skip
+        classifier = (MAPS[-1], HIDDEN, HIDDEN, 10)
+        sizes = {"convolutions": convolutions, "classifier": classifier}
+        return theory.total(theory.alexnet_step(ring, batch=BATCH, **sizes))
+    return None
+
+
+def assert_as_theory_says(run, kind):
+    ranks = len(run.results)
+    for rank, found in enumerate(run.results):
+        for (way, heard), (parameters, sent) in found.items():
+            difference = largest_difference(parameters, twin(WAYS[way][0], kind))
+            if not heard:
+                assert not difference < 1e-3, way
+                continue
+            assert difference < CLOSE[kind], way
+            ring = theory.Ring(ranks, rank, kind.itemsize)
+            if (one_step := step_bytes(way, ring)) is not None:
+                assert sent == STEPS * one_step, (way, rank)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_real_ranks_train_as_the_twin(ranks, real):
+    ways = WAYS if ranks in (2, 3) else FIRST
+    given = {"kind": torch.float64, "ways": list(ways), "trace": False, "timeout": 900}
+    run = real(every_way, ranks, **given)
+    assert_as_theory_says(run, torch.float64)
+
+
+@pytest.mark.parametrize(("ranks", "kind"), [(3, torch.float64), (4, torch.float32)])
+def test_simulated_ranks_do_too_in_both_precisions(ranks, kind):
+    run = simulate(every_way, ranks, threads=True, trace=False, kind=kind, ways=list(WAYS))
+    assert_as_theory_says(run, kind)
