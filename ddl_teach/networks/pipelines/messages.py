@@ -9,11 +9,13 @@ What to look at: `print(*schedule.orders[1])`, once with and once without messag
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 from ddl_teach.networks.pipelines.instructions import (
     Backward,
     BackwardInput,
+    Compute,
     Forward,
     Instruction,
     ReceiveActivation,
@@ -24,7 +26,7 @@ from ddl_teach.networks.pipelines.instructions import (
     Update,
     Word,
 )
-from ddl_teach.networks.pipelines.schedule import Orders, Placement, Schedule
+from ddl_teach.networks.pipelines.schedule import Orders, Placement, Schedule, in_a_row
 
 
 def with_messages(
@@ -36,6 +38,30 @@ def with_messages(
         for rank, order in enumerate(computation)
     )
     return Schedule(name, micro_batches, placement, orders)
+
+
+def written(name: str, texts: Sequence[Sequence[str]]) -> Schedule:
+    """A schedule from what each rank computes, in words such as F0, B0, I0, W0; stage r on rank r.
+
+    >>> print(written("mine", [["F0", "B0"], ["F0", "B0"]]))
+    mine: 2 ranks, 1 micro-batches
+      rank 0  F0  B0
+      rank 1  F0  B0
+    """
+    computation = [[_read(word, rank) for word in words] for rank, words in enumerate(texts)]
+    numbers = [word.micro_batch for words in computation for word in words]
+    return with_messages(name, 1 + max(numbers, default=0), in_a_row(len(texts)), computation)
+
+
+def _read(word: str, stage: int) -> Instruction:
+    kinds = {kind.letter: kind for kind in Compute}
+    found = re.fullmatch(r"([FBIW])(\d+)", word) if isinstance(word, str) else None
+    if not found:
+        raise ValueError(
+            f"rank {stage}: {word!r} is no pass of a micro-batch. F3 is micro-batch 3 forward, B3 "
+            "backward, I3 and W3 are the two halves of a backward pass"
+        )
+    return kinds[found[1]](stage, int(found[2]))
 
 
 def _with_messages(order: Iterator[Instruction], placement: Placement) -> Iterator[Instruction]:

@@ -19,12 +19,13 @@ from torch import nn
 
 from ddl_teach.comm import Comm
 from ddl_teach.networks.models.data import Batch
+from ddl_teach.networks.models.descent import Descent
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.pipelines.instructions import BackwardInput
 from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.networks.pipelines.torch_stage import TorchStage, activation_shapes, cut
 from ddl_teach.networks.pipelines.worker import Passed, Worker
-from ddl_teach.networks.twin import Loss, Optimizer, Trained, copies, momentum
+from ddl_teach.networks.twin import Loss, Optimizer, Trained, copies
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def train(
     schedule: Schedule,
     *,
     loss: Loss = mean_loss,
-    optimizer: Optimizer = momentum,
+    optimizer: Optimizer = Descent,
 ) -> Share:
     """One step a batch. Every rank is given the whole model and trains the stages it holds."""
     batches = list(batches)
