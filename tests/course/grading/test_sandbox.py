@@ -125,6 +125,23 @@ def test_the_memory_of_all_ranks_together_is_limited(nursery, stage):
         stage(source, memory=300 * 2**20).run(4, [()] * 4)
 
 
+def test_what_is_imported_for_all_is_charged_to_nobody():
+    """torch alone, in each of ten ranks, would be more than an exercise may use."""
+    source = (
+        "import torch\ndef program(comm, more):\n    held = bytearray(b'x') * (more * 2**20)\n"
+        "    comm.barrier()\n    while more > 50:\n        pass\n"
+        "    return torch.full((3,), comm.rank).tolist()\n"
+    )
+    with Nursery(modules=["torch"]) as nursery:
+        for more in (50, 150):
+            with UntrustedStage(nursery, [("a cell", source)], "program") as stage:
+                if more == 50:
+                    assert stage.run(10, [(more,)] * 10).results[9] == [9, 9, 9]
+                else:
+                    with pytest.raises(Exception, match="ranks together used more memory"):
+                        stage.run(10, [(more,)] * 10)
+
+
 def test_the_numbers_of_system_calls_are_those_of_this_machine():
     headers = [Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")]
     column = 0

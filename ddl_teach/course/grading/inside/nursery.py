@@ -1,7 +1,7 @@
 """The nursery: a process from which each rank of a submission is born into its own sandbox.
 
 It has imported NumPy already, so that a birth takes milliseconds, and holds no secret, so that a
-newborn inherits none. A newborn goes behind its walls before it hears of any submission. The
+newborn inherits none. What it has imported all ranks share, and nobody is charged for it. A newborn goes behind its walls before it hears of any submission. The
 nursery watches how much memory all its ranks use together, and ends them when the grader says so,
 or when the grader is gone.
 """
@@ -37,11 +37,13 @@ class Nursery:
     control: socket.socket
     alive: dict[int, int] = field(default_factory=dict)  # process: bytes allowed to all together
     reasons: dict[int, str] = field(default_factory=dict)  # why we ended a process ourselves
+    inherited: int = 0  # bytes that every rank has from its birth, in the same memory
 
     def serve(self) -> None:
         """Until the grader hangs up."""
         kernel.control(CHILDREN_COME_HERE, 1)
         gc.freeze()  # a newborn's collector need not touch, and so copy, what it inherits
+        self.inherited = _memory(os.getpid())
         try:
             while True:
                 ready, _, _ = select.select([self.control], [], [], TICK if self.alive else None)
@@ -94,7 +96,7 @@ class Nursery:
     def _watch_memory(self) -> None:
         """They share what is allowed, so they end together: whichever of them the grader listens
         to, it hears at once, and hears why."""
-        used = sum(map(_memory, self.alive))
+        used = sum(max(0, _memory(process) - self.inherited) for process in self.alive)
         if self.alive and used > min(self.alive.values()):
             for process in self.alive:
                 self.reasons[process] = "memory"
