@@ -1,9 +1,10 @@
 """The nursery: a process from which each rank of a submission is born into its own sandbox.
 
 It has imported NumPy already, so that a birth takes milliseconds, and holds no secret, so that a
-newborn inherits none. What it has imported all ranks share, and nobody is charged for it. A newborn goes behind its walls before it hears of any submission. The
-nursery watches how much memory all its ranks use together, and ends them when the grader says so,
-or when the grader is gone.
+newborn inherits none. What was imported here all ranks share, and none is charged for it. A
+newborn goes behind its walls before it hears of any submission. The nursery watches how much
+memory all its ranks use together, and ends them when the grader says so, or when the grader is
+gone.
 """
 
 from __future__ import annotations
