@@ -8,8 +8,7 @@ from ddl_teach.networks.pipelines.interleaved import interleaved
 from ddl_teach.networks.pipelines.message_driven import message_driven
 from ddl_teach.networks.pipelines.naive import naive
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
-from ddl_teach.networks.pipelines.phantom_stage import PhantomStage
-from ddl_teach.networks.pipelines.worker import Worker
+from ddl_teach.networks.pipelines.phantom_stage import timed
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 
 FREE = Uniform(latency=0.0, bandwidth=float("inf"))
@@ -34,10 +33,4 @@ def every_schedule(ranks, micro_batches):
 
 def played(schedule, costs, network=FREE):
     """A run in virtual time; each rank returns what its step was like."""
-
-    def program(comm):
-        held = schedule.held_by(comm.rank)
-        stages = {place: PhantomStage(comm, costs) for place in held}
-        return Worker(comm, schedule, stages).step()
-
-    return simulate(program, schedule.ranks, network=network)
+    return simulate(timed, schedule.ranks, network=network, schedule=schedule, costs=costs)

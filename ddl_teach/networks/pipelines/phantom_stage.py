@@ -1,7 +1,8 @@
 """A stage that only takes time: for pipelines on more ranks than anybody has at home.
 
 It computes nothing and holds nothing; it lets the seconds pass that a real stage would need, and
-hands on Phantoms of as many bytes. Cost: a step on P ranks with m micro-batches is 2 m (P-1)
+hands on Phantoms of as many bytes. On real ranks it sleeps, as a rank whose accelerator computes
+does, and the bytes are real. Cost: a step on P ranks with m micro-batches is 2 m (P-1)
 messages and 2 m P pieces of work of the simulator.
 What to look at: the timeline of 256 ranks, and where it is white.
 """
@@ -11,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ddl_teach.comm import Comm, Phantom
+from ddl_teach.networks.pipelines.schedule import Schedule
+from ddl_teach.networks.pipelines.worker import Passed, Worker
 
 
 @dataclass(frozen=True)
@@ -65,3 +68,12 @@ class PhantomStage:
 
     def set_weight_gradients(self, gradients: Phantom) -> None:
         """There are no numbers to keep."""
+
+
+def timed(comm: Comm, schedule: Schedule, costs: Costs = Costs()) -> Passed:
+    """One step of a schedule whose stages only take time: a rank program.
+
+    >>> simulate(timed, 4, schedule=gpipe(4, 8)).time          # doctest: +SKIP
+    """
+    stages = {place: PhantomStage(comm, costs) for place in schedule.held_by(comm.rank)}
+    return Worker(comm, schedule, stages).step()
