@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ddl_teach.theory import ring_bytes
+from ddl_teach.theory.inputs import count
 
 STAGES = (0, 1, 2, 3)
 INDEX = 4  # bytes of the place of a kept weight
@@ -92,18 +93,14 @@ def offloaded(parameters: int, bucket: int, *, weight: int = 4, state: int = 8) 
     return 2 * weight * parameters + 2 * state * min(parameters, bucket)
 
 
-def offload_seconds(
-    parameters: int, bucket: int, *, state: int, link: float, update: float, latency: float = 0.0
-) -> float:
-    """A step with the states on the host: fetch, update and store a bucket, two at a time.
+def offload_seconds(buckets: int, move: float, update: float) -> float:
+    """A step with the states on the host, in B buckets: T = (B + 1) t + B u.
 
-    `link` is in bytes a second, each way for itself; `update` in parameters a second. The first
-    fetch and the last store are hidden behind nothing; between them the slowest of the three
-    counts: T = fetch + store + update + (B - 1) max(fetch, update, store).
+    A bucket is fetched in `move` = t seconds, updated in `update` = u, and stored in t, while the
+    next one is fetched; the link is as fast each way, and bytes take its time, not latency. Without
+    a second place for the next bucket it would be B (2 t + u).
     """
-    buckets = -(-parameters // bucket)
-    move, work = latency + state * bucket / link, bucket / update
-    return 2 * move + work + (buckets - 1) * max(move, work)
+    return (count("buckets", buckets) + 1) * move + buckets * update
 
 
 def pruned(parameters: int, kept: int, *, weight: int = 4, state: int = 8) -> Held:

@@ -1,14 +1,18 @@
 """Sharding in three stages: trained as the twin, and held and sent as the formulas say."""
 
+import itertools
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 from deaf import Deaf
 from torch import nn
 
 from ddl_teach import simulate
+from ddl_teach.comm.networks import Machine, Uniform
 from ddl_teach.networks.memory import measured
+from ddl_teach.networks.memory import one_step as plain
 from ddl_teach.networks.memory.device import Device
 from ddl_teach.networks.memory.keeping import Resident
 from ddl_teach.networks.memory.offload import Offloaded
@@ -216,3 +220,45 @@ def test_mixed_types_in_one_layer_are_refused():
 def test_there_is_no_fourth_stage():
     with pytest.raises(ValueError, match="no stage 4"):
         theory.held(4, [10], 2)
+
+
+def one_step(comm, length, bucket):
+    """The sharded and the offloaded step on plain vectors, beside a plain one."""
+    weights, gradient, moment = np.random.default_rng(1).standard_normal((3, length))
+    gradients = [gradient * (1 + rank) for rank in range(comm.size)]
+    mean = np.mean(gradients, axis=0)
+    wanted_moment = 0.9 * moment + mean
+    wanted = weights - 0.1 * wanted_moment
+    own = share(length, comm.size, comm.rank)
+    mine, my_moment = weights.copy(), moment[own.start : own.stop].copy()
+    plain.sharded(comm, mine, gradients[comm.rank], my_moment, 0.1)
+    errors = [mine - wanted, my_moment - wanted_moment[own.start : own.stop]]
+    if comm.size > 1:
+        device, host = (weights, mean, None), (None, None, moment)
+        given = {0: device, 1: host}.get(comm.rank, (None, None, None))
+        plain.offloaded(comm, *given, bucket, 0.1)
+        errors += [weights - wanted] * (comm.rank == 0) + [moment - wanted_moment] * (
+            comm.rank == 1
+        )
+    return max(np.abs(error).max(initial=0) for error in errors)
+
+
+def test_one_step_on_plain_vectors(real):
+    for ranks, length, bucket in ((1, 5, 2), (2, 10, 10), (3, 25, 4), (4, 3, 1)):
+        for run in (real, simulate):
+            found = run(one_step, ranks, length=length, bucket=bucket)
+            assert max(found.results) < 1e-14
+
+
+def test_an_offloaded_step_takes_the_formulas_time():
+    def step(comm, buckets, bucket):
+        vectors = (np.ones(buckets * bucket), np.ones(buckets * bucket), None)
+        given = vectors if comm.rank == 0 else (None, None, vectors[0])
+        plain.offloaded(comm, *given, bucket, 0.1)
+
+    link = Uniform(latency=1e-9, bandwidth=800.0)
+    for buckets, update in itertools.product((1, 2, 3, 8), (1e-3, 0.5, 1.0, 3.0)):
+        machine = Machine(flops=400 / update)
+        run = simulate(step, 2, network=link, machine=machine, buckets=buckets, bucket=100)
+        wanted = theory.offload_seconds(buckets, 1.0, update)
+        assert run.time == pytest.approx(wanted, rel=1e-6)
