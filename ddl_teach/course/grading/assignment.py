@@ -105,6 +105,11 @@ def read_assignment(source: Path) -> Assignment:
             f"There is no source {source}. It is the instructor's version of the notebook that "
             "was handed out, such as notebooks/source/06_allreduce.py"
         )
+    if source.suffix != ".py":
+        raise Mistake(
+            f"--source {source} is not what notebooks are made from: name the py:percent file "
+            f"with solutions and hidden tests, such as notebooks/source/{source.stem}.py"
+        )
     cells = [cell for cell in release.instructors(source).cells if cell.cell_type == "code"]
     parts = {"answer": {}, "check": {}}
     for cell in cells:

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from handed_in import Desk
 
+from ddl_teach.course import release
 from ddl_teach.course.grading.assignment import read_assignment
+from ddl_teach.course.grading.batch import grade
 from ddl_teach.course.grading.untrusted_stage import UntrustedStage
 from ddl_teach.course.mistake import Mistake
 
@@ -83,6 +85,15 @@ def test_a_source_that_cannot_be_graded_by(tmp_path, text, told):
         source.write_text(text)
     with pytest.raises(Mistake, match=told):
         read_assignment(source)
+
+
+def test_a_notebook_is_no_source_and_nothing_is_graded_by_it(tmp_path):
+    desk = Desk(tmp_path)
+    notebook = desk.source.with_suffix(".ipynb")
+    notebook.write_text(release.text(release.instructors(desk.source)))
+    with pytest.raises(Mistake, match=rf"{notebook.name} is not .*notebooks/source/06_two\.py$"):
+        grade(desk.submissions, notebook, desk.out)
+    assert not desk.out.exists() or not any(desk.out.iterdir())
 
 
 def test_an_answer_may_let_the_library_stand_in_for_another_exercise(tmp_path, nursery):
