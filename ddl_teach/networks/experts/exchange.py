@@ -1,0 +1,67 @@
+"""An all-to-all of rows where every pair of ranks has another number of them.
+
+In step k a rank sends to the rank k above and receives from the rank k below, as in
+`collectives.pairwise`; both know how many rows that are, since counts travelled before them, and
+where there are none there is no message. Backwards the gradients of rows go back where the rows
+came from: the same exchange with the two numbers swapped, so it is its own conjugate.
+
+Cost: up to (P-1) messages, and every row that leaves a rank once.
+What to look at: nothing is padded. A rank to which all send is a rank for which all wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+
+from ddl_teach.collectives import ring
+from ddl_teach.comm import Comm
+
+
+def exchange(comm: Comm, x: Tensor, leaving: Sequence[int], coming: Sequence[int]) -> Tensor:
+    """Send the first `leaving[0]` rows of `x` to rank 0, and so on; differentiable.
+
+    Returns the `coming[0]` rows from rank 0, then those from rank 1, and so on.
+    """
+    return _Exchange.apply(comm, x, tuple(leaving), tuple(coming))
+
+
+def exchange_rows(comm: Comm, x: Tensor, leaving: Sequence[int], coming: Sequence[int]) -> Tensor:
+    """The same without gradients."""
+    outgoing = x.detach().contiguous().split(list(leaving))
+    result = x.new_empty((sum(coming), *x.shape[1:]))
+    incoming = result.split(list(coming))
+    incoming[comm.rank].copy_(outgoing[comm.rank])
+    for step in range(1, comm.size):
+        above, below = (comm.rank + step) % comm.size, (comm.rank - step) % comm.size
+        requests = []
+        if coming[below]:
+            requests.append(comm.irecv(incoming[below], below))
+        if leaving[above]:
+            requests.append(comm.isend(outgoing[above], above))
+        for request in requests:
+            request.wait()
+    return result
+
+
+class _Exchange(Function):
+    @staticmethod
+    def forward(ctx: Any, comm: Comm, x: Tensor, leaving: tuple, coming: tuple) -> Tensor:
+        ctx.comm, ctx.leaving, ctx.coming = comm, leaving, coming
+        return exchange_rows(comm, x, leaving, coming)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple:
+        return None, exchange_rows(ctx.comm, gradient, ctx.coming, ctx.leaving), None, None
+
+
+def gather_counts(comm: Comm, own: Tensor) -> Tensor:
+    """The counts of all ranks, (ranks, ...), where each gives its (1, ...)."""
+    everybodys = torch.zeros((comm.size, *own.shape[1:]), dtype=own.dtype)
+    everybodys[comm.rank] = own[0]
+    ring.allgather(comm, everybodys)
+    return everybodys

@@ -1,0 +1,85 @@
+"""A mixture of experts on one process: the twin of the one that is spread over ranks.
+
+    y = x + sum over the experts e that took x of  weight_e(x) expert_e(x)
+
+An expert is a pair of layers. With E experts of which a token takes k, the layer has E times the
+weights of one pair and k times its operations: that is the whole idea (Shazeer et al.,
+"Outrageously large neural networks: the sparsely-gated mixture-of-experts layer", 2017).
+What to look at: a token that found no room passes by unchanged, on the residual path.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import torch
+from torch import Tensor, nn
+
+from ddl_teach.networks.experts.routing import Routing, route
+from ddl_teach.networks.models.seeds import seed_weights
+from ddl_teach.theory.experts import capacity
+
+
+class Expert(nn.Sequential):
+    """Two layers with a bend between them, of which the middle is wider."""
+
+    def __init__(self, width: int, hidden: int) -> None:
+        layers = {"wide": nn.Linear(width, hidden), "bend": nn.ReLU()}
+        super().__init__(OrderedDict(layers, narrow=nn.Linear(hidden, width)))
+
+
+class MixtureOfExperts(nn.Module):
+    """A gate and all experts; `routing` says what became of the last tokens."""
+
+    routing: Routing
+
+    def __init__(
+        self, width: int, hidden: int, experts: int, chosen: int = 2, factor: float = 1.25
+    ) -> None:
+        super().__init__()
+        capacity(1, experts, chosen, factor)  # refuses what is impossible
+        self.chosen, self.factor = chosen, factor
+        self.gate = nn.Linear(width, experts, bias=False)
+        self.experts = nn.ModuleDict({str(e): Expert(width, hidden) for e in range(experts)})
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Of (..., width), likewise."""
+        tokens = x.flatten(0, -2)
+        self.routing = route(self.gate(tokens), self.chosen, self.factor)
+        rows = tokens[self.routing.tokens].split(self.routing.rows[0].tolist())
+        answers = [expert(own) for expert, own in zip(self.experts.values(), rows, strict=True)]
+        return (tokens + combined(tokens, self.routing, torch.cat(answers))).view_as(x)
+
+
+def combined(tokens: Tensor, routing: Routing, answers: Tensor) -> Tensor:
+    """What the experts add to each token: the answers to its rows by their weights."""
+    weighted = routing.weights[:, None] * answers
+    return torch.zeros_like(tokens).index_add(0, routing.tokens, weighted)
+
+
+def balance_loss(network: nn.Module) -> Tensor:
+    """Of all mixtures in a network, for the batch that went through last."""
+    mixtures = (one for one in network.modules() if hasattr(one, "routing"))
+    return torch.stack([mixture.routing.balance for mixture in mixtures]).sum()
+
+
+def mixture_network(
+    inputs: int = 64,
+    width: int = 16,
+    hidden: int = 32,
+    experts: int = 8,
+    classes: int = 10,
+    chosen: int = 2,
+    factor: float = 1.25,
+    seed: int = 0,
+) -> nn.Sequential:
+    """`enter`, `mixture`, `head`: rows of `inputs` numbers to scores."""
+    network = nn.Sequential(
+        OrderedDict(
+            enter=nn.Linear(inputs, width),
+            mixture=MixtureOfExperts(width, hidden, experts, chosen, factor),
+            head=nn.Linear(width, classes),
+        )
+    )
+    seed_weights(network, seed)
+    return network

@@ -1,0 +1,106 @@
+"""Experts spread over ranks: tokens travel to their experts, and the answers back.
+
+Every rank has its part of the batch, the gate, and its share of the experts. In each step
+
+    counts    how many rows each rank has for each expert, to everybody
+    dispatch  rows to the ranks of their experts, an all-to-all
+    experts   each answers all rows that came for it
+    return    the answers the same way back; there they are weighted and added up
+
+Backwards the two exchanges run in opposite order, and an expert's gradient is complete where the
+expert lies: all tokens that it took were there. All other parameters are on every rank, and their
+gradients are summed. Lepikhin et al., "GShard: scaling giant models with conditional computation
+and automatic sharding", 2020.
+What to look at: two ranks talk as much as their tokens like each other's experts. If all like the
+same one, its rank computes and the others wait.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from ddl_teach.collectives import tree
+from ddl_teach.comm import Comm
+from ddl_teach.networks.experts.exchange import exchange, gather_counts
+from ddl_teach.networks.experts.layer import MixtureOfExperts, combined
+from ddl_teach.networks.experts.routing import Routing, route
+from ddl_teach.networks.regions import sum_gradients
+from ddl_teach.networks.shares import share, sizes
+
+
+class SpreadExperts(nn.Module):
+    """A rank's part of a mixture; parameters have the names that they have in the whole."""
+
+    routing: Routing
+
+    def __init__(self, comm: Comm, whole: MixtureOfExperts) -> None:
+        super().__init__()
+        self.comm, self.chosen, self.factor, self.gate = (
+            comm, whole.chosen, whole.factor, whole.gate
+        )  # fmt: skip
+        self.sizes = sizes(len(whole.experts), comm.size)
+        mine = share(len(whole.experts), comm.size, comm.rank)
+        self.experts = nn.ModuleDict({str(e): whole.experts[str(e)] for e in mine})
+        self.shapes = {name: one.shape for name, one in whole.experts.named_parameters()}
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Of this rank's (..., width), likewise; all ranks must take part, also with no tokens."""
+        tokens = x.flatten(0, -2)
+        self.routing = route(
+            self.gate(tokens), self.chosen, self.factor, self.comm.rank,
+            lambda own: gather_counts(self.comm, own),
+        )  # fmt: skip
+        # Of all ranks: how many rows go to each rank, whatever expert there they are for.
+        by_rank = torch.stack([part.sum(1) for part in self.routing.rows.split(self.sizes, 1)], 1)
+        leaving, coming = by_rank[self.comm.rank].tolist(), by_rank[:, self.comm.rank].tolist()
+        rows = exchange(self.comm, tokens[self.routing.tokens], leaving, coming)
+        answers = exchange(self.comm, self._answers(rows), coming, leaving)
+        return (tokens + combined(tokens, self.routing, answers)).view_as(x)
+
+    def _answers(self, rows: Tensor) -> Tensor:
+        """Of this rank's experts, to rows that came rank by rank and then expert by expert."""
+        arrived = self.routing.rows.split(self.sizes, 1)[self.comm.rank]
+        each = torch.arange(arrived.shape[1]).repeat(len(arrived))
+        by_expert = each.repeat_interleave(arrived.flatten()).argsort(stable=True)
+        parts = rows[by_expert].split(arrived.sum(0).tolist())
+        answers = [expert(own) for expert, own in zip(self.experts.values(), parts, strict=True)]
+        return torch.cat([*answers, rows[:0]])[by_expert.argsort()]
+
+
+def spread_experts(network: nn.Module, comm: Comm) -> None:
+    """Spread all mixtures of a network in place; the ranks then train on parts of each batch.
+
+    The loss must be the rank's part of the whole batch's: see `own_loss`.
+    """
+    mixtures = [name for name, one in network.named_modules() if isinstance(one, MixtureOfExperts)]
+    if not mixtures:
+        raise ValueError(
+            f"{type(network).__name__} has no MixtureOfExperts whose experts to spread"
+        )
+    for name in mixtures:
+        network.set_submodule(name, SpreadExperts(comm, network.get_submodule(name)))
+    own = {
+        id(one) for name in mixtures for one in network.get_submodule(name).experts.parameters()
+    }
+    sum_gradients(comm, [one for one in network.parameters() if id(one) not in own])
+
+
+def full_parameters(network: nn.Module, comm: Comm) -> dict[str, Tensor]:
+    """All parameters of a spread network, on every rank, by name. All ranks must call it."""
+    full = {name: one.detach().clone() for name, one in network.named_parameters()}
+    kind = next(iter(full.values()))
+    for prefix, module in network.named_modules():
+        if isinstance(module, SpreadExperts):
+            owners = owners_of(module)
+            for name, shape in module.shapes.items():
+                path = f"{prefix}.experts.{name}"
+                whole = full.get(path, kind.new_empty(shape))
+                tree.broadcast(comm, whole, owners[int(name.split(".")[0])])
+                full[path] = whole
+    return full
+
+
+def owners_of(module: SpreadExperts) -> list[int]:
+    """The rank of each expert."""
+    return [rank for rank, many in enumerate(module.sizes) for _ in range(many)]

@@ -1,0 +1,62 @@
+"""What experts that are spread over ranks send: tokens instead of weights.
+
+A step of T tokens of width d, each taking k of E experts, on P ranks. Each rank sends
+
+    counts      (P-1) k E  numbers of 8 bytes, before anything else: who will send how much
+    forwards    its rows to their experts, and the answers of its experts back
+    backwards   the gradients of both, the other way round
+
+so a row between two ranks costs d numbers four times. If all experts are liked alike and none is
+full, a rank has k T / P rows, of which (P-1)/P leave it: 4 (P-1)/P k T/P d numbers. With data
+parallelism every rank would have all experts instead, and would send 2 (P-1)/P of all their
+weights. Lepikhin et al., "GShard", 2020; Fedus, Zoph and Shazeer, "Switch transformers", 2021.
+What to look at: the weights of an expert never travel, however many experts there are.
+"""
+
+import math
+from collections.abc import Sequence
+
+from ddl_teach.theory.inputs import count
+
+COUNT = 8  # bytes of a number that says how many rows will come
+
+
+def capacity(tokens: int, experts: int, chosen: int, factor: float) -> int:
+    """How many rows an expert takes: `factor` times its even share, rounded up."""
+    if not factor > 0:
+        raise ValueError(
+            f"factor={factor}: an expert takes `factor` times its even share, above 0"
+        )
+    if not 1 <= chosen <= count("experts", experts):
+        raise ValueError(f"chosen={chosen}: a token takes between 1 and all {experts} experts")
+    if math.isinf(factor):
+        return chosen * tokens
+    return math.ceil(factor * chosen * tokens / experts)
+
+
+def counts_sent(ranks: int, experts: int, chosen: int) -> int:
+    """Bytes that a rank sends until each knows how many rows every other has for every expert."""
+    return (count("ranks", ranks) - 1) * chosen * experts * COUNT
+
+
+def rows_sent(
+    rows: Sequence[Sequence[int]], owners: Sequence[int], rank: int, width: int, itemsize: int
+) -> int:
+    """Bytes that a rank sends forwards, or backwards: its rows, and answers to those of others.
+
+    `rows[r][e]` is how many rows rank r has for expert e, which lies on rank `owners[e]`.
+    """
+    leaving = sum(many for many, owner in zip(rows[rank], owners, strict=True) if owner != rank)
+    answered = sum(
+        many
+        for source, own in enumerate(rows)
+        for many, owner in zip(own, owners, strict=True)
+        if source != rank and owner == rank
+    )
+    return (leaving + answered) * width * itemsize
+
+
+def even_step(tokens: int, ranks: int, chosen: int, width: int, itemsize: int = 4) -> float:
+    """Bytes of rows that a rank sends in a step, where all experts are liked alike."""
+    ranks = count("ranks", ranks)
+    return 4 * (ranks - 1) / ranks * chosen * tokens / ranks * width * itemsize

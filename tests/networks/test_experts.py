@@ -1,0 +1,205 @@
+"""Experts spread over ranks train as the twin does, and send what the actual routing says."""
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+from deaf import Deaf
+
+from ddl_teach import simulate
+from ddl_teach.networks.data_parallel.shards import own_part, weighted_loss
+from ddl_teach.networks.experts.exchange import exchange
+from ddl_teach.networks.experts.layer import MixtureOfExperts, balance_loss, mixture_network
+from ddl_teach.networks.experts.routing import admitted, route
+from ddl_teach.networks.experts.spread import full_parameters, owners_of, spread_experts
+from ddl_teach.networks.models import data
+from ddl_teach.networks.models.loss import mean_loss
+from ddl_teach.networks.twin import largest_difference, train
+from ddl_teach.theory import experts as theory
+from ddl_teach.theory.ring_bytes import allreduce
+
+RANKS = (1, 2, 3, 4, 6, 8)
+CLOSE = {torch.float64: 1e-10, torch.float32: 2e-5}
+STEPS, WIDTH = 10, 6
+CASES = {  # experts, chosen, factor, examples in a batch
+    "two of eight": (8, 2, 1.25, 24),
+    "switch": (8, 1, 1.0, 24),
+    "room for all": (5, 3, math.inf, 7),
+    "ranks without experts, and without tokens": (3, 2, 1.0, 5),
+    "all to one": (8, 1, math.inf, 24),
+    "all to one, and little room": (8, 2, 1.5, 24),
+}
+
+
+def network_for(case, kind):
+    experts, chosen, factor, _ = CASES[case]
+    network = mixture_network(64, WIDTH, 8, experts, chosen=chosen, factor=factor).to(kind)
+    if case.startswith("all to one"):  # a token's first number decides
+        with torch.no_grad():
+            network.enter.bias[0] = 5.0
+            network.mixture.gate.weight[:, 0] = -40.0 * torch.arange(experts, dtype=kind)
+    return network
+
+
+def batches_for(case, kind):
+    images, labels = data.digits(flat=True)
+    made = data.batches((images[:200], labels[:200]), CASES[case][-1], STEPS)
+    return [(x.to(kind), y) for x, y in made]
+
+
+@cache
+def twin(case, kind):
+    network = network_for(case, kind)
+    dropped = []
+
+    def loss(scores, targets):
+        dropped.append(network.mixture.routing.dropped)
+        return mean_loss(scores, targets) + 0.01 * balance_loss(network)
+
+    return train(network, batches_for(case, kind), loss=loss).parameters, dropped
+
+
+def every_case(comm, kind):
+    """Of each case the parameters after ten steps, the bytes, what was routed; and when deaf."""
+    found = {}
+    for case in CASES:
+        for heard in (True, False) if comm.size in (2, 3) else (True,):
+            network, rows, dropped = network_for(case, kind), [], []
+            spread_experts(network, comm if heard else Deaf(comm))
+
+            def loss(scores, targets):
+                rows.append(network.mixture.routing.rows.tolist())  # noqa: B023
+                dropped.append(network.mixture.routing.dropped)  # noqa: B023
+                own = weighted_loss(mean_loss, scores, targets, next(answers), 1)  # noqa: B023
+                return own + 0.01 * balance_loss(network)  # noqa: B023
+
+            batches = batches_for(case, kind)  # the last of a pass has fewer examples
+            answers = iter([len(labels) for _, labels in batches])
+            before = comm.ledger.bytes_sent
+            train(network, [own_part(comm, one) for one in batches], loss=loss)
+            sent = comm.ledger.bytes_sent - before
+            full, owners = full_parameters(network, comm), owners_of(network.mixture)
+            found[case, heard] = full, sent, rows, dropped, owners
+    return found
+
+
+def step_bytes(case, kind, rows, owners, ranks, rank):
+    """What the formulas say for this routing: counts, rows there and back, sums of gradients."""
+    experts, chosen, *_ = CASES[case]
+    shared = [64 * WIDTH, WIDTH, experts * WIDTH, WIDTH * 10, 10]
+    return (
+        theory.counts_sent(ranks, experts, chosen)
+        + 2 * theory.rows_sent(rows, owners, rank, WIDTH, kind.itemsize)
+        + sum(allreduce(numbers, ranks, rank, kind.itemsize) for numbers in shared)
+    )
+
+
+def assert_as_the_twin(run, kind):
+    ranks = len(run.results)
+    for rank, found in enumerate(run.results):
+        for (case, heard), (parameters, sent, rows, _, owners) in found.items():
+            whole, dropped = twin(case, kind)
+            difference = largest_difference(parameters, whole)
+            if not heard:
+                assert not difference < 1e-3, case
+                continue
+            assert difference < CLOSE[kind], case
+            wanted = [step_bytes(case, kind, one, owners, ranks, rank) for one in rows]
+            assert sent == sum(wanted), case
+            everybodys = np.sum([other[case, True][3] for other in run.results], axis=0)
+            assert everybodys.tolist() == dropped
+            if case.startswith("all to one"):  # later steps change the gate's mind
+                assert np.sum(rows[:2], axis=(0, 1))[CASES[case][1] :].sum() == 0
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_real_ranks_train_as_the_twin(ranks, real):
+    run = real(every_case, ranks, kind=torch.float64, trace=False, timeout=600)
+    assert_as_the_twin(run, torch.float64)
+
+
+@pytest.mark.parametrize(("ranks", "kind"), [(3, torch.float64), (8, torch.float32)])
+def test_simulated_ranks_do_too_in_both_precisions(ranks, kind):
+    run = simulate(every_case, ranks, threads=True, trace=False, kind=kind)
+    assert_as_the_twin(run, kind)
+
+
+def test_the_cases_are_what_they_say():
+    for case, (*_, factor, _) in CASES.items():
+        dropped = twin(case, torch.float64)[1]
+        assert (max(dropped) > 0) == (factor < math.inf), case
+
+
+def test_first_choices_come_first_and_nobody_is_admitted_beyond_the_room():
+    generator = np.random.default_rng(5)
+    for _ in range(50):
+        ranks, chosen, experts, room = generator.integers(1, 5, 4)
+        counts = torch.from_numpy(generator.integers(0, 4, (ranks, chosen, experts)))
+        wanted, left = torch.zeros_like(counts), [room] * experts
+        for choice in range(chosen):
+            for rank in range(ranks):
+                for expert in range(experts):
+                    many = min(int(counts[rank, choice, expert]), left[expert])
+                    wanted[rank, choice, expert] = many
+                    left[expert] -= many
+        assert torch.equal(admitted(counts, int(room)), wanted)
+
+
+def test_a_token_counts_by_its_gate_and_balance_is_one_where_all_are_liked_alike():
+    scores = torch.eye(4, dtype=torch.float64).repeat(5, 1) * 3
+    one = route(scores, 1, 1.0)
+    assert one.dropped == 0
+    assert torch.allclose(one.weights, scores.softmax(1).amax(1)[one.tokens])
+    assert one.balance.item() == pytest.approx(1.0)
+    assert one.tokens.tolist() == [expert + 4 * turn for expert in range(4) for turn in range(5)]
+    two = route(scores + torch.tensor([0.3, 0.2, 0.1, 0.0]), 2, math.inf)
+    assert torch.allclose(torch.zeros(20).double().index_add(0, two.tokens, two.weights),
+                          torch.ones(20).double())  # fmt: skip
+    crowd = torch.full((20, 4), -50.0).index_fill(1, torch.tensor(0), 50.0)
+    all_to_one = route(crowd, 1, 1.0)
+    assert all_to_one.balance.item() == pytest.approx(4.0)
+    assert (all_to_one.dropped, all_to_one.rows.tolist()) == (15, [[5, 0, 0, 0]])
+
+
+def rows_travel(comm, many):
+    """What comes by `exchange` of rows that say where they are from, and what comes back."""
+    mine = [(comm.rank, to, row) for to, rows in enumerate(many[comm.rank]) for row in range(rows)]
+    x = torch.tensor(mine, dtype=torch.float64).reshape(-1, 3).requires_grad_()
+    came = exchange(comm, x, many[comm.rank], [own[comm.rank] for own in many])
+    (came * came.detach()).sum().backward()
+    return came.detach(), x.grad, x.detach()
+
+
+def test_rows_of_any_number_arrive_in_order_and_gradients_go_back(real):
+    many = np.random.default_rng(2).integers(0, 4, (4, 4))
+    many[1] = many[:, 2] = 0  # who sends nothing, and who gets nothing
+    for run in (real(rows_travel, 4, many=many.tolist()),
+                simulate(rows_travel, 4, threads=True, many=many.tolist())):  # fmt: skip
+        for rank, (came, gradient, sent) in enumerate(run.results):
+            wanted = [[r, rank, row] for r in range(4) for row in range(many[r, rank])]
+            assert came.tolist() == wanted
+            assert torch.equal(gradient, sent)
+            leaving = int(many[rank].sum() - many[rank, rank])
+            arriving = int(many[:, rank].sum() - many[rank, rank])
+            assert run.ledger[rank].bytes_sent == (leaving + arriving) * 3 * 8
+
+
+def test_liked_alike_a_step_takes_what_the_formula_says():
+    tokens, ranks, experts = 48, 4, 8
+    rows = np.full((ranks, experts), 2 * tokens // ranks // experts)
+    owners = np.arange(experts) // 2
+    exact = 2 * theory.rows_sent(rows.tolist(), owners.tolist(), 1, 10, 4)
+    assert exact == theory.even_step(tokens, ranks, 2, 10)
+    assert theory.capacity(48, 8, 2, 1.25) == 15
+    assert theory.capacity(48, 8, 2, math.inf) == 96
+
+
+def test_what_makes_no_sense_is_refused():
+    with pytest.raises(ValueError, match="chosen=5: a token takes between 1 and all 4 experts"):
+        MixtureOfExperts(4, 8, 4, chosen=5)
+    with pytest.raises(ValueError, match="factor=0: an expert takes `factor` times its even"):
+        MixtureOfExperts(4, 8, 4, factor=0)
+    with pytest.raises(ValueError, match="Linear has no MixtureOfExperts"):
+        spread_experts(torch.nn.Linear(2, 2), None)
