@@ -1,0 +1,56 @@
+"""A rank's place in a grid, and a communicator for each axis.
+
+An axis' communicator has the ranks that differ from this one along that axis only. Weights are the
+same along data and along context, so gradients are averaged over both at once: `replicas`.
+What to look at: whom a message goes to tells along which axis it went. That is all `sent_along`
+needs to check the formulas of `theory.grids.sent` on a ledger.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from ddl_teach.comm import Comm
+from ddl_teach.comm.ledger import Message
+from ddl_teach.theory.grids.grid import AXES, Grid, Place
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Where this rank sits, and whom it talks to."""
+
+    grid: Grid
+    place: Place
+    data: Comm
+    pipeline: Comm
+    tensor: Comm
+    context: Comm
+    replicas: Comm  # along data and context
+
+
+def axes_of(comm: Comm, grid: Grid) -> Axes:
+    """Arrange the ranks of `comm` in a grid. All of them must call it."""
+    if comm.size != grid.ranks:
+        raise ValueError(
+            f"{grid} is a grid of {grid.ranks} ranks, and here are {comm.size}: "
+            "data * pipeline * tensor * context must be their number"
+        )
+    place = grid.place(comm.rank)
+
+    def along(*axes: str) -> Comm:
+        """The ranks that differ from this one along these axes only, in the grid's order."""
+        return comm.split(grid.rank(replace(place, **dict.fromkeys(axes, 0))), comm.rank)
+
+    each = {axis: along(axis) for axis in AXES}
+    return Axes(grid, place, **each, replicas=along("data", "context"))
+
+
+def sent_along(grid: Grid, rank: int, messages: Iterable[Message]) -> Counter[str | None]:
+    """Bytes by the axis along which they went; None for what went along two at once."""
+    along: Counter[str | None] = Counter()
+    for message in messages:
+        if message.bytes:
+            along[grid.axis_between(rank, message.peer)] += message.bytes
+    return along

@@ -1,0 +1,101 @@
+"""A step on a grid that only takes time: the same messages without the numbers.
+
+The pipeline's worker runs the trainer's own schedule; a stage lets the time of its operations pass
+and sends Phantoms where the trainer sends tensors: sums along tensor, keys and values along
+context, activations along the pipeline, gradients along data. What takes how long is the network's
+and the machine's business (`simulate`); `theory.grids.seconds` says the same in one formula.
+What to look at: the timeline's corners. The white ones are the bubble, the long last row is the
+averaging, and what is between the pieces of work is what the axes' rings cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ddl_teach.collectives import ring
+from ddl_teach.comm import Comm, Phantom
+from ddl_teach.networks.grid.axes import Axes, axes_of
+from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
+from ddl_teach.networks.pipelines.worker import Worker
+from ddl_teach.theory.grids.grid import Grid
+from ddl_teach.theory.grids.layers import Layer, Network
+from ddl_teach.theory.grids.seconds import BACKWARD
+from ddl_teach.theory.grids.sent import micro_batch
+
+
+def step_program(
+    network: Network, grid: Grid, *, batch: int, micro_batches: int, itemsize: int = 2
+) -> Callable[[Comm], float]:
+    """The program of one step, for `simulate`; each rank returns the seconds that it took."""
+    schedule = one_f_one_b(grid.pipeline, micro_batches)  # all ranks read the same one
+    samples = micro_batch(batch, grid, micro_batches)
+    stages = network.stages(grid.pipeline)
+
+    def step(comm: Comm) -> float:
+        axes = axes_of(comm, grid)
+        comm.barrier()
+        begun = comm.now()
+        own = axes.place.pipeline
+        stage = TimedStage(axes, network.length * samples, stages, itemsize)
+        Worker(axes.pipeline, schedule, {(0, own): stage}).step()
+        weights = sum(layer.weights(grid.tensor, axes.place.tensor) for layer in stages[own])
+        with comm.span("average gradients"):
+            ring.allreduce(axes.replicas, Phantom(weights * itemsize, itemsize))
+        return comm.now() - begun
+
+    return step
+
+
+class TimedStage:
+    """A stage of a pipeline, as `pipelines.worker.Stage` asks for."""
+
+    def __init__(
+        self, axes: Axes, positions: int, stages: Sequence[Sequence[Layer]], itemsize: int
+    ) -> None:
+        self._axes, self._layers, self._itemsize = axes, stages[axes.place.pipeline], itemsize
+        self._here = positions // axes.grid.context
+        before = stages[axes.place.pipeline - 1][-1]
+        self._input, self._output = self._room(before.output), self._room(self._layers[-1].output)
+
+    def _room(self, numbers: float) -> Phantom:
+        return Phantom(self._here * int(numbers) * self._itemsize, self._itemsize)
+
+    def forward(self, micro_batch: int, x: Phantom | None) -> Phantom:
+        """Layer after layer: its operations, its keys and values going round, its sums."""
+        for layer in self._layers:
+            self._work(layer.work)
+            self._go_round(layer, self._axes.context.size - 1)
+            self._sum(layer.sums_forward)
+        return self._output
+
+    def backward(self, micro_batch: int, gradient: Phantom | None) -> Phantom:
+        """The same from the last layer to the first; the gradients of blocks go round behind."""
+        for layer in reversed(self._layers):
+            self._work(BACKWARD * layer.work)
+            ranks = self._axes.context.size
+            self._go_round(layer, 2 * ranks - 1 if ranks > 1 else 0)
+            self._sum(layer.sums_backward)
+        return self._input
+
+    def _work(self, operations: float) -> None:
+        self._axes.tensor.work(flops=operations * self._here / self._axes.tensor.size)
+
+    def _go_round(self, layer: Layer, hops: int) -> None:
+        if layer.heads and hops:
+            context, place = self._axes.context, self._axes.place
+            block = self._room(layer.keys_and_values(self._axes.grid.tensor, place.tensor))
+            left, right = (context.rank - 1) % context.size, (context.rank + 1) % context.size
+            for _ in range(hops):
+                context.sendrecv(block, right, block, left)
+
+    def _sum(self, sums: Sequence[int]) -> None:
+        for numbers in sums:
+            ring.allreduce(self._axes.tensor, self._room(numbers))
+
+    def room_for_input(self, micro_batch: int) -> Phantom:
+        """What an activation is received into."""
+        return self._input
+
+    def room_for_gradient(self, micro_batch: int) -> Phantom:
+        """What the gradient of the output is received into."""
+        return self._output

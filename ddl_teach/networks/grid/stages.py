@@ -1,0 +1,103 @@
+"""What a rank of a grid holds: the layers of its stage, split over tensor and context.
+
+A `Kind` of network is known by how it is described on paper (`theory.grids.layers`) and how a
+stretch of it is split. Everything is made from the whole network, which is seeded by name, so any
+grid starts from the same numbers.
+What to look at: three lines split a GPT four ways; each axis has only to be told its communicator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from ddl_teach.networks.context.layouts import contiguous
+from ddl_teach.networks.context.ring_attention import ring_attention
+from ddl_teach.networks.grid.axes import Axes
+from ddl_teach.networks.models.gpt import Embedding
+from ddl_teach.networks.models.loss import mean_loss
+from ddl_teach.networks.regions import Replicated
+from ddl_teach.networks.tensor.attention import HeadsAttention
+from ddl_teach.networks.tensor.gpt import split_gpt_child
+from ddl_teach.networks.tensor.mlp import split_pairs
+from ddl_teach.networks.tensor.vocabulary import vocabulary_loss
+from ddl_teach.networks.twin import Loss
+from ddl_teach.theory.grids.layers import Network, perceptron, transformer
+
+
+@dataclass(frozen=True)
+class Held:
+    """What one rank holds of a network: its layers, and the loss of the last stage."""
+
+    network: Network  # on paper
+    layers: nn.Sequential
+    shapes: tuple[torch.Size, torch.Size]  # of what one sample brings into the stage, and out
+    loss: Loss
+    positions: Tensor | None  # of a text; None where samples are no texts
+
+
+def hold(model: nn.Sequential, axes: Axes) -> Held:
+    """This rank's part of a `gpt` or an `mlp`, which it cuts out of the whole."""
+    if isinstance(model[0], Embedding):
+        return _hold_gpt(model, axes)
+    if all(isinstance(child, nn.Linear | nn.ReLU) for child in model):
+        return _hold_mlp(model, axes)
+    raise TypeError("a grid trains a gpt or an mlp of ddl_teach.networks.models, no other network")
+
+
+def _hold_gpt(model: nn.Sequential, axes: Axes) -> Held:
+    if model.head.weight is model.embedding.words.weight:
+        raise ValueError(
+            "on a grid the first and the last stage hold no weight together: tied=False"
+        )
+    words, width = model.embedding.words.weight.shape
+    length, blocks = model.embedding.places.num_embeddings, len(model) - 3
+    heads = model.block1.attention.heads if blocks else 1
+    network = transformer(blocks=blocks, width=width, heads=heads, length=length, vocabulary=words)
+    layers = _own_layers(model, network, axes, [1] * len(model))
+    positions = contiguous(length, axes.context.size)
+    region = Replicated(axes.tensor)
+    for name, child in list(layers.named_children()):
+        layers.set_submodule(name, split_gpt_child(child, region))
+    for module in layers.modules():
+        if isinstance(module, HeadsAttention):
+            module.attend = partial(ring_attention, axes.context, positions=positions)
+        elif isinstance(module, Embedding):
+            module.positions = positions[axes.context.rank]
+    loss = partial(vocabulary_loss, axes.tensor, words)
+    own = positions[axes.context.rank]
+    shapes = _shapes(network, axes, len(own))
+    return Held(network, layers, shapes, loss, own)
+
+
+def _hold_mlp(model: nn.Sequential, axes: Axes) -> Held:
+    if axes.context.size > 1:
+        raise ValueError("rows of an mlp have no positions to share: context must be 1")
+    linear = [child for child in model if isinstance(child, nn.Linear)]
+    network = perceptron([linear[0].in_features, *(one.out_features for one in linear)])
+    # A pair is linear, relu, linear, relu; behind the last layer there is no relu.
+    layers = _own_layers(model, network, axes, [4] * len(network.layers))
+    split_pairs(layers, Replicated(axes.tensor))
+    return Held(network, layers, _shapes(network, axes), mean_loss, None)
+
+
+def _own_layers(
+    model: nn.Sequential, network: Network, axes: Axes, children: Sequence[int]
+) -> nn.Sequential:
+    """The children of the network that belong to this rank's stage, with their names.
+
+    `children[n]` of them are layer n on paper.
+    """
+    before = sum(map(len, network.stages(axes.pipeline.size)[: axes.pipeline.rank]))
+    own = len(network.stages(axes.pipeline.size)[axes.pipeline.rank])
+    return model[sum(children[:before]) : sum(children[: before + own])]
+
+
+def _shapes(network: Network, axes: Axes, *positions: int) -> tuple[torch.Size, torch.Size]:
+    outputs = [stage[-1].output for stage in network.stages(axes.pipeline.size)]
+    own = axes.pipeline.rank
+    return tuple(torch.Size((1, *positions, outputs[place])) for place in (own - 1, own))

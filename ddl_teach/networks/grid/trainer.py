@@ -1,0 +1,83 @@
+"""Training on any grid of ranks: it ends where one process ends, parameter by parameter.
+
+A step: each rank takes its rows of the batch (data) and its positions of them (context), the
+pipeline's worker runs its micro-batches through the stages (1F1B), whose layers talk along tensor
+and context, and at the end gradients are averaged along data and context together. Bytes:
+`theory.grids.sent`. Narayanan et al., 2021; Singh and Bhatele, "AxoNN", IPDPS 2022.
+What to look at: `backward` and `update`. There is no line for any mixture of axes.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import nn
+
+from ddl_teach.comm import Comm
+from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
+from ddl_teach.networks.data_parallel.shards import own_part
+from ddl_teach.networks.grid.axes import axes_of
+from ddl_teach.networks.grid.stages import hold
+from ddl_teach.networks.models.data import Batch
+from ddl_teach.networks.models.descent import Descent
+from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
+from ddl_teach.networks.pipelines.torch_stage import TorchStage
+from ddl_teach.networks.pipelines.worker import Worker
+from ddl_teach.networks.tensor.split import full_parameters
+from ddl_teach.networks.twin import Optimizer
+from ddl_teach.theory.grids.grid import Grid
+
+
+class Trainer:
+    """One rank's part in training `model`, a `gpt` or an `mlp`, on a grid."""
+
+    def __init__(
+        self, comm: Comm, model: nn.Sequential, grid: Grid, *, micro_batches: int = 1,
+        optimizer: Optimizer = Descent,
+    ) -> None:  # fmt: skip
+        self.axes = axes_of(comm, grid)
+        self.held = hold(model, self.axes)
+        self._micro_batches = micro_batches
+        self._weight = 1.0
+        self._stage = TorchStage(
+            self.held.layers, self.held.shapes, loss=self._loss,
+            first=self.axes.place.pipeline == 0,
+            last=self.axes.place.pipeline == grid.pipeline - 1,
+        )  # fmt: skip
+        self._worker = Worker(
+            self.axes.pipeline,
+            one_f_one_b(grid.pipeline, micro_batches),
+            {(0, self.axes.place.pipeline): self._stage},
+        )
+        self._bucket = fill(self.held.layers.parameters(), math.inf)
+        self._optimizer = optimizer(self.held.layers.parameters())
+
+    def step(self, batch: Batch) -> float:
+        """Train on one batch; returns what this rank adds to its loss."""
+        self.backward(batch)
+        self.update()
+        return sum(self._stage.losses) / self.axes.replicas.size
+
+    def backward(self, batch: Batch) -> None:
+        """Add up the gradients of this rank's part of the batch."""
+        self._optimizer.zero_grad()
+        inputs, targets = own_part(self.axes.data, batch)
+        if self.held.positions is not None:
+            inputs, targets = inputs[:, self.held.positions], targets[:, self.held.positions]
+        # Ranks whose part is larger count more; see data_parallel.shards.
+        self._weight = self.axes.replicas.size * targets.numel() / batch[1].numel()
+        self._stage.load((inputs, targets), self._micro_batches)
+        self._worker.step()
+
+    def update(self) -> None:
+        """Average the gradients over all that hold the same weights, and make the step."""
+        average_buckets(self.axes.replicas, self._bucket)
+        self._optimizer.step()
+
+    def parameters(self) -> dict[str, torch.Tensor]:
+        """The parameters of this rank's stage, whole, by name. All ranks must call it."""
+        return full_parameters(self.held.layers)
+
+    def _loss(self, scores: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        return self.held.loss(scores, targets) * self._weight
