@@ -74,13 +74,17 @@ class Schedule:
         """The rank's instructions without messages and sums."""
         return [word for word in self.orders[rank] if isinstance(word, (*Compute, RunArrived))]
 
+    def words(self, rank: int) -> list[str]:
+        """The same as texts, F3 for instance; with the stage where ranks hold several, 2F3."""
+        one_each = self.stages == self.ranks and self.replicas == 1
+        texts = map(str, self.computation(rank))
+        return [text.removeprefix(str(rank)) if one_each else text for text in texts]
+
     def __str__(self) -> str:
-        thin = self.stages == self.ranks and self.replicas == 1  # rank r holds stage r
         lines = [f"{self.name}: {self.ranks} ranks, {self.micro_batches} micro-batches"]
         for rank in range(self.ranks):
-            words = map(str, self.computation(rank))
-            shown = (word.removeprefix(str(rank)) if thin else word for word in words)
-            lines.append(f"  rank {rank}  " + " ".join(f"{word:<3}" for word in shown).rstrip())
+            words = " ".join(f"{word:<3}" for word in self.words(rank))
+            lines.append(f"  rank {rank}  {words}".rstrip())
         return "\n".join(lines)
 
 
