@@ -42,6 +42,17 @@ def bucket_groups(nbytes: Sequence[float], limit: float) -> list[list[int]]:
     return groups
 
 
+def last_first(nbytes: Sequence[float], limit: float) -> list[list[int]]:
+    """Which parameters share a bucket: the last ones first, as a backward pass finishes them.
+
+    >>> last_first([500, 10, 40, 40], limit=100)
+    [[3, 2, 1], [0]]
+    """
+    last = len(nbytes) - 1
+    groups = bucket_groups(list(reversed(nbytes)), limit)
+    return [[last - index for index in group] for group in groups]
+
+
 def bytes_sent(elements: Sequence[int], ranks: int, rank: int, itemsize: int) -> int:
     """What this rank sends in a step, by the ring, for buckets of so many elements each.
 

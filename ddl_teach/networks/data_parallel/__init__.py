@@ -7,7 +7,9 @@ buckets             many gradients end to end in one flat array, one all-reduce 
 overlapped          buckets leave from gradient hooks while the backward pass goes on
 shared_buckets      buckets that all ranks of a node see: added up where they lie, never sent
 batch_normalisation the statistics of the whole batch, not of a rank's part
+arrays              the averages themselves, of plain arrays
 training            the loop that all ranks run, with any of these
+ladder              all of them side by side
 =================== ==============================================================================
 
 The whole batch's gradient is the average of the parts' gradients, each weighted by its size. So P

@@ -1,5 +1,7 @@
 """Data parallelism ends where the single process ends, and sends what the theory says."""
 
+from functools import cache
+
 import pytest
 import torch
 from torch import nn
@@ -130,36 +132,43 @@ ONLY_REAL = [("mlp", in_native, 1, torch.float64)]
 CLOSE = {torch.float64: 1e-10, torch.float32: 2e-5}
 
 
-def outcome(comm, twins, name, way, pieces, dtype, synchronised=True):
-    """How far from the twin this rank ends; whether parameters are equal here and there; bytes."""
+@cache
+def single(name, dtype):
+    """Where one process ends; made once, in the process of the tests."""
     make, shape, classes = NETWORKS[name]
-    batches = data(shape, classes, dtype)
-    if (name, dtype) not in twins:
-        twins[name, dtype] = twin.train(make().to(dtype), batches)
-    single = twins[name, dtype]
+    return twin.train(make().to(dtype), data(shape, classes, dtype))
+
+
+def outcome(comm, twins, name, way, pieces, dtype, synchronised=True):
+    """How far from the twin this rank ends, in parameters and losses; what it sent; buckets."""
+    make, shape, classes = NETWORKS[name]
     network = make().to(dtype)
     if synchronised:
         synchronise(comm, network)
     backward, buckets = way(comm, [p for p in network.parameters() if p.requires_grad])
     before = comm.ledger.bytes_sent
-    trained = train(comm, network, batches, backward, pieces=pieces)
+    trained = train(comm, network, data(shape, classes, dtype), backward, pieces=pieces)
     sent = comm.ledger.bytes_sent - before
+    of_one = twins[name, dtype]
     far = max(
-        twin.largest_difference(getattr(trained, what), getattr(single, what))
+        twin.largest_difference(getattr(trained, what), getattr(of_one, what))
         for what in ("parameters", "buffers")
     )
-    losses = torch.tensor(trained.losses) - torch.tensor(single.losses)
+    losses = torch.tensor(trained.losses) - torch.tensor(of_one.losses)
     return far, losses.abs().max().item(), sent, buckets
 
 
-def outcomes(comm, cases):
-    twins = {}
+def outcomes(comm, twins, cases):
     found = [outcome(comm, twins, *case) for case in cases]
     # What would pass without doing the one thing that it is about?
     names = [name for name in NETWORKS if name != "unused"]
     silent = [outcome(comm, twins, name, alone, 1, torch.float64)[0] for name in names]
-    own = outcome(comm, twins, "resnet", overlapped, 1, torch.float64, synchronised=False)[0]
+    own = outcome(comm, twins, "resnet", one_bucket, 1, torch.float64, synchronised=False)[0]
     return found, min(silent), own
+
+
+def twins_of(cases):
+    return {(name, dtype): single(name, dtype) for name, _, _, dtype in cases}
 
 
 def normalised(ranks):
@@ -188,9 +197,14 @@ def check(run, cases):
 @pytest.mark.parametrize("ranks", RANKS)
 def test_ten_steps_are_the_twins_on_real_ranks(real, ranks):
     cases = CASES + ONLY_REAL
-    check(real(outcomes, ranks, cases=cases), cases)
+    check(real(outcomes, ranks, cases=cases, twins=twins_of(cases), timeout=250), cases)
 
 
 @pytest.mark.parametrize("ranks", [3, 8])
 def test_ten_steps_are_the_twins_on_simulated_ranks(ranks):
-    check(simulate(outcomes, ranks, network=ONE_NODE, threads=True, cases=CASES), CASES)
+    check(
+        simulate(
+            outcomes, ranks, network=ONE_NODE, threads=True, cases=CASES, twins=twins_of(CASES)
+        ),
+        CASES,
+    )

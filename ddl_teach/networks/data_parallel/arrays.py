@@ -1,0 +1,32 @@
+"""Averaging plain arrays: what the other files do to the gradients of a torch network.
+
+average          sum over the ranks / P
+weighted         sum over the ranks of (own samples / all samples) times the array
+
+What to look at: the two agree exactly where all ranks have equally many samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ddl_teach.collectives import ring
+from ddl_teach.comm import Comm
+
+
+def average(comm: Comm, gradients: Sequence[np.ndarray]) -> None:
+    """Every array becomes the average over the ranks, in place."""
+    for gradient in gradients:
+        ring.allreduce(comm, gradient)
+        gradient /= comm.size
+
+
+def weighted(comm: Comm, gradients: Sequence[np.ndarray], samples: int) -> None:
+    """Every array becomes the average over all samples, of which this rank has so many."""
+    everybodys = np.array([float(samples)])
+    ring.allreduce(comm, everybodys)
+    for gradient in gradients:
+        gradient *= samples / everybodys[0]
+        ring.allreduce(comm, gradient)

@@ -1,0 +1,57 @@
+"""The ladder: ever better ways of averaging the same gradients, to be run side by side.
+
+per parameter            K all-reduces after the backward pass
+one bucket               one all-reduce after it
+overlapped buckets       some, during it, by a ring in the background
+overlapped native        the same with the MPI library's all-reduce
+overlapped in memory     the same in memory that all ranks of a node see
+
+Each rung has a copy of the network and a backward pass that ends with averaged gradients. What to
+look at: which step of the ladder pays depends on the machine. Where every core computes, messages
+in the background take from the computing what they save in waiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import nn
+
+from ddl_teach.comm import Comm
+from ddl_teach.networks.data_parallel.averaging import average_gradients
+from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
+from ddl_teach.networks.data_parallel.overlapped import BUCKET, Overlapped, in_background
+from ddl_teach.networks.data_parallel.shared_buckets import fill_shared, in_shared_memory
+from ddl_teach.networks.data_parallel.training import Backward
+
+Rung = tuple[nn.Module, Backward]
+
+
+def rungs(comm: Comm, make: Callable[[], nn.Module], nbytes: float = BUCKET) -> dict[str, Rung]:
+    """By name: a network that `make` has made, and its backward pass. All ranks call it alike."""
+    ways: dict[str, Callable[[list[nn.Parameter]], Backward]] = {
+        "per parameter": lambda own: _after(partial(average_gradients, comm, own)),
+        "one bucket": lambda own: _after(partial(average_buckets, comm, fill(own, float("inf")))),
+        "overlapped buckets": lambda own: Overlapped(comm, fill(own, nbytes)).backward,
+        "overlapped native": lambda own: Overlapped(
+            comm, fill(own, nbytes), in_background("native")
+        ).backward,
+        "overlapped in memory": lambda own: Overlapped(
+            comm, fill_shared(comm, own, nbytes), in_shared_memory
+        ).backward,
+    }
+    networks = {name: make() for name in ways}
+    return {
+        name: (network, ways[name](list(network.parameters())))
+        for name, network in networks.items()
+    }
+
+
+def _after(average: Callable[[], None]) -> Backward:
+    def backward(error: torch.Tensor) -> None:
+        error.backward()
+        average()
+
+    return backward

@@ -1,0 +1,69 @@
+"""The time of a backward pass with its all-reduces, over the size of the buckets.
+
+A line is predicted, a hollow square simulated, a dot with a bar measured. The grey line is the
+backward pass alone: nobody gets below it. What to look at: the valley between many small buckets,
+each of which pays a latency, and a giant one, which leaves when nothing is left to hide behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ddl_teach.plots.style import (
+    INK,
+    algorithm_colour,
+    describe,
+    in_style,
+    new_axes,
+    scale_sizes_and_times,
+    size_text,
+    time_text,
+)
+
+Points = tuple[Sequence[float], Sequence[float]]
+Measured = tuple[Sequence[float], Sequence[float], Sequence[float], Sequence[float]]
+
+
+@in_style
+def plot_bucket_sizes(
+    predicted: Points,
+    simulated: Points | None = None,
+    measured: Measured | None = None,
+    *,
+    backward: float,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw seconds over bytes of a bucket; `measured` also has the low and high ends of bars."""
+    ax = new_axes(9.0, 4.2) if ax is None else ax
+    colour = algorithm_colour("ring")
+    ax.axhline(backward, color="#999999", linewidth=1.2, label="backward pass alone")
+    ax.plot(*predicted, color=colour, label="predicted")
+    if simulated:
+        ax.plot(*simulated, "s", color=colour, markerfacecolor="none", label="simulated")
+    if measured:
+        sizes, middle, low, high = (np.asarray(part, float) for part in measured)
+        bars = [middle - low, high - middle]
+        ax.errorbar(sizes, middle, bars, fmt="o", color=INK, capsize=2, label="measured")
+    scale_sizes_and_times(ax, "bucket (bytes)", "backward pass and averaging")
+    ax.legend(loc="upper center", frameon=False, ncols=4)
+    bottom, top = ax.get_ylim()
+    ax.set_ylim(min(bottom, backward * 0.8), top * 1.6)
+    ax.set_title(finding(predicted) if title is None else title)
+    describe(ax.figure, f"Time over the size of the buckets. {finding(predicted)}.")
+    return ax.figure
+
+
+def finding(predicted: Points) -> str:
+    """Where the valley is, and what the two ends cost."""
+    sizes, times = (np.asarray(part, float) for part in predicted)
+    best = int(np.argmin(times))
+    return (
+        f"Best: buckets of {size_text(sizes[best])}, {time_text(times[best])}; "
+        f"small ones take {times[0] / times[best]:.1f} times that, a giant one "
+        f"{times[-1] / times[best]:.1f} times"
+    )

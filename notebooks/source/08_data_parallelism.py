@@ -1,0 +1,642 @@
+# %% [markdown]
+# # Data parallelism
+#
+# **When is P ranks the same as one?**
+#
+# A network learns from a batch of samples, and the batch is too much work for one processor. So
+# give each rank the whole network and a part of the batch. All compute at the same time; then they
+# average what they have found, and all take the same step. It is the oldest way to train on many
+# processors, and most large trainings contain it.
+#
+# It looks as if nothing could go wrong. In this unit you show that $P$ ranks make *exactly* the
+# steps of one, to the last digits; then you see two ways in which they silently do not; and then
+# you hide the messages behind the work. You need unit 06, where ranks add vectors. *Beginners*
+# take sections 1 to 4, *intermediate* readers go on to 6, *advanced* ones take all. About 90
+# minutes.
+#
+# ## 1. One step · *beginner*
+#
+# The first cell starts four engines. The second simulates one step of training on four ranks:
+# forward, backward, the sum over all ranks, the update.
+
+# %%
+import numpy as np
+
+from ddl_teach import simulate
+from ddl_teach.comm.networks import Uniform
+from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
+
+engines = Engines(4)
+
+
+# %%
+def add_up(comm, x):
+    """`x` becomes the sum over all ranks, in place: copies travel once round a ring."""
+    rank, size = comm.rank, comm.size
+    parts = [x.copy() for _ in range(size)]
+    for step in range(size - 1):
+        out, into = (rank - step) % size, (rank - step - 1) % size
+        comm.sendrecv(parts[out], (rank + 1) % size, parts[into], (rank - 1) % size)
+    x[...] = sum(parts)
+
+
+# %%
+def one_step(comm):
+    for name, seconds in (("forward", 1e-3), ("backward", 2e-3)):
+        with comm.span(name):
+            comm.work(seconds=seconds)
+    with comm.span("average"):
+        add_up(comm, np.ones(40_000))
+
+
+simulate(one_step, 4, network=Uniform(1e-5, 1e9)).timeline.plot(
+    title="All compute at the same time; then all wait for the sum of the gradients"
+)
+
+# %% [markdown]
+# A loss is a mean over samples. If each of $P$ ranks has equally many, the gradient of the whole
+# batch is the plain average of what the ranks find:
+#
+# $$\nabla\,\frac1N\sum_{i=1}^{N} \ell_i \;=\; \frac1P\sum_{r=1}^{P}
+# \Big(\nabla\,\frac{P}{N}\!\!\sum_{i \text{ on rank } r}\!\! \ell_i\Big).$$
+#
+# So whoever averages the gradients before every step makes the steps of one process. Weights never
+# travel: they are equal at the beginning, and all that happens to them is equal.
+#
+# ### Predict
+#
+# A GPT-2 has 148 arrays of gradients, 498 MB together. Each may travel alone, or many as one
+# *bucket*. Take 1,024 ranks, a ring, a latency of 5 µs, 10 GB a second, and a backward pass of
+# 200 ms, during which full buckets may already leave. How large is the best bucket, in bytes? And
+# how many times as long does it take if every array travels alone?
+
+# %%
+predict("08.best", ...)
+predict("08.alone", ...)
+
+# %% [markdown]
+# ## 2. Averaging · *beginner*
+#
+# **Exercise.** `gradients` is a list of arrays, with the same shapes on all ranks. Afterwards each
+# array must hold the average over all ranks, in place: `array[...] = ...` and `array /= ...`
+# change an array, `array = ...` only gives the name to another one. `add_up(comm, array)` is
+# there.
+
+
+# %% name="08.average" tags=["answer"]
+def average(comm, gradients):
+    """Every array becomes the average over the ranks, in place: sum / P."""
+    ### BEGIN SOLUTION
+    for gradient in gradients:
+        add_up(comm, gradient)
+        gradient /= comm.size
+    ### END SOLUTION
+
+
+# %%
+def try_it(comm):
+    gradients = [np.full(3, comm.rank + 1.0), np.array([10.0 * comm.rank])]
+    average(comm, gradients)
+    return gradients
+
+
+simulate(try_it, 4).results[0]  # 2.5 three times, and 15
+
+# %% name="08.average" tags=["check"]
+check("08.average", average)
+### BEGIN HIDDEN TESTS
+judge("08.average", average, ranks=(6, 7, 12), seed=81)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 3. The same as one · *beginner*
+#
+# Does it train? Take real data, handwritten digits of 8 x 8 points, and a network of three layers.
+# `ten_steps` is the whole of data parallelism: each rank takes its part of the batch, `after` does
+# something with the gradients, and the optimizer makes its step. With one rank, and nothing to do
+# after the backward pass, it is ordinary training: we call that the *twin*.
+
+# %%
+from ddl_teach.networks.models.data import batches, digits
+
+images, labels = digits(flat=True)
+data = batches((images.double(), labels), size=32, steps=10)
+
+
+def equal_parts(comm, batch):
+    return [part.tensor_split(comm.size)[comm.rank] for part in batch]
+
+
+# %%
+def ten_steps(comm, after, cut=equal_parts):
+    model = mlp().double()
+    optimizer = Descent(model.parameters())
+    for inputs, answers in (cut(comm, batch) for batch in data):
+        optimizer.zero_grad()
+        mean_loss(model(inputs), answers).backward()
+        after(comm, [weights.grad.numpy() for weights in model.parameters()], len(answers))
+        optimizer.step()
+    return copies(model.named_parameters())
+
+
+# %%
+from ddl_teach.networks.data_parallel import arrays
+from ddl_teach.networks.models.descent import Descent
+from ddl_teach.networks.models.loss import mean_loss
+from ddl_teach.networks.models.mlp import mlp
+from ddl_teach.networks.twin import copies, largest_difference
+
+my_average = yours("08.average", average, arrays.average)
+twin = simulate(ten_steps, 1, after=lambda comm, gradients, samples: None).results[0]
+silent = engines.run(ten_steps, after=lambda comm, gradients, samples: None).results
+mine = engines.run(ten_steps, after=lambda comm, own, samples: my_average(comm, own)).results
+
+# %% [markdown]
+# Two things are to be shown. First, that the comparison can fail: ranks that do nothing after the
+# backward pass must end somewhere else, or it would prove nothing. Second, that yours ends where
+# the twin ends, in every weight, on every rank.
+
+# %%
+apart = [largest_difference(weights, twin) for weights in silent]
+close = [largest_difference(weights, twin) for weights in mine]
+print("without messages:", *(f"{difference:.1e}" for difference in apart))
+print("averaged:        ", *(f"{difference:.1e}" for difference in close))
+assert min(apart) > 1e-3
+assert max(close) < 1e-12
+
+# %% [markdown]
+# The last digits differ, because sums are made in another order; 16 digits is all that a float64
+# has. In every other respect four ranks are one.
+#
+# ## 4. Two ways in which they are not · *beginner*
+#
+# **Unequal shares.** Not every rank has equally many samples. Data end, files differ in length,
+# one machine is slower. Let rank 0 take 20 of 32 samples and the others 4 each. Nothing else
+# changes. Does your average still make the twin's steps?
+
+
+# %%
+def unequal_parts(comm, batch):
+    return [part.split([20, 4, 4, 4])[comm.rank] for part in batch]
+
+
+uneven = engines.run(
+    ten_steps, cut=unequal_parts, after=lambda comm, own, samples: my_average(comm, own)
+).results
+apart = max(largest_difference(weights, twin) for weights in uneven)
+alike = max(largest_difference(weights, uneven[0]) for weights in uneven)
+print(f"from the twin: {apart:.1e}; from each other: {alike:.1e}")
+assert apart > 1e-3
+assert alike == 0
+
+# %% [markdown]
+# All ranks agree with each other to the last bit, the loss falls, no error is raised, and it is
+# another training: a sample on rank 1 counts five times as much as one on rank 0. The mean of
+# means is not the mean.
+#
+# **Exercise.** Mend it. Each rank knows its own number of `samples`; the average over all samples
+# is wanted. A rank may have none at all; its arrays then hold zeros.
+
+
+# %% name="08.weighted" tags=["answer"]
+def weighted(comm, gradients, samples):
+    """Every array becomes sum over ranks of samples / all samples * array, in place."""
+    ### BEGIN SOLUTION
+    everybodys = np.array([float(samples)])
+    add_up(comm, everybodys)
+    for gradient in gradients:
+        gradient *= samples / everybodys[0]
+        add_up(comm, gradient)
+    ### END SOLUTION
+
+
+# %% name="08.weighted" tags=["check"]
+check("08.weighted", weighted)
+### BEGIN HIDDEN TESTS
+judge("08.weighted", weighted, ranks=(6, 7, 12), seed=82)
+### END HIDDEN TESTS
+
+# %%
+my_weighted = yours("08.weighted", weighted, arrays.weighted)
+mended = engines.run(ten_steps, cut=unequal_parts, after=my_weighted).results
+print(f"{max(largest_difference(weights, twin) for weights in mended):.1e} from the twin")
+assert max(largest_difference(weights, twin) for weights in mended) < 1e-12
+
+# %% [markdown]
+# **Batch normalisation.** The second way has nothing to do with sizes. A layer of batch
+# normalisation subtracts the mean of the *batch* and divides by its standard deviation. A rank
+# sees only its part, so it takes the mean of that. Here is a small residual network on the
+# pictures, trained by the library: with equal parts and averaged gradients, first with each rank's
+# own statistics, then with those of all ranks (`synchronise`).
+
+
+# %%
+def residual(comm, whole_batch):
+    network = resnet().double()
+    if whole_batch:
+        synchronise(comm, network)
+    averaging = Overlapped(comm, fill_buckets(network.parameters(), 4096))
+    return train(comm, network, pictures, averaging.backward)
+
+
+# %%
+from ddl_teach.networks.data_parallel.batch_normalisation import synchronise
+from ddl_teach.networks.data_parallel.buckets import fill as fill_buckets
+from ddl_teach.networks.data_parallel.overlapped import Overlapped
+from ddl_teach.networks.data_parallel.training import train
+from ddl_teach.networks.models.resnet import resnet
+from ddl_teach.networks.twin import train as train_alone
+
+pictures = batches((digits()[0].double(), labels), size=32, steps=10)
+one = train_alone(resnet().double(), pictures)
+runs = [engines.run(residual, whole_batch=whole).results[0] for whole in (False, True)]
+
+# %%
+whose = ("one process", "own statistics", "synchronised")
+for who, found in zip(whose, [one, *runs], strict=True):
+    apart = largest_difference(found.parameters, one.parameters)
+    print(f"{who:15} loss {found.losses[0]:.3f} to {found.losses[-1]:.3f}, {apart:.1e} apart")
+assert largest_difference(runs[0].parameters, one.parameters) > 1e-3
+assert largest_difference(runs[1].parameters, one.parameters) < 1e-10
+
+# %% [markdown]
+# In all three the loss falls, so nobody who looks at the loss notices. With a mean and a variance
+# of all ranks, which cost one small message more in each direction, it is the same training again.
+#
+# ## 5. Buckets · *intermediate*
+#
+# Now for speed. Averaging each array on its own pays the latency for every one of them, and some
+# have no more than ten numbers. Putting all gradients end to end into one array pays it once, but
+# then nothing can leave before the backward pass is over. In between are **buckets** of a limited
+# size. The backward pass finishes the *last* layer first, so buckets are filled from there.
+#
+# **Exercise.** `sizes[k]` is the bytes of parameter $k$. Return the buckets as lists of such
+# numbers, from the last parameter to the first, each bucket as full as the `limit` allows. A
+# gradient larger than the limit gets a bucket of its own.
+
+
+# %% name="08.fill" tags=["answer"]
+def fill(sizes, limit):
+    """Lists of parameter numbers, last first; no list has more bytes than the limit."""
+    groups, used = [], 0
+    ### BEGIN SOLUTION
+    for index in reversed(range(len(sizes))):
+        if not groups or used + sizes[index] > limit:
+            groups.append([])
+            used = 0
+        groups[-1].append(index)
+        used += sizes[index]
+    return groups
+    ### END SOLUTION
+
+
+# %%
+fill([500, 10, 40, 40], 100)  # [[3, 2, 1], [0]]
+
+# %% name="08.fill" tags=["check"]
+check("08.fill", fill)
+### BEGIN HIDDEN TESTS
+judge("08.fill", fill, seed=83)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# When is it all over? Bucket $b$ is full at a time $r_b$ of the backward pass, and its all-reduce
+# takes $T(n_b)$. If one bucket leaves after the other,
+#
+# $$e_b = \max(r_b,\; e_{b-1}) + T(n_b),\qquad T_\text{ring}(n) = 2(P-1)\Big(L +
+# \frac{n/P}{B}\Big),$$
+#
+# and the last $e_b$ is the end. Some limit must be best. That is what you have predicted; the next
+# cell asks the formula about 1,024 ranks.
+#
+# ## 6. What nobody has at home · *intermediate*
+
+# %%
+from ddl_teach.plots.bucket_sizes import plot_bucket_sizes
+from ddl_teach.theory import collectives
+from ddl_teach.theory import data_parallel as theory
+
+wide, block = 768, [768, 768, 768 * 2304, 2304, 768**2, 768, 768, 768, 768 * 3072, 3072]
+arrays_of = [50257 * wide, 1024 * wide, *[*block, 3072 * wide, wide] * 12, wide, wide]
+nbytes = 4 * np.array(arrays_of[::-1])  # in the order in which they are ready
+seconds = 0.2 * nbytes / nbytes.sum()
+print(f"{len(nbytes)} arrays, {nbytes.sum() / 1e6:.0f} MB")
+
+
+# %%
+def predicted(limit, ranks):
+    def ring_takes(n):
+        return collectives.ring(ranks, n, 5e-6, 1e-10)
+
+    return theory.step_time(seconds, nbytes, limit, ring_takes)
+
+
+limits = 2.0 ** np.arange(10, 31, 0.5)
+times = [predicted(limit, 1024) for limit in limits]
+reveal("08.best", limits[np.argmin(times)])
+reveal("08.alone", times[0] / min(times))
+plot_bucket_sizes((limits, times), backward=0.2)
+
+# %% [markdown]
+# Left are many small buckets, each of which pays 2,046 latencies; right is one giant bucket, which
+# leaves when there is nothing left to hide behind. In the valley between, nearly all messages
+# travel under the backward pass. Both ends lose, and that one cannot do without the other's
+# weakness is why libraries have a knob for it.
+#
+# Does the formula hold? For 64 ranks we can run it: phantoms in place of arrays, real messages of
+# a real ring in virtual time, buckets in the background. Several are under way at once, which the
+# formula does not know; see how little that matters.
+
+# %%
+from ddl_teach import Phantom
+from ddl_teach.collectives import background
+
+
+def backward_pass(comm, limit, seconds, nbytes, make=Phantom):
+    requests = []
+    for group in theory.bucket_groups(nbytes, limit):
+        comm.work(seconds=float(sum(seconds[group])))
+        requests.append(background.allreduce(comm, make(int(sum(nbytes[group])))))
+    for request in requests:
+        request.wait()
+
+
+# %%
+my_fill = yours("08.fill", fill, theory.last_first)
+few, fast = (2.0**27, 2.0**28, 2.0**29), Uniform(5e-6, 1e10)
+sizes = {"seconds": seconds, "nbytes": nbytes, "network": fast, "trace": False}
+runs = [simulate(backward_pass, 64, limit=limit, **sizes) for limit in few]
+assert np.allclose([run.time for run in runs], [predicted(limit, 64) for limit in few], rtol=0.01)
+assert runs[0].ledger[0].bytes_sent == theory.bytes_sent(
+    [sum(nbytes[group]) for group in theory.bucket_groups(nbytes, few[0])], 64, 0, itemsize=1
+)
+
+# %% [markdown]
+# Both assertions hold: the times agree within one percent, and the bytes of rank 0 to the byte.
+#
+# ## 7. Overlap from hooks · *advanced*
+#
+# How does one send in the middle of a backward pass? Frameworks call a **hook**, a function of
+# yours, whenever a gradient is complete. Here are small versions of what you need. `backward`
+# makes the pass, the last gradient first, and calls the hook with its number. `begin` starts to
+# send an array to all other ranks and does not wait; `finish` waits, and gives back the sum.
+# `pack` puts gradients end to end, and `unpack` puts them back into the arrays.
+
+
+# %%
+def backward(comm, gradients, hook):
+    for index in reversed(range(len(gradients))):
+        comm.work(seconds=1e-5 * gradients[index].size)
+        hook(index)
+
+
+# %%
+def begin(comm, flat, tag):
+    """Send to all, receive from all; the bucket's number is a tag that keeps buckets apart."""
+    others = [rank for rank in range(comm.size) if rank != comm.rank]
+    parts = [flat.copy() for _ in range(comm.size)]
+    requests = [comm.irecv(parts[rank], rank, tag) for rank in others]
+    return parts, requests + [comm.isend(flat, rank, tag) for rank in others]
+
+
+# %%
+def finish(under_way):
+    parts, requests = under_way
+    for request in requests:
+        request.wait()
+    return sum(parts)
+
+
+# %%
+def pack(gradients, group):
+    return np.concatenate([gradients[index].ravel() for index in group])
+
+
+def unpack(flat, gradients, group):
+    for index in group:
+        gradients[index][...] = flat[: gradients[index].size].reshape(gradients[index].shape)
+        flat = flat[gradients[index].size :]
+
+
+# %% [markdown]
+# **Exercise.** `groups` are the buckets, as `fill` makes them. Average all `gradients` in place.
+# Each bucket leaves in the hook, when its last gradient has come, and is waited for only when the
+# pass is over. Nobody promises that a bucket's gradients come in the order of its list.
+
+
+# %% name="08.overlap" tags=["answer"]
+def overlapped(comm, gradients, groups):
+    """Average in place: begin a bucket when its last gradient comes, finish after the pass."""
+    missing, under_way = [set(group) for group in groups], []
+    ### BEGIN SOLUTION
+
+    def hook(index):
+        for number, group in enumerate(missing):
+            if index in group:
+                group.remove(index)
+                if not group:
+                    flat = pack(gradients, groups[number])
+                    under_way.append((number, begin(comm, flat, number)))
+
+    backward(comm, gradients, hook)
+    for number, one in under_way:
+        unpack(finish(one) / comm.size, gradients, groups[number])
+    ### END SOLUTION
+
+
+# %%
+def watch(comm):
+    groups = my_fill([800] * 6, 1600)
+    overlapped(comm, [np.full(100, comm.rank + 1.0) for _ in range(6)], groups)
+
+
+simulate(watch, 3, network=Uniform(1e-4, 2e6)).timeline.plot(
+    title="Two of three buckets travel while the pass goes on; the last has nothing to hide behind"
+)
+
+# %% name="08.overlap" tags=["check"]
+check("08.overlap", overlapped)
+### BEGIN HIDDEN TESTS
+judge("08.overlap", overlapped, ranks=(6, 7, 12), seed=84)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# The green bars are the pass, the stripes on them are messages. Compare with the picture of
+# section 1, where the ranks stood and waited.
+#
+# ## 8. Your own ranks · *intermediate*
+#
+# On your machine all cores compute, so there is nobody to carry messages meanwhile. So first let
+# the ranks *sleep* through the backward pass, as a processor does whose accelerator computes. A
+# pass of 16 layers takes 80 ms and makes 8 MB of gradients. The stopwatch of the course measures
+# the ring alone, at several sizes; a line through that is $T(n)$, and the formula says what each
+# limit gives.
+
+# %%
+from ddl_teach.collectives import ring
+from ddl_teach.course import stopwatch
+from ddl_teach.theory.fit import fit
+
+tried = [2**k for k in range(13, 24, 2)]
+took = engines.run(stopwatch, sizes=tried, ways=[ring.allreduce], trace=False).results
+took = np.max(took, axis=0)
+model = fit(np.tile(tried, len(took)), took[:, 0].ravel())
+print(f"all-reduce: {model.latency * 1e3:.2f} ms + {model.per_byte * 1e9:.2f} ns a byte")
+
+
+# %%
+def asleep(comm, limit, turns):
+    times = []
+    for _ in range(turns):
+        comm.barrier()
+        begun = comm.now()
+        backward_pass(comm, limit, sleep, layers, lambda nbytes: np.ones(nbytes // 8))
+        times.append(comm.now() - begun)
+    return times
+
+
+# %% [markdown]
+# The simulated network is made so that a ring on it costs what yours does. Then there are three
+# answers to one question: the formula (line), the simulation (squares), your machine (dots, with
+# the middle half of the turns as bars).
+
+
+# %%
+def ring_takes(n):
+    return model.latency + n * model.per_byte
+
+
+layers, sleep, limits = np.full(16, 2**19), np.full(16, 5e-3), 2.0 ** np.arange(19, 24)
+line = [theory.step_time(sleep, layers, n, ring_takes) for n in limits]
+here = Uniform(model.latency / 6, 1 / (model.per_byte * 4 / 6))  # six steps of a quarter each
+simulated = [simulate(asleep, 4, network=here, limit=n, turns=1).results[0][0] for n in limits]
+runs = [engines.run(asleep, limit=n, turns=7, trace=False).results for n in limits]
+slowest = [np.max(run, axis=0)[1:] for run in runs]
+low, middle, high = np.quantile(slowest, [0.25, 0.5, 0.75], axis=1)
+
+# %%
+plot_bucket_sizes((limits, line), (limits, simulated), (limits, middle, low, high), backward=0.08)
+
+# %% [markdown]
+# Where the dots leave the line, look which way. Four ranks that sleep and pass messages on two
+# cores do not get in each other's way much; with buckets of one layer each, sixteen functions in
+# the background ask the cores for their turn.
+#
+# ### The surprise
+#
+# Now let the ranks really compute, one on each of two engines. The library has a ladder of ways,
+# from an all-reduce for each parameter to buckets in shared memory. They train the same network
+# side by side, and with them torch's own `DistributedDataParallel`, which everybody uses: gloo,
+# with buckets and hooks. More overlap should be faster. Is it?
+
+
+# %%
+def step_of(network, backward):
+    optimizer = Descent(network.parameters())
+
+    def step(comm, _):
+        optimizer.zero_grad()
+        backward(mean_loss(network(inputs), answers))
+        optimizer.step()
+
+    return step
+
+
+# %%
+from torch.nn.parallel import DistributedDataParallel
+
+from ddl_teach.course import gloo
+from ddl_teach.networks.data_parallel.ladder import rungs
+
+inputs, answers = images[:16], labels[:16]
+
+
+def race(comm, turns):
+    ways = rungs(comm, lambda: mlp((64, 512, 512, 512, 10)))
+    gloo.allreduce(comm, np.zeros(1))  # torch's ranks meet
+    torchs = DistributedDataParallel(mlp((64, 512, 512, 512, 10)))
+    ways["torch's DDP"] = torchs, lambda error: error.backward()
+    steps = [step_of(*way) for way in ways.values()]
+    return list(ways), stopwatch(comm, [8], steps, turns)[:, :, 0]
+
+
+# %%
+found = engines.run(race, 2, turns=15, trace=False).results
+medians = np.median(np.max([times for _, times in found], axis=0)[2:], axis=0)
+for name, median in zip(found[0][0], medians, strict=True):
+    print(f"{name:22} {median * 1e3:6.2f} ms {median / medians[-1]:6.2f} of torch's")
+
+# %% [markdown]
+# Look at the ladder from top to bottom. Where every core computes, a ring in the background gains
+# nothing: it takes from the computing what it saves in waiting, and it often loses against one
+# bucket after the pass. What helps on such a machine is to move fewer bytes: buckets in memory
+# that both ranks see are added up where they lie. On a cluster, where network cards and
+# accelerators do the work, the picture of sections 6 and 7 holds. It is the same code; the machine
+# decides.
+#
+# ## 9. What everybody else uses · *intermediate*
+#
+# You have just raced against it. `DistributedDataParallel` does what you wrote: hooks on all
+# parameters, buckets in the reverse order (25 MB each, the first of 1 MB), all ranks begin them in
+# the same order, the average is a sum over `comm.size`. Side by side:
+#
+# | here | torch |
+# |---|---|
+# | `average_buckets` | `DistributedDataParallel(network)` |
+# | `Overlapped(comm, fill(parameters, nbytes))` | `bucket_cap_mb=...` |
+# | passes beside `.backward` only add up | `with network.no_sync():` |
+# | `weighted_loss` | nothing: torch takes the mean of means; `join()` only keeps it from hanging |
+# | `synchronise(comm, network)` | `SyncBatchNorm.convert_sync_batchnorm(network)` |
+# | an all-reduce of your own | `register_comm_hook` |
+#
+# In the fourth line you are ahead. With unequal shares torch's average is the one of section 4.
+#
+# ## Three questions
+#
+# **1.** Why average gradients, and not the weights after each rank's own step?
+#
+# <details><summary>An answer</summary>
+#
+# For plain gradient descent it is the same. But an optimizer remembers: momentum, squares of
+# gradients. Each rank would feed its memory with its own gradients, and divide by its own squares.
+# The averaged weights are then not those of any training on the whole batch. (It can still be
+# worth doing, now and then instead of every step: part 4 of the course.)
+#
+# </details>
+#
+# **2.** A parameter is used in every second step only, and not in the same steps on all ranks.
+# What must the hooks do?
+#
+# <details><summary>An answer</summary>
+#
+# On ranks that did not use it no hook is called, its bucket is never full, and the others wait for
+# ever. So at the end of the pass whatever is missing is filled up with zeros and leaves; that is
+# what the library does. torch does it with `find_unused_parameters=True`, and without it raises an
+# error in the next step.
+#
+# </details>
+#
+# **3.** You double the ranks and keep the batch. By what factor do work and messages of a rank
+# shrink? And if you double the batch as well?
+#
+# <details><summary>An answer</summary>
+#
+# The work of a rank halves; its messages do not: $2\frac{P-1}{P}n$ bytes depend on the network,
+# not on the batch. So with more ranks on the same batch the messages take over. With the batch
+# doubled both stay as they were and throughput doubles; whether the network learns as much from
+# each sample is another question, that of unit 13.
+#
+# </details>
+#
+# ## Where to read on
+#
+# - S. Li et al., "PyTorch distributed: experiences on accelerating data parallel training",
+#   *VLDB*, 2020: buckets, hooks and why both. - P. Goyal et al., "Accurate, large minibatch SGD:
+#   training ImageNet in 1 hour", 2017: section 3 on what goes wrong silently.
+# - S. Ioffe and C. Szegedy, "Batch normalization", *ICML*, 2015. - T. Ben-Nun and T. Hoefler,
+#   "Demystifying parallel and distributed deep learning", *ACM Computing Surveys*, 2019: section 6
+#   on data parallelism. - T. Hoefler and R. Belli, "Scientific benchmarking of parallel computing
+#   systems", *SC*, 2015: how to say who is faster.
+#
+# The library's ways stand in `ddl_teach/networks/data_parallel`, one a file. `progress()` shows
+# how far you have come. Unit 09 splits what here everybody has whole: the layers.
