@@ -52,7 +52,9 @@ def route(
     """
     experts = scores.shape[1]
     probabilities = scores.softmax(1)
-    weights, wanted = probabilities.topk(chosen)
+    # By scores: of very unlikely experts the probabilities may all be rounded to zero.
+    wanted = scores.topk(chosen).indices
+    weights = probabilities.gather(1, wanted)
     if chosen > 1:
         weights = weights / weights.sum(1, keepdim=True)
     own = [column.bincount(minlength=experts) for column in wanted.unbind(1)]

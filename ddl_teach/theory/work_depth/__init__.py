@@ -19,6 +19,7 @@ layer_normalisation statistics over the features             two sums over one r
 softmax             exp over its sum                         two trees over one row
 attention           softmax(Q K^T) V                         depth log of the sequence
 rnn, lstm, gru      recurrent layers                         depth linear in the sequence
+through_time        gradients of their weights               depth of the way back, and a sum
 windows             how many windows lie over a pixel        what gradients sum over
 =================== ======================================== ===================================
 

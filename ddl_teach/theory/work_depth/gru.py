@@ -19,7 +19,8 @@ of cuDNN and torch.)
 from __future__ import annotations
 
 from ddl_teach.theory.inputs import ceil_log2
-from ddl_teach.theory.work_depth.counting import WorkDepth, counts, joined, tree_depth
+from ddl_teach.theory.work_depth import through_time
+from ddl_teach.theory.work_depth.counting import WorkDepth, counts, tree_depth
 
 GATES = 3
 
@@ -42,11 +43,10 @@ def input_gradient(batch: int, steps: int, inputs: int, hidden: int) -> WorkDept
 
 def parameter_gradient(batch: int, steps: int, inputs: int, hidden: int) -> WorkDepth:
     """Back through time; each weight's sum over batch and steps takes what is ready."""
-    counts(batch=batch, steps=steps, inputs=inputs, hidden=hidden)
-    terms, gates = batch * steps, GATES * hidden
-    sums = gates * ((inputs + hidden) * (2 * terms - 1) + terms - 1)
-    products = ((_level(place, hidden) + 1, batch) for place in range(1, steps + 1))
-    return WorkDepth(_work_through_time(batch, steps, hidden) + sums, joined(products))
+    sizes = {"batch": batch, "steps": steps, "inputs": inputs, "hidden": hidden}
+    ready = [_level(place, hidden) for place in range(1, steps + 1)]
+    work = _work_through_time(batch, steps, hidden)
+    return through_time.parameter_gradient(**sizes, gates=GATES, work=work, ready=ready)
 
 
 def _level(place: int, hidden: int) -> int:

@@ -16,10 +16,10 @@ itself; no number of processors shortens that chain. (Elman 1990; Werbos 1990.)
 
 from __future__ import annotations
 
+from ddl_teach.theory.work_depth import through_time
 from ddl_teach.theory.work_depth.counting import (
     WorkDepth,
     counts,
-    joined,
     matrix_product,
     tree_depth,
 )
@@ -42,12 +42,10 @@ def input_gradient(batch: int, steps: int, inputs: int, hidden: int) -> WorkDept
 
 def parameter_gradient(batch: int, steps: int, inputs: int, hidden: int) -> WorkDepth:
     """Back through time; each weight's sum over batch and steps takes what is ready."""
-    counts(batch=batch, steps=steps, inputs=inputs, hidden=hidden)
+    sizes = {"batch": batch, "steps": steps, "inputs": inputs, "hidden": hidden}
     back = _through_time(batch, steps, hidden)
-    terms = batch * steps
-    sums = hidden * ((inputs + hidden) * (2 * terms - 1) + terms - 1)
-    products = ((back.depth + 1 - step * _period(hidden), batch) for step in range(steps))
-    return WorkDepth(back.work + sums, joined(products))
+    ready = [back.depth - step * _period(hidden) for step in range(steps)]
+    return through_time.parameter_gradient(**sizes, gates=1, work=back.work, ready=ready)
 
 
 def _through_time(batch: int, steps: int, hidden: int) -> WorkDepth:
