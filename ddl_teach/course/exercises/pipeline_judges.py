@@ -1,0 +1,226 @@
+"""The judges of unit 10: how long ranks idle, two orders of passes, a message-driven worker.
+
+An order is judged by what it leads to. A thousand simulated seconds tell whether the ranks wait
+too long, and what they keep meanwhile; so other orders that are as good are right as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from ddl_teach import simulate
+from ddl_teach.comm.networks import Uniform
+from ddl_teach.comm.story import Deadlock
+from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong
+from ddl_teach.networks.pipelines.messages import written
+from ddl_teach.networks.pipelines.phantom_stage import timed
+from ddl_teach.networks.pipelines.schedule import Schedule
+from ddl_teach.networks.pipelines.validator import InvalidSchedule, validate
+from ddl_teach.theory import pipelines
+
+FREE = Uniform(latency=0.0, bandwidth=math.inf)
+PIPELINES = ((1, 3), (2, 1), (2, 4), (3, 5), (4, 8), (4, 2), (6, 7))  # ranks, micro-batches
+HOUR = 3600.0  # a latency beside which nothing else takes time
+
+
+def judge_idle(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """The share of (P - 1) / (m + P - 1)."""
+    for count, parts in ((4, 8), (1, 5), (8, 1), *generator.integers(2, 40, (6, 2)).tolist()):
+        said = _share(stage.call(count, parts))
+        right = (count - 1) / (parts + count - 1)
+        if math.isclose(said, right, rel_tol=1e-6, abs_tol=1e-12):
+            continue
+        usual = (
+            ((count - 1) / parts, "That is idle time divided by work; divide by the whole time."),
+            (count / (parts + count), "The first rank waits for nobody: P - 1, not P."),
+            (parts / (parts + count - 1), "That is the share in which a rank is busy."),
+            (100 * right, "That is in per cent; a share is between 0 and 1."),
+            (count - 1, "That is the number of idle turns; divide by the number of all turns."),
+        )
+        near = (why for wrong, why in usual if math.isclose(said, wrong, rel_tol=1e-6))
+        otherwise = "Count turns of one forward and one backward: m of work, and all of them."
+        raise Wrong(
+            f"idle_share({count}, {parts}) gives {said:.4g}, where {right:.4g} is right. "
+            f"{next(near, otherwise)}"
+        )
+
+
+def _share(said: object) -> float:
+    if isinstance(said, int | float | np.number) and not isinstance(said, bool):
+        with contextlib.suppress(OverflowError, TypeError):  # too large, or complex
+            return float(said)
+    raise Wrong(f"return one number, the share of the time, not {str(said)[:60]}.")
+
+
+def judge_gpipe(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """All forward, then all backward."""
+    for count, parts in PIPELINES:
+        schedule, orders = _schedule(stage, count, parts)
+        for rank, words in enumerate(orders):
+            kinds = "".join(word[0] for word in words)
+            if kinds != "F" * parts + "B" * parts:
+                early = words[kinds.index("B")]
+                raise Wrong(
+                    f"{_call(rank, count, parts)}: {early} comes before the last forward pass. In "
+                    "GPipe all micro-batches go forward before the first goes backward.\n\n"
+                    f"  {' '.join(words)}"
+                )
+        _judge_time(schedule, pipelines.gpipe(count, parts, 1.0, 2.0))
+
+
+def judge_one_f_one_b(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """GPipe's time with the activations of at most P - r micro-batches."""
+    for count, parts in PIPELINES:
+        schedule, orders = _schedule(stage, count, parts)
+        wanted = pipelines.one_f_one_b(count, parts, 1.0, 2.0)
+        for rank, words in enumerate(orders):
+            kept = most = 0
+            for word in words:
+                kept += 1 if word[0] == "F" else -1
+                most = max(most, kept)
+            if most > wanted.peak[rank]:
+                raise Wrong(
+                    f"{_call(rank, count, parts)} keeps the activations of {most} micro-batches "
+                    f"at once, where {wanted.peak[rank]} are enough: rank r runs only "
+                    "ranks - 1 - r micro-batches ahead, as many as there are ranks behind it.\n\n"
+                    f"  {' '.join(words)}"
+                )
+        _judge_time(schedule, wanted)
+
+
+def _judge_time(schedule: Schedule, wanted: pipelines.Step) -> None:
+    took = simulate(timed, schedule.ranks, network=FREE, trace=False, schedule=schedule).time
+    if took > wanted.time:
+        raise Wrong(
+            f"{schedule.ranks} ranks, {schedule.micro_batches} micro-batches, 1 second forward "
+            f"and 2 backward: yours takes {took:g} seconds, where {wanted.time:g} are enough. "
+            "Some rank waits although there is something to do: draw it, look for the white.\n\n"
+            f"{schedule}"
+        )
+
+
+def _schedule(stage: Stage, count: int, parts: int) -> tuple[Schedule, list[list[str]]]:
+    """The learner's orders for all ranks, as words and as a schedule that can be carried out."""
+    orders = [_words(stage, rank, count, parts) for rank in range(count)]
+    schedule = written("yours", orders)
+    try:
+        validate(schedule)
+    except InvalidSchedule as refusal:
+        raise Wrong(
+            f"with {count} ranks and {parts} micro-batches your orders cannot be carried out: "
+            f"{refusal}\n\n{schedule}\n\n(1RA0 reads: stage 1 receives the activation of "
+            "micro-batch 0; SA sends it, RG and SG are the same for gradients.)"
+        ) from refusal
+    return schedule, orders
+
+
+def _words(stage: Stage, rank: int, count: int, parts: int) -> list[str]:
+    said, call = stage.call(rank, count, parts), _call(rank, count, parts)
+    if said is None:
+        raise Wrong(f"{call} returned None. Is a `return` missing?")
+    if not isinstance(said, list | tuple) or not all(isinstance(word, str) for word in said):
+        raise Wrong(f"{call}: return a list of words such as ['F0', 'B0'], not {str(said)[:60]}.")
+    words, wanted = list(said), Counter(f"{kind}{one}" for kind in "FB" for one in range(parts))
+    strange = [word for word in words if word not in wanted]
+    if strange:
+        only = f"with {parts} micro-batches there are F0 to F{parts - 1} and B0 to B{parts - 1}"
+        raise Wrong(f"{call} says {strange[0]!r}: {only}.")
+    if missing := list((wanted - Counter(words)).elements()):
+        raise Wrong(
+            f"{call} never does {missing[0]}. Each micro-batch goes forward once and backward "
+            f"once.\n\n  {' '.join(words)}"
+        )
+    if twice := list((Counter(words) - wanted).elements()):
+        raise Wrong(f"{call} does {twice[0]} twice.\n\n  {' '.join(words)}")
+    return words
+
+
+def _call(rank: int, count: int, parts: int) -> str:
+    return f"rank {rank} of {count} with {parts} micro-batches"
+
+
+# -- the message-driven worker ---------------------------------------------------------------
+
+
+def judge_message_driven(
+    stage: Stage, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
+    """The gradients are right, the ledger shows one message each, and the limit is kept."""
+    for count in ranks:
+        for parts, limit in ((5, 1), (7, 3), (4, 4)):
+            weights = generator.uniform(0.5, 1.5, count)
+            inputs = generator.standard_normal((parts, 3))
+            arguments = [(float(weight), inputs, limit) for weight in weights]
+            try:
+                outcome = stage.run(count, arguments, network=Uniform(HOUR, 1e12))
+            except Deadlock as story:
+                if any(wait.call.startswith("send(") for wait in story.waits):
+                    raise Wrong(
+                        "two neighbours send to each other, and each waits until the other "
+                        "receives: an activation goes up while a gradient comes down. Begin to "
+                        f"send with comm.isend, and wait for the sends at the end.\n\n{story}"
+                    ) from story
+                raise
+            call = f"message_driven on {count} ranks, {parts} micro-batches, in_flight={limit}"
+            _judge_messages(outcome, parts, call)
+            _judge_gradients(outcome, weights, inputs, call)
+            _judge_limit(outcome, parts, limit, call)
+
+
+def _judge_messages(outcome: Outcome, parts: int, call: str) -> None:
+    last = len(outcome.ledger) - 1
+    for rank, own in enumerate(outcome.ledger):
+        sent = Counter(message.peer for message in own.messages if message.kind == "host")
+        wanted = {peer: parts for peer in (rank - 1, rank + 1) if 0 <= peer <= last}
+        if dict(sent) != wanted:
+            told = ", ".join(f"{many} to rank {peer}" for peer, many in sorted(sent.items()))
+            raise Wrong(
+                f"{call}: rank {rank} sent {told or 'nothing'}. For each micro-batch it sends one "
+                "activation to the next rank and one gradient to the rank before, where these "
+                "exist."
+            )
+
+
+def _judge_gradients(outcome: Outcome, weights: np.ndarray, inputs: np.ndarray, call: str) -> None:
+    """d/dw_r of the sum of |y|^2 / 2, with y the product of all weights times x."""
+    product = float(np.prod(weights))
+    energy = float((inputs**2).sum())
+    for rank, said in enumerate(outcome.results):
+        if said is None:
+            raise Wrong(f"{call}: rank {rank} returned None. Return the gradient of its weight.")
+        right = product * product * energy / weights[rank]
+        number = np.asarray(said)
+        if number.size != 1 or number.dtype.kind != "f" or not np.isclose(number, right, atol=0):
+            raise Wrong(
+                f"{call}: rank {rank} returned {str(said)[:40]}, where {right:.6g} is right. Its "
+                "gradient is the sum over all micro-batches of (gradient of the output) · (input "
+                "of the same micro-batch). Two things go wrong easily: what has been received is "
+                "overwritten by the next message unless you keep a copy; and gradients come back "
+                "in the order in which the inputs came, so the oldest input is the one to take."
+            )
+
+
+def _judge_limit(outcome: Outcome, parts: int, limit: int, call: str) -> None:
+    """Where only the latency takes time, a round trip lets `limit` micro-batches through."""
+    count = len(outcome.results)
+    around = 2 * (count - 1) * HOUR
+    if count == 1 or outcome.time < around:  # real ranks: no message takes an hour
+        return
+    rounds, right = outcome.time / around, -(-parts // limit)
+    if rounds < right - 0.01:
+        raise Wrong(
+            f"{call}: all were through after {rounds:.3g} round trips, so more than {limit} "
+            "were on their way at once. Rank 0 may let in another one only while "
+            "entered - returned < in_flight."
+        )
+    if rounds > right + 0.01:
+        raise Wrong(
+            f"{call}: it took {rounds:.3g} round trips, where {right} are enough. Somebody waits "
+            "for one particular message although another has arrived, or rank 0 lets in fewer "
+            "than it may."
+        )

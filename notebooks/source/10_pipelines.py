@@ -1,0 +1,605 @@
+# %% [markdown]
+# # Pipelines
+#
+# **Who waits, and what does that hold in memory?**
+#
+# A network that does not fit on one device can be cut *between* its layers: the first ones on
+# rank 0, the next ones on rank 1, and so on. A rank then holds one **stage**. What passes from
+# stage to stage is small, an activation on the way there and a gradient on the way back. But rank
+# 1 has nothing to do before rank 0 is done, and on the way back it is the other way round. This
+# unit is about that waiting, about the orders of work that make it less, and about their price,
+# which is memory.
+#
+# You write two such orders and then a worker that needs none. You need units 00 and 05.
+# *Beginners* take sections 1 to 4, *intermediate* readers go on to 8, *advanced* ones read all.
+# It takes about two hours.
+#
+# ## 1. One at a time · *beginner*
+#
+# The plain way first: the batch goes forward through all four ranks and then all the way back.
+# Cut it into eight **micro-batches**, and let one after the other do so. A backward pass takes
+# about twice as long as a forward pass, since it computes two gradients: that of its input and
+# that of its weights. The cell lets virtual ranks do nothing but take that time, and draws who is
+# busy.
+
+# %%
+from ddl_teach import simulate
+from ddl_teach.comm.networks import Uniform
+from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_teach.networks.pipelines.naive import naive
+from ddl_teach.networks.pipelines.phantom_stage import Costs, timed
+from ddl_teach.plots.pipelines import plot_idle, plot_pipeline, plot_wait_and_memory
+
+# %%
+free = Uniform(latency=0.0, bandwidth=float("inf"))
+run = simulate(timed, 4, network=free, schedule=naive(4, 8))
+plot_pipeline(run.timeline, unit="s", title="One at a time")
+
+# %% [markdown]
+# White is a rank that waits, and the number in a box is the micro-batch. Four ranks do the work
+# of one. Nothing forces them to, though: when rank 0 has sent micro-batch 0 forward it could
+# begin with micro-batch 1.
+#
+# If it does, each rank has $m$ *turns* of work, a turn being one forward and one backward pass of
+# a micro-batch. The last of $P$ ranks can begin only when the first micro-batch has come through
+# all others, and at the end the last gradient has to go all the way back. Together these cost
+# $P-1$ turns, in which a rank idles. They are the **bubble**:
+#
+# $$T = (m + P - 1)\,(t_F + t_B), \qquad \text{idle} = \frac{P-1}{m+P-1}.$$
+#
+# **Exercise.** Write the share of the time that a rank idles.
+
+
+# %% name="10.idle" tags=["answer"]
+def idle_share(ranks, micro_batches):
+    """Return the share of its time, between 0 and 1, that each rank idles."""
+    ### BEGIN SOLUTION
+    return (ranks - 1) / (micro_batches + ranks - 1)
+    ### END SOLUTION
+
+
+# %%
+print([round(idle_share(4, many), 2) for many in (1, 2, 4, 8, 16, 32)])
+
+# %% name="10.idle" tags=["check"]
+check("10.idle", idle_share)
+### BEGIN HIDDEN TESTS
+judge("10.idle", idle_share, seed=101)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# The more micro-batches, the less a rank waits. So why not a thousand? Because of what waits with
+# it. A micro-batch that has gone forward leaves its **activations** behind on every rank, and
+# they stay in memory until it comes back. How many are kept at once is up to the order of work.
+#
+# ### Predict
+#
+# 32 ranks, 128 micro-batches. If all of them go forward before the first goes backward, each rank
+# keeps 128. The order called 1F1B lets a micro-batch go backward as soon as it can. How many does
+# a rank keep then, on the average of all ranks?
+#
+# And for section 7: four ranks, 3 ms a turn, messages that take 6 ms. How many micro-batches must
+# be on their way at once so that nobody waits? Write numbers in place of the dots.
+
+# %%
+predict("10.kept", ...)
+predict("10.limit", ...)
+
+# %% [markdown]
+# ## 2. All forward, then all backward · *beginner*
+#
+# An order of work is plain data here: a list of words for each rank. `F3` means "micro-batch 3
+# forward", `B3` "backward". The messages in between need not be said; a rank receives what it
+# needs right before it needs it. The library writes them in, and one *worker* carries out any
+# such schedule.
+
+# %%
+from ddl_teach.networks.pipelines.messages import written
+
+
+def schedule_of(order, ranks, micro_batches):
+    return written(order.__name__, [order(rank, ranks, micro_batches) for rank in range(ranks)])
+
+
+# %% [markdown]
+# **Exercise.** GPipe (Huang et al., 2019): all micro-batches forward, in their order, and then
+# all of them backward. Return the list of one rank.
+
+
+# %% name="10.gpipe" tags=["answer"]
+def gpipe_order(rank, ranks, micro_batches):
+    """What `rank` of so many ranks does, as a list of words: F0, F1, ..., B0, B1, ..."""
+    ### BEGIN SOLUTION
+    forward = [f"F{one}" for one in range(micro_batches)]
+    return forward + [f"B{one}" for one in range(micro_batches)]
+    ### END SOLUTION
+
+
+# %%
+run = simulate(timed, 4, network=free, schedule=schedule_of(gpipe_order, 4, 8))
+plot_pipeline(run.timeline, title="GPipe")
+
+# %% name="10.gpipe" tags=["check"]
+check("10.gpipe", gpipe_order)
+### BEGIN HIDDEN TESTS
+judge("10.gpipe", gpipe_order, seed=102)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# The white triangle on the left is the filling, the one on the right the draining, and the hole
+# between them is where forward turns into backward. Together it is what the formula says.
+#
+# Now look at the middle, at the moment before the first backward pass on rank 0: eight forward
+# passes are done, none is undone. Eight micro-batches lie in memory.
+#
+# ## 3. One forward, one backward · *beginner*
+#
+# The last rank can do better at once: it may go backward with micro-batch 0 right after it went
+# forward with it, then forward with the next, and so on. It never keeps more than one. The rank
+# before it must be one micro-batch ahead, or the last one would wait; the rank before that two.
+# So there are three phases: **run ahead**, then **one forward, one backward** in turns, and at
+# the end the backward passes that are left.
+#
+# **Exercise.** 1F1B. How far must rank $r$ of $P$ run ahead? Mind that there may be fewer
+# micro-batches than that.
+
+
+# %% name="10.one_f_one_b" tags=["answer"]
+def one_f_one_b_order(rank, ranks, micro_batches):
+    """What `rank` does: run ahead, then one forward and one backward in turns, then the rest."""
+    ### BEGIN SOLUTION
+    ahead = min(ranks - 1 - rank, micro_batches)
+    words = [f"F{one}" for one in range(ahead)]
+    for one in range(micro_batches):
+        if one + ahead < micro_batches:
+            words.append(f"F{one + ahead}")
+        words.append(f"B{one}")
+    return words
+    ### END SOLUTION
+
+
+# %%
+run = simulate(timed, 4, network=free, schedule=schedule_of(one_f_one_b_order, 4, 8))
+print("kept at most, by rank:", [passed.peak for passed in run.results])
+plot_pipeline(run.timeline, title="1F1B")
+
+# %% name="10.one_f_one_b" tags=["check"]
+check("10.one_f_one_b", one_f_one_b_order)
+### BEGIN HIDDEN TESTS
+judge("10.one_f_one_b", one_f_one_b_order, seed=103)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# The same number of steps, to the last one. The bubble has the same size and another shape. But
+# rank $r$ keeps at most $P - r$ micro-batches, however many pass by: 4, 3, 2, 1.
+#
+# ## 4. The surprise: the same bubble, another memory · *beginner*
+#
+# Now 32 ranks and 128 micro-batches, which nobody has at home. From here on the notebook works
+# with your orders, or with the library's where yours are not right yet.
+
+
+# %%
+from ddl_teach.networks.pipelines.gpipe import gpipe
+from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
+
+my_gpipe = yours("10.gpipe", gpipe_order, lambda rank, *sizes: gpipe(*sizes).words(rank))
+my_1f1b = yours("10.one_f_one_b", one_f_one_b_order,
+                lambda rank, *sizes: one_f_one_b(*sizes).words(rank))  # fmt: skip
+
+# %%
+kept, times = {}, {}
+for name, order in {"GPipe": my_gpipe, "1F1B": my_1f1b}.items():
+    many = simulate(timed, 32, network=free, schedule=schedule_of(order, 32, 128), trace=False)
+    kept[name] = sum(passed.peak for passed in many.results) / 32
+    times[name] = many.time
+    print(f"{name:6} {many.time:g} s, and {kept[name]:g} micro-batches kept on average")
+assert times["GPipe"] == times["1F1B"] == (128 + 31) * 3
+reveal("10.kept", kept["1F1B"])
+
+# %% [markdown]
+# **The same bubble, another memory.** GPipe's activations grow with the number of micro-batches,
+# and 1F1B's with the number of ranks. So with 1F1B one can afford many micro-batches, which is
+# what makes the bubble small. That is why nobody trains with plain GPipe any more; and nobody
+# would find out by looking at the time alone.
+#
+# It pays only where there are more micro-batches than ranks. And rank 0 keeps 32 of them while
+# the last keeps one, though all ranks have the same memory.
+#
+# ## 5. What else can be moved · *intermediate*
+#
+# Three more ideas, each a file of the library that fits on a screen. Draw them by changing the
+# name in the next cell.
+#
+# - **Zero bubble** (Qi et al., 2023). The next rank back waits for the gradient of the *input*
+#   only; nobody waits for that of the *weights*. Split the two, put the second off, and do it
+#   where there would be bubble.
+# - **Interleaved** (Narayanan et al., 2021). Give each rank several thin stages, so that the
+#   first micro-batch is with the last rank sooner. The bubble shrinks by their number; messages
+#   multiply by it.
+# - **GEMS** (Jain et al., 2020). Two replicas in opposite order. While gradients come back from
+#   the last rank, the next micro-batch follows them in the same direction, through the other
+#   replica.
+
+# %%
+from ddl_teach.networks.pipelines.gems import gems
+from ddl_teach.networks.pipelines.interleaved import interleaved
+from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
+
+# %%
+run = simulate(timed, 4, network=free, schedule=zero_bubble(4, 8))
+plot_pipeline(run.timeline, title="Zero bubble")
+
+# %% [markdown]
+# The yellow passes have moved to where 1F1B had nothing to do. The price stands on the right: the
+# activations must be kept until the weights' gradient has been computed, so now *all* ranks keep
+# four micro-batches, where the last one kept one.
+#
+# All of them in one picture, with 16 micro-batches: to the left is fast, down is small.
+
+# %%
+thin = Costs(0.5, 0.5, 0.5)  # half as many layers in a stage
+points = {}
+for schedule in (naive(4, 16), gpipe(4, 16), one_f_one_b(4, 16), zero_bubble(4, 16),
+                 zero_bubble(4, 16, lookahead=2), interleaved(4, 16), gems(4, 16)):  # fmt: skip
+    a_rank = schedule.stages // 4
+    it = simulate(timed, 4, network=free, schedule=schedule, costs=thin if a_rank > 1 else Costs())
+    points[schedule.name] = 1 - 16 * 3 / it.time, max(r.peak for r in it.results) / a_rank
+assert points["GPipe"][0] == points["1F1B"][0] > points["zero bubble H1"][0]
+plot_wait_and_memory(points, kept="micro-batches kept at most")
+
+# %% [markdown]
+# Two of them come out worse than they are. GEMS makes up for its waiting with what it saves: it
+# keeps one micro-batch and can make that one larger. And H2, which keeps seven, has no gap
+# between its first and its last pass on any rank; where the next step may begin before this one
+# has ended everywhere, it has no bubble at all.
+#
+# ## 6. A schedule that cannot be · *intermediate*
+#
+# A wrong order seldom computes something wrong; mostly some rank waits for ever. Since schedules
+# are data, the *validator* can follow them on paper before any rank has started. Here rank 0 goes
+# one at a time and rank 1 all forward first. In the message `1RA1` is "stage 1 receives the
+# activation of micro-batch 1" and `0SA1` the send that it waits for; with `RG` and `SG` gradients
+# are received and sent.
+
+# %%
+from ddl_teach.networks.pipelines.validator import InvalidSchedule, validate
+
+mixed = written("mixed", [["F0", "B0", "F1", "B1"], ["F0", "F1", "B0", "B1"]])
+try:
+    validate(mixed)
+except InvalidSchedule as refusal:
+    told = str(refusal)
+print(mixed, told, sep="\n\n")
+assert "1RA1: waits for 0SA1 of rank 0, which is itself stuck" in told
+
+# %% [markdown]
+# ## 7. No order at all · *intermediate*
+#
+# An order that somebody wrote down in advance knows how long passes take, or believes to know.
+# The opposite is to have none: **run whatever has arrived**. That is AxoNN's way (Singh and
+# Bhatele, 2022). A rank waits for a message from anybody. Comes an activation from the rank
+# below, it goes forward and sends the result up; comes a gradient from the rank above, it goes
+# backward and sends the result down. Only rank 0 decides something: it lets in another
+# micro-batch while fewer than `in_flight` are on their way.
+
+# %%
+from collections import deque
+
+import numpy as np
+
+from ddl_teach.comm import ANY
+
+# %% [markdown]
+# **Exercise.** Write it. To keep it small, a stage is one number $w$: forward is $y = w\,x$, and
+# backward turns the gradient $g$ of $y$ into $w\,g$ for the rank below and adds $g \cdot x$ to
+# the gradient of $w$. The loss is $|y|^2 / 2$, so on the last rank $g$ is $y$ itself. `inputs`
+# are the micro-batches; rank 0 takes them from there, the others only need their number and
+# shape.
+#
+# `comm.recv(arriving, ANY)` takes the first message from whoever sends one, and returns who it
+# was.
+
+
+# %% name="10.message_driven" tags=["answer"]
+def message_driven(comm, weight, inputs, in_flight):
+    """Run whatever has arrived until all micro-batches are back; return the weight's gradient."""
+    rank, last, arriving = comm.rank, comm.size - 1, np.empty_like(inputs[0])
+    kept, sends, entered, returned, gradient = deque(), [], 0, 0, 0.0
+    ### BEGIN SOLUTION
+    while returned < len(inputs):
+        may_enter = entered < len(inputs) and entered - returned < in_flight
+        if rank == 0 and may_enter:
+            x, forward = inputs[entered], True
+        else:
+            forward = comm.recv(arriving, ANY) < rank
+            x = arriving.copy()
+        if forward:
+            kept.append(x)
+            entered += 1
+            x = weight * x
+            if rank < last:
+                sends.append(comm.isend(x, rank + 1))
+        if rank == last or not forward:
+            gradient += x @ kept.popleft()
+            returned += 1
+            if rank > 0:
+                sends.append(comm.isend(weight * x, rank - 1))
+    for send in sends:
+        send.wait()
+    return gradient
+    ### END SOLUTION
+
+
+# %%
+weights, inputs = [2.0, 0.5, 3.0, 1.0], np.ones((4, 1))
+
+
+def all_stages(comm, worker, in_flight):
+    return float(worker(comm, weights[comm.rank], inputs, in_flight))
+
+
+print(simulate(all_stages, 4, worker=message_driven, in_flight=2).results)
+
+# %% name="10.message_driven" tags=["check"]
+check("10.message_driven", message_driven)
+### BEGIN HIDDEN TESTS
+judge("10.message_driven", message_driven, ranks=(6, 7), seed=104)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# The product of the weights 2, 0.5, 3 and 1 is 3. Four inputs of 1 give gradients of
+# $4 \cdot 3 \cdot 3$ divided by the own weight: 18, 72, 12 and 36.
+#
+# In the library the same idea is one instruction, `RunArrived`, in the schedule `message_driven`.
+# So it can be simulated like all others. First with messages that take no time, then with
+# messages that take 6 ms, each time beside 1F1B, for several limits. A turn takes 3 ms.
+
+# %%
+from ddl_teach.networks.pipelines.message_driven import message_driven as driven
+from ddl_teach.theory.pipelines import limit_without_waiting
+
+turn, limits, took = Costs(1e-3, 1e-3, 1e-3), (1, 2, 4, 8, 16, 32, 64), {}
+for latency in (0.0, 6e-3):
+    ways = [one_f_one_b(4, 64), *(driven(4, 64, limit) for limit in limits)]
+    net = Uniform(latency, float("inf"))
+    took[latency] = [simulate(timed, 4, network=net, schedule=it, costs=turn).time for it in ways]
+    shown = "  ".join(f"{1e3 * time:4.0f}" for time in took[latency])
+    print(f"latency {1e3 * latency:g} ms: 1F1B, then limits of {limits}:\n   {shown} ms")
+
+# %%
+enough = limit_without_waiting(4, 1e-3, 2e-3, latency=6e-3)
+assert enough == 16 == limits[4]
+assert took[6e-3][1 + 4] < 0.5 * took[6e-3][0]
+assert took[6e-3][1] > 2 * took[6e-3][0]
+reveal("10.limit", enough)
+
+# %% [markdown]
+# **The limit matters more than asynchrony alone.** With even times and quick messages running
+# what has arrived wins nothing: at a limit of 4 it takes just as long as 1F1B, and it *is* 1F1B.
+# With a limit of 1 it is the naive way. And where messages take long the same worker, with a
+# limit of 16, is more than twice as fast, since it is not bound to have only $P$ micro-batches on
+# their way. One that comes round in $P\,(t_F + t_B) + 2\,(P-1)\,L$ keeps a rank busy for one
+# turn, so it takes $P + 2\,(P-1)\,L / (t_F + t_B)$ of them. More than that brings nothing but
+# full memory.
+#
+# What if passes take uneven times? Let each vary at random by half.
+
+# %%
+from ddl_teach.comm.networks import Machine
+
+ways = {"1F1B": one_f_one_b(4, 64), "limit 4": driven(4, 64, 4), "limit 16": driven(4, 64, 16)}
+luck = [Machine(jitter=0.5, seed=seed) for seed in range(5)]
+for name, it in ways.items():
+    all_times = [simulate(timed, 4, network=free, machine=machine, schedule=it, costs=turn).time
+                 for machine in luck]  # fmt: skip
+    print(f"{name:9} {200 * sum(all_times):.0f} ms; even times {1e3 * took[0.0][0]:.0f} ms")
+
+# %% [markdown]
+# The worker without an order is a little better off with a limit of 16: work that lies in stock
+# evens things out. But it cannot get back what was lost: in a pipeline everybody waits for the
+# slowest. With the same 4 in flight there is hardly a difference between an order and none.
+#
+# ## 8. Measure on your own ranks · *intermediate*
+#
+# Now four engines, which are processes of your machine. First your message-driven worker, on real
+# messages. Then the pipeline whose stages only take time: on real ranks they sleep, as a rank
+# does whose accelerator computes. So four ranks wait for each other as they would on four
+# devices, even if you have two cores.
+
+# %%
+engines = Engines(4)
+mine = yours("10.message_driven", message_driven, lambda *_: 36.0 / weights[_[0].rank])
+run = engines.run(all_stages, worker=mine, in_flight=2)
+assert run.results == [18.0, 72.0, 12.0, 36.0]
+
+
+# %%
+def measure(comm, schedules, costs):
+    took = []
+    for schedule in schedules:
+        comm.barrier()
+        begun = comm.now()
+        timed(comm, schedule, costs)
+        comm.barrier()
+        took.append(comm.now() - begun)
+    return took
+
+
+# %% [markdown]
+# 12 ms a turn, and one to 32 micro-batches with your 1F1B. The same function runs in virtual time
+# and on the engines, and the formula is yours too: three answers to one question.
+
+# %%
+sizes, pace = (1, 2, 4, 8, 16, 32), Costs(4e-3, 4e-3, 4e-3)
+what = {"schedules": [schedule_of(my_1f1b, 4, many) for many in sizes], "costs": pace}
+virtual = np.max(simulate(measure, 4, network=free, **what).results, axis=0)
+real = np.max(engines.run(measure, **what).results, axis=0)
+work = 12e-3 * np.array(sizes)
+formula = np.array([(4 - 1) / (many + 4 - 1) for many in sizes])
+assert np.allclose(1 - work / virtual, formula)
+assert (1 - work / real > formula - 0.02).all()
+plot_idle(sizes, formula, 1 - work / virtual, 1 - work / real)
+
+# %% [markdown]
+# The squares lie on the line, and the dots a little above it: no sleep ends early, and each
+# message costs some time too. Where your machine is busy with other things they lie higher.
+#
+# How does such a step look on real ranks? The next cell draws one, with eight micro-batches, as
+# the engines have recorded it.
+
+# %%
+schedule = schedule_of(my_1f1b, 4, 8)
+plot_pipeline(engines.run(timed, schedule=schedule, costs=pace).timeline, title="Measured")
+
+# %% [markdown]
+# ## 9. Is it still the same training? · *beginner*
+#
+# All this is worth something only if the network that comes out is the same. Here the stages
+# compute: four layers that read handwritten digits, one on each of four ranks, ten steps. Beside
+# them a single process trains the whole network on whole batches. Then all parameters are
+# compared.
+
+# %%
+from ddl_teach.networks.models.data import batches, digits
+from ddl_teach.networks.models.mlp import mlp
+from ddl_teach.networks.pipelines.training import together, train
+from ddl_teach.networks.twin import largest_difference
+from ddl_teach.networks.twin import train as train_alone
+
+# %%
+data, layers = batches(digits(flat=True), size=32, steps=10), (64, 48, 48, 48, 10)
+alone = train_alone(mlp(layers), data)
+
+
+def trained(comm, schedule):
+    return train(comm, mlp(layers), data, schedule)
+
+
+# %%
+untrained = dict(mlp(layers).named_parameters())
+print(f"a single process: loss {alone.losses[0]:.3f}, after ten steps {alone.losses[-1]:.3f}")
+for schedule in (schedule_of(my_1f1b, 4, 8), zero_bubble(4, 8), driven(4, 8), gems(4, 8)):
+    whole = together(simulate(trained, 4, schedule=schedule).results)
+    apart = largest_difference(whole.parameters, alone.parameters)
+    print(f"{schedule.name:18} loss {whole.losses[-1]:.3f}, largest difference {apart:.1e}")
+    assert apart < 1e-5 < 1e-1 < largest_difference(untrained, alone.parameters)
+
+# %% [markdown]
+# They differ in the last digits only, because sums are added up in another order. Two things are
+# needed for that. The losses of the micro-batches must be weighted by their share of the batch.
+# And no layer may look at the batch as a whole: batch normalisation sees a micro-batch here,
+# which is one of the reasons why large networks normalise each example by itself.
+#
+# `engines.run(trained, schedule=...)` does the same on real ranks.
+#
+# ## 10. What production systems do · *intermediate*
+#
+# torch has pipelines as well, and builds them in the same way: an order of passes for each rank,
+# as data. One can look at it without starting any process.
+
+# %%
+from types import SimpleNamespace
+
+from torch.distributed.pipelining import Schedule1F1B
+
+theirs = Schedule1F1B(SimpleNamespace(num_stages=4), 8).pipeline_order
+ours = one_f_one_b(4, 8)
+# %%
+for rank in range(3):
+    listed = [str(one) for one in theirs[rank] if str(one)[-1].isdigit()]
+    assert listed == [str(word) for word in ours.computation(rank)]
+print(*theirs[2], *theirs[3], sep="  ")
+
+# %% [markdown]
+# Word for word the same, on the first three ranks. On the last one, torch 2.13 counts the forward
+# passes from 1, up to a micro-batch 8 that does not exist: a slip in the list alone, since its
+# step does not read it. Our validator would have refused it. That is what data are good for.
+#
+# And this is how one says it there and here:
+#
+# | | torch.distributed.pipelining | this course |
+# |---|---|---|
+# | a stage | `PipelineStage(module, index, stages, device)` | `TorchStage(layers, shapes, ...)` |
+# | an order | `ScheduleGPipe`, `Schedule1F1B` | `gpipe(4, 8)`, `one_f_one_b(4, 8)` |
+# | thin stages | `ScheduleInterleaved1F1B` | `interleaved(4, 8)` |
+# | split backward | `ScheduleInterleavedZeroBubble` | `zero_bubble(4, 8)` |
+# | a step | `schedule.step(x, target=y)` | `Worker(comm, schedule, stages).step()` |
+#
+# `benchmarks/results/pipelines.txt` has both on the same model, batch and ranks. Large language
+# models are trained with interleaved 1F1B inside a grid of several dimensions (unit 12), and
+# recently with zero bubble and its relatives. AxoNN's message-driven way is one of the few that
+# decide at run time.
+#
+# ## 11. Explore · *advanced*
+#
+# Invent a schedule. `written(name, orders)` makes one from words, with `I` and `W` for the halves
+# of a backward pass; `validate` tells you if it can be; `simulate(timed, ...)` how long it takes,
+# and `peak` what it keeps. Can you find one for four ranks and eight micro-batches that is faster
+# than 1F1B and keeps less than 4 on every rank?
+
+# %%
+attempt = schedule_of(lambda rank, *sizes: my_1f1b(rank, *sizes), 4, 8)
+validate(attempt)
+it = simulate(timed, 4, network=free, schedule=attempt)
+print(f"{it.time:g} s, kept at most {[passed.peak for passed in it.results]}")
+progress()
+
+# %% [markdown]
+# ## Three questions
+#
+# **1.** You double the number of micro-batches and halve their size, with the same batch. What
+# becomes of the bubble, of the memory of GPipe, and of that of 1F1B?
+#
+# <details><summary>An answer</summary>
+#
+# The share of the bubble falls to about half. GPipe keeps twice as many activations of half the
+# size: no change. 1F1B keeps as many as before, of half the size: half the memory. What limits it
+# is that small micro-batches make small matrix products, which devices are bad at, and more
+# messages.
+#
+# </details>
+#
+# **2.** One rank is twice as slow as the others. Does it matter which one? And does it help to
+# run whatever has arrived?
+#
+# <details><summary>An answer</summary>
+#
+# Once the pipeline is full, everybody works at the pace of the slowest, wherever it is: a step
+# takes about $m$ of *its* turns. No order of work can change that, and having none cannot either.
+# What helps is to cut the network elsewhere, so that it gets fewer layers.
+#
+# </details>
+#
+# **3.** Activations take most of the memory. One can throw them away and compute them once more
+# before the backward pass (unit 11). Which schedule gains most from that, and what happens to its
+# bubble?
+#
+# <details><summary>An answer</summary>
+#
+# GPipe, which keeps $m$ micro-batches, and which its authors indeed combined with it: only the
+# input of each stage stays. A backward pass then takes a forward pass more, so a turn takes
+# $2 t_F + t_B$; the bubble has as many turns as before and is longer in seconds.
+#
+# </details>
+#
+# ## Where to read on
+#
+# - Y. Huang, Y. Cheng, A. Bapna, O. Firat et al., "GPipe: efficient training of giant neural
+#   networks using pipeline parallelism", *NeurIPS*, 2019.
+# - D. Narayanan, A. Harlap, A. Phanishayee et al., "PipeDream: generalized pipeline parallelism
+#   for DNN training", *SOSP*, 2019: where 1F1B comes from, with several versions of the weights.
+# - D. Narayanan, M. Shoeybi, J. Casper et al., "Efficient large-scale language model training on
+#   GPU clusters using Megatron-LM", *SC*, 2021: interleaved, in a grid.
+# - P. Qi, X. Wan, G. Huang and M. Lin, "Zero bubble pipeline parallelism", *ICLR*, 2024.
+# - S. Singh and A. Bhatele, "AxoNN: an asynchronous, message-driven parallel framework for
+#   extreme-scale deep learning", *IPDPS*, 2022.
+# - A. Jain, A. A. Awan, A. M. Aljuhani et al., "GEMS: GPU-enabled memory-aware model-parallelism
+#   system for distributed DNN training", *SC*, 2020.
+# - S. Li and T. Hoefler, "Chimera: efficiently training large-scale neural networks with
+#   bidirectional pipelines", *SC*, 2021: two directions at once, and a table that compares many.
+# - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
+#   Computing Surveys*, 2019, section on pipelining.
+#
+# The schedules stand in `ddl_teach/networks/pipelines`, one a file, and the formulas in
+# `ddl_teach/theory/pipelines.py`. Unit 11 asks where the memory of *one* rank goes.

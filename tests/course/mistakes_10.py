@@ -1,0 +1,157 @@
+"""Usual mistakes of unit 10, and words of the message that names each."""
+
+from collections import deque
+
+import numpy as np
+
+from ddl_teach.comm import ANY
+
+
+def percent(ranks, micro_batches):
+    return 100 * (ranks - 1) / (micro_batches + ranks - 1)
+
+
+def divided_by_work(ranks, micro_batches):
+    return (ranks - 1) / micro_batches
+
+
+def one_rank_too_many(ranks, micro_batches):
+    return ranks / (micro_batches + ranks)
+
+
+def busy_share(ranks, micro_batches):
+    return micro_batches / (micro_batches + ranks - 1)
+
+
+def printed(ranks, micro_batches):
+    print((ranks - 1) / (micro_batches + ranks - 1))
+
+
+def one_at_a_time(rank, ranks, micro_batches):
+    return [f"{kind}{one}" for one in range(micro_batches) for kind in "FB"]
+
+
+def counted_from_one(rank, ranks, micro_batches):
+    return [f"{kind}{one}" for kind in "FB" for one in range(1, micro_batches + 1)]
+
+
+def only_forward(rank, ranks, micro_batches):
+    return [f"F{one}" for one in range(micro_batches)]
+
+
+def one_text(rank, ranks, micro_batches):
+    return " ".join(f"{kind}{one}" for kind in "FB" for one in range(micro_batches))
+
+
+def disagreeing(rank, ranks, micro_batches):
+    """Odd ranks go backward in the opposite order: nobody hangs, and all wait."""
+    forward = [f"F{one}" for one in range(micro_batches)]
+    turned = range(micro_batches)[:: -1 if rank % 2 else 1]
+    return forward + [f"B{one}" for one in turned]
+
+
+def _ahead(rank, ranks, micro_batches, ahead, rest=True):
+    words = [f"F{one}" for one in range(ahead)]
+    for one in range(micro_batches if rest else micro_batches - ahead):
+        if one + ahead < micro_batches:
+            words.append(f"F{one + ahead}")
+        words.append(f"B{one}")
+    return words
+
+
+def all_equally_far(rank, ranks, micro_batches):
+    return _ahead(rank, ranks, micro_batches, min(ranks - 1, micro_batches))
+
+
+def one_too_far(rank, ranks, micro_batches):
+    return _ahead(rank, ranks, micro_batches, min(ranks - rank, micro_batches))
+
+
+def other_way_round(rank, ranks, micro_batches):
+    return _ahead(rank, ranks, micro_batches, min(rank, micro_batches))
+
+
+def beyond_the_last(rank, ranks, micro_batches):
+    return _ahead(rank, ranks, micro_batches, ranks - 1 - rank)
+
+
+def never_drained(rank, ranks, micro_batches):
+    return _ahead(rank, ranks, micro_batches, min(ranks - 1 - rank, micro_batches), rest=False)
+
+
+def backward_first(rank, ranks, micro_batches):
+    return [f"{kind}{one}" for one in range(micro_batches) for kind in "BF"]
+
+
+def worker(may_enter=lambda on_their_way, limit: on_their_way < limit, take=deque.popleft,
+           copies=True, blocking=False, result=True):  # fmt: skip
+    """The solution, with one thing done in another way."""
+
+    def message_driven(comm, weight, inputs, in_flight):
+        rank, last, arriving = comm.rank, comm.size - 1, np.empty_like(inputs[0])
+        kept, sends, entered, returned, gradient = deque(), [], 0, 0, 0.0
+        begin = comm.send if blocking else lambda x, to: sends.append(comm.isend(x, to))
+        while returned < len(inputs):
+            allowed = entered < len(inputs) and may_enter(entered - returned, in_flight)
+            if rank == 0 and allowed:
+                x, forward = inputs[entered], True
+            else:
+                forward = comm.recv(arriving, ANY) < rank
+                x = arriving.copy() if copies else arriving
+            if forward:
+                kept.append(x)
+                entered += 1
+                x = weight * x
+                if rank < last:
+                    begin(x, rank + 1)
+            if rank == last or not forward:
+                gradient += x @ take(kept)
+                returned += 1
+                if rank > 0:
+                    begin(weight * x, rank - 1)
+        for send in sends:
+            send.wait()
+        return gradient if result else None
+
+    return message_driven
+
+
+def no_gradient_sent(comm, weight, inputs, in_flight):
+    rank, last, gradient = comm.rank, comm.size - 1, 0.0
+    for own in inputs:
+        x = own.copy()
+        if rank > 0:
+            comm.recv(x, rank - 1)
+        if rank < last:
+            comm.send(weight * x, rank + 1)
+        gradient += float(weight * x @ x)
+    return gradient
+
+
+MISTAKES = [
+    ("10.idle", percent, "That is in per cent"),
+    ("10.idle", divided_by_work, "divide by the whole time"),
+    ("10.idle", one_rank_too_many, "P - 1, not P"),
+    ("10.idle", busy_share, "the share in which a rank is busy"),
+    ("10.idle", printed, "return one number, the share of the time"),
+    ("10.gpipe", one_at_a_time, "B0 comes before the last forward pass"),
+    ("10.gpipe", counted_from_one, "says 'F3': with 3 micro-batches there are F0 to F2"),
+    ("10.gpipe", only_forward, "never does B0"),
+    ("10.gpipe", one_text, "return a list of words"),
+    ("10.gpipe", disagreeing, "Some rank waits although there is something to do"),
+    ("10.one_f_one_b", one_at_a_time, "yours takes"),
+    ("10.one_f_one_b", all_equally_far, "rank r runs only ranks - 1 - r micro-batches ahead"),
+    ("10.one_f_one_b", one_too_far, "rank 0 of 1 with 3 micro-batches keeps the activations of 2"),
+    ("10.one_f_one_b", other_way_round, "your orders cannot be carried out"),
+    ("10.one_f_one_b", beyond_the_last, "there are F0 to F1 and B0 to B1"),
+    ("10.one_f_one_b", never_drained, "never does B"),
+    ("10.one_f_one_b", backward_first, "does not have the activations of stage 0"),
+    ("10.message_driven", worker(lambda *_: True), "more than 1 were on their way at once"),
+    ("10.message_driven", worker(lambda on, limit: on <= limit), "entered - returned < in_flight"),
+    ("10.message_driven", worker(lambda on, limit: on < 1), "lets in fewer than it may"),
+    ("10.message_driven", worker(take=deque.pop), "the oldest input is the one to take"),
+    ("10.message_driven", worker(copies=False), "unless you keep a copy"),
+    ("10.message_driven", worker(blocking=True), "Begin to send with comm.isend"),
+    ("10.message_driven", worker(result=False), "returned None"),
+    ("10.message_driven", no_gradient_sent, "one gradient to the rank before"),
+]
