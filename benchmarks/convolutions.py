@@ -6,9 +6,9 @@ Every method takes each turn on the same data, in an order that rotates, so that
 the machine hits all alike; a method's result is compared with torch's before its time counts.
 Shown are medians with nonparametric 95% intervals and ratios of medians to
 torch.nn.functional.conv2d; beside them what was counted, in thousand millions of operations of
-products and of transforms, and what a profiled run spent on products, transforms and the rest
-(copies, padding, sums). Below each layer stands what the chooser takes and its regret: how much
-longer its choice takes than the best of ours.
+products and of transforms, the workspace, and what a profiled run spent on matrix products, which
+transforms are too, and on the rest (copies, padding, sums). Below each layer stands what the
+chooser takes and its regret: how much longer its choice takes than the best of ours.
 """
 
 from __future__ import annotations
@@ -43,8 +43,6 @@ from ddl_teach.theory.convolution_cost import PASSES, Cost, cost
 RESULTS = Path(__file__).parent / "results"
 TURNS = (3, 15)  # at least and at most so many times each method is measured
 PRODUCTS = ("mm", "bmm", "addmm", "addmm_", "baddbmm", "baddbmm_")
-TRANSFORMS = ("_fft_r2c", "_fft_c2r", "_fft_c2c")
-KINDS = dict.fromkeys(PRODUCTS, "products") | dict.fromkeys(TRANSFORMS, "transforms")
 
 
 @dataclass(frozen=True)
@@ -108,13 +106,13 @@ def contestants(
 
 
 def shares(run: Callable[[], Tensor]) -> dict[str, float]:
-    """What part of the time of a profiled run went into products, transforms and the rest."""
+    """What part of the time of a profiled run went into products and the rest."""
     with profile(activities=[ProfilerActivity.CPU]) as seen:
         run()
-    spent = dict.fromkeys(("products", "transforms", "the rest"), 0.0)
+    spent = dict.fromkeys(("products", "the rest"), 0.0)
     for event in seen.key_averages():
-        name = event.key.removeprefix("aten::")
-        spent[KINDS.get(name, "the rest")] += event.self_cpu_time_total
+        kind = "products" if event.key.removeprefix("aten::") in PRODUCTS else "the rest"
+        spent[kind] += event.self_cpu_time_total
     total = sum(spent.values())
     return {kind: part / total for kind, part in spent.items()}
 
@@ -162,7 +160,7 @@ def text(layer: Layer, owners: list[str]) -> str:
 
 HEADER = (
     f"  {'method':<13}{'median':>12}  {'95% interval':>25}{'/ torch':>8}"
-    f"{'Gproduct':>10}{'Gtransf':>8}{'MiB':>9}   {'products, transforms, the rest':<30}"
+    f"{'Gproduct':>10}{'Gtransf':>8}{'MiB':>9}   {'products, the rest':<20}"
 )
 
 

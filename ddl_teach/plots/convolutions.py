@@ -1,13 +1,15 @@
 """Time, operations and memory of convolutions, over whatever is varied.
 
-One panel below another over the same axis, a colour for each method. A dotted vertical line is a
-crossover, each with its source: counted, predicted, measured. What to look at: methods that meet
-at one place in operations, and at quite another in time.
+One panel below another over the same axis, a colour for each method, and a column for each
+quantity that is varied. A dotted vertical line is a crossover, each with its source: counted,
+predicted, measured. What to look at: methods that meet at one place in operations, and at quite
+another in time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
@@ -43,49 +45,60 @@ def method_name(method: str) -> str:
     return SPOKEN.get(method, method.replace("winograd_", "Winograd "))
 
 
-@in_style
-def plot_sweep(
-    varied: Sequence[float],
-    panels: Mapping[str, Mapping[str, Sequence[float]]],
-    *,
-    quantity: str,
-    crossings: Mapping[str, float | None] | None = None,
-    title: str | None = None,
-) -> Figure:
-    """Draw `panels`, by name ("time", "operations", "memory"), of curves, by method.
+@dataclass(frozen=True)
+class Swept:
+    """What stands over the `varied` values of `quantity`: `panels`, by name, of curves by method.
 
-    `varied` are the values of `quantity` that all curves stand over; a curve may hold nan where a
-    method cannot be used. `crossings` are values of it, by source; None where there is none.
+    A curve may hold nan where a method cannot be used. `crossings` are values of the quantity, by
+    source; None where there is none.
     """
-    varied = np.asarray(varied, float)
-    curves = {(name, method): np.asarray(curve, float) for name, panel in panels.items()
-              for method, curve in panel.items()}  # fmt: skip
-    for (name, method), curve in curves.items():
-        if curve.shape != varied.shape:
-            raise ValueError(
-                f"{name} of {method} has {curve.size} values over {varied.size} of {quantity}"
-            )
-    figure = Picture(figsize=(9.0, 0.9 + PANEL * len(panels)))
-    axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
-    for ax, name in zip(axes, panels, strict=True):
-        for method in panels[name]:
-            colour = METHOD_COLOURS.get(method, OTHER)
-            look = {"color": colour, "label": method_name(method), "markersize": 4}
-            ax.plot(varied, curves[name, method], "o-", **look)
-        _scale(ax, name)
-        for place, (source, value) in enumerate((crossings or {}).items()):
-            if value is not None:
-                _mark(ax, source if ax is axes[0] else "", value, place)
-    _scale_varied(axes[-1], varied, quantity)
+
+    quantity: str
+    varied: Sequence[float]
+    panels: Mapping[str, Mapping[str, Sequence[float]]]  # "time", "operations", "memory"
+    crossings: Mapping[str, float | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, panel in self.panels.items():
+            for method, curve in panel.items():
+                if len(curve) != len(self.varied):
+                    raise ValueError(
+                        f"{name} of {method} has {len(curve)} values over {len(self.varied)} of "
+                        f"{self.quantity}"
+                    )
+
+
+@in_style
+def plot_sweep(*columns: Swept, title: str | None = None) -> Figure:
+    """Draw each of `columns` beside the others, its panels below one another."""
+    names = list(columns[0].panels)
+    figure = Picture(figsize=(max(9.0, 4.4 * len(columns)), 0.9 + PANEL * len(names)))
+    grid = figure.subplots(len(names), len(columns), sharex="col", sharey="row", squeeze=False)
+    for axes, column in zip(grid.T, columns, strict=True):
+        for ax, name in zip(axes, names, strict=True):
+            for method, curve in column.panels[name].items():
+                colour = METHOD_COLOURS.get(method, OTHER)
+                look = {"color": colour, "label": method_name(method), "markersize": 4}
+                ax.plot(column.varied, curve, "o-", **look)
+            _scale(ax, name)
+            for place, value in enumerate(sorted({*column.crossings.values()} - {None})):
+                sources = [one for one, where in column.crossings.items() if where == value]
+                _mark(ax, ", ".join(sources) if ax is axes[0] else "", value, place)
+        _scale_varied(axes[-1], np.asarray(column.varied, float), column.quantity)
+    for ax, name in zip(grid[:, 0], names, strict=True):
+        ax.set_ylabel(name)
     place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
-    axes[0].legend(**place)
-    found = finding(crossings or {}, quantity)
+    grid[0, -1].legend(**place)
+    found = "\n".join(finding(column.crossings, column.quantity) for column in columns)
     figure.suptitle(found if title is None else title, x=0.01, ha="left", weight="bold", size=11.5)
     words = [
-        f"{method_name(method)}, {name}: {_text(name, curve[0])} to {_text(name, curve[-1])}."
-        for (name, method), curve in curves.items()
+        f"{column.quantity}: {method_name(method)}, {name}: {_text(name, curve[0])} to "
+        f"{_text(name, curve[-1])}."
+        for column in columns
+        for name, panel in column.panels.items()
+        for method, curve in panel.items()
     ]
-    describe(figure, f"{' and '.join(panels)} over {quantity}. {found}. {' '.join(words)}")
+    describe(figure, f"{' and '.join(names)}. {found}. {' '.join(words)}")
     return figure
 
 
@@ -102,7 +115,6 @@ def finding(crossings: Mapping[str, float | None], quantity: str) -> str:
 
 def _scale(ax: Axes, name: str) -> None:
     ax.set_yscale("log")
-    ax.set_ylabel(name)
     unit = UNITS.get(name, _count_text)
     ax.yaxis.set_major_locator(LogLocator(base=4 if name == "memory" else 10, numticks=6))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: unit(value)))
@@ -111,7 +123,7 @@ def _scale(ax: Axes, name: str) -> None:
 
 
 def _scale_varied(ax: Axes, varied: np.ndarray, quantity: str) -> None:
-    if varied[-1] / varied[0] > 20:
+    if varied[-1] / varied[0] >= 16:
         ax.set_xscale("log", base=2)
     ax.set_xticks(varied, [f"{value:g}" for value in varied])
     ax.xaxis.set_minor_locator(NullLocator())

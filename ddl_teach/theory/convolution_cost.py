@@ -7,7 +7,7 @@ method   multiplications of products  transforms                       numbers h
 ======== ============================ ================================ ==========================
 direct   N K P Q (C/g) R S            none                             none
 im2col   the same                     none                             N C R S P Q
-FFT      3 F T K C/g                  T C and T K tiles of h x w,      F T (3 C + 2 K)
+FFT      3 F T K C/g                  T C and T K tiles of h x w,      3 F (T C + T K + K C/g)
                                       K C/g filters of R S to 3 F
 Winograd t t T K C/g                  T C and T K tiles of t x t,      t t (T C + T K + K C/g)
                                       K C/g filters of R S to t t
@@ -66,21 +66,14 @@ class Operations:
 class Cost:
     """What one pass takes: operations by their kind, and how many numbers it holds and moves.
 
-    `product` sums over channels; `transform` is made by matrices, as Winograd's, `butterflies` are
-    those of fast Fourier transforms. `held` are numbers that a stage leaves for the next one,
-    `moved` those that are written or read by a stage.
+    `product` sums over channels, `transforms` over the places of a tile or a kernel. `held` are
+    numbers that a stage leaves for the next one, `moved` those that a stage writes or reads.
     """
 
     product: Operations
-    transform: Operations = Operations()
-    butterflies: Operations = Operations()
+    transforms: Operations = Operations()
     held: int = 0
     moved: int = 0
-
-    @property
-    def transforms(self) -> Operations:
-        """Of both kinds."""
-        return self.transform + self.butterflies
 
     @property
     def operations(self) -> int:
@@ -110,10 +103,10 @@ def direct(shape: Shape, direction: str = "forward") -> Cost:
         "input_gradient": shape.batch * shape.in_channels * _seen(shape),
         "weight_gradient": weights,
     }[direction]
-    # Each place of the kernel goes once through inputs and results, and reads what is there.
-    moved = math.prod(shape.kernel) * (
-        outputs * (shape.in_channels + 2 * shape.out_channels) + weights
-    )
+    # Each place of the kernel copies what it sees, and adds to what the others left.
+    seen = outputs * (2 * shape.in_channels + 2 * shape.out_channels)
+    # Every image reads all weights anew.
+    moved = math.prod(shape.kernel) * seen + (shape.batch + 2) * weights
     return Cost(_sums(outputs * weights, results), moved=moved)
 
 
@@ -121,43 +114,48 @@ def im2col(shape: Shape, direction: str = "forward") -> Cost:
     """The operations of the definition, and a matrix with a column for each output."""
     outputs = shape.batch * shape.output_height * shape.output_width
     held = outputs * shape.in_channels * math.prod(shape.kernel)
-    return Cost(direct(shape, direction).product, held=held, moved=_data(shape) + 2 * held)
+    return Cost(direct(shape, direction).product, held=held, moved=2 * _data(shape) + 2 * held)
 
 
 def fft(shape: Shape, direction: str = "forward") -> Cost:
     """Transforms of overlapping tiles; for each frequency a complex product by three real ones.
 
-    A filter's transform is a product with those columns of the Fourier matrix that it needs. A
-    stride is taken by its phases: so many times as many channels, and smaller kernels.
+    Columns, then rows are multiplied by Fourier's matrix, of which a filter, or what is kept of a
+    tile, needs a part. A stride is taken by its phases: so many times as many channels, and
+    smaller kernels.
     """
     channels, kernel, _ = phases(shape)
     height, width = transform_size(shape, direction)
-    frequencies = height * (width // 2 + 1)
+    kept = height - kernel[0] + 1, width - kernel[1] + 1
+    halves = width // 2 + 1
+    frequencies, taps = height * halves, math.prod(kernel)
     tiles = shape.batch * math.prod(transform_grid(shape, direction))
     filters = shape.out_channels * channels // shape.groups
-    sums, sources, sinks = {
-        "forward": (tiles * shape.out_channels, channels, shape.out_channels),
-        "input_gradient": (tiles * channels, shape.out_channels, channels),
-        "weight_gradient": (filters, channels, shape.out_channels),
-    }[direction]
-    products = _sums(3 * frequencies * tiles * filters, 3 * frequencies * sums)
-    # Gauss's three numbers: a + b of what comes in; two sums more of what goes out or is paired.
-    gauss = Operations(0, frequencies * tiles * (sources + 2 * sinks))
-    taps = math.prod(kernel)
-    matrix = _matrix(3 * frequencies, taps)
-    if direction == "weight_gradient":
-        matrix = _matrix(taps, 3 * frequencies)
-    held = frequencies * tiles * (3 * sources + 2 * sinks)
-    # A channel of a tile is cut out, transformed by rows and by columns, laid out as three
-    # numbers, multiplied, put together and transformed back: some twenty times moved.
-    moved = frequencies * (20 * tiles * (sources + sinks) + 6 * filters)
-    return Cost(
-        products + gauss,
-        matrix.times(filters),
-        real_transform(height, width).times(tiles * (sources + sinks)),
-        held,
-        _data(shape) + moved,
+    there = _matrix(2 * halves, width).times(height) + _matrix(3 * height, 2 * height).times(
+        halves
     )
+    back = _matrix(2 * kept[0], 3 * height).times(halves) + _matrix(kept[1], 2 * halves).times(
+        kept[0]
+    )
+    # The gradient that arrives fills what is kept of its tiles; the rest is zero.
+    arriving = _matrix(2 * halves, kept[1]).times(kept[0]) + _matrix(
+        3 * height, 2 * kept[0]
+    ).times(halves)
+    sources, sinks = channels, shape.out_channels
+    if direction == "input_gradient":
+        sources, sinks = sinks, sources
+    transforms = there.times(tiles * sources)
+    if direction == "weight_gradient":
+        results = filters
+        transforms += arriving.times(tiles * sinks) + _matrix(taps, 3 * frequencies).times(filters)
+    else:
+        results = tiles * sinks
+        transforms += back.times(results) + _matrix(3 * frequencies, taps).times(filters)
+    products = _sums(3 * frequencies * tiles * filters, 3 * frequencies * results)
+    held = 3 * frequencies * (tiles * (sources + sinks) + filters)
+    # Pixels are turned, and copied as tiles; what comes back is put together and turned.
+    pixels = tiles * (sources * height * width + sinks * math.prod(kept))
+    return Cost(products, transforms, held, 2 * _data(shape) + 2 * pixels + 2 * held)
 
 
 def winograd(shape: Shape, outputs: int, direction: str = "forward") -> Cost:
@@ -188,7 +186,7 @@ def winograd(shape: Shape, outputs: int, direction: str = "forward") -> Cost:
     )
     held = math.prod(tile) * (tiles * (sources + sinks) + kernels)
     products = _sums(product, math.prod(tile) * results)
-    return Cost(products, transform, held=held, moved=_data(shape) + 2 * held)
+    return Cost(products, transform, held, 2 * _data(shape) + 3 * held)
 
 
 def real_transform(height: int, width: int) -> Operations:

@@ -1,7 +1,6 @@
 """How long a convolution takes, from its counts and three rates of a processor.
 
-    time = (products + transforms by matrices) / product rate
-           + butterflies / transform rate + bytes moved / bandwidth
+    time = products / product rate + transforms / transform rate + bytes moved / bandwidth
 
 The parts come one after another here; a processor may do some at once. Nothing is known of how
 well a short product fills it, or of what stays in its caches. What to look at: FFT and im2col meet
@@ -23,7 +22,7 @@ class Rates:
     """A processor in three numbers, each per second."""
 
     product: float  # operations of matrix products
-    transform: float  # operations of fast Fourier transforms
+    transform: float  # operations of transforms: products with a matrix as small as a tile
     bandwidth: float  # bytes written or read while data are laid out anew
 
 
@@ -36,8 +35,7 @@ def parts(cost: Cost, rates: Rates, itemsize: int = 4) -> dict[str, float]:
     """The seconds of each part of a pass, by its name."""
     return {
         "products": cost.product.total / rates.product,
-        "transforms": cost.transform.total / rates.product
-        + cost.butterflies.total / rates.transform,
+        "transforms": cost.transforms.total / rates.transform,
         "moving bytes": cost.moved * itemsize / rates.bandwidth,
     }
 

@@ -37,7 +37,6 @@ from ddl_teach.plots.im2col import plot_im2col
 from ddl_teach.plots.spread import plot_spread
 
 
-# %%
 def by_definition(x, weight):
     windows = np.lib.stride_tricks.sliding_window_view(x, weight.shape[2:], (2, 3))
     return np.einsum("nchwij,kcij->nkhw", windows, weight)
@@ -325,53 +324,54 @@ predict("02.error", ...)
 # ## 6. Count, predict, measure · *beginner*
 #
 # Three answers again. The first only counts. The second knows three numbers of your machine: how
-# many operations of a matrix product it does in a second, how many of a transform, and how many
-# bytes it copies. That takes a moment to measure, and then a method's time is
+# many operations of a large matrix product it does in a second, how many of one with a matrix as
+# small as a tile, and how many bytes it copies. It takes a moment to measure them, and then a
+# method's time is
 #
 # $$T = \frac{\text{products}}{\text{their rate}} + \frac{\text{transforms}}{\text{their rate}}
 # + \frac{\text{bytes moved}}{\text{bandwidth}}.$$
 #
 # The third measures. Each method gets its turn, over and over again, so that what disturbs one
 # disturbs the other. These are the library's methods, which are written like yours, in torch
-# instead of NumPy. `sweep` does all three, for each of a list of problems.
+# instead of NumPy, with one difference: where yours takes a fast transform of the whole image,
+# the library cuts tiles of four kernels and multiplies their columns, then their rows by Fourier's
+# matrix. Those are more operations, but operations of a product, and their results lie where the
+# next product reads them. `sweep` does all three, for each of a list of problems.
 
 # %%
-from ddl_teach.operators.convolution.rates import machine_rates
+from ddl_teach.operators.convolution.rates import butterfly_rate, machine_rates
 from ddl_teach.operators.convolution.sweep import sweep
 
 rates, kernels, found = machine_rates(), list(range(3, 16, 2)), {}
-slower = rates.product / rates.transform
-print(f"An operation of a transform takes {slower:.1f} times as long as one of a product.")
+slower = rates.product / butterfly_rate()
+print(f"An operation of a fast transform takes {slower:.1f} times as long as one of a product.")
 for channels in (3, 64):
     layers = [Convolution(8, channels, 32, 32, 64, r, padding=r // 2) for r in kernels]
     found[channels] = sweep(layers, rates, ["im2col", "fft"], repetitions=3)
 assert (found[64].operations["im2col"] > found[3].operations["im2col"]).all()
 
 # %% [markdown]
-# First 64 channels: time, operations, and the bytes that a method holds between its steps (if it
-# does all images at once; the library works in blocks, which are smaller). The lines upright are
-# the kernel size from which on the FFT stays below im2col: as the operations say, as the three
-# rates say, and as it was measured.
+# Left 64 channels come in, right 3. Time, operations, and the bytes that a method holds between
+# its steps (if it does all images at once; the library works in blocks, which are smaller). The
+# lines upright are the kernel size from which on the FFT stays below im2col: as the operations
+# say, as the three rates say, and as it was measured. If the FFT never wins, the next size that
+# was not tried stands for "later" in what your predictions are compared with.
 
 # %%
-from ddl_teach.plots.convolutions import plot_sweep
+from ddl_teach.plots.convolutions import Swept, plot_sweep
 
-look = {"varied": kernels, "quantity": "kernel size"}
-plot_sweep(panels=found[64].panels, crossings=found[64].crossings(kernels), **look)
+many, few = (found[channels].crossings(kernels) for channels in (64, 3))
+reveal("02.many_channels", many["measured"] or kernels[-1] + 2)
+reveal("02.few_channels", few["measured"] or kernels[-1] + 2)
+plot_sweep(
+    Swept("kernel size, 64 channels", kernels, found[64].panels, many),
+    Swept("kernel size, 3 channels", kernels, found[3].panels, few),
+)
 
 # %% [markdown]
 # im2col climbs with the square of the kernel, in time, in operations and in memory. The FFT hardly
-# cares. (Its steps come from tiles: the library transforms tiles of four kernels, not whole
-# images, and only then the whole.) Now the same with 3 channels. If the FFT never wins, the next
-# size that was not tried stands for "later".
-
-# %%
-few, many = (found[channels].crossings(kernels) for channels in (3, 64))
-reveal("02.many_channels", many["measured"] or kernels[-1] + 2)
-reveal("02.few_channels", few["measured"] or kernels[-1] + 2)
-plot_sweep(panels=found[3].panels, crossings=few, **look)
-
-# %% [markdown]
+# cares. (Its steps come from tiles, of which a whole number must cover the image.)
+#
 # ## 7. The surprise · *beginner*
 #
 # "Small kernels: Winograd or im2col. Large kernels: FFT." So it is often said, and it is half of
@@ -379,15 +379,33 @@ plot_sweep(panels=found[3].panels, crossings=few, **look)
 # $3 r^2$ numbers for an output, while the FFT still has to bring 64 channels back from the
 # frequencies for each image: a share of $1/C = 1/3$ for each product, instead of $1/64$.
 #
-# Your own formula says it in one line. Put in how much slower transforms are here:
+# Measure it yourself: the kernel stays 7 x 7, the channels that come in grow; and beside it the
+# batch, for $1/N$ stands in your formula next to $1/C$.
+
+# %%
+channels, batches = [1, 4, 16, 64, 128], [1, 2, 4, 8, 16]
+layers = [Convolution(8, c, 32, 32, 64, 7, padding=3) for c in channels]
+by_channels = sweep(layers, rates, ["im2col", "fft"], repetitions=3)
+layers = [Convolution(n, 64, 32, 32, 64, 7, padding=3) for n in batches]
+by_batch = sweep(layers, rates, ["im2col", "fft"], repetitions=3)
+plot_sweep(
+    Swept("input channels", channels, by_channels.panels, by_channels.crossings(channels)),
+    Swept("batch", batches, by_batch.panels, by_batch.crossings(batches)),
+)
+
+# %% [markdown]
+# Left im2col grows in step with the channels, and the FFT's curve is flat as long as bringing 64
+# channels back is most of its work. Right both grow with the batch, but a single image pays for
+# all kernels' transforms alone. Your own formula says it in one line. Put in how much slower
+# transforms are here:
 
 # %%
 from ddl_teach.theory.convolution_time import meeting_kernel, seconds
 
 my_crossover = yours("02.crossover", crossover, meeting_kernel)
-for channels in (1, 3, 16, 64, 256):
-    counted, timed = (my_crossover(8, channels, 64, 32, factor) for factor in (1.0, slower))
-    print(f"{channels:4} channels: from r = {counted:4.1f} by count, {timed:4.1f} with your rates")
+for came_in in (1, 3, 16, 64, 256):
+    counted, timed = (my_crossover(8, came_in, 64, 32, factor) for factor in (1.0, slower))
+    print(f"{came_in:4} channels: from r = {counted:4.1f} by count, {timed:4.1f} with your rates")
 assert my_crossover(8, 3, 64, 32, slower) > my_crossover(8, 64, 64, 32, slower)
 
 # %% [markdown]

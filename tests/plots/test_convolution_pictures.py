@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ddl_teach.plots.convolutions import method_name, plot_sweep
+from ddl_teach.plots.convolutions import Swept, method_name, plot_sweep
 from ddl_teach.plots.im2col import plot_im2col
 from ddl_teach.plots.method_map import plot_method_map
 from ddl_teach.plots.spread import plot_spread
@@ -23,7 +23,7 @@ def title(figure):
 
 def test_a_sweep_says_where_methods_meet_and_by_which_source():
     crossings = {"counted": 5.0, "measured": 7.0, "predicted": None}
-    figure = plot_sweep(KERNELS, PANELS, quantity="kernel size", crossings=crossings)
+    figure = plot_sweep(Swept("kernel size", KERNELS, PANELS, crossings))
     found = "The FFT wins by kernel size: counted from 5 on, measured from 7 on, predicted never"
     assert title(figure) == found
     assert found in figure.alt
@@ -34,12 +34,12 @@ def test_a_sweep_says_where_methods_meet_and_by_which_source():
 
 
 def test_a_sweep_without_a_crossing_says_what_was_varied():
-    assert title(plot_sweep(KERNELS, PANELS, quantity="channels")) == "By channels"
+    assert title(plot_sweep(Swept("channels", KERNELS, PANELS))) == "By channels"
 
 
 def test_curves_of_another_length_are_refused():
     with pytest.raises(ValueError, match="time of fft has 2 values over 3 of batch"):
-        plot_sweep(KERNELS, {"time": {"fft": [1.0, 2.0]}}, quantity="batch")
+        Swept("batch", KERNELS, {"time": {"fft": [1.0, 2.0]}})
 
 
 def test_a_matrix_of_patches_says_what_it_takes():
@@ -91,3 +91,14 @@ def test_methods_have_names_that_people_use():
     assert [method_name(one) for one in ("fft", "im2col", "winograd_6x6")] == [
         "FFT", "im2col", "Winograd 6x6",
     ]  # fmt: skip
+
+
+def test_several_quantities_stand_beside_each_other():
+    kernels = Swept("kernel size", KERNELS, PANELS, {"measured": 5.0})
+    batches = Swept("batch", [2 * one for one in KERNELS], PANELS, {"measured": None})
+    figure = plot_sweep(kernels, batches)
+    assert len(figure.axes) == 2 * len(PANELS)
+    words = ["The FFT wins by kernel size: measured from 5 on", "by batch: measured never"]
+    assert all(one in title(figure) for one in words)
+    first, second = figure.axes[-2:]
+    assert (first.get_xlabel(), second.get_xlabel()) == ("kernel size", "batch")

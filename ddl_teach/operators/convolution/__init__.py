@@ -8,12 +8,14 @@ fft                 a product per frequency
 winograd            fewer multiplications per tile, for any tile
 winograd_matrices   its transforms, in exact fractions
 methods             all of them by name
-convolve            any of them as a differentiable torch operator
+operator            any of them as a differentiable torch operator
 layer               a network that uses any of them by name
 chooser             the method that is expected to be the fastest
 rates               what this machine does per second, measured
 errors              how many digits each loses, measured
 phases              a stride as more channels
+tiles               images cut into tiles, and put together again
+fourier             the matrices of a tile's Fourier transform
 filters             the weight, laid out for transforms
 blocks              work that stays in the caches
 turned              the input's gradient as a convolution
@@ -24,16 +26,16 @@ Each method has the same five functions:
     forward(x, weight, *, stride, padding, groups)                        the output
     input_gradient(gradient, weight, x_shape, *, stride, padding, groups)
     weight_gradient(x, gradient, weight_shape, *, stride, padding, groups)
-    refusal(problem)             why it cannot be done this way, or ""
+    refusal(problem, dtype)      why it cannot be done this way, or ""
     workspace(problem, dtype)    bytes beyond input, weight and output
 
 with x (batch, in_channels, height, width), weight (out_channels, in_channels / groups,
 kernel_height, kernel_width), and stride and padding as pairs.
 """
 
-from ddl_teach.operators.convolution.convolve import convolve
 from ddl_teach.operators.convolution.layer import Convolution2d, use, use_torch
 from ddl_teach.operators.convolution.methods import METHODS, Method
+from ddl_teach.operators.convolution.operator import convolve
 from ddl_teach.operators.convolution.problem import Convolution
 
 __all__ = ["METHODS", "Convolution", "Convolution2d", "Method", "convolve", "use", "use_torch"]

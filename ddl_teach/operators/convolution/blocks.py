@@ -12,18 +12,31 @@ from collections.abc import Iterator
 from torch import Tensor
 from torch.nn.functional import pad
 
-BLOCK = 8 << 20
-"""Bytes that one block lays out: about as much as two cores' own caches and their share of the
-common one hold."""
+BLOCK = 2 << 20
+"""Bytes that one block lays out: about as much as a core's own cache and its share of the common
+one hold."""
+
+MOST = 128 << 20
+"""Bytes beyond which a block does not grow, whatever it has to read."""
 
 
-def blocks(images: int, rows: int, row_bytes: int) -> Iterator[tuple[slice, slice]]:
+def room(filters: int) -> int:
+    """Bytes for a block that needs so many bytes of filters: not fewer than those.
+
+    Each block reads all filters; in one that is smaller than they are they would be all it reads.
+    """
+    return min(max(BLOCK, filters), MOST)
+
+
+def blocks(images: int, rows: int, row_bytes: int, room: int) -> Iterator[tuple[slice, slice]]:
     """Cut `rows` rows of each of `images` images, `row_bytes` each, into blocks of equal size.
 
-    >>> [(images.stop, rows.stop) for images, rows in blocks(5, 10, row_bytes=300_000)]
+    No block is larger than `room` bytes, if a row is not.
+
+    >>> [(images.stop, rows.stop) for images, rows in blocks(5, 10, 300_000, room=8 << 20)]
     [(2, 10), (4, 10), (5, 10)]
     """
-    together, high = block_size(images, rows, row_bytes)
+    together, high = block_size(images, rows, row_bytes, room)
     for first in range(0, images, together):
         for top in range(0, rows, high):
             yield (
@@ -32,10 +45,10 @@ def blocks(images: int, rows: int, row_bytes: int) -> Iterator[tuple[slice, slic
             )
 
 
-def block_size(images: int, rows: int, row_bytes: int) -> tuple[int, int]:
+def block_size(images: int, rows: int, row_bytes: int, room: int) -> tuple[int, int]:
     """How many images, and how many rows of each, the largest block has."""
-    together = evenly(images, BLOCK // (rows * row_bytes))
-    return together, rows if together > 1 else evenly(rows, BLOCK // row_bytes)
+    together = evenly(images, room // (rows * row_bytes))
+    return together, rows if together > 1 else evenly(rows, room // row_bytes)
 
 
 def evenly(count: int, most: int) -> int:

@@ -27,7 +27,7 @@ from ddl_teach.theory.convolution_time import Rates, parts, seconds
 
 NEAR = 2.5  # predictions within this factor of the best are not trusted to be in order
 
-TRIALS = 3  # of each, after one that does not count
+TRIALS = 5  # of each, after one that does not count
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def _choose(
     for name in methods:
         method = find(name)
         needed = method.workspace(problem, dtype)
-        if reason := method.refusal(problem):
+        if reason := method.refusal(problem, dtype):
             refused[name] = reason
         elif limit is not None and needed > limit:
             refused[name] = f"its workspace of {needed:,} bytes is beyond the limit of {limit:,}"

@@ -12,11 +12,13 @@ view of it. What to look at: all three passes are the same loop over the same vi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 import torch
 from torch import Tensor
 
 from ddl_teach.operators.convolution.blocks import window
+from ddl_teach.operators.convolution.filters import by_filter, by_place
 from ddl_teach.operators.convolution.problem import Convolution, Pair
 
 
@@ -25,12 +27,12 @@ def forward(
 ) -> Tensor:
     """The output of the convolution."""
     problem = Convolution.of(x, weight, stride, padding, groups)
-    weight = weight.unflatten(0, (groups, -1))
+    places = by_place(weight, groups).mT.unflatten(0, problem.kernel)
     output = x.new_zeros(problem.output_shape)
     for image, result in zip(x.split(1), output, strict=True):
         total = result.unflatten(0, (groups, -1)).flatten(2)
         for i, j, seen in shifted(padded(image, problem), problem):
-            total.baddbmm_(weight[..., i, j], seen.flatten(2))
+            total.baddbmm_(places[i, j], seen.flatten(2))
     return output
 
 
@@ -45,13 +47,13 @@ def input_gradient(
 ) -> Tensor:
     """What the loss gains per input value, from what it gains per output value."""
     problem = Convolution.of_shapes(x_shape, weight.shape, stride, padding, groups)
-    weight = weight.unflatten(0, (groups, -1)).transpose(1, 2)
+    places = by_place(weight, groups).unflatten(0, problem.kernel)
     result = gradient.new_empty(problem.x_shape)
     for arriving, image in zip(gradient, result.split(1), strict=True):
         arriving = arriving.unflatten(0, (groups, -1)).flatten(2)
         total = gradient.new_zeros(groups, problem.in_channels // groups, *problem.padded)
         for i, j, seen in shifted(total, problem):
-            seen += (weight[..., i, j] @ arriving).view(seen.shape)
+            seen += (places[i, j] @ arriving).view(seen.shape)
         top, left = padding
         inside = total[..., top : top + problem.height, left : left + problem.width]
         image.copy_(inside.flatten(0, 1))
@@ -69,12 +71,13 @@ def weight_gradient(
 ) -> Tensor:
     """What the loss gains per weight: a sum over the batch and over all positions."""
     problem = Convolution.of_shapes(x.shape, weight_shape, stride, padding, groups)
-    total = x.new_zeros(problem.weight_shape)
+    channels = problem.in_channels // groups, problem.out_channels // groups
+    total = x.new_zeros(*problem.kernel, groups, *channels)
     for image, arriving in zip(x.split(1), gradient, strict=True):
         arriving = arriving.unflatten(0, (groups, -1)).flatten(2)
         for i, j, seen in shifted(padded(image, problem), problem):
-            total.unflatten(0, (groups, -1))[..., i, j] += arriving @ seen.flatten(2).mT
-    return total
+            total[i, j].baddbmm_(seen.flatten(2), arriving.mT)
+    return by_filter(total.flatten(0, 1), problem)
 
 
 def padded(image: Tensor, problem: Convolution) -> Tensor:
@@ -95,7 +98,7 @@ def shifted(padded: Tensor, problem: Convolution) -> Iterator[tuple[int, int, Te
             yield i, j, padded[..., rows, columns]
 
 
-def refusal(problem: Convolution) -> str:
+def refusal(problem: Convolution, dtype: torch.dtype = torch.float32) -> str:
     """Nothing: the definition holds for every convolution."""
     return ""
 
@@ -106,5 +109,5 @@ def workspace(problem: Convolution, dtype: torch.dtype) -> int:
     outputs = problem.output_height * problem.output_width
     images = 2 * problem.in_channels * height * width  # one is made while the last still stands
     view = problem.in_channels * outputs
-    weights = 2 * problem.out_channels * problem.in_channels // problem.groups
+    weights = 2 * prod(problem.weight_shape)
     return (images + view + weights) * dtype.itemsize

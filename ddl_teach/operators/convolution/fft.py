@@ -5,14 +5,17 @@
 The transform of a tile wraps round only where the kernel leaves the tile; those outputs are not
 kept, and the next tile begins where the kept ones end (overlap and save). Real data need half of
 the frequencies; a complex product needs three real ones (Gauss), so each frequency is three matrix
-products of channels. Only kernel_height * kernel_width values of a filter are not zero, so its
-transform is a product with as many columns of the Fourier matrix.
+products of channels.
+
+A tile is transformed in two stages of radix `tile`, its rows and then its columns, and each stage
+is a product with Fourier's matrix. Stages of radix 2 (Cooley & Tukey, 1965) take fewer operations,
+5/2 tile^2 log2(tile^2) instead of about 9 tile^3, but slower ones, and leave each tile's numbers
+together; a product leaves them in the order in which the next product reads them, channels last.
 
 Cost of the products: 3 * frequencies * tiles * in_channels * out_channels, whatever the kernel,
-with tile * (tile / 2 + 1) frequencies; 5/2 tile^2 log2(tile^2) per tile and channel for the
-transforms. Mathieu, Henaff & LeCun, "Fast training of convolutional networks through FFTs", 2014.
-What to look at: channels, not only the kernel's size, decide when it wins, because transforms grow
-with the number of channels and products with its square.
+with tile * (tile / 2 + 1) frequencies. Mathieu, Henaff & LeCun, "Fast training of convolutional
+networks through FFTs", 2014. What to look at: channels, not only the kernel's size, decide when it
+wins, because transforms grow with the number of channels and products with its square.
 """
 
 from __future__ import annotations
@@ -24,14 +27,16 @@ import torch
 from torch import Tensor
 
 from ddl_teach.operators.convolution import phases
-from ddl_teach.operators.convolution.blocks import block_size, blocks, evenly, window
+from ddl_teach.operators.convolution.blocks import BLOCK, block_size, blocks, evenly, room
 from ddl_teach.operators.convolution.filters import by_filter, by_place
+from ddl_teach.operators.convolution.fourier import Fourier
 from ddl_teach.operators.convolution.problem import Convolution, Pair
+from ddl_teach.operators.convolution.tiles import assemble, cut_out
 from ddl_teach.operators.convolution.turned import turned
 from ddl_teach.theory.convolution_tiles import transform_grid, transform_size
 
-ROOM = 64 << 20
-"""Bytes of spectra that are held at a time; those of one image may be more."""
+HELD = 32 << 20
+"""Bytes of all filters' spectra up to which they are made once, and not again for each block."""
 
 
 def forward(
@@ -73,14 +78,16 @@ def weight_gradient(
     """What the loss gains per weight: products of the spectra of x and of the gradient."""
     problem = Convolution.of_shapes(x.shape, weight_shape, stride, padding, groups)
     inner, x = phases.at_stride_one(problem), phases.split_input(x, problem)
-    back = fourier_columns(inner, x.dtype)[1].to(x.device)
-    total = back.new_zeros(prod(inner.kernel), inner.out_channels * inner.in_channels // groups)
-    for images in cut(inner, x.dtype):
-        seen = spectra(x[images], inner, inner.padding, transform_size(inner))
-        arriving = spectra(gradient[images], inner, (0, 0), kept(inner), factor=True)
-        for part in slices(inner, len(x[images]), back.dtype):
-            products = seen[part].mT @ arriving[part]
-            total.addmm_(back[part].flatten(0, 1).mT, products.flatten(0, 1).flatten(1))
+    fourier = Fourier(transform_size(inner), single_or_double(x.dtype), x.device)
+    back = fourier.kernels_back(inner.kernel)
+    total = back.new_zeros(prod(inner.kernel), prod(inner.weight_shape[:2]))
+    for images, rows in cut(inner, x.dtype):
+        seen = fourier.spectra(tiles(x[images], rows, inner, fourier.sizes, inner.padding))
+        arriving = tiles(gradient[images], rows, inner, kept(inner), (0, 0))
+        arriving = fourier.spectra(arriving, factor=True)
+        for part in slices(inner, back.dtype):
+            products = seen[part].flatten(3, 5).mT @ arriving[part].flatten(3, 5)
+            total.addmm_(back[part].flatten(0, 1).mT, products.flatten(2).flatten(0, 1))
             del products  # or they would stand beside those of the next part
         del seen, arriving
     places = total.unflatten(1, (groups, inner.in_channels // groups, -1))
@@ -89,88 +96,35 @@ def weight_gradient(
 
 def correlate(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
     """The convolution at stride one."""
-    there = fourier_columns(problem, x.dtype)[0].to(x.device)
+    fourier = Fourier(transform_size(problem), single_or_double(x.dtype), x.device)
+    there = fourier.kernels(problem.kernel)
     taps = by_place(weight.to(there.dtype), problem.groups)
     output = x.new_empty(problem.output_shape)
-    for images in cut(problem, x.dtype):
-        seen = spectra(x[images], problem, problem.padding, transform_size(problem))
-        total = seen.new_empty(len(seen), *seen.shape[2:4], taps.shape[3], 2)
-        for part in slices(problem, len(x[images]), there.dtype):
-            filters = there[part].flatten(0, 1) @ taps.flatten(1)
-            filters = filters.unflatten(1, taps.shape[1:]).unflatten(0, (-1, 3))
-            one, two, three = (seen[part] @ filters).unbind(1)
-            torch.sub(one, three, out=total[part, ..., 0])
-            torch.sub(one, two, out=total[part, ..., 1])
-            del filters, one, two, three  # or they would stand beside those of the next part
-        place(torch.view_as_complex(total), output[images], problem)
-        del seen, total
+    parts = list(slices(problem, there.dtype))
+    filters = there.new_empty(parts[0].stop, 3, *taps.shape[1:])
+    for images, rows in cut(problem, x.dtype):
+        seen = fourier.spectra(tiles(x[images], rows, problem, fourier.sizes, problem.padding))
+        grid, seen = seen.shape[3:6], seen.flatten(3, 5)
+        products = seen.new_empty(*seen.shape[:-1], taps.shape[3])
+        for part in parts:
+            own = filters[: len(there[part])]
+            if len(parts) > 1 or images.start == rows.start == 0:
+                into = own.flatten(0, 1).flatten(1)
+                torch.mm(there[part].flatten(0, 1), taps.flatten(1), out=into)
+            torch.matmul(seen[part], own, out=products[part])
+        del seen  # or it would stand beside that of the next block
+        result = fourier.tiles(products, kept(problem)).unflatten(3, grid)
+        del products
+        assemble(result, output[images], rows.start * kept(problem)[0])
+        del result
     return output
 
 
-def spectra(
-    x: Tensor, problem: Convolution, padding: Pair, size: Pair, factor: bool = False
-) -> Tensor:
-    """Transforms of tiles of `size`: (frequencies, 3, groups, tiles, channels of a group).
-
-    A product (a + ib) (c - id) has the real part c (a + b) - b (c - d) and the imaginary part
-    c (a + b) - a (c + d). So the three numbers of a spectrum are a + b, a, b, and as the second
-    `factor` c, c + d, c - d.
-    """
-    (high, wide), (down, across) = transform_grid(problem), kept(problem)
-    sizes = transform_size(problem)
-    channels = x.shape[1] // problem.groups
-    numbers = single_or_double(x.dtype)
-    result = torch.empty(
-        sizes[0], sizes[1] // 2 + 1, 3, problem.groups, len(x), high, wide, channels,
-        dtype=numbers, device=x.device,
-    )  # fmt: skip
-    row_bytes = transform_bytes(problem, x.shape[1], numbers.itemsize)
-    for images, rows in blocks(len(x), high, row_bytes):
-        top, bottom = rows.start * down - padding[0], (rows.stop - 1) * down + size[0] - padding[0]
-        right = (wide - 1) * across + size[1] - padding[1]
-        part = window(x[images], top, bottom, -padding[1], right).to(numbers)
-        tiles = part.unfold(2, size[0], down).unfold(3, size[1], across)
-        spectrum = torch.fft.rfft2(tiles, s=sizes)
-        spectrum = spectrum.unflatten(1, (problem.groups, -1)).permute(5, 6, 1, 0, 3, 4, 2)
-        first, second, third = result[:, :, :, :, images, rows].unbind(2)
-        if factor:
-            first.copy_(spectrum.real)
-            torch.add(spectrum.real, spectrum.imag, out=second)
-            torch.sub(spectrum.real, spectrum.imag, out=third)
-        else:
-            second.copy_(spectrum.real)
-            third.copy_(spectrum.imag)
-            torch.add(second, third, out=first)
-    return result.flatten(4, 6).flatten(0, 1)
-
-
-def place(spectrum: Tensor, output: Tensor, problem: Convolution) -> None:
-    """Transform back, and put the outputs that are kept of each tile to their places."""
-    (high, wide), (down, across) = transform_grid(problem), kept(problem)
-    sizes = transform_size(problem)
-    spectrum = spectrum.unflatten(2, (-1, high, wide)).unflatten(0, (sizes[0], -1))
-    row_bytes = transform_bytes(problem, output.shape[1], spectrum.dtype.itemsize // 2)
-    for images, rows in blocks(len(output), high, row_bytes):
-        some = spectrum[:, :, :, images, rows].permute(3, 2, 6, 4, 5, 0, 1).flatten(1, 2)
-        tiles = torch.fft.irfft2(some.contiguous(), s=sizes)[..., :down, :across]
-        whole = tiles.permute(0, 1, 2, 4, 3, 5).flatten(4, 5).flatten(2, 3)
-        part = output[images, :, rows.start * down : rows.stop * down]
-        part.copy_(whole[:, :, : part.shape[2], : part.shape[3]])
-
-
-def fourier_columns(problem: Convolution, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Matrices (frequencies, 3, places of the kernel): to a filter's three numbers, and back."""
-    (height, width), places = transform_size(problem), prod(problem.kernel)
-    unit = torch.eye(places, dtype=torch.float64).unflatten(1, problem.kernel)
-    wave = torch.fft.rfft2(unit, s=(height, width)).flatten(1).T
-    real, imaginary = wave.real, wave.imag
-    there = torch.stack([real, real + imaginary, real - imaginary], dim=1)
-    # Of real data only half of the spectrum is kept: what stands for two frequencies counts twice.
-    column = torch.arange(width // 2 + 1)
-    counts = torch.where((column == 0) | (2 * column == width), 1, 2).repeat(height)
-    back = torch.stack([real + imaginary, -imaginary, -real], dim=1)
-    back *= counts[:, None, None] / real.new_tensor(height * width)
-    return there.to(single_or_double(dtype)), back.to(single_or_double(dtype))
+def tiles(images: Tensor, rows: slice, problem: Convolution, sizes: Pair, padding: Pair) -> Tensor:
+    """These rows of tiles, in numbers that can be transformed."""
+    wide = transform_grid(problem)[1]
+    numbers = images.to(single_or_double(images.dtype))
+    return cut_out(numbers, rows, wide, kept(problem), sizes, padding, problem.groups)
 
 
 def kept(problem: Convolution) -> Pair:
@@ -184,35 +138,39 @@ def single_or_double(dtype: torch.dtype) -> torch.dtype:
     return torch.float64 if dtype == torch.float64 else torch.float32
 
 
-def cut(problem: Convolution, dtype: torch.dtype) -> Iterator[slice]:
-    """The batch in parts whose spectra fit into the room."""
-    together = evenly(problem.batch, ROOM // spectrum_bytes(problem, dtype))
-    return (slice(first, first + together) for first in range(0, problem.batch, together))
+def cut(problem: Convolution, dtype: torch.dtype) -> Iterator[tuple[slice, slice]]:
+    """The tiles in blocks of images and rows."""
+    needed = room(filter_bytes(problem, dtype))
+    return blocks(problem.batch, transform_grid(problem)[0], row_bytes(problem, dtype), needed)
 
 
-def spectrum_bytes(problem: Convolution, dtype: torch.dtype) -> int:
-    """Bytes of the spectra of one image and of its output: both as a product wants them."""
+def row_bytes(problem: Convolution, dtype: torch.dtype) -> int:
+    """Bytes of the spectra of a row of tiles, and of its results."""
+    channels = problem.in_channels + problem.out_channels
+    numbers = 3 * frequencies(problem) * transform_grid(problem)[1] * channels
+    return numbers * single_or_double(dtype).itemsize
+
+
+def filter_bytes(problem: Convolution, dtype: torch.dtype) -> int:
+    """Bytes of the spectra of all filters."""
+    numbers = 3 * frequencies(problem) * prod(problem.weight_shape[:2])
+    return numbers * single_or_double(dtype).itemsize
+
+
+def frequencies(problem: Convolution) -> int:
+    """How many of a tile say everything: real numbers need half of them."""
     height, width = transform_size(problem)
-    numbers = 3 * (problem.in_channels + problem.out_channels) * prod(transform_grid(problem))
-    return height * (width // 2 + 1) * numbers * single_or_double(dtype).itemsize
+    return height * (width // 2 + 1)
 
 
-def transform_bytes(problem: Convolution, channels: int, itemsize: int) -> int:
-    """Bytes of a row of tiles while it is transformed: copied, padded, and as a spectrum."""
-    return 4 * transform_grid(problem)[1] * channels * prod(transform_size(problem)) * itemsize
+def slices(problem: Convolution, dtype: torch.dtype) -> Iterator[slice]:
+    """The frequencies in parts: one if all filters' spectra are kept, else as a cache holds."""
+    total, whole = frequencies(problem), filter_bytes(problem, dtype)
+    some = total if whole <= HELD else evenly(total, BLOCK * total // whole)
+    return (slice(first, first + some) for first in range(0, total, some))
 
 
-def slices(problem: Convolution, images: int, dtype: torch.dtype) -> Iterator[slice]:
-    """The frequencies in parts whose filters and products stay in the caches."""
-    height, width = transform_size(problem)
-    frequencies = height * (width // 2 + 1)
-    tiles = images * prod(transform_grid(problem))
-    channels = problem.out_channels * (problem.in_channels // problem.groups + tiles)
-    some = evenly(frequencies, (4 << 20) // (3 * channels * dtype.itemsize))
-    return (slice(first, first + some) for first in range(0, frequencies, some))
-
-
-def refusal(problem: Convolution) -> str:
+def refusal(problem: Convolution, dtype: torch.dtype = torch.float32) -> str:
     """Nothing: every convolution is a product of spectra."""
     return ""
 
@@ -220,18 +178,20 @@ def refusal(problem: Convolution) -> str:
 def workspace(problem: Convolution, dtype: torch.dtype) -> int:
     """Bytes beyond input, weight and output, at most, in the hungriest of the three passes."""
     inner, itemsize = phases.at_stride_one(problem), single_or_double(dtype).itemsize
-    height, width = transform_size(inner)
-    images = min(next(cut(inner, dtype)).stop, inner.batch)
-    (high, wide), frequencies = transform_grid(inner), height * (width // 2 + 1)
-    channels = max(inner.in_channels, inner.out_channels)
-    weights = inner.out_channels * inner.in_channels // inner.groups
-    row_bytes = transform_bytes(inner, channels, itemsize)
-    together, rows = block_size(images, high, row_bytes)
-    some = min(frequencies, next(slices(inner, images, single_or_double(dtype))).stop)
+    (high, wide), (height, width) = transform_grid(inner), transform_size(inner)
+    needed = room(filter_bytes(inner, dtype))
+    images, rows = block_size(inner.batch, high, row_bytes(inner, dtype), needed)
+    fewer, more = sorted((inner.in_channels, inner.out_channels))
+    # Spectra of both, or those of one, half transformed, as tiles and as pixels.
+    spectra = images * rows * row_bytes(inner, dtype)
+    tile = height * (width + 2) * (2 * more + fewer)
+    some = next(slices(inner, dtype)).stop / frequencies(inner)
+    filters = 2 * some * filter_bytes(inner, dtype)
     return (
-        images * spectrum_bytes(inner, dtype)
-        + together * rows * row_bytes
-        + 3 * some * (weights + images * high * wide * channels) * itemsize
-        + 3 * prod(inner.kernel) * (weights * itemsize + frequencies * 40)
+        spectra
+        + images * rows * wide * tile * itemsize
+        + round(filters)
+        + 2 * prod(inner.weight_shape) * itemsize
+        + 12 * frequencies(inner) * (prod(inner.kernel) + 8) * 8
         + phases.workspace(problem, dtype)
     )

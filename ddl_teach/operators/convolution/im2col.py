@@ -15,11 +15,12 @@ is made, used and forgotten block by block.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 import torch
 from torch import Tensor
 
-from ddl_teach.operators.convolution.blocks import block_size, blocks, window
+from ddl_teach.operators.convolution.blocks import block_size, blocks, room, window
 from ddl_teach.operators.convolution.problem import Convolution, Pair
 
 
@@ -111,7 +112,8 @@ def by_channel(gradient: Tensor, groups: int) -> Tensor:
 
 def cut(problem: Convolution, dtype: torch.dtype) -> Iterator[tuple[slice, slice]]:
     """The output in blocks of images and rows whose columns stay in the caches."""
-    return blocks(problem.batch, problem.output_height, row_bytes(problem, dtype))
+    needed = room(prod(problem.weight_shape) * dtype.itemsize)
+    return blocks(problem.batch, problem.output_height, row_bytes(problem, dtype), needed)
 
 
 def row_bytes(problem: Convolution, dtype: torch.dtype) -> int:
@@ -120,14 +122,15 @@ def row_bytes(problem: Convolution, dtype: torch.dtype) -> int:
     return (values + problem.out_channels) * problem.output_width * dtype.itemsize
 
 
-def refusal(problem: Convolution) -> str:
+def refusal(problem: Convolution, dtype: torch.dtype = torch.float32) -> str:
     """Nothing: every convolution can be laid out in columns."""
     return ""
 
 
 def workspace(problem: Convolution, dtype: torch.dtype) -> int:
     """Bytes beyond input, weight and output."""
-    images, rows = block_size(problem.batch, problem.output_height, row_bytes(problem, dtype))
+    needed, row = room(prod(problem.weight_shape) * dtype.itemsize), row_bytes(problem, dtype)
+    images, rows = block_size(problem.batch, problem.output_height, row, needed)
     (_, bottom), (_, right) = extent(problem, slice(0, rows))
     padded = problem.in_channels * bottom * right * dtype.itemsize
-    return images * (padded + rows * row_bytes(problem, dtype))
+    return images * (padded + rows * row)

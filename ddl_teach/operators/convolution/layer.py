@@ -13,8 +13,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ddl_teach.operators.convolution.convolve import convolve
 from ddl_teach.operators.convolution.methods import find
+from ddl_teach.operators.convolution.operator import convolve
 from ddl_teach.operators.convolution.problem import Convolution, Pair
 
 
@@ -130,7 +130,7 @@ def reason_against(layer: nn.Conv2d, method: str) -> str:
         1, layer.in_channels, *layer.kernel_size, layer.out_channels, layer.kernel_size,
         layer.stride, border(layer), layer.groups,
     )  # fmt: skip
-    return "" if method == "auto" else find(method).refusal(problem)
+    return "" if method == "auto" else find(method).refusal(problem, layer.weight.dtype)
 
 
 def border(layer: nn.Conv2d) -> Pair:

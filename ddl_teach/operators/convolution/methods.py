@@ -28,7 +28,7 @@ class Method:
     forward: Callable[..., Tensor]
     input_gradient: Callable[..., Tensor]
     weight_gradient: Callable[..., Tensor]
-    refusal: Callable[[Convolution], str]
+    refusal: Callable[..., str]
     workspace: Callable[[Convolution, torch.dtype], int]
 
 

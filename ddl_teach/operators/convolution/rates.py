@@ -18,6 +18,7 @@ from ddl_teach.theory.convolution_time import Rates
 
 ROWS, INNER, COLUMNS = 128, 576, 3136  # 128 kernels of 3 x 3 over 64 channels of 56 x 56
 IMAGES, SIZE = 256, 32
+PLACES, VALUES = 36, 8192  # tiles of 6 x 6, as many as stay in a cache
 CHANNELS, KERNEL = 256, 3  # patches of images of 32 x 32, laid out as im2col does
 
 
@@ -30,15 +31,20 @@ def machine_rates() -> Rates:
 def _measured(threads: int) -> Rates:
     with torch.inference_mode():
         left, right = torch.randn(ROWS, INNER), torch.randn(INNER, COLUMNS)
-        images = torch.randn(IMAGES, SIZE, SIZE)
+        matrix, tiles = torch.randn(PLACES, PLACES), torch.randn(PLACES, VALUES)
         source = torch.randn(CHANNELS, 1, SIZE, SIZE)
         patches = source.unfold(2, KERNEL, 1).unfold(3, KERNEL, 1).permute(0, 4, 5, 1, 2, 3)
-        transforms = IMAGES * real_transform(SIZE, SIZE).total
         return Rates(
             product=2 * ROWS * INNER * COLUMNS / fastest(lambda: left @ right),
-            transform=transforms / fastest(lambda: torch.fft.rfft2(images)),
+            transform=2 * PLACES * PLACES * VALUES / fastest(lambda: matrix @ tiles),
             bandwidth=2 * patches.nbytes / fastest(patches.contiguous),
         )
+
+
+def butterfly_rate() -> float:
+    """Operations of fast Fourier transforms, by stages of radix 2, that torch's take a second."""
+    images = torch.randn(IMAGES, SIZE, SIZE)
+    return IMAGES * real_transform(SIZE, SIZE).total / fastest(lambda: torch.fft.rfft2(images))
 
 
 def fastest(work: Callable[[], object], repetitions: int = 9) -> float:

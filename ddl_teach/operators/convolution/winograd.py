@@ -11,23 +11,32 @@ the tile is one matrix product of channels, and a transform is shared by all tha
 Cost of the products: out_channels * in_channels * tiles * (m + r - 1)^2, with tiles = batch *
 ceil(height / m) * ceil(width / m): for 3 x 3 kernels 2.25 times fewer than the definition with
 m = 2, 4 times fewer with m = 4. Lavin & Gray, "Fast algorithms for convolutional neural networks",
-2016. What to look at: the larger the tile, the fewer multiplications, and the larger the error.
+2016. What to look at: the larger the tile, the fewer multiplications, and the larger the error;
+where nothing is left of a result, the tile is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import prod
+from types import MappingProxyType
 
 import torch
 from torch import Tensor
 
-from ddl_teach.operators.convolution.blocks import block_size, blocks, window
+from ddl_teach.operators.convolution.blocks import block_size, blocks, room
 from ddl_teach.operators.convolution.filters import by_filter, by_place
 from ddl_teach.operators.convolution.problem import Convolution, Pair
+from ddl_teach.operators.convolution.tiles import assemble, cut_out
 from ddl_teach.operators.convolution.turned import turned
 from ddl_teach.operators.convolution.winograd_matrices import matrices
+
+LARGEST_TILE: Mapping[torch.dtype, int] = MappingProxyType(
+    {torch.float16: 8, torch.bfloat16: 8, torch.float32: 13, torch.float64: 24}
+)
+"""Beyond these sizes of a tile, outputs + kernel - 1, whatever the kernel, a tenth of the result
+and more is error, or float16 overflows: `benchmarks.convolution_errors` measures it."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +44,7 @@ class Winograd:
     """Winograd's convolution with `outputs` x `outputs` outputs per tile: F(m x m, r x r)."""
 
     outputs: int
+    largest: Mapping[torch.dtype, int] = field(default_factory=lambda: LARGEST_TILE, compare=False)
 
     def forward(
         self,
@@ -46,16 +56,17 @@ class Winograd:
         groups: int = 1,
     ) -> Tensor:
         """The output of the convolution."""
-        problem = self.accepted(Convolution.of(x, weight, stride, padding, groups))
+        problem = self.accepted(Convolution.of(x, weight, stride, padding, groups), x.dtype)
         data, kernel, result = self.transforms(problem, x)
-        overlap = problem.kernel[0] - 1, problem.kernel[1] - 1
-        filters = transform(kernel, by_place(weight, groups))
+        size, own = self.size(problem), (self.outputs, self.outputs)
+        filters = transform(kernel, by_place(weight, groups)[:, None])
         output = x.new_empty(problem.output_shape)
         for images, rows in self.cut(problem, x.dtype):
-            seen = transform(data, self.tiles(x[images], rows, problem, overlap, padding))
-            tiles = transform(result, seen @ filters)
-            del seen  # or it would stand beside that of the next block
-            self.assemble(tiles, output[images], rows, problem)
+            seen = transform(data, self.tiles(x[images], rows, problem, size, padding))
+            products = seen.flatten(2, 4) @ filters
+            tiles = (result @ products.flatten(1)).view(*own, *seen.shape[1:5], -1)
+            del seen, products  # or they would stand beside those of the next block
+            assemble(tiles, output[images], rows.start * self.outputs)
             del tiles
         return output
 
@@ -71,7 +82,9 @@ class Winograd:
     ) -> Tensor:
         """What the loss gains per input value: a convolution of what it gains per output."""
         problem = Convolution.of_shapes(x_shape, weight.shape, stride, padding, groups)
-        gradient, weight, padding = turned(gradient, weight, self.accepted(problem))
+        gradient, weight, padding = turned(
+            gradient, weight, self.accepted(problem, gradient.dtype)
+        )
         return self.forward(gradient, weight, padding=padding, groups=groups)
 
     def weight_gradient(
@@ -86,17 +99,16 @@ class Winograd:
     ) -> Tensor:
         """What the loss gains per weight: the transposed transforms of the filter and result."""
         problem = Convolution.of_shapes(x.shape, weight_shape, stride, padding, groups)
-        data, kernel, result = self.transforms(self.accepted(problem), x)
-        overlap = problem.kernel[0] - 1, problem.kernel[1] - 1
+        data, kernel, result = self.transforms(self.accepted(problem, x.dtype), x)
+        size, own = self.size(problem), (self.outputs, self.outputs)
         total = 0.0
         for images, rows in self.cut(problem, x.dtype):
-            seen = transform(data, self.tiles(x[images], rows, problem, overlap, padding))
-            arriving = transform(
-                result.mT, self.tiles(gradient[images], rows, problem, (0, 0), (0, 0))
-            )
-            total += seen.mT @ arriving
+            seen = transform(data, self.tiles(x[images], rows, problem, size, padding))
+            arriving = self.tiles(gradient[images], rows, problem, own, (0, 0))
+            arriving = transform(result.mT, arriving)
+            total += seen.flatten(2, 4).mT @ arriving.flatten(2, 4)
             del seen, arriving  # or they would stand beside those of the next block
-        return by_filter(transform(kernel.mT, total), problem)
+        return by_filter(transform(kernel.mT, total[:, None]), problem)
 
     def transforms(self, problem: Convolution, like: Tensor) -> list[Tensor]:
         """B^T, G and A^T, each for both axes of a tile at once: their Kronecker products."""
@@ -107,77 +119,74 @@ class Winograd:
         ]
 
     def tiles(
-        self, images: Tensor, rows: slice, problem: Convolution, overlap: Pair, padding: Pair
+        self, images: Tensor, rows: slice, problem: Convolution, sizes: Pair, padding: Pair
     ) -> Tensor:
-        """These rows of tiles: (places in a tile, groups, tiles, channels of a group).
-
-        A tile begins every m values and has m + overlap of them, in each direction.
-        """
-        wide = self.grid(problem)[1]
-        top, bottom = rows.start * self.outputs, rows.stop * self.outputs + overlap[0]
-        right = wide * self.outputs + overlap[1]
-        part = window(
-            images, top - padding[0], bottom - padding[0], -padding[1], right - padding[1]
-        )
-        # With the channels innermost, whatever is copied from here on is long and in order.
-        last = part.permute(0, 2, 3, 1).contiguous().unflatten(3, (problem.groups, -1))
-        for axis in (0, 1):
-            last = last.unfold(axis + 1, self.outputs + overlap[axis], self.outputs)
-        places = last.permute(5, 6, 3, 0, 1, 2, 4)
-        return places.flatten(0, 1).flatten(2, 4)
-
-    def assemble(self, tiles: Tensor, output: Tensor, rows: slice, problem: Convolution) -> None:
-        """Put tiles of results to their places; what hangs over the edge is dropped."""
-        size, (_, wide) = self.outputs, self.grid(problem)
-        tiles = tiles.unflatten(2, (len(output), -1, wide)).unflatten(0, (size, size))
-        whole = tiles.permute(3, 4, 0, 5, 1, 2, 6).flatten(5, 6).flatten(3, 4).flatten(1, 2)
-        part = output[:, :, rows.start * size : rows.stop * size]
-        part.copy_(whole.permute(0, 3, 1, 2)[:, :, : part.shape[2], : part.shape[3]])
+        """These rows of tiles, which begin every m values and have `sizes` of them."""
+        wide, own = self.grid(problem)[1], (self.outputs, self.outputs)
+        return cut_out(images, rows, wide, own, sizes, padding, problem.groups)
 
     def grid(self, problem: Convolution) -> Pair:
         """Rows and columns of tiles; the last may be ragged."""
         return -(-problem.output_height // self.outputs), -(-problem.output_width // self.outputs)
 
-    def places(self, problem: Convolution) -> int:
-        """Values in a tile, which is the number of its multiplications."""
-        return prod(self.outputs + size - 1 for size in problem.kernel)
+    def size(self, problem: Convolution) -> Pair:
+        """Height and width of a tile; their product is the number of its multiplications."""
+        return self.outputs + problem.kernel[0] - 1, self.outputs + problem.kernel[1] - 1
 
     def cut(self, problem: Convolution, dtype: torch.dtype) -> Iterator[tuple[slice, slice]]:
         """The tiles in blocks of images and rows that stay in the caches."""
-        return blocks(problem.batch, self.grid(problem)[0], self.row_bytes(problem, dtype))
+        needed = room(self.filter_bytes(problem, dtype))
+        return blocks(problem.batch, self.grid(problem)[0], self.row_bytes(problem, dtype), needed)
+
+    def filter_bytes(self, problem: Convolution, dtype: torch.dtype) -> int:
+        """Bytes of all transformed filters."""
+        return prod(self.size(problem)) * prod(problem.weight_shape[:2]) * dtype.itemsize
 
     def row_bytes(self, problem: Convolution, dtype: torch.dtype) -> int:
         """Bytes of the transformed inputs and results of one row of tiles."""
         channels = problem.in_channels + problem.out_channels
-        return self.places(problem) * self.grid(problem)[1] * channels * dtype.itemsize
+        return prod(self.size(problem)) * self.grid(problem)[1] * channels * dtype.itemsize
 
-    def accepted(self, problem: Convolution) -> Convolution:
+    def accepted(self, problem: Convolution, dtype: torch.dtype) -> Convolution:
         """The problem itself, unless it is refused."""
-        if reason := self.refusal(problem):
+        if reason := self.refusal(problem, dtype):
             raise ValueError(reason)
         return problem
 
-    def refusal(self, problem: Convolution) -> str:
+    def refusal(self, problem: Convolution, dtype: torch.dtype = torch.float32) -> str:
         """Why this convolution cannot be done this way, or nothing."""
         if problem.stride != (1, 1):
             return (
                 f"stride={problem.stride}: Winograd's tile gives neighbouring outputs, and of "
                 "those a stride throws most away; stride must be 1"
             )
+        tile, most = max(self.size(problem)), self.largest[dtype]
+        if tile > most:
+            name, outputs = str(dtype).removeprefix("torch."), most + 1 - max(problem.kernel)
+            return (
+                f"x and weight are of {name}, in which a tile of {tile} x {tile} values leaves no "
+                f"digit that can be trusted: the largest that does is of {most} x {most}, "
+                + (
+                    f"winograd_{outputs}x{outputs} for kernel={problem.kernel}"
+                    if outputs > 0
+                    else f"and kernel={problem.kernel} fits into none; take another method"
+                )
+            )
         return ""
 
     def workspace(self, problem: Convolution, dtype: torch.dtype) -> int:
         """Bytes beyond input, weight and output, at most, in the hungriest of the three passes."""
-        high, wide = self.grid(problem)
-        images, rows = block_size(problem.batch, high, self.row_bytes(problem, dtype))
-        tiles, places = images * rows * wide, self.places(problem)
-        weights = problem.out_channels * problem.in_channels // problem.groups
-        filters = 2 * weights * (places + prod(problem.kernel))
+        (high, wide), places = self.grid(problem), prod(self.size(problem))
+        needed = room(self.filter_bytes(problem, dtype))
+        images, rows = block_size(problem.batch, high, self.row_bytes(problem, dtype), needed)
+        tiles = images * rows * wide
+        weights = prod(problem.weight_shape)
+        filters = 2 * self.filter_bytes(problem, dtype) + weights * dtype.itemsize
         fewer, more = sorted((problem.in_channels, problem.out_channels))
         block = tiles * (2 * places * more + (fewer + 2 * more) * self.outputs**2)
-        return (filters + block) * dtype.itemsize
+        return filters + block * dtype.itemsize
 
 
 def transform(matrix: Tensor, tiles: Tensor) -> Tensor:
     """Make each value in a tile a sum of the tile's values, for all tiles and channels alike."""
-    return (matrix @ tiles.flatten(1)).unflatten(1, tiles.shape[1:])
+    return (matrix @ tiles.reshape(matrix.shape[1], -1)).view(-1, *tiles.shape[2:])

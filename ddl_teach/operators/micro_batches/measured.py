@@ -56,7 +56,7 @@ def measure(
     dtype: torch.dtype = torch.float32,
 ) -> dict[str, Job]:
     """A job for each pass, with an offer for every size of every method that can."""
-    refusals = {method: find(method).refusal(problem) for method in methods}
+    refusals = {method: find(method).refusal(problem, dtype) for method in methods}
     able = [method for method in methods if not refusals[method]]
     tensors = _tensors(problem, dtype)
     jobs = {}

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ddl_teach.operators.convolution.convolve import admitted
+from ddl_teach.operators.convolution.operator import admitted
 from ddl_teach.operators.convolution.problem import Convolution, pair
 from ddl_teach.operators.convolution.three_operators import join
 from ddl_teach.operators.micro_batches import divided

@@ -10,6 +10,7 @@ from ddl_teach.measure.allocations import peak_allocation
 from ddl_teach.operators.convolution import blocks, fft
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
+from ddl_teach.operators.convolution.winograd import Winograd
 
 PROBLEMS = problems(200)
 every_method = pytest.mark.parametrize("name", [*METHODS, "winograd_1x1", "winograd_3x3"])
@@ -48,7 +49,9 @@ def test_blocks_and_slices_of_any_size_give_the_same(name, monkeypatch):
     able = [problem for problem in problems(20, seed=1) if not method.refusal(problem)]
     for size in (1, 5000):
         monkeypatch.setattr(blocks, "BLOCK", size)
-        monkeypatch.setattr(fft, "ROOM", size)
+        monkeypatch.setattr(blocks, "MOST", size)
+        monkeypatch.setattr(fft, "BLOCK", size)
+        monkeypatch.setattr(fft, "HELD", size)
         assert max(worst_errors(method, able)) < 1e-10
 
 
@@ -118,6 +121,40 @@ def test_winograd_refuses_a_stride_in_every_pass():
             run(first, second, *shape, **settings(problem))
 
 
+HALF = [torch.float16, torch.bfloat16]
+
+
+@pytest.mark.parametrize("dtype", HALF, ids=str)
+@pytest.mark.parametrize(("kernel", "largest"), [(1, 8), (3, 6), (5, 4)])
+def test_tiles_that_leave_no_digit_are_refused_by_name(dtype, kernel, largest):
+    problem = Convolution(1, 32, 20, 20, 8, kernel, padding=kernel // 2)
+    x, weight, gradient = tensors(problem, dtype)
+    told = settings(problem)
+    right = find("direct").forward(x.double(), weight.double(), **told)
+
+    def error(outputs, **limits):
+        found = Winograd(outputs, **limits).forward(x, weight, **told).double()
+        return (found - right).norm() / right.norm()
+
+    assert error(largest) < 0.25
+    # Without the refusal the next tile but one gives nothing: half of it error, inf or nan.
+    assert not error(largest + 2, largest=dict.fromkeys(HALF, 99)) < 0.5
+    refused = find(f"winograd_{largest + 1}x{largest + 1}")
+    words = (
+        rf"x and weight are of {dtype}".replace("torch.", "") + rf".*winograd_{largest}x{largest}"
+    )
+    for run in (
+        lambda: refused.forward(x, weight, **told),
+        lambda: refused.input_gradient(gradient, weight, x.shape, **told),
+        lambda: refused.weight_gradient(x, gradient, weight.shape, **told),
+    ):
+        with pytest.raises(ValueError, match=words):
+            run()
+    assert not refused.refusal(problem, torch.float64)
+    long = Convolution(1, 1, 20, 20, 1, 11)
+    assert "fits into none" in refused.refusal(long, dtype)
+
+
 def test_a_stride_of_one_method_is_every_second_output_of_none():
     plain = Convolution(2, 3, 13, 11, 4, (5, 4), padding=(2, 1))
     x, weight, _ = tensors(plain)
@@ -128,14 +165,14 @@ def test_a_stride_of_one_method_is_every_second_output_of_none():
 
 
 def test_blocks_cover_everything_once():
-    for images, rows, row_bytes in (
-        (1, 1, 1),
-        (5, 10, 300_000),
-        (7, 99, 1 << 20),
-        (3, 2, 1 << 30),
+    for images, rows, row_bytes, filters in (
+        (1, 1, 1, 1),
+        (5, 10, 300_000, 1),
+        (7, 99, 1 << 20, 5 << 20),
+        (3, 2, 1 << 30, 1 << 30),
     ):
-        seen = torch.zeros(images, rows)
-        for some, high in blocks.blocks(images, rows, row_bytes):
+        seen, room = torch.zeros(images, rows), blocks.room(filters)
+        for some, high in blocks.blocks(images, rows, row_bytes, room):
             seen[some, high] += 1
-            assert seen[some, high].numel() * row_bytes <= max(blocks.BLOCK, row_bytes)
+            assert seen[some, high].numel() * row_bytes <= max(room, row_bytes)
         assert (seen == 1).all()

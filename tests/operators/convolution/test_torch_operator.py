@@ -7,12 +7,12 @@ import torch
 from operators.convolution.shapes import network
 
 from ddl_teach.operators.convolution import convolve, use
-from ddl_teach.operators.convolution.convolve import (
+from ddl_teach.operators.convolution.methods import METHODS
+from ddl_teach.operators.convolution.operator import (
     convolution,
     input_gradient,
     weight_gradient,
 )
-from ddl_teach.operators.convolution.methods import METHODS
 
 NUMBERS = ([1, 1], [1, 0], 2, "winograd_2x2", None)
 

@@ -10,8 +10,8 @@ from torch import nn
 from torch.nn import functional
 
 from ddl_teach.measure.allocations import peak_allocation
-from ddl_teach.operators.convolution.convolve import convolve
 from ddl_teach.operators.convolution.methods import find
+from ddl_teach.operators.convolution.operator import convolve
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.micro_batches import divided, operator, planning
 from ddl_teach.operators.micro_batches.measured import measure, sizes_of

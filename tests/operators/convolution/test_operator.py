@@ -6,13 +6,13 @@ from operators.convolution.shapes import network
 from torch import nn
 
 from ddl_teach.operators.convolution import Convolution2d, convolve, use, use_torch
-from ddl_teach.operators.convolution.convolve import (
+from ddl_teach.operators.convolution.methods import METHODS, find
+from ddl_teach.operators.convolution.operator import (
     admitted,
     free_bytes,
     input_gradient,
     weight_gradient,
 )
-from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
 
 

@@ -110,8 +110,8 @@ def admitted(
     if name == "auto":
         name = choose(problem, direction=direction, dtype=like.dtype, limit=limit).method
     method = find(name)
-    able = [other for other in METHODS.values() if not other.refusal(problem)]
-    if reason := method.refusal(problem):
+    able = [other for other in METHODS.values() if not other.refusal(problem, like.dtype)]
+    if reason := method.refusal(problem, like.dtype):
         others = ", ".join(other.name for other in able)
         raise ValueError(f"method={name!r} cannot: {reason}. These can: {others}")
     needed, free = method.workspace(problem, like.dtype), free_bytes(like.device)
