@@ -8,6 +8,10 @@ from bootstrap.environment import ROOT, VENV, prepare
 from bootstrap.installation import Problem
 from bootstrap.isolation import clean_environment
 
+# Two files at a time: most tests wait for processes to start or to end. Each of the two has real
+# ranks of its own, so a third would only take their cores away.
+TESTS = ["pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
+
 USAGE = """python3 start.py              opens the course in JupyterLab
 python3 start.py test         runs every test; further words go to pytest"""
 
@@ -18,7 +22,7 @@ def main(words: list[str]) -> int:
         case []:
             program = ["ddl_teach", "lab"]
         case ["test", *others]:
-            program = ["pytest", *others]
+            program = [*TESTS, *others]
         case ["-h" | "--help" | "help"]:
             print(USAGE)
             return 0

@@ -64,6 +64,12 @@ def test_lines_stay_under_100_characters(path):
     assert [line for line in lines if len(line) >= 100] == []
 
 
+def test_no_two_files_of_tests_have_one_name():
+    """pytest imports them by their names alone."""
+    names = [path.name for path in FILES if path.name.startswith("test_")]
+    assert sorted(names) == sorted(set(names))
+
+
 @pytest.mark.parametrize("words", [["check"], ["format", "--check"]], ids=" ".join)
 def test_linter_and_formatter_agree_with_code_and_notebooks(words):
     names = [short(path) for path in FILES if path.suffix in CODE]

@@ -64,20 +64,19 @@ def program_in_which_rank_1_dies(comm, way, details):
     comm.barrier()
 
 
-WAYS_TO_DIE = [
-    (exits, (0,), "its process ended in the middle"),
-    (exits, (5,), "it exited with status 5"),
-    (reads_nowhere, (), "killed by signal 11"),
-    (is_killed, (signal.SIGKILL,), "killed by signal 9"),
-    (calls_abort, (), "it called MPI's Abort"),
-    (becomes_another_program, (), "its process ended in the middle"),
-]
+WAYS_TO_DIE = {
+    "exits with 0": (exits, (0,), "its process ended in the middle"),
+    "exits with 5": (exits, (5,), "it exited with status 5"),
+    "reads nowhere": (reads_nowhere, (), "killed by signal 11"),
+    "is killed": (is_killed, (signal.SIGKILL,), "killed by signal 9"),
+    "calls Abort": (calls_abort, (), "it called MPI's Abort"),
+    "becomes another": (becomes_another_program, (), "its process ended in the middle"),
+}
 
 
-@pytest.mark.parametrize(
-    ("way", "details", "words"), WAYS_TO_DIE, ids=lambda value: str(value)[:24]
-)
-def test_a_rank_that_dies_is_named_and_its_last_words_are_heard(trio, capfd, way, details, words):
+@pytest.mark.parametrize("how", WAYS_TO_DIE)
+def test_a_rank_that_dies_is_named_and_its_last_words_are_heard(trio, capfd, how):
+    way, details, words = WAYS_TO_DIE[how]
     with pytest.raises(RankFailed) as caught:
         trio.run(program_in_which_rank_1_dies, way=way, details=details)
     assert re.search(f"rank 1 died: {words}", str(caught.value)), caught.value
