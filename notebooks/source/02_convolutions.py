@@ -37,6 +37,7 @@ from ddl_teach.plots.im2col import plot_im2col
 from ddl_teach.plots.spread import plot_spread
 
 
+# %%
 def by_definition(x, weight):
     windows = np.lib.stride_tricks.sliding_window_view(x, weight.shape[2:], (2, 3))
     return np.einsum("nchwij,kcij->nkhw", windows, weight)
@@ -438,7 +439,8 @@ plot_errors(tiles, np.divide(errors[1:], errors[0]))
 # %% [markdown]
 # Each step to a larger tile costs more digits than the step before, and saves less. In training a
 # part in a hundred thousand hardly matters, so libraries take up to $F(6 \times 6, 3 \times 3)$ in
-# float32. With numbers of 16 bits they stop at the smallest tiles.
+# float32. With numbers of 16 bits they stop at the smallest tiles; the course's library refuses
+# tiles of more than 8 x 8 values there, because nothing is left of the result, or it overflows.
 #
 # ## 9. Simulate what nobody has · *intermediate*
 #
