@@ -53,15 +53,23 @@ def plot_bucket_sizes(
     ax.legend(loc="upper center", frameon=False, ncols=4)
     bottom, top = ax.get_ylim()
     ax.set_ylim(min(bottom, backward * 0.8), top * 1.6)
-    ax.set_title(finding(predicted) if title is None else title)
-    describe(ax.figure, f"Time over the size of the buckets. {finding(predicted)}.")
+    found = finding(predicted, measured)
+    ax.set_title(found if title is None else title)
+    describe(ax.figure, f"Time over the size of the buckets. {found}.")
     return ax.figure
 
 
-def finding(predicted: Points) -> str:
-    """Where the valley is, and what the two ends cost."""
+def finding(predicted: Points, measured: Measured | None = None) -> str:
+    """Where the valley is, and what the two ends cost; or how good the prediction was."""
     sizes, times = (np.asarray(part, float) for part in predicted)
     best = int(np.argmin(times))
+    if measured:
+        fastest = np.asarray(measured[0], float)[np.argmin(measured[1])]
+        ratio = float(np.median(np.asarray(measured[1]) / np.interp(measured[0], sizes, times)))
+        return (
+            f"Best measured: buckets of {size_text(fastest)}, predicted: {size_text(sizes[best])};"
+            f" measured takes {ratio:.2g} times as long"
+        )
     return (
         f"Best: buckets of {size_text(sizes[best])}, {time_text(times[best])}; "
         f"small ones take {times[0] / times[best]:.1f} times that, a giant one "

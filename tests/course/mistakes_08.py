@@ -96,7 +96,7 @@ def backward(comm: Comm, gradients: Arrays, hook) -> None:
 
 
 def begin(comm: Comm, flat: np.ndarray, tag: int) -> tuple:
-    others = [rank for rank in range(comm.size) if rank != comm.rank]
+    others = [(comm.rank + step) % comm.size for step in range(1, comm.size)]
     parts = [flat.copy() for _ in range(comm.size)]
     requests = [comm.irecv(parts[rank], rank, tag) for rank in others]
     return parts, requests + [comm.isend(flat, rank, tag) for rank in others]

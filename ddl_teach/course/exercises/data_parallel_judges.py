@@ -209,7 +209,7 @@ def _judge_overlap(
 
 def _sent(comm: Comm, sizes: list[int], groups: list[list[int]], leaving: str) -> None:
     """What the notebook's helpers make of buckets that leave at these moments."""
-    others = [rank for rank in range(comm.size) if rank != comm.rank]
+    others = [(comm.rank + step) % comm.size for step in range(1, comm.size)]
     under_way: list[Request] = []
 
     def wait() -> None:
