@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Protocol, Self
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -45,6 +46,14 @@ def method_name(method: str) -> str:
     return SPOKEN.get(method, method.replace("winograd_", "Winograd "))
 
 
+class Answers(Protocol):
+    """A sweep as `ddl_teach.operators.convolution.sweep` makes it."""
+
+    panels: Mapping[str, Mapping[str, Sequence[float]]]
+
+    def crossings(self, varied: Sequence[float]) -> Mapping[str, float | None]: ...
+
+
 @dataclass(frozen=True)
 class Swept:
     """What stands over the `varied` values of `quantity`: `panels`, by name, of curves by method.
@@ -57,6 +66,11 @@ class Swept:
     varied: Sequence[float]
     panels: Mapping[str, Mapping[str, Sequence[float]]]  # "time", "operations", "memory"
     crossings: Mapping[str, float | None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, quantity: str, varied: Sequence[float], found: Answers) -> Self:
+        """What is drawn of a sweep: measured time, operations, memory, and all crossings."""
+        return cls(quantity, varied, found.panels, found.crossings(varied))
 
     def __post_init__(self) -> None:
         for name, panel in self.panels.items():

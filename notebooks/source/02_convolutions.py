@@ -33,6 +33,7 @@ import torch
 
 from ddl_teach.course import check, hint, judge, predict, progress, reveal, yours
 from ddl_teach.operators.convolution.problem import Convolution
+from ddl_teach.plots.convolutions import Swept, plot_sweep
 from ddl_teach.plots.im2col import plot_im2col
 from ddl_teach.plots.spread import plot_spread
 
@@ -359,15 +360,10 @@ assert (found[64].operations["im2col"] > found[3].operations["im2col"]).all()
 # was not tried stands for "later" in what your predictions are compared with.
 
 # %%
-from ddl_teach.plots.convolutions import Swept, plot_sweep
-
-many, few = (found[channels].crossings(kernels) for channels in (64, 3))
-reveal("02.many_channels", many["measured"] or kernels[-1] + 2)
-reveal("02.few_channels", few["measured"] or kernels[-1] + 2)
-plot_sweep(
-    Swept("kernel size, 64 channels", kernels, found[64].panels, many),
-    Swept("kernel size, 3 channels", kernels, found[3].panels, few),
-)
+many, few = (found[channels].crossings(kernels)["measured"] for channels in (64, 3))
+reveal("02.many_channels", many or kernels[-1] + 2)
+reveal("02.few_channels", few or kernels[-1] + 2)
+plot_sweep(*(Swept.of(f"kernel size, {c} channels", kernels, found[c]) for c in (64, 3)))
 
 # %% [markdown]
 # im2col climbs with the square of the kernel, in time, in operations and in memory. The FFT hardly
@@ -384,15 +380,14 @@ plot_sweep(
 # batch, for $1/N$ stands in your formula next to $1/C$.
 
 # %%
+from ddl_teach.theory.convolution_time import meeting_kernel, seconds
+
 channels, batches = [1, 4, 16, 64, 128], [1, 2, 4, 8, 16]
 layers = [Convolution(8, c, 32, 32, 64, 7, padding=3) for c in channels]
-by_channels = sweep(layers, rates, ["im2col", "fft"], repetitions=3)
+wider = sweep(layers, rates, ["im2col", "fft"], repetitions=3)
 layers = [Convolution(n, 64, 32, 32, 64, 7, padding=3) for n in batches]
-by_batch = sweep(layers, rates, ["im2col", "fft"], repetitions=3)
-plot_sweep(
-    Swept("input channels", channels, by_channels.panels, by_channels.crossings(channels)),
-    Swept("batch", batches, by_batch.panels, by_batch.crossings(batches)),
-)
+more = sweep(layers, rates, ["im2col", "fft"], repetitions=3)
+plot_sweep(Swept.of("input channels", channels, wider), Swept.of("batch", batches, more))
 
 # %% [markdown]
 # Left im2col grows in step with the channels, and the FFT's curve is flat as long as bringing 64
@@ -401,8 +396,6 @@ plot_sweep(
 # transforms are here:
 
 # %%
-from ddl_teach.theory.convolution_time import meeting_kernel, seconds
-
 my_crossover = yours("02.crossover", crossover, meeting_kernel)
 for came_in in (1, 3, 16, 64, 256):
     counted, timed = (my_crossover(8, came_in, 64, 32, factor) for factor in (1.0, slower))

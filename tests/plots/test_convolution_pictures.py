@@ -93,6 +93,12 @@ def test_methods_have_names_that_people_use():
     ]  # fmt: skip
 
 
+def test_sources_that_agree_share_a_line():
+    agreed = {"counted": 5.0, "predicted": 5.0, "measured": 7.0}
+    first = plot_sweep(Swept("kernel size", KERNELS, PANELS, agreed)).axes[0]
+    assert [text.get_text().strip() for text in first.texts] == ["counted, predicted", "measured"]
+
+
 def test_several_quantities_stand_beside_each_other():
     kernels = Swept("kernel size", KERNELS, PANELS, {"measured": 5.0})
     batches = Swept("batch", [2 * one for one in KERNELS], PANELS, {"measured": None})
