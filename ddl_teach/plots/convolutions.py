@@ -120,10 +120,10 @@ def finding(crossings: Mapping[str, float | None], quantity: str) -> str:
     """Where methods meet, by source, in one line."""
     if not crossings:
         return f"By {quantity}"
-    listed = ", ".join(
-        f"{source} {'never' if value is None else f'from {value:g} on'}"
-        for source, value in crossings.items()
-    )
+    agreeing = {}
+    for source, value in crossings.items():
+        agreeing.setdefault("never" if value is None else f"from {value:g} on", []).append(source)
+    listed = ", ".join(f"{' and '.join(sources)} {when}" for when, sources in agreeing.items())
     return f"The FFT wins by {quantity}: {listed}"
 
 

@@ -95,7 +95,9 @@ def test_methods_have_names_that_people_use():
 
 def test_sources_that_agree_share_a_line():
     agreed = {"counted": 5.0, "predicted": 5.0, "measured": 7.0}
-    first = plot_sweep(Swept("kernel size", KERNELS, PANELS, agreed)).axes[0]
+    figure = plot_sweep(Swept("kernel size", KERNELS, PANELS, agreed))
+    assert title(figure).endswith(": counted and predicted from 5 on, measured from 7 on")
+    first = figure.axes[0]
     assert [text.get_text().strip() for text in first.texts] == ["counted, predicted", "measured"]
 
 
