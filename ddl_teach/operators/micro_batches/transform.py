@@ -44,6 +44,27 @@ class Site:
 
 def trace(network: nn.Module) -> fx.GraphModule:
     """The network as a graph that shares its parameters and buffers."""
+    modes = {module: module.training for module in network.modules()}
+    try:
+        graphs = [_traced_in(mode, network) for mode in (True, False)]
+    finally:
+        for module, mode in modes.items():
+            module.training = mode
+    if graphs[0].code != graphs[1].code:
+        raise Untransformable(
+            f"{type(network).__name__} takes another way while it trains than afterwards, and a "
+            "graph has one way only. Its forward asks for `self.training`, as in "
+            "F.dropout(x, training=self.training) or an `if`: use a module that knows by itself, "
+            "such as nn.Dropout"
+        )
+    graphs[0].training = network.training
+    return graphs[0]
+
+
+def _traced_in(training: bool, network: nn.Module) -> fx.GraphModule:
+    """The graph of a network that trains, or of one that does not."""
+    for module in network.modules():
+        module.training = training
     try:
         return fx.symbolic_trace(network)
     except Exception as error:  # whatever the network's own code raises on a stand-in

@@ -180,6 +180,24 @@ def test_other_refusals(network, x):
 
     with pytest.raises(Untransformable, match="Looks cannot be written down as a graph"):
         sites(Looks(), x)
+
+    class Drops(nn.Sequential):
+        def forward(self, x):
+            return functional.dropout(super().forward(x), 0.5, self.training)
+
+    drops = Drops(nn.Conv2d(3, 4, 3)).double().eval()
+    with pytest.raises(Untransformable, match="Drops takes another way while it trains"):
+        sites(drops, x)
+    assert not any(module.training for module in drops.modules())
+    knows = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Dropout(0.5)).double()
+    for network_now in (knows.eval(), knows.train()):
+        cut = in_micro_batches(network_now, {"_0": MIXED})
+        torch.manual_seed(3)
+        found = cut(x)
+        torch.manual_seed(3)
+        torch.testing.assert_close(found, network_now(x))
+    assert not in_micro_batches(knows.eval(), {"_0": MIXED}).training
+
     with pytest.raises(Untransformable, match="no convolution is called outer; there are stem_0"):
         in_micro_batches(network, {"outer": MIXED})
     with pytest.raises(Untransformable, match="without a batch there is nothing to divide"):
