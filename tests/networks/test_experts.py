@@ -9,9 +9,11 @@ import torch
 from deaf import Deaf
 
 from ddl_teach import simulate
+from ddl_teach.comm.networks import Machine, Uniform
 from ddl_teach.networks.data_parallel.shards import own_part, weighted_loss
 from ddl_teach.networks.experts.exchange import exchange
 from ddl_teach.networks.experts.layer import MixtureOfExperts, balance_loss, mixture_network
+from ddl_teach.networks.experts.only_time import only_time
 from ddl_teach.networks.experts.routing import admitted, route
 from ddl_teach.networks.experts.spread import full_parameters, owners_of, spread_experts
 from ddl_teach.networks.models import data
@@ -204,3 +206,21 @@ def test_what_makes_no_sense_is_refused():
         MixtureOfExperts(4, 8, 4, factor=0)
     with pytest.raises(ValueError, match="Linear has no MixtureOfExperts"):
         spread_experts(torch.nn.Linear(2, 2), None)
+
+
+def test_the_layer_takes_as_long_as_its_most_liked_rank():
+    ranks, experts, width, hidden = 8, 16, 32, 64
+    owners = [expert * ranks // experts for expert in range(experts)]
+    even = np.full((ranks, experts), 5)
+    crowd = even.copy()
+    crowd[:, 1:], crowd[:, 0] = 1, 65  # as many rows in all
+    shape = {"owners": owners, "width": width, "hidden": hidden}
+    free, machine = Uniform(0.0, 1e300), Machine(flops=1e9)
+    for rows in (even, crowd):
+        run = simulate(only_time, ranks, network=free, machine=machine, rows=rows, **shape)
+        assert sum(run.results) == rows.sum()
+        most = max(rows[:, 2 * rank : 2 * rank + 2].sum() for rank in range(ranks))
+        assert run.time == pytest.approx(4 * width * hidden * most / 1e9)
+        for rank, ledger in enumerate(run.ledger):
+            counts = theory.counts_sent(ranks, experts, 1)
+            assert ledger.bytes_sent == counts + theory.rows_sent(rows, owners, rank, width, 4)
