@@ -523,9 +523,9 @@ plot_bucket_sizes((limits, line), (limits, simulated), (limits, middle, low, hig
 # %% [markdown]
 # The squares lie on the line or below: where messages take longer than the pass, several buckets
 # are under way at once and share the latencies, which the formula makes them pay one after the
-# other. Where the dots leave the line, look which way. Four ranks that sleep and pass messages
-# on two cores do not get in each other's way much; with buckets of one layer each, sixteen functions in
-# the background ask the cores for their turn.
+# other. Where the dots leave the line, look which way. Four ranks that sleep and pass messages on
+# two cores hardly disturb each other; but with a bucket for each layer, sixteen functions in the
+# background ask the cores for their turn.
 #
 # ### The surprise
 #

@@ -35,12 +35,12 @@ def rungs(comm: Comm, make: Callable[[], nn.Module], nbytes: float = BUCKET) -> 
         "per parameter": lambda own: _after(partial(average_gradients, comm, own)),
         "one bucket": lambda own: _after(partial(average_buckets, comm, fill(own, float("inf")))),
         "overlapped buckets": lambda own: Overlapped(comm, fill(own, nbytes)).backward,
-        "overlapped native": lambda own: Overlapped(
-            comm, fill(own, nbytes), in_background("native")
-        ).backward,
-        "overlapped in memory": lambda own: Overlapped(
-            comm, fill_shared(comm, own, nbytes), in_shared_memory
-        ).backward,
+        "overlapped native": lambda own: (
+            Overlapped(comm, fill(own, nbytes), in_background("native")).backward
+        ),
+        "overlapped in memory": lambda own: (
+            Overlapped(comm, fill_shared(comm, own, nbytes), in_shared_memory).backward
+        ),
     }
     networks = {name: make() for name in ways}
     return {

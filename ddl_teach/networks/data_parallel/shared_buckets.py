@@ -17,11 +17,12 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from ddl_teach.collectives import shared_memory
 from ddl_teach.comm import Comm, Request
-from ddl_teach.comm.arrays import as_elements
+from ddl_teach.comm.arrays import as_elements, split_evenly
 from ddl_teach.comm.shared_memory import SharedMemory
 from ddl_teach.networks.data_parallel.buckets import Bucket, bucket, grouped, room
+
+TILE = 1 << 15  # elements that are added up while they stay in a cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +33,18 @@ class SharedBucket(Bucket):
     everybodys: list[torch.Tensor]
 
 
-class Done(Request):
-    """What has happened already."""
+class UntilAllHaveAdded(Request):
+    """A sum in shared memory, of which each rank makes a part."""
+
+    def __init__(self, comm: Comm, memory: SharedMemory) -> None:
+        self._rank, self._memory = comm.rank, memory
+        self.waited = False
 
     def wait(self) -> int:
-        return 0
+        if not self.waited:
+            self.waited = True
+            self._memory.fence()
+        return self._rank
 
 
 def fill_shared(
@@ -54,6 +62,13 @@ def fill_shared(
 
 
 def in_shared_memory(comm: Comm, bucket: SharedBucket) -> Request:
-    """Add up at once, in the middle of the backward pass."""
-    shared_memory.allreduce_in_place(comm, bucket.memory, bucket.everybodys)
-    return Done()
+    """Wait until everybody's bucket is full and add up this rank's part, for all to read."""
+    bucket.memory.fence()
+    own, *others = (split_evenly(flat, comm.size)[comm.rank] for flat in bucket.everybodys)
+    for start in range(0, len(own), TILE):
+        total = own[start : start + TILE]
+        for other in others:
+            total.add_(other[start : start + TILE])
+        for other in others:
+            other[start : start + TILE].copy_(total)
+    return UntilAllHaveAdded(comm, bucket.memory)
