@@ -7,6 +7,9 @@ Under each limit the dynamic program divides; a library without micro-batches ta
 whole batch that fits. Both then run in turns on the same data, their results are compared, and
 the ratio of their medians is shown, with what the measured pieces had let one expect. The last
 ratio is to the fastest whole batch without any limit: above one, and less memory was faster.
+
+At the end a whole network, AlexNet of one column: planned, transformed and run forwards. The room
+that its convolutions take is counted while it runs, beside the plan's and the limit.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import argparse
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,11 +29,14 @@ from ddl_teach.measure.interval import interval
 from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.methods import METHODS
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.micro_batches import divided
+from ddl_teach.operators.micro_batches import divided, planning
 from ddl_teach.operators.micro_batches.dynamic import divide
 from ddl_teach.operators.micro_batches.front import desirable
 from ddl_teach.operators.micro_batches.measured import measure
 from ddl_teach.operators.micro_batches.offers import Division, Job, TooLittle
+from ddl_teach.operators.micro_batches.rooms import rooms_of
+from ddl_teach.operators.micro_batches.transform import in_micro_batches
+from ddl_teach.operators.zoo.alexnet import IMAGE, OneColumn
 
 RESULTS = Path(__file__).parent / "results" / "micro_batches.txt"
 PACKAGES = ("numpy", "torch", "scipy")
@@ -121,6 +128,41 @@ def _line(limit: int, runs: Mapping[str, Division], times: Mapping[str, np.ndarr
     return f"{shown}{fits:>8.2f}{expected:>10.2f}{free:>10.2f}"
 
 
+def whole_network(batch: int, limits: Sequence[int], repetitions: int) -> str:
+    """AlexNet under each limit: planned and counted rooms, and times in micro-batches and not."""
+    network, x = OneColumn().eval(), torch.randn(batch, *IMAGE)
+    lines = ["AlexNet, whole: limit, room planned and taken, seconds, whole batches / pieces"]
+    with torch.no_grad():
+        jobs = planning.plan(network, x, limit=math.inf, passes=["forward"]).jobs
+        for limit in limits:
+            runs, rooms = {}, {}
+            for kind in ("whole", "pieces"):
+                offered = {
+                    site: {name: job if kind == "pieces" else undivided(job)
+                           for name, job in by_pass.items()}
+                    for site, by_pass in jobs.items()
+                }  # fmt: skip
+                try:
+                    plan = planning.decide(offered, limit * 2**20)
+                except TooLittle:
+                    continue
+                cut = in_micro_batches(network, plan.recipes)
+                taken = max(room.nbytes for room in rooms_of(lambda cut=cut: cut(x)))
+                runs[kind], rooms[kind] = partial(cut, x), (plan.workspace, taken)
+            if "pieces" not in runs:
+                lines.append(f"{limit:>6} MiB  nothing fits")
+                continue
+            times = side_by_side(runs, repetitions=repetitions)
+            median, low, high = interval(times["pieces"])
+            gain = np.median(times["whole"]) / median if "whole" in times else math.nan
+            planned, taken = (nbytes / 2**20 for nbytes in rooms["pieces"])
+            lines.append(
+                f"{limit:>6} MiB  {planned:8.2f} {taken:8.2f} MiB"
+                f"{median * 1e3:>8.1f} ({low * 1e3:.1f} to {high * 1e3:.1f}) ms{gain:>8.2f}"
+            )
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measure, print, keep."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -142,7 +184,9 @@ def main() -> None:
         if name.startswith(chosen.only):
             parts.append(report(name, problem, chosen.limits, chosen.repetitions))
             print(parts[-1], flush=True)
-            RESULTS.write_text("\n\n".join(parts) + "\n")
+    parts.append(whole_network(chosen.batch, chosen.limits, chosen.repetitions))
+    print(parts[-1], flush=True)
+    RESULTS.write_text("\n\n".join(parts) + "\n")
 
 
 if __name__ == "__main__":
