@@ -105,8 +105,8 @@ def direct(shape: Shape, direction: str = "forward") -> Cost:
     }[direction]
     # Each place of the kernel copies what it sees, and adds to what the others left.
     seen = outputs * (2 * shape.in_channels + 2 * shape.out_channels)
-    # Every image reads all weights anew.
-    moved = math.prod(shape.kernel) * seen + (shape.batch + 2) * weights
+    # Images are padded and results cleared first, and every image reads all weights anew.
+    moved = math.prod(shape.kernel) * seen + (shape.batch + 2) * weights + 2 * _data(shape)
     return Cost(_sums(outputs * weights, results), moved=moved)
 
 

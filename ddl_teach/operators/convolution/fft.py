@@ -7,7 +7,7 @@ kept, and the next tile begins where the kept ones end (overlap and save). Real 
 the frequencies; a complex product needs three real ones (Gauss), so each frequency is three matrix
 products of channels.
 
-A tile is transformed in two stages of radix `tile`, its rows and then its columns, and each stage
+A tile is transformed in two stages of radix `tile`, its columns and then its rows, and each stage
 is a product with Fourier's matrix. Stages of radix 2 (Cooley & Tukey, 1965) take fewer operations,
 5/2 tile^2 log2(tile^2) instead of about 9 tile^3, but slower ones, and leave each tile's numbers
 together; a product leaves them in the order in which the next product reads them, channels last.

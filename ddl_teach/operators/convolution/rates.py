@@ -18,7 +18,7 @@ from ddl_teach.theory.convolution_time import Rates
 
 ROWS, INNER, COLUMNS = 128, 576, 3136  # 128 kernels of 3 x 3 over 64 channels of 56 x 56
 IMAGES, SIZE = 256, 32
-PLACES, VALUES = 36, 8192  # tiles of 6 x 6, as many as stay in a cache
+PLACES, VALUES = 36, 1 << 16  # tiles of 6 x 6, as many as a block has
 CHANNELS, KERNEL = 256, 3  # patches of images of 32 x 32, laid out as im2col does
 
 
