@@ -1,0 +1,158 @@
+"""Data parallelism side by side: the ladder and torch's DistributedDataParallel, in one run.
+
+    python -m benchmarks.data_parallel [--ranks 2] [--repetitions 31] [--bucket 4MiB]
+
+All ways train the same network from the same weights on the same batches, take each turn in an
+order that rotates, and must end with the same weights. A time is that of the slowest rank, for one
+whole step: forward, backward, averages, update. Shown are medians with nonparametric 95%
+intervals, and ratios of medians to torch's DDP (gloo) with its own settings. `no averaging` is a
+step without any messages: nobody gets below it, so what a way adds to it is what averaging costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from benchmarks.machine import describe, heading
+from ddl_teach import Comm, Ranks
+from ddl_teach.measure.interval import interval
+from ddl_teach.networks.data_parallel.ladder import Rung, rungs
+from ddl_teach.networks.models.alexnet import alexnet
+from ddl_teach.networks.models.data import Batch, digits
+from ddl_teach.networks.models.descent import Descent
+from ddl_teach.networks.models.loss import mean_loss
+from ddl_teach.networks.models.mlp import mlp
+from ddl_teach.networks.twin import copies, largest_difference
+
+RESULTS = Path(__file__).parent / "results" / "data_parallel.txt"
+TORCHS, FLOOR = "torch's DDP", "no averaging"
+RATE = 0.01
+CLOSE = 1e-3  # float32 weights after some dozens of steps
+
+WORKLOADS: dict[str, tuple[Callable[[], nn.Module], bool, int, str]] = {
+    "MLP": (
+        lambda: mlp((64, 1024, 1024, 1024, 10)), True, 16,
+        "MLP 64-1024-1024-1024-10, 16 samples a rank",
+    ),
+    "convolutions": (
+        lambda: alexnet(maps=(16, 32, 64, 64, 32), width=256), False, 8,
+        "small AlexNet (16, 32, 64, 64, 32 maps, classifier of 256), 8 samples a rank",
+    ),
+}  # fmt: skip
+
+
+def contestants(comm: Comm, make: Callable[[], nn.Module], bucket: float) -> dict[str, Rung]:
+    """By name: a network and its backward pass."""
+    ways = {FLOOR: (make(), lambda error: error.backward())}
+    ways |= rungs(comm, make, bucket)
+    for name, view in ((TORCHS, False), ("the same, gradients as views", True)):
+        torchs = nn.parallel.DistributedDataParallel(make(), gradient_as_bucket_view=view)
+        ways[name] = torchs, lambda error: error.backward()
+    return ways
+
+
+def step_of(
+    network: nn.Module, backward: Callable[[torch.Tensor], None], batch: Batch
+) -> Callable:
+    """One whole step of training, as a function without arguments."""
+    optimizer = Descent(network.parameters(), RATE)
+    inputs, answers = batch
+
+    def step() -> None:
+        optimizer.zero_grad()
+        backward(mean_loss(network(inputs), answers))
+        optimizer.step()
+
+    return step
+
+
+def measure(
+    comm: Comm, workload: str, repetitions: int, bucket: float, folder: str
+) -> dict[str, list[float]]:
+    """Seconds of every repetition, by name, on this rank."""
+    torch.set_num_threads(1)
+    distributed = torch.distributed
+    store = distributed.FileStore(f"{folder}/gloo-{workload}", comm.size)
+    distributed.init_process_group("gloo", store=store, rank=comm.rank, world_size=comm.size)
+    make, flat, samples, _ = WORKLOADS[workload]
+    inputs, answers = digits(flat)
+    own = slice(comm.rank * samples, (comm.rank + 1) * samples)
+    ways = contestants(comm, make, bucket)
+    steps = {name: step_of(*way, (inputs[own], answers[own])) for name, way in ways.items()}
+    times: dict[str, list[float]] = {name: [] for name in steps}
+    names = list(steps)
+    for repetition in range(-3, repetitions):
+        turn = repetition % len(names)
+        for name in names[turn:] + names[:turn]:
+            comm.native.barrier()
+            begun = time.perf_counter()
+            steps[name]()
+            if repetition >= 0:
+                times[name].append(time.perf_counter() - begun)
+    _check_weights(comm, {name: network for name, (network, _) in ways.items()})
+    distributed.destroy_process_group()
+    return times
+
+
+def _check_weights(comm: Comm, networks: dict[str, nn.Module]) -> None:
+    right = copies(networks[TORCHS].module.named_parameters())
+    for name, network in networks.items():
+        plain = network.module if hasattr(network, "module") else network
+        apart = largest_difference(copies(plain.named_parameters()), right)
+        wrong = apart > CLOSE
+        if name == FLOOR:  # on one rank there is nothing to average
+            wrong = comm.size > 1 and apart < CLOSE
+        if wrong:
+            raise AssertionError(f"{name} ended {apart:.1e} away from torch's weights")
+
+
+def table(ranks: int, workload: str, per_rank: list[dict[str, list[float]]]) -> str:
+    """One line a way."""
+    make, _, _, what = WORKLOADS[workload]
+    megabytes = sum(p.nbytes for p in make().parameters()) / 1e6
+    count = len(list(make().parameters()))
+    slowest = {name: np.max([times[name] for times in per_rank], axis=0) for name in per_rank[0]}
+    torchs, floor = (float(np.median(slowest[name])) for name in (TORCHS, FLOOR))
+    lines = [
+        f"{what}; {ranks} ranks; {count} arrays of gradients, {megabytes:.1f} MB",
+        f"{'way':<30}{'median':>10}{'95% interval':>26}{'/ DDP':>8}{'averaging':>12}",
+    ]
+    for name, times in slowest.items():
+        median, low, high = interval(times)
+        lines.append(
+            f"{name:<30}{median * 1e3:>7.2f} ms{low * 1e3:>12.2f} to {high * 1e3:>7.2f} ms"
+            f"{median / torchs:>8.2f}{(median - floor) * 1e3:>9.2f} ms"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, print the tables, keep them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--repetitions", type=int, default=31)
+    parser.add_argument("--bucket", type=int, default=4 << 20, help="bytes")
+    chosen = parser.parse_args()
+    parts = [heading(describe())]
+    for workload in WORKLOADS:
+        with Ranks(chosen.ranks) as ranks, tempfile.TemporaryDirectory() as folder:
+            run = ranks.run(
+                measure, workload=workload, repetitions=chosen.repetitions, bucket=chosen.bucket,
+                folder=folder, trace=False, timeout=600,
+            )  # fmt: skip
+        parts.append(table(chosen.ranks, workload, run.results))
+        print(parts[-1], flush=True)
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text("\n\n".join(parts) + "\n")
+
+
+if __name__ == "__main__":
+    main()
