@@ -19,6 +19,18 @@ settings.register_profile("chance", NO_HASTE)
 settings.register_profile("suite", NO_HASTE, derandomize=True)
 settings.load_profile("suite")
 
+# What every kernel runs first: on a busy machine a learner's 20 seconds may be too few.
+PATIENCE = """
+def be_patient():
+    from ddl_teach.course import Engines
+    from ddl_teach.course.exercises import check
+
+    Engines.__init__.__kwdefaults__["timeout"] = check.SECONDS = 100
+
+be_patient()
+del be_patient
+"""
+
 PRIVATE = pytest.StashKey[tempfile.TemporaryDirectory]()
 
 
@@ -28,6 +40,9 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = config.stash[PRIVATE].name
     for variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "DDL_TEACH_DATA"):
         os.environ[variable] = os.path.join(folder, variable)
+    startup = Path(os.environ["IPYTHONDIR"], "profile_default", "startup")
+    startup.mkdir(parents=True)
+    (startup / "patience.py").write_text(PATIENCE)
     # No progress bar of engines among the outputs that are compared.
     os.environ["IPP_NONINTERACTIVE"] = "1"
 
