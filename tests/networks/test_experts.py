@@ -206,6 +206,11 @@ def test_what_makes_no_sense_is_refused():
         MixtureOfExperts(4, 8, 4, factor=0)
     with pytest.raises(ValueError, match="Linear has no MixtureOfExperts"):
         spread_experts(torch.nn.Linear(2, 2), None)
+    layer = MixtureOfExperts(4, 8, 4)
+    with pytest.raises(ValueError, match="take the balance loss after the forward pass"):
+        balance_loss(layer)
+    texts = torch.randn(3, 5, 4)
+    assert torch.equal(layer(texts), layer(texts.flatten(0, 1)).view(3, 5, 4))
 
 
 def test_the_layer_takes_as_long_as_its_most_liked_rank():

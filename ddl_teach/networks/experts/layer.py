@@ -59,8 +59,13 @@ def combined(tokens: Tensor, routing: Routing, answers: Tensor) -> Tensor:
 
 def balance_loss(network: nn.Module) -> Tensor:
     """Of all mixtures in a network, for the batch that went through last."""
-    mixtures = (one for one in network.modules() if hasattr(one, "routing"))
-    return torch.stack([mixture.routing.balance for mixture in mixtures]).sum()
+    parts = [one.routing.balance for one in network.modules() if hasattr(one, "routing")]
+    if not parts:
+        raise ValueError(
+            f"{type(network).__name__} has no mixture of experts that has seen a batch: take the "
+            "balance loss after the forward pass"
+        )
+    return torch.stack(parts).sum()
 
 
 def mixture_network(

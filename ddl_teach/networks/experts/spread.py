@@ -36,9 +36,8 @@ class SpreadExperts(nn.Module):
 
     def __init__(self, comm: Comm, whole: MixtureOfExperts) -> None:
         super().__init__()
-        self.comm, self.chosen, self.factor, self.gate = (
-            comm, whole.chosen, whole.factor, whole.gate
-        )  # fmt: skip
+        self.comm = comm
+        self.chosen, self.factor, self.gate = whole.chosen, whole.factor, whole.gate
         self.sizes = sizes(len(whole.experts), comm.size)
         mine = share(len(whole.experts), comm.size, comm.rank)
         self.experts = nn.ModuleDict({str(e): whole.experts[str(e)] for e in mine})
@@ -71,7 +70,8 @@ class SpreadExperts(nn.Module):
 def spread_experts(network: nn.Module, comm: Comm) -> None:
     """Spread all mixtures of a network in place; the ranks then train on parts of each batch.
 
-    The loss must be the rank's part of the whole batch's: see `own_loss`.
+    A rank's loss must be its part of the whole batch's, so that the parts add up to it: that is
+    `data_parallel.shards.weighted_loss` with `ranks=1`.
     """
     mixtures = [name for name, one in network.named_modules() if isinstance(one, MixtureOfExperts)]
     if not mixtures:
