@@ -10,6 +10,7 @@ convolutions    time, operations and memory of convolutions over whatever is var
 method_map      which convolution wins where, over two things that are varied
 winograd_error  what Winograd's tile costs in digits and saves in multiplications
 micro_batches   the front of time and workspace; what limits make of a batch
+split_layers    matrices cut over ranks, what layers send either way, times of several ways
 spread          how far one bad pixel spreads, by method
 algorithms      predicted, simulated and measured times laid over each other
 winners         which algorithm wins where: the picture that sliders redraw

@@ -17,8 +17,11 @@ convolution_cost  operations and memory of a convolution by each method
 convolution_tiles how an image is cut for Winograd's transform and for Fourier's
 convolution_time  how long it takes at three rates of a processor, and where two methods meet
 fit               latency, per_byte and per_byte_reduced out of measurements, with intervals
+halo              what a tile of an image must know of its neighbours, and its bytes
 roofline          whether arithmetic or memory limits a layer, from two numbers of a machine
+ring_bytes        what one rank sends round a ring, to the byte, also where P does not divide
 robust_line       how fit lays a line through times of which some are far too long
+split_layers      what tensor-parallel layers send in a step, layer by layer
 wavefront         how parallel layers by steps of a recurrent network are, and their time on ranks
 work_depth        operations of a layer and their longest chain, of every operator and pass
 ================= ==========================================================================

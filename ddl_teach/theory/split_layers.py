@@ -22,6 +22,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ddl_teach.theory.collectives import rabenseifner
+from ddl_teach.theory.inputs import count
 from ddl_teach.theory.ring_bytes import allgather, allreduce, even, reduce_scatter
 
 
@@ -112,6 +114,18 @@ def alexnet_step(
         Sent("linear3", ring.gathered(batch, hidden), ring.scattered(batch, hidden)),
         Sent("loss", ring.summed(batch) + ring.summed(2 * batch), 0),
     ]
+
+
+def pair_time(
+    ranks: int, tokens: int, width: int, *, flops: float, latency: float, per_byte: float,
+    itemsize: int = 2,
+) -> tuple[float, float]:  # fmt: skip
+    """Seconds of work and of the sum, of a pair forwards whose middle is four times as wide.
+
+    `flops` is what a rank does in a second; the sum is Rabenseifner's.
+    """
+    work = 16 * tokens * width**2 / count("ranks", ranks) / flops
+    return work, rabenseifner(ranks, tokens * width * itemsize, latency, per_byte)
 
 
 def total(sent: Iterable[Sent]) -> int:

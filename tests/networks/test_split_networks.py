@@ -2,6 +2,7 @@
 
 from functools import cache, partial
 
+import numpy as np
 import pytest
 import torch
 from deaf import Deaf
@@ -165,3 +166,35 @@ def test_real_ranks_train_as_the_twin(ranks, real):
 def test_simulated_ranks_do_too_in_both_precisions(ranks, kind):
     run = simulate(every_way, ranks, threads=True, trace=False, kind=kind, ways=list(WAYS))
     assert_as_theory_says(run, kind)
+
+
+def side_by_side_with_torch(comm):
+    """Outputs and gradients of a pair split by us and by torch's plan, and how far apart."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor.parallel import (
+        ColwiseParallel,
+        RowwiseParallel,
+        parallelize_module,
+    )
+
+    from ddl_teach.course import gloo
+
+    gloo.allreduce(comm, np.zeros(1))  # at which the ranks of torch.distributed meet
+    x = torch.randn(BATCH, 64, generator=torch.Generator().manual_seed(3)).double()
+    ours, theirs = (mlp((64, 21, 12)).double() for _ in range(2))
+    split_pairs(ours, Replicated(comm))
+    plan = {"linear1": ColwiseParallel(), "linear2": RowwiseParallel()}
+    parallelize_module(theirs, init_device_mesh("cpu", (comm.size,)), plan)
+    outputs = [network(x) for network in (ours, theirs)]
+    for y in outputs:
+        y.square().sum().backward()
+    found = [(outputs[0] - outputs[1]).abs().max().item()]
+    for one, other in zip(ours.parameters(), theirs.parameters(), strict=True):
+        own = other.grad.to_local()
+        found.append((one.grad - own).abs().max().item() if one.shape == own.shape else None)
+    return found
+
+
+def test_a_pair_is_what_torch_makes_of_it(real):
+    for found in real(side_by_side_with_torch, 3, timeout=900, trace=False).results:
+        assert max(found) < 1e-10
