@@ -7,7 +7,8 @@ import torch
 from deaf import Deaf
 
 from ddl_teach import simulate
-from ddl_teach.networks.grid.axes import axes_of, sent_along
+from ddl_teach.networks.grid.axes import axes_of
+from ddl_teach.networks.grid.measured import sent_in_a_step
 from ddl_teach.networks.grid.stages import hold
 from ddl_teach.networks.grid.trainer import Trainer
 from ddl_teach.networks.models import data
@@ -49,6 +50,8 @@ def twin(name, layers, kind, steps):
 
 
 def micro_batches_for(grid):
+    if grid.ranks > 4 and grid.pipeline == 1:
+        return 1  # eight processes on two cores: each message costs
     return 2 if BATCH % (2 * grid.data) == 0 else 3
 
 
@@ -62,23 +65,11 @@ def far_from_twin(trainer, name, layers, kind, steps):
     return largest_difference(mine, {key: wanted[key] for key in mine})
 
 
-def step_and_count(comm, trainer, batch):
-    """One step, and the bytes that this rank sent in it along each axis."""
-    before = len(comm.ledger.messages)
-    trainer.backward(batch)
-    between = len(comm.ledger.messages)
-    trainer.update()
-    messages = comm.ledger.messages
-    along = sent_along(trainer.axes.grid, comm.rank, messages[before:between])
-    along["data"] += sum(message.bytes for message in messages[between:])
-    return {axis: nbytes for axis, nbytes in along.items() if nbytes}
-
-
 def train_on(comm, name, grid, kind):
     """(from the twin, the same without messages, bytes, numbers held) of one grid."""
     layers, trainer = trainer_of(comm, name, grid, kind)
     first, *rest = batches(name, kind)
-    along = step_and_count(comm, trainer, first)
+    along = sent_in_a_step(comm, trainer, first)
     for batch in rest:
         trainer.step(batch)
     far = far_from_twin(trainer, name, layers, kind, STEPS)
@@ -90,10 +81,11 @@ def train_on(comm, name, grid, kind):
 
 def cases(ranks):
     for grid in every(ranks):
-        for kind in (torch.float64, torch.float32)[: 1 + (ranks <= 4)]:
-            yield "gpt", grid, kind
+        yield "gpt", grid, torch.float64
+        if ranks <= 4:
+            yield "gpt", grid, torch.float32
             if grid.context == 1:
-                yield "mlp", grid, kind
+                yield "mlp", grid, torch.float64
 
 
 def train_on_all(comm):
@@ -112,8 +104,7 @@ def test_every_grid_trains_as_its_twin_and_sends_what_theory_says(ranks, real):
         for rank, (_, _, along, numbers) in enumerate(own):
             split = {"batch": BATCH, "micro_batches": micro_batches_for(grid)}
             theory = sent(network_on_paper, grid, rank, **split, itemsize=kind.itemsize)
-            wanted = {axis: n for axis, n in vars(theory).items() if n}
-            assert along == wanted, (name, grid, rank)
+            assert along == theory, (name, grid, rank)
             holds = held(network_on_paper, grid, rank, **split, itemsize=1)
             assert numbers == holds.weights, (name, grid, rank)
 

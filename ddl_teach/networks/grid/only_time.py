@@ -14,9 +14,12 @@ from collections.abc import Callable, Sequence
 
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm, Phantom
+from ddl_teach.comm.networks import Machine, TwoLevel, Uniform
+from ddl_teach.comm.simulate import simulate
 from ddl_teach.networks.grid.axes import Axes, axes_of
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.worker import Worker
+from ddl_teach.theory.grids.cluster import Cluster
 from ddl_teach.theory.grids.grid import Grid
 from ddl_teach.theory.grids.layers import Layer, Network
 from ddl_teach.theory.grids.seconds import BACKWARD
@@ -44,6 +47,24 @@ def step_program(
         return comm.now() - begun
 
     return step
+
+
+def simulated_seconds(
+    network: Network, grid: Grid, cluster: Cluster, *, batch: int, micro_batches: int,
+    itemsize: int = 2,
+) -> float:  # fmt: skip
+    """The virtual time of a step on simulated ranks of this cluster: that of the slowest."""
+    ground = TwoLevel(
+        cluster.ranks_per_node,
+        Uniform(cluster.latency_inside, 1 / cluster.per_byte_inside),
+        Uniform(cluster.latency_between, 1 / cluster.per_byte_between),
+    )
+    program = step_program(
+        network, grid, batch=batch, micro_batches=micro_batches, itemsize=itemsize
+    )
+    machine = Machine(flops=cluster.flops)
+    run = simulate(program, grid.ranks, network=ground, machine=machine, trace=False)
+    return max(run.results)
 
 
 class TimedStage:

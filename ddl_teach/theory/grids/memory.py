@@ -21,11 +21,13 @@ from ddl_teach.theory.memory import Held
 def held(
     network: Network, grid: Grid, rank: int, *, batch: int, micro_batches: int,
     itemsize: int = 2, state: int = 12, sharding: int = 0, recompute: bool = False,
+    kept: float = 1.0,
 ) -> Held:  # fmt: skip
     """Bytes on this rank. `itemsize` and `state` are bytes of a number and of a weight's states.
 
     `sharding` is a stage of `theory.memory`, over the ranks that hold the same weights. With
     `recompute` only what enters a layer is kept, and while one is computed again all of that one.
+    Of pruned weights only `kept` of all have gradients and states (`networks.pruning`).
     """
     place = grid.place(rank)
     stage = network.stages(grid.pipeline)[place.pipeline]
@@ -38,4 +40,5 @@ def held(
     if recompute:
         numbers = in_flight * sum(layer.output for layer in stage) + max(each)
     activations = round(here * numbers * itemsize)
-    return Held(whole.weights, whole.gradients, whole.states, activations)
+    trained = round(kept * whole.gradients), round(kept * whole.states)
+    return Held(whole.weights, *trained, activations)

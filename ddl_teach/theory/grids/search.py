@@ -32,9 +32,10 @@ class Choice:
 def search(
     network: Network, ranks: int, cluster: Cluster, *, batch: int,
     itemsize: int = 2, state: int = 12, sharding: int = 0, recompute: bool = False,
+    kept: float = 1.0,
 ) -> list[Choice]:  # fmt: skip
     """All grids of so many ranks: the fastest first, and at the end those that cannot be."""
-    sizes = {"itemsize": itemsize, "recompute": recompute}
+    sizes = {"itemsize": itemsize, "recompute": recompute, "kept": kept}
     memories = sizes | {"state": state, "sharding": sharding}
     choices = [_best(network, grid, cluster, batch, sizes, memories) for grid in every(ranks)]
     possible = [choice for choice in choices if not choice.refused]
@@ -60,6 +61,8 @@ def _best(
         if most.total <= cluster.memory:
             time = seconds(network, grid, cluster, **split, **sizes)
             fitting.append(Choice(grid, "", micro_batches, time, most))
+            if time.total > 1.1 * min(choice.seconds.total for choice in fitting):
+                break  # a shorter bubble no longer pays for more messages
     if not fitting:
         needed, there = least.total / 1e9, cluster.memory / 1e9
         return Choice(grid, f"a rank would hold {needed:,.3g} GB and has {there:,.3g}")

@@ -101,9 +101,10 @@ def stage_time(
 
 def seconds(
     network: Network, grid: Grid, cluster: Cluster, *, batch: int, micro_batches: int,
-    itemsize: int = 2, recompute: bool = False,
+    itemsize: int = 2, recompute: bool = False, kept: float = 1.0,
 ) -> Seconds:  # fmt: skip
-    """One step. `recompute`: activations are computed again in the backward pass."""
+    """One step. `recompute`: activations are computed again in the backward pass; of pruned
+    weights only `kept` of all have gradients to average."""
     samples = micro_batch(batch, grid, micro_batches)
     stages = network.stages(grid.pipeline)
     slowest = max(
@@ -125,5 +126,5 @@ def seconds(
         pipeline=2 * (grid.pipeline - 1) * hop * rounds,
         tensor=micro_batches * sum(slowest.tensor),
         context=micro_batches * sum(slowest.context),
-        data=ring(grid.replicas, weights * itemsize, *cluster.link(grid, "data")),
+        data=ring(grid.replicas, kept * weights * itemsize, *cluster.link(grid, "data")),
     )

@@ -1,0 +1,219 @@
+"""The usual mistakes of unit 12, and words of the message that must name each."""
+
+import itertools
+import math
+
+import numpy as np
+
+
+def divisors(number):
+    return [one for one in range(1, number + 1) if number % one == 0]
+
+
+def sorted_only(ranks):
+    quadruples = itertools.combinations_with_replacement(divisors(ranks), 4)
+    return [one for one in quadruples if math.prod(one) == ranks]
+
+
+def three_axes(ranks):
+    return [(a, b, ranks // a // b, 1) for a in divisors(ranks) for b in divisors(ranks // a)]
+
+
+def any_product(ranks):
+    return [(a, b, c, d) for a, b, c, d in itertools.product(divisors(ranks)[:3], repeat=4)]
+
+
+def twice(ranks):
+    own = three_axes(ranks)
+    return own + own
+
+
+def model(
+    grid, blocks, width, length, batch, micro_batches, *, replicas=None, own=None, hops=None,
+    round_trips=None, averages=1, each=1, share=1, sums=4, itemsize=2,
+):  # fmt: skip
+    """The right model, of which each mistake changes one number."""
+    data, pipeline, tensor, context = grid
+    here = batch / data / micro_batches * length / context
+    own = blocks / pipeline if own is None else own
+    replicas = data * context if replicas is None else replicas
+    hops = min(2, pipeline - 1) if hops is None else hops
+    if round_trips is None:
+        round_trips = 3 * context - 2 if context > 1 else 0
+    weights = own * 12 * width**2 / tensor
+    return [
+        itemsize * numbers
+        for numbers in (
+            averages * 2 * (replicas - 1) / replicas * weights,
+            micro_batches * hops * here * width * share,
+            micro_batches * own * sums * 2 * (tensor - 1) / tensor * here * width,
+            micro_batches * own * round_trips * 2 * here * width / tensor * each,
+        )
+    ]
+
+
+def bytes_with(**changes):
+    """A mistake: `changes` may depend on the grid and on the micro-batches."""
+
+    def step_bytes(grid, blocks, width, length, batch, micro_batches):
+        known = {name: change(grid, blocks, micro_batches) for name, change in changes.items()}
+        return model(grid, blocks, width, length, batch, micro_batches, **known)
+
+    return step_bytes
+
+
+def seconds_with(change):
+    def step_seconds(grid, micro_batches, busy, sent, per_byte):
+        times = [n * each for n, each in zip(sent, per_byte, strict=True)]
+        return change(grid[1], micro_batches, busy, *times)
+
+    return step_seconds
+
+
+def add_up(comm, x):
+    """All to all, which is right and costs more than a ring."""
+    own, other = x.copy(), np.empty_like(x)
+    for distance in range(1, comm.size):
+        to, source = (comm.rank + distance) % comm.size, (comm.rank - distance) % comm.size
+        comm.sendrecv(own, to, other, source)
+        x += other
+
+
+def ring(comm, x):
+    chunks = [x[len(x) * r // comm.size : len(x) * (r + 1) // comm.size] for r in range(comm.size)]
+    left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
+    for step in range(1, comm.size):
+        mine, theirs = (comm.rank - step) % comm.size, (comm.rank - step - 1) % comm.size
+        arriving = np.empty_like(chunks[theirs])
+        comm.sendrecv(chunks[mine], right, arriving, left)
+        chunks[theirs] += arriving
+    for step in range(comm.size - 1):
+        mine, theirs = (comm.rank - step) % comm.size, (comm.rank - step - 1) % comm.size
+        comm.sendrecv(chunks[mine], right, chunks[theirs], left)
+
+
+def step_with(average, update):
+    def pruned_step(comm, weights, gradient, velocity, places, rate):
+        update(weights, velocity, average(comm, gradient, places), places, rate)
+
+    return pruned_step
+
+
+def right_average(comm, gradient, places):
+    kept = gradient.reshape(-1)[places]
+    ring(comm, kept)
+    return kept / comm.size
+
+
+def dense_average(comm, gradient, places):
+    whole = gradient.reshape(-1).copy()
+    ring(comm, whole)
+    return whole[places] / comm.size
+
+
+def only_sum(comm, gradient, places):
+    return comm.size * right_average(comm, gradient, places)
+
+
+def costly_average(comm, gradient, places):
+    kept = gradient.reshape(-1)[places]
+    add_up(comm, kept)
+    return kept / comm.size
+
+
+def alone(comm, gradient, places):
+    return gradient.reshape(-1)[places]
+
+
+def right_update(weights, velocity, kept, places, rate):
+    velocity[:] = 0.9 * velocity + kept
+    weights.reshape(-1)[places] -= rate * velocity
+
+
+def new_velocity(weights, velocity, kept, places, rate):
+    velocity = 0.9 * velocity + kept
+    weights.reshape(-1)[places] -= rate * velocity
+
+
+def no_momentum(weights, velocity, kept, places, rate):
+    velocity[:] = kept
+    weights.reshape(-1)[places] -= rate * velocity
+
+
+def on_a_copy(weights, velocity, kept, places, rate):
+    velocity[:] = 0.9 * velocity + kept
+    weights.flatten()[places] -= rate * velocity
+
+
+def old_velocity(weights, velocity, kept, places, rate):
+    weights.reshape(-1)[places] -= rate * velocity
+    velocity[:] = 0.9 * velocity + kept
+
+
+def everywhere(weights, velocity, kept, places, rate):
+    right_update(weights, velocity, kept, places, rate)
+    weights -= 1e-3
+
+
+def expand_to(dense):
+    def expand(values, places, shape):
+        flat = dense(int(np.prod(shape)), values)
+        flat[places] = values
+        return flat.reshape(shape)
+
+    return expand
+
+
+def stretched(p, m, busy, data, hops, tensor, context):
+    return (busy + tensor + context) * (1 + (p - 1) / m) + hops + data
+
+
+MISTAKES = [
+    ("12.grids", sorted_only, "The order counts"),
+    ("12.grids", three_axes, "is missing"),
+    ("12.grids", any_product, "is a grid of"),
+    ("12.grids", twice, "more than once"),
+    ("12.grids", lambda ranks: None, "Is a `return` missing?"),
+    ("12.grids", lambda ranks: [(ranks, 1, 1)], "yours returns 3"),
+    ("12.bytes", bytes_with(replicas=lambda g, b, m: g[0]), "hold the same weights too"),
+    ("12.bytes", bytes_with(averages=lambda g, b, m: m), "once a step, not once a micro-batch"),
+    ("12.bytes", bytes_with(own=lambda g, b, m: b), "blocks of its own stage only"),
+    ("12.bytes", bytes_with(hops=lambda g, b, m: 2 * (g[1] > 1)), "nobody is in the middle"),
+    ("12.bytes", bytes_with(hops=lambda g, b, m: min(1, g[1] - 1)), "its gradient backward"),
+    ("12.bytes", bytes_with(share=lambda g, b, m: 1 / g[2]), "holds the whole activation"),
+    ("12.bytes", bytes_with(sums=lambda g, b, m: 2), "Two sums forward and two backward"),
+    ("12.bytes", bytes_with(each=lambda g, b, m: g[2]), "this rank's heads"),
+    ("12.bytes", bytes_with(each=lambda g, b, m: 0.5), "Keys and values both go round"),
+    ("12.bytes", bytes_with(round_trips=lambda g, b, m: g[3] - 1), "forward pass alone"),
+    ("12.bytes", bytes_with(round_trips=lambda g, b, m: 3 * (g[3] - 1)), "have to come home"),
+    ("12.bytes", bytes_with(round_trips=lambda g, b, m: 3 * g[3] - 2), "sends nothing along it"),
+    ("12.bytes", lambda *job: sum(model(*job)), "return four bytes"),
+    ("12.seconds", seconds_with(lambda p, m, b, *rest: b + sum(rest)), "bubble is missing"),
+    ("12.seconds", seconds_with(lambda p, m, b, d, h, t, c: b * (1 + (p - 1) / m) + d + h + t + c),
+     "stretches tensor and context as well"),
+    ("12.seconds", seconds_with(lambda p, m, b, *rest: (b + sum(rest)) * (1 + (p - 1) / m)),
+     "does not stretch what comes after"),
+    ("12.seconds", seconds_with(lambda p, m, b, d, h, t, c: (b + t + c) * (1 + p / m) + h + d),
+     "p - 1 steps to fill"),
+    ("12.seconds", seconds_with(
+        lambda p, m, b, d, h, t, c: (b + t + c) * (1 + (p - 1) / (m + p - 1)) + h + d),
+     "share of the whole"),
+    ("12.compress", lambda dense, places: np.where(
+        np.isin(np.arange(dense.size), places).reshape(dense.shape), dense, 0), "whole shape"),
+    ("12.compress", lambda dense, places: dense[places % len(dense)], "flat array"),
+    ("12.compress", lambda dense, places: dense.reshape(-1)[: len(places)], "at each of the"),
+    ("12.expand", expand_to(lambda size, values: np.zeros(size)), "as float64 instead of float32"),
+    ("12.expand", expand_to(lambda size, values: np.ones(size, np.float32)), "must be a zero"),
+    ("12.expand", lambda values, places, shape: expand_to(
+        lambda size, values: np.zeros(size, np.float32))(values, places, shape).reshape(-1),
+     "reshape(shape)"),
+    ("12.pruned_step", step_with(alone, right_update), "its own gradient"),
+    ("12.pruned_step", step_with(only_sum, right_update), "divide by comm.size"),
+    ("12.pruned_step", step_with(dense_average, right_update), "zeros and all"),
+    ("12.pruned_step", step_with(costly_average, right_update), "more than the kept values"),
+    ("12.pruned_step", step_with(right_average, new_velocity), "velocity has not changed"),
+    ("12.pruned_step", step_with(right_average, no_momentum), "0.9 times itself"),
+    ("12.pruned_step", step_with(right_average, on_a_copy), "weights have not changed"),
+    ("12.pruned_step", step_with(right_average, old_velocity), "rate times the new velocity"),
+    ("12.pruned_step", step_with(right_average, everywhere), "no longer zero"),
+]  # fmt: skip
