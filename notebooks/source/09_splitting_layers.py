@@ -139,11 +139,9 @@ judge("09.pair_gradients", pair_gradients, ranks=(2, 6, 7), seed=92)
 # %%
 from ddl_teach.theory import ring_bytes, split_layers
 
-inputs = {"x": np.ones((6, 4)), "a": np.ones((4, 16)), "b": np.ones((16, 4))}
-run = simulate(pair, 4, **inputs, bias=np.zeros(4))
-assert all(
-    run.ledger[rank].bytes_sent == ring_bytes.allreduce(24, 4, rank, 8) for rank in range(4)
-)
+x, a, b = np.ones((6, 4)), np.ones((4, 16)), np.ones((16, 4))
+sent = [own.bytes_sent for own in simulate(pair, 4, x=x, a=a, b=b, bias=b[0]).ledger]
+assert sent == [ring_bytes.allreduce(6 * 4, 4, rank, 8) for rank in range(4)]
 
 # %% [markdown]
 # One sum forwards, one backwards, each as large as what goes in and out of the pair. With a batch
