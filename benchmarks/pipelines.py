@@ -3,11 +3,13 @@
     python -m benchmarks.pipelines [--ranks 2 4] [--repetitions 21] [--shallowspeed FOLDER]
 
 Everybody trains the same layers on the same batch with the same number of micro-batches on the
-same processes: gradients to nothing, all passes, an update. Ours and torch's (gloo) gradients are
-compared first. All take each turn, in an order that rotates; a time is that of the slowest rank,
-shown are medians with nonparametric 95% intervals. FOLDER is a copy of the public repository
-siboehm/ShallowSpeed (NumPy over MPI): then its own worker takes each turn as well, with its sizes,
-its batch of 128, and data of the same shape. Its loss is a squared error of a softmax.
+same processes: gradients to nothing, all passes, a plain update. Ours is the worker with torch's
+gradients, and once more with derivatives by hand (`dense_stage`). Its gradients and those of
+torch's pipeline (gloo) are compared first. All take each turn, in an order that rotates; a time is
+that of the slowest rank, shown are medians with nonparametric 95% intervals. FOLDER is a copy of
+the public repository siboehm/ShallowSpeed (NumPy over MPI): then its own worker takes each turn as
+well, with its sizes, its batch of 128, and data of the same shape. Its loss is a squared error of
+a softmax.
 
 The bubble: the share of a step in which ranks do not compute, for stages that sleep through 8 ms
 of forward and 16 ms of backward (accelerators compute so), beside the formula.
@@ -52,12 +54,10 @@ def contestants(comm: Comm, sizes: tuple[int, ...], rows: int, parts: int, folde
     import torch
     from torch.distributed import pipelining
 
-    from ddl_teach.networks.models.descent import Descent
     from ddl_teach.networks.models.loss import mean_loss
     from ddl_teach.networks.models.mlp import mlp
-    from ddl_teach.networks.pipelines.torch_stage import cut
-    from ddl_teach.networks.pipelines.training import stages_of
-    from ddl_teach.networks.pipelines.worker import Worker
+    from ddl_teach.networks.pipelines.dense_stage import DenseStage
+    from ddl_teach.networks.pipelines.torch_stage import TorchStage, cut
 
     torch.set_num_threads(1)
     meet(comm, folder)
@@ -67,33 +67,60 @@ def contestants(comm: Comm, sizes: tuple[int, ...], rows: int, parts: int, folde
     steps: Steps = {}
     for name, schedule in SCHEDULES.items():
         order = schedule(comm.size, parts)
-        stages = stages_of(comm, mlp(sizes), order, inputs)
-        [stage] = stages.values()
-        ours = Descent(stage.layers.parameters())
-        worker = Worker(comm, order, stages, update=ours.step)
-
-        def our_step(ours=ours, stage=stage, worker=worker) -> None:
-            ours.zero_grad()
-            stage.load((inputs, targets), parts)
-            worker.step()
-
+        ours = {
+            "ours": _ours(comm, order, TorchStage, sizes, (inputs, targets)),
+            "ours, by hand": _ours(comm, order, DenseStage, sizes, (inputs, targets)),
+        }
         layers = cut(mlp(sizes), comm.size)[comm.rank]
-        theirs = Descent(layers.parameters())
+        theirs = list(layers.parameters())
         one = pipelining.PipelineStage(layers, comm.rank, comm.size, torch.device("cpu"))
         kind = {"GPipe": pipelining.ScheduleGPipe, "1F1B": pipelining.Schedule1F1B}[name]
         torchs = kind(one, parts, loss_fn=mean_loss)
 
         def their_step(theirs=theirs, torchs=torchs) -> None:
-            theirs.zero_grad()
+            forget(theirs)
             torchs.step(*([inputs] if first else []), **({"target": targets} if last else {}))
-            theirs.step()
+            descend(theirs)
 
-        our_step()
         their_step()
-        for mine, other in zip(stage.layers.parameters(), layers.parameters(), strict=True):
-            torch.testing.assert_close(mine.grad, other.grad, rtol=1e-3, atol=1e-6)
-        steps |= {f"{name}, ours": our_step, f"{name}, torch": their_step}
+        for way, (stage, our_step) in ours.items():
+            our_step()
+            for mine, other in zip(stage.layers.parameters(), layers.parameters(), strict=True):
+                torch.testing.assert_close(mine.grad, other.grad, rtol=1e-3, atol=1e-6)
+            steps[f"{name}, {way}"] = our_step
+        steps[f"{name}, torch"] = their_step
     return steps
+
+
+def _ours(comm: Comm, order: Any, kind: type, sizes: tuple[int, ...], batch: tuple) -> tuple:
+    """A stage of this kind, and the step of a worker that holds it."""
+    from ddl_teach.networks.models.mlp import mlp
+    from ddl_teach.networks.pipelines.training import stages_of
+    from ddl_teach.networks.pipelines.worker import Worker
+
+    stages = stages_of(comm, mlp(sizes), order, batch[0], kind=kind)
+    [stage] = stages.values()
+    weights = list(stage.layers.parameters())
+    worker = Worker(comm, order, stages, update=lambda: descend(weights))
+
+    def step() -> None:
+        forget(weights)
+        stage.load(batch, order.micro_batches)
+        worker.step()
+
+    return stage, step
+
+
+def forget(weights: list[Any]) -> None:
+    """No gradients yet."""
+    for weight in weights:
+        weight.grad = None
+
+
+def descend(weights: list[Any]) -> None:
+    """The plainest step there is, and ShallowSpeed's."""
+    for weight in weights:
+        weight.detach().sub_(weight.grad, alpha=0.006)
 
 
 def meet(comm: Comm, folder: str) -> None:

@@ -7,15 +7,17 @@ import pytest
 import torch
 from deaf import Deaf
 from pipeline_cases import every_schedule
+from torch import nn
 
 from ddl_teach import simulate
 from ddl_teach.networks.models.data import batches, characters, digits
 from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.networks.models.lenet import lenet
 from ddl_teach.networks.models.mlp import mlp
+from ddl_teach.networks.pipelines.dense_stage import DenseStage
 from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
-from ddl_teach.networks.pipelines.torch_stage import cut
+from ddl_teach.networks.pipelines.torch_stage import TorchStage, cut
 from ddl_teach.networks.pipelines.training import together, train
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 from ddl_teach.networks.twin import largest_difference
@@ -144,3 +146,32 @@ def test_what_cannot_be_cut_is_refused():
         simulate(program, 2)
     with pytest.raises(Exception, match="for 2 ranks, and here are 3"):
         simulate(program, 3)
+
+
+def by_hand(comm):
+    own, data = [], cast(DIGITS, torch.float64)
+    for schedule in (one_f_one_b(comm.size, 4), zero_bubble(comm.size, 3)):
+        own.append(train(comm, deep(comm.size), data, schedule, kind=DenseStage))
+    return own
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_derivatives_by_hand_are_torchs(ranks, real):
+    twin = train_twin(deep(ranks), cast(DIGITS, torch.float64))
+    for shares in zip(*real(by_hand, ranks, timeout=300).results, strict=True):
+        whole = together(shares)
+        assert largest_difference(whole.parameters, twin.parameters) < 1e-10
+        assert whole.losses == pytest.approx(twin.losses)
+
+
+def test_what_is_not_known_by_hand_is_refused():
+    shapes = [torch.Size([4, 8])] * 2
+    with pytest.raises(TypeError, match="take TorchStage"):
+        DenseStage(nn.Sequential(nn.Linear(8, 8), nn.Tanh()), shapes, first=True, last=False)
+    with pytest.raises(TypeError, match="only the derivative of mean_loss"):
+        DenseStage(
+            nn.Sequential(nn.Linear(8, 8)), shapes, first=True, last=True, loss=nn.MSELoss()
+        )
+    whole = TorchStage(nn.Sequential(nn.Linear(8, 8)), shapes, first=True, last=True)
+    with pytest.raises(RuntimeError, match="make the stage with split=True"):
+        whole.backward_input(0, None)

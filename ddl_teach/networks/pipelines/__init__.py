@@ -14,6 +14,7 @@ messages           writes the sends and receives into an order of computation
 validator          refuses a schedule that would deadlock or use what it does not have
 worker             executes any schedule, on any ground
 torch_stage        a stage that computes
+dense_stage        a stage of matrix products, its derivatives by hand
 phantom_stage      a stage that only takes time
 training           ten lines that train a network with a schedule
 ================== ===============================================================================

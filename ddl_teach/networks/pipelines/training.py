@@ -43,14 +43,15 @@ def stages_of(
     inputs: torch.Tensor,
     *,
     loss: Loss = mean_loss,
+    kind: type[TorchStage] = TorchStage,
 ) -> dict[tuple[int, int], TorchStage]:
     """The stages that this rank holds: of the first replica `model`'s own layers, of another
-    one copies. `inputs` is a batch, of which only the shape counts."""
+    one copies. `inputs` is a batch, of which only the shape counts; `kind` makes a stage."""
     parts = cut(model, schedule.stages)
     shapes = activation_shapes(parts, inputs)
     split = any(isinstance(word, BackwardInput) for word in schedule.orders[comm.rank])
     return {
-        (replica, stage): TorchStage(
+        (replica, stage): kind(
             copy.deepcopy(parts[stage]) if replica else parts[stage],
             shapes[stage : stage + 2],
             first=stage == 0,
@@ -70,10 +71,11 @@ def train(
     *,
     loss: Loss = mean_loss,
     optimizer: Optimizer = Descent,
+    kind: type[TorchStage] = TorchStage,
 ) -> Share:
     """One step a batch. Every rank is given the whole model and trains the stages it holds."""
     batches = list(batches)
-    stages = stages_of(comm, model, schedule, batches[0][0], loss=loss)
+    stages = stages_of(comm, model, schedule, batches[0][0], loss=loss, kind=kind)
     weights = list(chain.from_iterable(one.layers.parameters() for one in stages.values()))
     steps = optimizer(weights)
     worker = Worker(comm, schedule, stages, update=steps.step)

@@ -1,0 +1,109 @@
+"""A stage of matrix products and ReLUs with its derivatives by hand: what the two halves are.
+
+For y = x W^T + b and the gradient g of y
+
+    gradient of the input      g W        the stage before waits for it
+    gradient of the weights    g^T x      nobody does: it can be put off
+
+Each takes as long as the forward pass, so B = 2 F, and split or whole is the same work. What must
+be kept is x; a ReLU needs only its output. Within a step the weights stay as they are, so they are
+transposed once for all micro-batches, which makes the small products faster.
+Rumelhart, Hinton and Williams, "Learning representations by back-propagating errors", 1986.
+What to look at: `backward_input` leaves `.grad` alone, and `backward_weight` all but it.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from ddl_teach.networks.models.data import Batch
+from ddl_teach.networks.models.loss import mean_loss
+from ddl_teach.networks.pipelines.torch_stage import TorchStage
+
+
+class DenseStage(TorchStage):
+    """As TorchStage, for layers that are `nn.Linear` with biases, some followed by `nn.ReLU`.
+
+    What passes its borders are NumPy arrays, views of the tensors: they cost less to send.
+    """
+
+    def __init__(self, layers: nn.Sequential, *arguments: Any, **options: Any) -> None:
+        super().__init__(layers, *arguments, **options)
+        pairs = pairwise([*layers, None])
+        self._bent = [
+            (layer.weight, layer.bias, isinstance(after, nn.ReLU))
+            for layer, after in pairs
+            if isinstance(layer, nn.Linear) and layer.bias is not None
+        ]
+        if len(self._bent) + sum(bent for *_, bent in self._bent) < len(layers):
+            raise TypeError(
+                "derivatives by hand are for Linear with biases and ReLU after it, not for "
+                f"{layers}: take TorchStage"
+            )
+        if self._loss is not mean_loss:
+            raise TypeError("by hand only the derivative of mean_loss is known: take TorchStage")
+        self._seen: dict[int, list[torch.Tensor]] = {}
+        self._put_off: dict[int, list[tuple[torch.Tensor, ...]]] = {}
+
+    def load(self, batch: Batch, micro_batches: int) -> None:
+        """Cut a batch into micro-batches."""
+        super().load(batch, micro_batches)
+        self._transposed = [weight.detach().t().contiguous() for weight, *_ in self._bent]
+
+    def _room(self, micro_batch: int, shape: torch.Size) -> np.ndarray:
+        return super()._room(micro_batch, shape).numpy()
+
+    @torch.no_grad()
+    def forward(self, micro_batch: int, x: np.ndarray | None) -> np.ndarray | None:
+        """The output of the stage, or on the last one nothing: the loss is kept here."""
+        x = self._inputs[micro_batch] if self._first else torch.from_numpy(x)
+        seen = self._seen[micro_batch] = [x]
+        for (_, bias, bent), transposed in zip(self._bent, self._transposed, strict=True):
+            x = torch.addmm(bias, x, transposed)
+            seen.append(x.relu_() if bent else x)
+        if not self._last:
+            return x.numpy()
+        # What will be needed of the scores is the gradient of the loss: softmax - right answer.
+        gradient = seen[-1] = torch.softmax(x, dim=1)
+        right = self._targets[micro_batch].unsqueeze(1)
+        self.losses.append(-gradient.gather(1, right).log().sum().item() / self._rows)
+        gradient.scatter_add_(1, right, torch.full(right.shape, -1.0, dtype=x.dtype))
+        gradient /= self._rows
+        return None
+
+    @torch.no_grad()
+    def backward_input(self, micro_batch: int, gradient: np.ndarray | None) -> np.ndarray | None:
+        """The gradient of the input alone; the weights' half is kept for later."""
+        seen, put_off = self._seen.pop(micro_batch), []
+        gradient = seen[-1] if self._last else torch.from_numpy(gradient)
+        for place in reversed(range(len(self._bent))):
+            weight, bias, bent = self._bent[place]
+            if bent:
+                # Nothing passes where the ReLU gave 0: a mask in one operation.
+                gradient = torch.ops.aten.threshold_backward(gradient, seen[place + 1], 0)
+            put_off.append((weight, bias, gradient, seen[place]))
+            if place or not self._first:
+                gradient = gradient @ weight
+        self._put_off[micro_batch] = put_off
+        return None if self._first else gradient.numpy()
+
+    @torch.no_grad()
+    def backward_weight(self, micro_batch: int) -> None:
+        """Add the gradients of the weights to `.grad`."""
+        for weight, bias, gradient, x in self._put_off.pop(micro_batch):
+            if weight.grad is None:
+                weight.grad, bias.grad = gradient.t() @ x, gradient.sum(0)
+            else:
+                weight.grad.addmm_(gradient.t(), x)
+                bias.grad.add_(gradient.sum(0))
+
+    def backward(self, micro_batch: int, gradient: np.ndarray | None) -> np.ndarray | None:
+        """Both halves, one right after the other."""
+        found = self.backward_input(micro_batch, gradient)
+        self.backward_weight(micro_batch)
+        return found
