@@ -1,7 +1,8 @@
 """Ranks on nodes: how fast one computes, what it can hold, and what a message costs on each axis.
 
 Ranks fill one node after another. Along an axis whose groups fit into a node all messages stay
-inside; along the others every ring crosses nodes, and the slowest link sets its pace.
+inside; along the others every ring crosses nodes, and the slowest link sets its pace. For bytes
+that is exact; latencies of the faster links are counted as if they were slow ones too.
 What to look at: with 8 ranks a node, tensor 8 stays inside, and then everything else goes out.
 """
 

@@ -1,0 +1,149 @@
+"""Grids on paper: places, layers, the time of a step beside its simulation, and the search."""
+
+from itertools import pairwise
+
+import pytest
+
+from ddl_teach.networks.grid.only_time import simulated_seconds
+from ddl_teach.theory.grids.cluster import Cluster
+from ddl_teach.theory.grids.grid import Grid, every
+from ddl_teach.theory.grids.layers import perceptron, stage_bounds, transformer
+from ddl_teach.theory.grids.memory import held
+from ddl_teach.theory.grids.search import refused, search, why
+from ddl_teach.theory.grids.seconds import seconds
+from ddl_teach.theory.grids.sent import sent
+
+CLUSTER = Cluster()
+SMALL = transformer(blocks=8, width=256, heads=8, length=64, vocabulary=512)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6, 8, 30])
+def test_every_grid_is_there_once_and_every_rank_has_a_place_of_its_own(ranks):
+    grids = list(every(ranks))
+    assert len(set(grids)) == len(grids)
+    assert all(grid.ranks == ranks for grid in grids)
+    for grid in grids:
+        places = [grid.place(rank) for rank in range(ranks)]
+        assert [grid.rank(place) for place in places] == list(range(ranks))
+    powers = {2**k: (k + 1) * (k + 2) * (k + 3) // 6 for k in range(11)}
+    assert len(grids) == powers.get(ranks, len(grids))
+
+
+def test_neighbours_along_an_axis():
+    grid = Grid(data=2, pipeline=3, tensor=4, context=5)
+    strides = {"tensor": 1, "context": 4, "data": 20, "pipeline": 40}
+    for axis, stride in strides.items():
+        assert grid.axis_between(0, stride) == axis
+    assert grid.axis_between(0, 5) is None
+    with pytest.raises(ValueError, match="0 to 119"):
+        grid.place(120)
+    with pytest.raises(ValueError, match="tensor must be at least 1"):
+        Grid(tensor=0)
+
+
+def test_a_published_network_has_its_published_size():
+    """Brown et al., 2020: 175 billion; Narayanan et al., 2021, table 1, count 174.6."""
+    gpt3 = transformer(blocks=96, width=12288, heads=96, length=2048, vocabulary=51200)
+    assert gpt3.weights == pytest.approx(175e9, rel=0.01)
+    # Their equation for a step without recomputation, 72 B s l h^2 (1 + s/6h + V/12lh), has the
+    # scores' forward and backward work as here.
+    h, s, blocks, words = 12288, 2048, 96, 51200
+    work = 72 * s * blocks * h**2 * (1 + s / (6 * h) + words / (12 * blocks * h))
+    assert 3 * gpt3.work == pytest.approx(work, rel=1e-9)
+
+
+@pytest.mark.parametrize("works", [(0, 24, 24, 24, 24, 0, 5), (3, 1, 4, 1, 5, 9, 2, 6), (1,)])
+def test_no_other_cut_has_a_faster_slowest_stage(works):
+    def cuts(first, stages):
+        if stages == 1:
+            yield [len(works)]
+            return
+        for end in range(first + 1, len(works) - stages + 2):
+            yield from ([end, *rest] for rest in cuts(end, stages - 1))
+
+    def slowest(bounds):
+        return max(sum(works[a:b]) for a, b in pairwise(bounds))
+
+    for stages in range(1, len(works) + 1):
+        bounds = stage_bounds(works, stages)
+        assert len(bounds) == stages + 1
+        assert slowest(bounds) == min(slowest([0, *ends]) for ends in cuts(0, stages))
+    with pytest.raises(ValueError, match="at most"):
+        stage_bounds(works, len(works) + 1)
+
+
+@pytest.mark.parametrize(
+    "grid", [Grid(8), Grid(tensor=8), Grid(context=8), Grid(1, 1, 2, 4)], ids=str
+)
+def test_without_a_pipeline_the_formula_is_the_simulated_time(grid):
+    split = {"batch": 16, "micro_batches": 2}
+    formula = seconds(SMALL, grid, CLUSTER, **split).total
+    assert simulated_seconds(SMALL, grid, CLUSTER, **split) == pytest.approx(formula, rel=1e-9)
+
+
+@pytest.mark.parametrize("grid", [Grid(1, 4), Grid(2, 4, 2, 2), Grid(4, 1, 2, 4)], ids=str)
+def test_with_pipelines_and_rings_of_unequal_links_they_are_close_and_it_says_no_less(grid):
+    split = {"batch": 32, "micro_batches": 8}
+    formula = seconds(SMALL, grid, CLUSTER, **split)
+    found = simulated_seconds(SMALL, grid, CLUSTER, **split)
+    assert 0.8 * formula.total < found < 1.02 * formula.total
+    assert formula.bubble == pytest.approx(
+        (grid.pipeline - 1) / 8 * (formula.compute + formula.tensor + formula.context)
+    )
+
+
+def test_the_axes_share_what_they_split():
+    split = {"batch": 32, "micro_batches": 2, "itemsize": 4}
+    one = held(SMALL, Grid(), 0, **split)
+    assert one.weights == 4 * SMALL.weights
+    for grid in every(8):
+        if refused(SMALL, grid, 32):
+            continue
+        ranks = [held(SMALL, grid, rank, **split) for rank in range(8)]
+        whole = sum(rank.weights for rank in ranks) / grid.replicas
+        copies = 4 * grid.tensor * sum(layer.whole for layer in SMALL.layers)
+        cut = one.weights - copies // grid.tensor
+        assert whole == pytest.approx(cut + copies)
+        assert sent(SMALL, grid, 0, **split).total > 0
+
+
+def test_pruned_weights_need_less_of_all_but_themselves():
+    split = {"batch": 32, "micro_batches": 2}
+    full, thin = (held(SMALL, Grid(4), 0, **split, kept=kept) for kept in (1.0, 0.1))
+    assert (thin.weights, thin.activations) == (full.weights, full.activations)
+    assert thin.states == pytest.approx(full.states / 10, rel=1e-3)
+    slow, fast = (seconds(SMALL, Grid(4), CLUSTER, **split, kept=kept) for kept in (1.0, 0.1))
+    assert fast.data < slow.data
+    assert fast.compute == slow.compute
+
+
+def test_the_search_orders_all_grids_and_says_why():
+    network = transformer(blocks=24, width=2048, heads=16, length=2048, vocabulary=51200)
+    found = search(network, 64, CLUSTER, batch=64)
+    assert {choice.grid for choice in found} == set(every(64))
+    possible = [choice for choice in found if not choice.refused]
+    times = [choice.seconds.total for choice in possible]
+    assert times == sorted(times)
+    for choice in possible:
+        assert choice.held.total <= CLUSTER.memory
+        again = seconds(
+            network, choice.grid, CLUSTER, batch=64, micro_batches=choice.micro_batches
+        )
+        assert again == choice.seconds
+    best = found[0].grid
+    assert sum(size > 1 for size in vars(best).values()) >= 2, "a mixture"
+    reasons = {choice.grid: choice.refused for choice in found}
+    assert "16 heads are too few" in reasons[Grid(tensor=64)]
+    assert "layers are too few" in reasons[Grid(pipeline=64)]
+    assert why(found[0], found[0]).startswith(f"{best}: 1.00 times the best")
+    assert "cannot be" in why(found[-1], found[0])
+    # What does not fit on a rank is refused as well, with the number.
+    tight = search(network, 4, Cluster(memory=1e9), batch=64)
+    assert all("GB and has 1" in one.refused or "too few" in one.refused for one in tight)
+
+
+def test_rows_have_no_context_and_pairs_are_cut_as_pairs():
+    network = perceptron((12, 8, 8, 8, 10))
+    assert [layer.name for layer in network.layers] == ["pair", "pair"]
+    assert "context 2 does not divide 1 positions" in refused(network, Grid(context=2), 8)
+    assert network.weights == sum((a + 1) * b for a, b in ((12, 8), (8, 8), (8, 8), (8, 10)))
