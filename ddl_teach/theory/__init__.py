@@ -13,10 +13,12 @@ rooted            broadcast, reduce, gather, scatter: one rank differs from the 
 symmetric         reduce-scatter, all-gather, all-to-all, scan, barrier: no rank is special
 bounds            what no algorithm can beat
 crossover         the size at which one algorithm begins to beat another, and who wins where
+context           what ring attention sends, and who has how much to do under a causal mask
 convolution_cost  operations and memory of a convolution by each method
 convolution_tiles how an image is cut for Winograd's transform and for Fourier's
 convolution_time  how long it takes at three rates of a processor, and where two methods meet
 fit               latency, per_byte and per_byte_reduced out of measurements, with intervals
+grids             data x pipeline x tensor x context: bytes, seconds, memory, and the best grid
 halo              what a tile of an image must know of its neighbours, and its bytes
 roofline          whether arithmetic or memory limits a layer, from two numbers of a machine
 ring_bytes        what one rank sends round a ring, to the byte, also where P does not divide
