@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, MultipleLocator
 
 from ddl_teach.plots.style import describe, in_style, new_axes, size_text
 
@@ -58,7 +59,7 @@ def plot_held(
     ax.tick_params(axis="y", length=0)
     ax.invert_yaxis()
     ax.margins(x=0.12)
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda size, _: size_text(size)))
+    _count_in_binary(ax)
     ax.set_xlabel("memory of one rank (bytes)")
     ax.legend(**BESIDE)
     ax.set_title(title)
@@ -123,10 +124,17 @@ def plot_tradeoff(
     ax.set_xlim(left=0)
     ax.set_ylim(bottom=0)
     ax.grid(True)
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda size, _: size_text(size)))
+    _count_in_binary(ax)
     ax.set_xlabel("activations held at most (bytes)")
     ax.set_ylabel("layers computed forward")
     ax.legend(**BESIDE)
     ax.set_title(title)
     describe(ax.figure, f"Computation over memory. {title}. {'; '.join(texts)}.")
     return ax.figure
+
+
+def _count_in_binary(ax: Axes) -> None:
+    """Ticks at whole powers of two of bytes, so that their labels are short."""
+    step = 2.0 ** np.ceil(np.log2(max(ax.get_xlim()[1], 1.0) / 8))
+    ax.xaxis.set_major_locator(MultipleLocator(step))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda size, _: size_text(size)))

@@ -122,6 +122,23 @@ def equal_stretches(layers: int, stretches: int | None = None) -> list:
     return [*filter(None, forgotten), *last]
 
 
+def shrinking_stretches(layers: int) -> list:
+    """Stretches of p, p-1, p-2, ... layers, the last one kept: nothing is computed three times.
+
+    Later stretches have less room, because the inputs of those before them are held; p is the
+    smallest number with p (p+1)/2 >= L, and p activations are held.
+
+    >>> shrinking_stretches(6)
+    [[0, 1, 2], [3, 4], 5]
+    """
+    length = math.ceil((math.sqrt(8 * layers + 1) - 1) / 2)
+    stretches, first = [], 0
+    while first < layers:
+        stretches.append(list(range(first, min(first + length, layers))))
+        first, length = first + length, length - 1
+    return [*stretches[:-1], *stretches[-1]] if stretches else []
+
+
 class Impossible(ValueError):
     """No plan fits into the memory."""
 

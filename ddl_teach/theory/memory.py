@@ -97,8 +97,8 @@ def offload_seconds(buckets: int, move: float, update: float) -> float:
     """A step with the states on the host, in B buckets: T = (B + 1) t + B u.
 
     A bucket is fetched in `move` = t seconds, updated in `update` = u, and stored in t, while the
-    next one is fetched; the link is as fast each way, and bytes take its time, not latency. Without
-    a second place for the next bucket it would be B (2 t + u).
+    next one is fetched; the link is as fast each way, and bytes take its time, not latency. With
+    a single place for buckets it would be B (2 t + u).
     """
     return (count("buckets", buckets) + 1) * move + buckets * update
 

@@ -9,7 +9,7 @@ from torch import nn
 
 from ddl_teach import simulate
 from ddl_teach.networks.memory import measured
-from ddl_teach.networks.memory.keeping import Resident
+from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.memory.updates import Adam, Momentum
 from ddl_teach.networks.models import data
 from ddl_teach.networks.models.lenet import lenet
@@ -54,7 +54,7 @@ def cases():
 
 
 def go(comm, model, batches, update):
-    pruned = Pruned(comm, model, largest_of(model, FRACTION), partial(Resident, update=update))
+    pruned = Pruned(comm, model, largest_of(model, FRACTION), resident(update))
     sent = getattr(comm, "ledger", None) and comm.ledger.bytes_sent
     for x, y in batches:
         own = share(len(x), comm.size, comm.rank)
@@ -106,7 +106,7 @@ def test_half_precision_holds_what_the_paper_says():
     def halves(comm):
         model = nn.Sequential(nn.Linear(40, 50, bias=False)).bfloat16()
         kept = largest_of(model, 0.25)
-        pruned = Pruned(comm, model, kept, partial(Resident, update=Adam()))
+        pruned = Pruned(comm, model, kept, resident(Adam()))
         model(torch.ones(1, 40).bfloat16()).sum().backward()
         return measured.ledger(pruned.tensors())
 

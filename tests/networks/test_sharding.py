@@ -1,6 +1,7 @@
 """Sharding in three stages: trained as the twin, and held and sent as the formulas say."""
 
 import itertools
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,14 +12,14 @@ from torch import nn
 
 from ddl_teach import simulate
 from ddl_teach.comm.networks import Machine, Uniform
-from ddl_teach.networks.memory import measured
 from ddl_teach.networks.memory import one_step as plain
 from ddl_teach.networks.memory.device import Device
-from ddl_teach.networks.memory.keeping import Resident
+from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.memory.offload import Offloaded
-from ddl_teach.networks.memory.sharded_gradients import ShardedGradients
 from ddl_teach.networks.memory.sharded_parameters import ShardedParameters
 from ddl_teach.networks.memory.sharded_states import ShardedStates
+from ddl_teach.networks.memory.training import STAGES
+from ddl_teach.networks.memory.training import train as train_sharded
 from ddl_teach.networks.memory.updates import Adam, Momentum
 from ddl_teach.networks.models import data
 from ddl_teach.networks.models.gpt import gpt
@@ -29,7 +30,6 @@ from ddl_teach.networks.shares import share
 from ddl_teach.networks.twin import largest_difference, train
 from ddl_teach.theory import memory as theory
 
-STAGES = {1: ShardedStates, 2: ShardedGradients, 3: ShardedParameters}
 STEPS, BATCH, BUCKET = 10, 16, 700
 
 
@@ -63,19 +63,15 @@ def cases():
 
 
 def go(comm, stage, model, batches, keep):
-    """Train sharded: the weights at the end, what was held, what was sent."""
-    sharded = STAGES[stage](comm, model, keep)
-    call, held = (sharded if stage == 3 else model), set()
-    sent = getattr(comm, "ledger", None) and comm.ledger.bytes_sent
-    for x, y in batches:
-        own = share(len(x), comm.size, comm.rank)
-        inputs, targets = x[own.start : own.stop], y[own.start : own.stop]
-        (mean_loss(call(inputs), targets) * (len(own) / len(x))).backward()
-        held.add(measured.ledger(sharded.tensors()))
-        sharded.step()
-    sent = sent if sent is None else comm.ledger.bytes_sent - sent
-    assert len(held) == 1  # every step holds the same
-    return sharded.parameters(), held.pop(), sent
+    """Train sharded: the weights at the end, what was held besides activations, what was sent."""
+    trained = train_sharded(comm, stage, model, batches, keep)
+    return trained.parameters, replace(trained.held, activations=0), trained.sent
+
+
+def deaf_to_all(comm):
+    deaf = Deaf(comm)
+    deaf.ledger = comm.ledger
+    return deaf
 
 
 def layer_sizes(model):
@@ -86,14 +82,13 @@ def layer_sizes(model):
 
 def differences(comm, cases):
     """Every stage in every case; what is wrong, as texts."""
-    torch.set_num_threads(1)
     wrong = []
     for make, update, batches, twin in cases:
         for stage in STAGES:
             case = f"{make.__name__}, {update}, stage {stage}"
-            keep = partial(Resident, update=update)
+            keep = resident(update)
             if comm.size > 1:
-                alone, _, _ = go(Deaf(comm), stage, make(), batches[:2], keep)
+                alone, _, _ = go(deaf_to_all(comm), stage, make(), batches[:2], keep)
                 if not largest_difference(alone, twin) > 1e-3:
                     wrong.append(f"{case}: without messages it is the twin's, too")
             mine, held, sent = go(comm, stage, make(), batches, keep)
@@ -110,14 +105,13 @@ def differences(comm, cases):
 
 def other_ways(comm, batches, twin):
     """float32, how far from the twin; half precision, what is held; states on the host."""
-    torch.set_num_threads(1)
     single = [(x.float(), y) for x, y in batches]
-    mine, _, _ = go(comm, 3, small_mlp().float(), single, partial(Resident, update=Momentum()))
+    mine, _, _ = go(comm, 3, small_mlp().float(), single, resident(Momentum()))
     halves = [(x.bfloat16(), y) for x, y in batches[:2]]
-    _, half, _ = go(comm, 2, small_mlp().bfloat16(), halves, partial(Resident, update=Adam()))
+    _, half, _ = go(comm, 2, small_mlp().bfloat16(), halves, resident(Adam()))
     apart = []
     for stage in STAGES:
-        exact, _, _ = go(comm, stage, small_mlp(), batches, partial(Resident, update=Adam()))
+        exact, _, _ = go(comm, stage, small_mlp(), batches, resident(Adam()))
         device = Device()
         hosted = partial(Offloaded, update=Adam(), bucket=BUCKET, device=device)
         offloaded, held, _ = go(comm, stage, small_mlp(), batches, hosted)
@@ -173,7 +167,7 @@ def accumulate(comm, x, y, frozen):
     own, found = share(len(x), comm.size, comm.rank), []
     for stage, sharding in STAGES.items():
         model = partly(frozen)
-        sharded = sharding(comm, model, partial(Resident, update=Momentum()))
+        sharded = sharding(comm, model, resident(Momentum()))
         for _ in range(3):
             for part in (own[: len(own) // 2], own[len(own) // 2 :]):
                 rows = slice(part.start, part.stop)
@@ -200,8 +194,7 @@ def test_parameters_of_two_layers(real):
     twin = train(build().double(), batches).parameters
 
     def tied(comm, stage):
-        torch.set_num_threads(1)
-        keep = partial(Resident, update=Momentum())
+        keep = resident(Momentum())
         mine, _, _ = go(comm, stage, build().double(), batches, keep)
         return largest_difference(mine, twin)
 

@@ -15,6 +15,7 @@ from ddl_teach.theory.checkpointing import (
     layers_of,
     peak,
     seconds,
+    shrinking_stretches,
     trace,
 )
 
@@ -75,8 +76,11 @@ def test_equal_stretches_hold_twice_the_root(root):
 def test_shrinking_stretches_need_less(most):
     """p, p-1, ..., 1 layers fit into p activations, and each is computed twice at most."""
     layers = most * (most + 1) // 2
-    plan = cheapest(Chain.even(layers), most)
-    assert peak(plan, Chain.even(layers)) == most
+    assert cheapest(Chain.even(layers), most) == shrinking_stretches(layers)
+    for count in range(layers - most + 1, layers + 1):
+        plan = shrinking_stretches(count)
+        check_plan(plan, count)
+        assert peak(plan, Chain.even(count)) == most
     assert seconds(plan, Chain.even(layers)) == 2 * layers - 1
     assert most == math.ceil(math.sqrt(2 * layers + 0.25) - 0.5)
 

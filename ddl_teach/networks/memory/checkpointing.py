@@ -81,3 +81,14 @@ def measure(layers: nn.Sequential, x: Tensor) -> Chain:
         inside.append(saved.held - (outputs[-1] if saved.holds(y) else 0))
         x = y
     return Chain((1.0,) * len(outputs), tuple(outputs), tuple(inside))
+
+
+def cost(layers: nn.Sequential, x: Tensor, plan: Plan) -> tuple[int, int]:
+    """The bytes held at most, and the layers computed forward, measured in a step by this plan."""
+    computed: list[nn.Module] = []
+    hooks = [layer.register_forward_hook(lambda one, *_: computed.append(one)) for layer in layers]
+    with Activations([*layers.parameters(), *layers.buffers(), x]) as saved:
+        run(layers, x, plan).sum().backward()
+    for hook in hooks:
+        hook.remove()
+    return saved.most, len(computed)

@@ -9,6 +9,7 @@ Both have the same two verbs, so every way of sharding works with either.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 import torch
@@ -53,6 +54,11 @@ class Resident:
         """The moments, and the master copy if there is one."""
         copies = [] if self._master is self._weights else [self._master]
         return [*copies, *self._states]
+
+
+def resident(update: Update) -> Keep:
+    """Whatever a rank is to update stays where it is."""
+    return partial(Resident, update=update)
 
 
 def master_copy(weights: Tensor) -> Tensor:

@@ -1,0 +1,291 @@
+"""The judges of unit 11, first part: sharding in three stages, and states on another rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ddl_teach.comm.networks import Uniform
+from ddl_teach.comm.story import StoryError
+from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong
+from ddl_teach.course.exercises.sums import ranks_text, usual_mistake
+from ddl_teach.theory import memory, ring_bytes
+
+MOMENTUM, RATE, DOUBLE = 0.9, 0.1, 8
+HOUR = 3600.0  # a bucket takes as long on simulated ranks: so virtual times are known for it
+TOGETHER = "All ranks must call the same collectives, in the same order."
+
+
+def judge_states(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """The weights are updated everywhere, the moment where it lives, for an all-reduce's bytes."""
+    for count in _four_first(ranks):
+        length = 5 * count + int(generator.integers(1, count + 1))
+        weights, whole = generator.standard_normal((2, length))
+        gradients = generator.standard_normal((count, length))
+        moments = np.split(whole, np.cumsum(ring_bytes.even(length, count))[:-1])
+        given = [(weights, gradients[r], moments[r], RATE) for r in range(count)]
+        outcome = _run(stage, count, given)
+        setting = f"On {ranks_text(count)}, with {length} weights"
+        mean = gradients.mean(axis=0)
+        moment = MOMENTUM * whole + mean
+        right = weights - RATE * moment
+        updates = {
+            "You used the sum of the gradients; divide by the number of ranks.": (
+                weights - RATE * (MOMENTUM * whole + count * mean)
+            ),
+            "The old moment is not in it: moment becomes 0.9 * moment + mean, in place.": (
+                weights - RATE * mean
+            ),
+            "You added the update: weights become weights - rate * moment.": (
+                weights + RATE * moment
+            ),
+        }
+        for rank, (left, _, own, _) in enumerate(outcome.arguments):
+            part = _part(length, count, rank)
+            if np.array_equal(left, weights) and length:
+                raise Wrong(
+                    f"{setting}, rank {rank}'s weights are unchanged. Write into them: "
+                    "`own -= rate * moment` where `own` is a view, and not `own = own - ...`."
+                )
+            for told, wrong in updates.items():
+                if _same(left[part], wrong[part]) and not _same(left[part], right[part]):
+                    raise Wrong(f"{setting}: {told}")
+            if _same(left[part], right[part]) and not _same(left, right):
+                raise Wrong(
+                    f"{setting}: rank {rank}'s own part is right, the others' parts did not come "
+                    "to it. Hand the parts out after the update: allgather(comm, weights)."
+                )
+            if not _same(left, right):
+                raise Wrong(
+                    f"{setting}, rank {rank} has the wrong weights: the first is {left[0]:.5g} "
+                    f"instead of {right[0]:.5g}. Rank r updates chunk r with chunk r of the "
+                    "summed gradients, divided by the number of ranks."
+                )
+            if not _same(own, moment[part]):
+                raise Wrong(
+                    f"{setting}: the weights are right, but rank {rank}'s moment is not what the "
+                    "next step needs. Change it in place: moment *= 0.9; moment += ..."
+                )
+        _judge_bytes(outcome, setting, [length], stage_number=1)
+
+
+def judge_gradients(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """Each gradient of the list has become this rank's part of the mean."""
+    for count in _four_first(ranks):
+        sizes = [int(size) for size in generator.integers(count, 9 * count, 3)]
+        layers = [generator.standard_normal((count, size)) for size in sizes]
+        outcome = _run(
+            stage, count, [([layer[rank] for layer in layers],) for rank in range(count)]
+        )
+        setting = f"On {ranks_text(count)}, with layers of {sizes[0]}, {sizes[1]} and {sizes[2]}"
+        for rank, (left,) in enumerate(outcome.arguments):
+            if not isinstance(left, list) or len(left) != 3:
+                raise Wrong(
+                    f"{setting}: the list must keep its three places; use gradients[i] = ..."
+                )
+            for place, (layer, found) in enumerate(zip(layers, left, strict=True)):
+                part = _part(sizes[place], count, rank)
+                _judge_own_part(
+                    found, layer.mean(axis=0), part, layer[rank],
+                    f"{setting}, gradients[{place}] of rank {rank}",
+                )  # fmt: skip
+        _judge_bytes(outcome, setting, sizes, stage_number=None)
+
+
+def _judge_own_part(found: Any, mean: np.ndarray, part: slice, own: np.ndarray, told: str) -> None:
+    if not isinstance(found, np.ndarray) or found.ndim != 1:
+        raise Wrong(f"{told} must be a vector, and is {str(found)[:40]}.")
+    ranks_many = len(mean) > len(mean[part])
+    if len(found) == len(mean) and ranks_many:
+        raise Wrong(
+            f"{told} is still as long as the whole layer, {len(mean)}, where only this rank's "
+            f"part, {len(mean[part])}, is to stay. Put the part in the place of the whole: "
+            "gradients[i] = reduce_scatter(...) / comm.size."
+        )
+    base = found.base
+    if isinstance(base, np.ndarray) and base.size > found.size and ranks_many:
+        raise Wrong(
+            f"{told} is right in numbers, but only a view: the whole gradient stays in memory as "
+            "long as anybody looks at a part of it. Keep a copy (dividing makes one)."
+        )
+    if _same(found, mean[part]):
+        return
+    if len(found) == len(mean[part]):
+        for ranks in (len(mean) // max(len(found), 1), len(mean) // max(len(found), 1) + 1):
+            if _same(found, ranks * mean[part]):
+                raise Wrong(f"{told} is the sum; the mean is asked. Divide by comm.size.")
+        if _same(found, own[part]):
+            raise Wrong(f"{told} is the rank's own gradient: nobody else's was added to it.")
+    raise Wrong(
+        f"{told} is not its part of the mean: rank r keeps chunk r, as split_evenly cuts, of the "
+        "sum over all ranks, divided by comm.size."
+    )
+
+
+def judge_parameters(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """Own parts of the mean gradients, with each layer's weights gathered twice."""
+    for count in _four_first(ranks):
+        width, layers, rows = int(generator.integers(3, 6)), 3, 4
+        weights = generator.standard_normal((layers, width, width)) / 2
+        data = generator.standard_normal((count, 2, rows, width)) / 2
+        length = width * width
+        parts = [
+            [layer.ravel()[_part(length, count, rank)].copy() for layer in weights]
+            for rank in range(count)
+        ]
+        given = [(parts[rank], data[rank, 0], data[rank, 1]) for rank in range(count)]
+        outcome = _run(stage, count, given)
+        mean = np.mean([_chain_gradients(weights, *two) for two in data], axis=0)
+        setting = f"On {ranks_text(count)}, with {layers} layers of {width} x {width}"
+        for rank, found in enumerate(outcome.results):
+            if not isinstance(found, (list, tuple)) or len(found) != layers:
+                raise Wrong(
+                    f"{setting}: return a list of {layers} vectors, one a layer, not "
+                    f"{str(found)[:40]}."
+                )
+            part = _part(length, count, rank)
+            own = _chain_gradients(weights, *data[rank])
+            first = found[0]
+            if _same(first, mean[-1][part]) and not _same(first, mean[0][part]):
+                raise Wrong(
+                    f"{setting}: the gradients come in the order of the backward pass, last layer "
+                    "first. Return them in the order of the layers: own[::-1]."
+                )
+            for place in range(layers):
+                told = f"{setting}, layer {place} on rank {rank}: the gradient"
+                _judge_own_part(found[place], mean[place], part, own[place], told)
+        _judge_bytes(outcome, setting, [length] * layers, stage_number=3)
+
+
+def _chain_gradients(weights: np.ndarray, x: np.ndarray, target: np.ndarray) -> list[np.ndarray]:
+    """Of the sum of squares over two, for a chain of y = tanh(x W), each flat."""
+    outputs = [x]
+    for layer in weights:
+        outputs.append(np.tanh(outputs[-1] @ layer))
+    error, found = outputs[-1] - target, []
+    for place in reversed(range(len(weights))):
+        inner = error * (1 - outputs[place + 1] ** 2)
+        found.append((outputs[place].T @ inner).ravel())
+        error = inner @ weights[place].T
+    return found[::-1]
+
+
+def _judge_bytes(
+    outcome: Outcome, setting: str, sizes: list[int], stage_number: int | None
+) -> None:
+    """Whether each rank sent what the stage says; None stands for a reduce-scatter alone."""
+    count = len(outcome.ledger)
+    for rank, ledger in enumerate(outcome.ledger):
+        scattered = sum(
+            ring_bytes.reduce_scatter(ring_bytes.even(n, count), rank, DOUBLE) for n in sizes
+        )
+        gathered = sum(
+            ring_bytes.allgather(ring_bytes.even(n, count), rank, DOUBLE) for n in sizes
+        )
+        if stage_number is None:
+            right = scattered
+        else:
+            right = memory.sent(stage_number, sizes, count, rank, weight=DOUBLE)
+        found = ledger.bytes_sent
+        if found == right:
+            continue
+        usual = {
+            right + gathered: "One all-gather too many: what is gathered a second time, although "
+            "nobody needs it whole? (An all-reduce is a reduce-scatter and an all-gather.)",
+            right - gathered: "One all-gather too few: you kept a layer's whole weights from the "
+            "forward pass for the backward pass. Gather them again; keep only the parts."
+            if stage_number == 3
+            else "An all-gather is missing.",
+        }.get(found, "Use one reduce-scatter for each gradient, and no other messages for it.")
+        raise Wrong(
+            f"{setting}: the numbers are right, but rank {rank} sent {found:,} bytes where "
+            f"{right:,} do. {usual}"
+        )
+
+
+def judge_offload(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """Right on both ranks, in buckets, the next one coming while one goes."""
+    for count in _four_first(max(2, one) for one in ranks):
+        bucket = int(generator.integers(3, 9))
+        buckets = 8 if count == 4 else int(generator.integers(1, 6))
+        length = bucket * buckets - (0 if count == 4 else int(generator.integers(0, 3)))
+        weights, gradient, moment = generator.standard_normal((3, length))
+        new_moment = MOMENTUM * moment + gradient
+        right = weights - RATE * new_moment
+        given = [
+            (weights, gradient, None, bucket, RATE),
+            (None, None, moment, bucket, RATE),
+            *[(None, None, None, bucket, RATE)] * (count - 2),
+        ]
+        hour = Uniform(latency=1e-3, bandwidth=DOUBLE * bucket / HOUR)
+        outcome = _run(stage, count, given, network=hour)
+        setting = f"With {length} weights in buckets of {bucket}"
+        if not _same(outcome.arguments[0][0], right):
+            raise Wrong(
+                f"{setting}, rank 0's weights are wrong: moment becomes 0.9 * moment + gradient, "
+                "and then weights -= rate * moment, for the part that the bucket holds."
+            )
+        if not _same(outcome.arguments[1][2], new_moment):
+            raise Wrong(
+                f"{setting}: the weights are right, but the host's moment is not updated. Send "
+                "each bucket back, and receive it on rank 1 into its place in `moment`."
+            )
+        _judge_buckets(outcome, setting, length, bucket)
+        whole = -(-length // bucket)
+        one_by_one = 2 * whole * HOUR
+        if outcome.time >= HOUR and whole == 8 and outcome.time > 0.8 * one_by_one:
+            raise Wrong(
+                f"{setting}: right, but the link is idle in one direction half of the time. On a "
+                "slow link, where a bucket takes an hour, your step takes "
+                f"{outcome.time / HOUR:.0f} hours; {whole + 1} are enough. Rank 1 sends the next "
+                "bucket before it waits for the last one; rank 0 begins to receive it "
+                "(comm.irecv, into the other of two places) before it updates and sends back the "
+                "one it has."
+            )
+
+
+def _judge_buckets(outcome: Outcome, setting: str, length: int, bucket: int) -> None:
+    for rank, ledger in enumerate(outcome.ledger):
+        sizes = [message.bytes for message in ledger.messages]
+        if rank > 1 and sizes:
+            raise Wrong(f"{setting}, rank {rank} sends something. Ranks 0 and 1 do all of it.")
+        if rank <= 1 and max(sizes, default=0) > DOUBLE * bucket:
+            raise Wrong(
+                f"{setting}, rank {rank} sends {max(sizes) // DOUBLE} numbers at once. The device "
+                f"has room for two buckets; send at most {bucket} numbers in a message."
+            )
+        if rank <= 1 and sum(sizes) != DOUBLE * length:
+            raise Wrong(
+                f"{setting}, rank {rank} sends {sum(sizes) // DOUBLE} numbers: each moment comes "
+                f"once and goes back once, {length} of them; weights and gradients stay."
+            )
+
+
+def _run(stage: Stage, count: int, given: list[tuple], **more: Any) -> Outcome:
+    """The function's outcome; a standstill is told with its usual cause."""
+    try:
+        return stage.run(count, given, **more)
+    except StoryError as story:
+        usual = usual_mistake(story, TOGETHER)
+        if not usual:
+            raise
+        raise Wrong(f"{usual}\n\nOn {ranks_text(count)}:\n{story}") from story
+
+
+def _four_first(ranks: Iterable[int]) -> list[int]:
+    """With one rank nothing can go wrong, and with two most mistakes look alike."""
+    return sorted(set(ranks), key=lambda count: count != 4)
+
+
+def _part(length: int, count: int, rank: int) -> slice:
+    return slice(length * rank // count, length * (rank + 1) // count)
+
+
+def _same(one: Any, other: np.ndarray) -> bool:
+    return (
+        isinstance(one, np.ndarray)
+        and one.shape == other.shape
+        and np.allclose(one, other, rtol=1e-9, atol=1e-12)
+    )

@@ -1,0 +1,55 @@
+"""Training in one of the three stages, and what it held and sent meanwhile.
+
+Every rank takes its own rows of each batch and goes back from its share of the loss. What to look
+at: the weights at the end are those of any stage on any number of ranks, up to rounding; what was
+held and sent is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from ddl_teach.comm import Comm
+from ddl_teach.networks.memory import measured
+from ddl_teach.networks.memory.keeping import Keep
+from ddl_teach.networks.memory.sharded_gradients import ShardedGradients
+from ddl_teach.networks.memory.sharded_parameters import ShardedParameters
+from ddl_teach.networks.memory.sharded_states import ShardedStates
+from ddl_teach.networks.models.data import Batch
+from ddl_teach.networks.models.loss import mean_loss
+from ddl_teach.networks.shares import own_slice
+from ddl_teach.theory.memory import Held
+
+STAGES = {1: ShardedStates, 2: ShardedGradients, 3: ShardedParameters}
+
+
+@dataclass(frozen=True)
+class Sharded:
+    """Where training ended, and one rank's part of the cost."""
+
+    parameters: dict[str, Tensor]  # whole, by their names
+    held: Held  # between the last backward pass and its step; activations at their highest
+    sent: int  # bytes, in all steps
+
+
+def train(
+    comm: Comm, stage: int, model: nn.Sequential, batches: Sequence[Batch], keep: Keep
+) -> Sharded:
+    """One step a batch; `keep` says how a rank updates what it owns, as `keeping.Resident`."""
+    torch.set_num_threads(1)  # ranks share the processors of a machine
+    trainer = STAGES[stage](comm, model, keep)
+    forward = trainer if stage == 3 else model
+    before = comm.ledger.bytes_sent
+    for inputs, targets in batches:
+        rows = own_slice(len(inputs), comm)
+        x, y = inputs[rows], targets[rows]
+        with measured.Activations([*model.parameters(), inputs, targets]) as saved:
+            (mean_loss(forward(x), y) * (len(x) / len(inputs))).backward()
+        held = measured.ledger(trainer.tensors(), saved.most)
+        trainer.step()
+    sent = comm.ledger.bytes_sent - before
+    return Sharded(trainer.parameters(), held, sent)

@@ -1,0 +1,257 @@
+"""The usual mistakes of unit 11, and words of the message that must name each."""
+
+import numpy as np
+
+from ddl_teach.collectives.ring import allgather, allreduce, reduce_scatter
+from ddl_teach.comm.arrays import split_evenly
+
+
+def own_of(comm, x):
+    return split_evenly(x, comm.size)[comm.rank]
+
+
+def stage_one(comm, weights, gradient, moment, rate, *, mean=None, hand_out=True, sign=-1):
+    """Right but for what its arguments say."""
+    if mean is None:
+        mean = reduce_scatter(comm, gradient) / comm.size
+    moment *= 0.9
+    moment += mean
+    own = own_of(comm, weights)
+    own += sign * rate * moment
+    if hand_out:
+        allgather(comm, weights)
+
+
+def the_sum(comm, weights, gradient, moment, rate):
+    stage_one(comm, weights, gradient, moment, rate, mean=reduce_scatter(comm, gradient))
+
+
+def not_handed_out(comm, weights, gradient, moment, rate):
+    stage_one(comm, weights, gradient, moment, rate, hand_out=False)
+
+
+def uphill(comm, weights, gradient, moment, rate):
+    stage_one(comm, weights, gradient, moment, rate, sign=1)
+
+
+def all_reduced(comm, weights, gradient, moment, rate):
+    allreduce(comm, gradient)
+    stage_one(comm, weights, gradient, moment, rate, mean=own_of(comm, gradient) / comm.size)
+
+
+def without_moment(comm, weights, gradient, moment, rate):
+    own = own_of(comm, weights)
+    own -= rate * reduce_scatter(comm, gradient) / comm.size
+    allgather(comm, weights)
+
+
+def moment_not_kept(comm, weights, gradient, moment, rate):
+    stage_one(comm, weights, gradient, moment.copy(), rate)
+
+
+def weights_not_kept(comm, weights, gradient, moment, rate):
+    stage_one(comm, weights.copy(), gradient, moment, rate)
+
+
+def own_gradient(comm, weights, gradient, moment, rate):
+    stage_one(comm, weights, gradient, moment, rate, mean=own_of(comm, gradient))
+
+
+def each(change):
+    def keep_own(comm, gradients):
+        for place, gradient in enumerate(gradients):
+            gradients[place] = change(comm, gradient)
+
+    return keep_own
+
+
+def whole_mean(comm, gradient):
+    allreduce(comm, gradient)
+    return gradient / comm.size
+
+
+def a_view(comm, gradient):
+    gradient /= comm.size
+    return reduce_scatter(comm, gradient)
+
+
+def mean_of_all(comm, gradient):
+    allreduce(comm, gradient)
+    return own_of(comm, gradient) / comm.size
+
+
+def neighbours_part(comm, gradient):
+    allreduce(comm, gradient)
+    return split_evenly(gradient, comm.size)[(comm.rank + 1) % comm.size] / comm.size
+
+
+def appended(comm, gradients):
+    gradients += [reduce_scatter(comm, gradient) / comm.size for gradient in gradients]
+
+
+def stage_three(comm, parts, x, target, *, again=True, finish=None, order=-1):
+    width, outputs, own, whole = x.shape[1], [x], [], []
+
+    def gathered(part):
+        flat = np.empty(width * width)
+        own_of(comm, flat)[:] = part
+        allgather(comm, flat)
+        return flat.reshape(width, width)
+
+    for part in parts:
+        whole.append(gathered(part))
+        outputs.append(np.tanh(outputs[-1] @ whole[-1]))
+    error = outputs[-1] - target
+    for place in reversed(range(len(parts))):
+        weights = gathered(parts[place]) if again else whole[place]
+        inner = error * (1 - outputs[place + 1] ** 2)
+        gradient = (outputs[place].T @ inner).ravel()
+        error = inner @ weights.T
+        own.append((finish or averaged)(comm, gradient))
+    return own[::order]
+
+
+def averaged(comm, gradient):
+    return reduce_scatter(comm, gradient) / comm.size
+
+
+def weights_kept(comm, parts, x, target):
+    return stage_three(comm, parts, x, target, again=False)
+
+
+def backward_order(comm, parts, x, target):
+    return stage_three(comm, parts, x, target, order=1)
+
+
+def summed(comm, parts, x, target):
+    return stage_three(comm, parts, x, target, finish=reduce_scatter)
+
+
+def whole_gradients(comm, parts, x, target):
+    return stage_three(comm, parts, x, target, finish=whole_mean)
+
+
+def not_summed(comm, parts, x, target):
+    return stage_three(comm, parts, x, target, finish=lambda comm, g: own_of(comm, g).copy())
+
+
+def gradients_all_reduced(comm, parts, x, target):
+    return stage_three(comm, parts, x, target, finish=mean_of_all)
+
+
+def update(state, weights, gradient, rate):
+    state *= 0.9
+    state += gradient
+    weights -= rate * state
+
+
+def one_by_one(comm, weights, gradient, moment, bucket, rate, *, back=True, idle=True):
+    if comm.rank == 1:
+        for start in range(0, len(moment), bucket):
+            part = moment[start : start + bucket]
+            comm.send(part, 0)
+            comm.recv(part if back else part.copy(), 0)
+    if comm.rank == 0:
+        for start in range(0, len(weights), bucket):
+            mine = weights[start : start + bucket]
+            state = np.empty(len(mine))
+            comm.recv(state, 1)
+            update(state, mine, gradient[start : start + bucket], rate)
+            comm.send(state, 1)
+    if comm.rank > 1 and not idle:
+        comm.sendrecv(np.zeros(1), comm.rank, np.zeros(1), comm.rank)
+
+
+def all_at_once(comm, weights, gradient, moment, bucket, rate):
+    one_by_one(comm, weights, gradient, moment, 10**6, rate)
+
+
+def not_stored(comm, weights, gradient, moment, bucket, rate):
+    one_by_one(comm, weights, gradient, moment, bucket, rate, back=False)
+
+
+def everybody_sends(comm, weights, gradient, moment, bucket, rate):
+    one_by_one(comm, weights, gradient, moment, bucket, rate, idle=False)
+
+
+def gradients_travel(comm, weights, gradient, moment, bucket, rate):
+    if comm.rank == 0:
+        for start in range(0, len(weights), bucket):
+            part = gradient[start : start + bucket]
+            comm.send(part, 1)
+            comm.sendrecv(part, 1, part, 1)
+            weights[start : start + bucket] -= rate * part
+    if comm.rank == 1:
+        for start in range(0, len(moment), bucket):
+            part = moment[start : start + bucket]
+            theirs = np.empty(len(part))
+            comm.recv(theirs, 0)
+            part *= 0.9
+            part += theirs
+            comm.sendrecv(part, 0, theirs, 0)
+
+
+def no_moment(comm, weights, gradient, moment, bucket, rate):
+    if comm.rank == 0:
+        weights -= rate * gradient
+
+
+def keep_all(layers):
+    return list(range(layers))
+
+
+def forget_all(layers):
+    return [list(range(layers))]
+
+
+def forget_the_last(layers):
+    count = max(1, round(layers**0.5))
+    cuts = [layers * k // count for k in range(count + 1)]
+    return [list(range(cuts[k], cuts[k + 1])) for k in range(count)]
+
+
+def halves(layers):
+    return [list(range(layers // 2)), *range(layers // 2, layers)]
+
+
+def nested(layers):
+    return [[list(range(layers // 2))], *range(layers // 2, layers)]
+
+
+MISTAKES = [
+    ("11.states", the_sum, "You used the sum"),
+    ("11.states", not_handed_out, "Hand the parts out"),
+    ("11.states", uphill, "You added the update"),
+    ("11.states", all_reduced, "One all-gather too many"),
+    ("11.states", without_moment, "The old moment is not in it"),
+    ("11.states", moment_not_kept, "moment is not what the next step needs"),
+    ("11.states", weights_not_kept, "weights are unchanged"),
+    ("11.states", own_gradient, "has the wrong weights"),
+    ("11.gradients", each(whole_mean), "still as long as the whole layer"),
+    ("11.gradients", each(a_view), "only a view"),
+    ("11.gradients", each(reduce_scatter), "view"),
+    ("11.gradients", each(lambda comm, g: reduce_scatter(comm, g).copy()), "is the sum"),
+    ("11.gradients", each(lambda comm, g: own_of(comm, g).copy()), "the rank's own gradient"),
+    ("11.gradients", each(mean_of_all), "One all-gather too many"),
+    ("11.gradients", each(neighbours_part), "is not its part of the mean"),
+    ("11.gradients", appended, "must keep its three places"),
+    ("11.parameters", weights_kept, "you kept a layer's whole weights"),
+    ("11.parameters", backward_order, "last layer first"),
+    ("11.parameters", lambda comm, parts, x, target: None, "return a list of 3 vectors"),
+    ("11.parameters", whole_gradients, "still as long as the whole layer"),
+    ("11.parameters", not_summed, "the rank's own gradient"),
+    ("11.parameters", gradients_all_reduced, "One all-gather too many"),
+    ("11.offload", one_by_one, "idle in one direction"),
+    ("11.offload", all_at_once, "room for two buckets"),
+    ("11.offload", not_stored, "the host's moment is not updated"),
+    ("11.offload", everybody_sends, "sends something"),
+    ("11.offload", gradients_travel, "weights and gradients stay"),
+    ("11.offload", no_moment, "weights are wrong"),
+    ("11.stretches", keep_all, "You keep everything"),
+    ("11.stretches", forget_all, "forget everything at once"),
+    ("11.stretches", forget_the_last, "need not be forgotten"),
+    ("11.stretches", halves, "take k near the square root"),
+    ("11.stretches", nested, "lists in lists"),
+    ("11.stretches", lambda layers: [*range(layers - 1)], "layer 8 is not in it"),
+    ("11.stretches", lambda layers: 3, "a plan is a list"),
+]
