@@ -24,17 +24,14 @@ from torch import nn
 from benchmarks.machine import describe, heading
 from ddl_teach import Comm, Ranks
 from ddl_teach.measure.interval import interval
-from ddl_teach.networks.data_parallel.ladder import Rung, rungs
+from ddl_teach.networks.data_parallel.ladder import Rung, rungs, step_of
 from ddl_teach.networks.models.alexnet import alexnet
-from ddl_teach.networks.models.data import Batch, digits
-from ddl_teach.networks.models.descent import Descent
-from ddl_teach.networks.models.loss import mean_loss
+from ddl_teach.networks.models.data import digits
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.twin import copies, largest_difference
 
 RESULTS = Path(__file__).parent / "results" / "data_parallel.txt"
 TORCHS, FLOOR = "torch's DDP", "no averaging"
-RATE = 0.01
 CLOSE = 1e-3  # float32 weights after some dozens of steps
 
 WORKLOADS: dict[str, tuple[Callable[[], nn.Module], bool, int, str]] = {
@@ -57,21 +54,6 @@ def contestants(comm: Comm, make: Callable[[], nn.Module], bucket: float) -> dic
         torchs = nn.parallel.DistributedDataParallel(make(), gradient_as_bucket_view=view)
         ways[name] = torchs, lambda error: error.backward()
     return ways
-
-
-def step_of(
-    network: nn.Module, backward: Callable[[torch.Tensor], None], batch: Batch
-) -> Callable:
-    """One whole step of training, as a function without arguments."""
-    optimizer = Descent(network.parameters(), RATE)
-    inputs, answers = batch
-
-    def step() -> None:
-        optimizer.zero_grad()
-        backward(mean_loss(network(inputs), answers))
-        optimizer.step()
-
-    return step
 
 
 def measure(

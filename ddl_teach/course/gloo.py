@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,14 @@ def allreduce(comm: Comm, x: np.ndarray) -> None:
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ddl-gloo-"))
             comm.attributes["gloo"] = _meet(comm, _told_to_all(comm, folder))
     distributed.all_reduce(torch.from_numpy(x))
+
+
+def data_parallel(comm: Comm, network: Any) -> tuple[Any, Callable[[Any], None]]:
+    """torch's DistributedDataParallel of a network, and its backward pass."""
+    from torch.nn.parallel import DistributedDataParallel
+
+    allreduce(comm, np.zeros(1))  # the ranks meet
+    return DistributedDataParallel(network), lambda error: error.backward()
 
 
 def _meet(comm: Comm, folder: str) -> Any:

@@ -53,6 +53,18 @@ def last_first(nbytes: Sequence[float], limit: float) -> list[list[int]]:
     return [[last - index for index in group] for group in groups]
 
 
+def gpt2_gradients(width: int = 768, blocks: int = 12) -> list[int]:
+    """How many numbers each of GPT-2's arrays has, in the order in which gradients are ready.
+
+    Its smallest form by default: 148 arrays, 124 million numbers (Radford et al., "Language models
+    are unsupervised multitask learners", 2019).
+    """
+    w = width
+    attention = [w, w, 3 * w * w, 3 * w, w * w, w]  # a norm, then queries, keys, values; out
+    layers = [w, w, 4 * w * w, 4 * w, 4 * w * w, w]
+    return [50257 * w, 1024 * w, *(attention + layers) * blocks, w, w][::-1]
+
+
 def bytes_sent(elements: Sequence[int], ranks: int, rank: int, itemsize: int) -> int:
     """What this rank sends in a step, by the ring, for buckets of so many elements each.
 

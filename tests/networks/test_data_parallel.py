@@ -14,6 +14,7 @@ from ddl_teach.networks.data_parallel.averaging import average_gradients
 from ddl_teach.networks.data_parallel.batch_normalisation import synchronise
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.data_parallel.overlapped import Overlapped, in_background
+from ddl_teach.networks.data_parallel.shards import own_part
 from ddl_teach.networks.data_parallel.shared_buckets import fill_shared, in_shared_memory
 from ddl_teach.networks.data_parallel.training import train
 from ddl_teach.networks.models.gpt import gpt
@@ -113,17 +114,26 @@ def alone(comm, parameters):
     return lambda error: error.backward(), []
 
 
-# network, way, pieces of a rank's part, type of number
+def unequal(comm, batch):
+    """The last rank gets half of what is there, all others share the rest."""
+    most = len(batch[0]) if comm.size == 1 else len(batch[0]) // 2
+    rest = len(batch[0]) - most
+    ends = [rest * rank // max(1, comm.size - 1) for rank in range(comm.size)]
+    mine = slice(*[*ends, len(batch[0])][comm.rank : comm.rank + 2])
+    return batch[0][mine], batch[1][mine]
+
+
+# network, way, pieces of a rank's part, type of number, and if it is not own_part, which part
 CASES = [
     ("mlp", per_parameter, 1, torch.float64),
-    ("mlp", one_bucket, 1, torch.float64),
+    ("mlp", one_bucket, 1, torch.float64, unequal),
     ("mlp", doubled, 2, torch.float64),
     ("mlp", overlapped, 1, torch.float64),
     ("mlp", overlapped, 1, torch.float32),
     ("mlp", shared, 2, torch.float64),
     ("lenet", overlapped, 3, torch.float64),
     ("lenet", shared, 1, torch.float32),
-    ("resnet", overlapped, 1, torch.float64),
+    ("resnet", overlapped, 1, torch.float64, unequal),
     ("gpt", per_parameter, 1, torch.float64),
     ("gpt", overlapped, 2, torch.float64),
     ("unused", overlapped, 1, torch.float64),
@@ -139,7 +149,7 @@ def single(name, dtype):
     return twin.train(make().to(dtype), data(shape, classes, dtype))
 
 
-def outcome(comm, twins, name, way, pieces, dtype, synchronised=True):
+def outcome(comm, twins, name, way, pieces, dtype, part=own_part, synchronised=True):
     """How far from the twin this rank ends, in parameters and losses; what it sent; buckets."""
     make, shape, classes = NETWORKS[name]
     network = make().to(dtype)
@@ -147,7 +157,7 @@ def outcome(comm, twins, name, way, pieces, dtype, synchronised=True):
         synchronise(comm, network)
     backward, buckets = way(comm, [p for p in network.parameters() if p.requires_grad])
     before = comm.ledger.bytes_sent
-    trained = train(comm, network, data(shape, classes, dtype), backward, pieces=pieces)
+    trained = train(comm, network, data(shape, classes, dtype), backward, pieces=pieces, part=part)
     sent = comm.ledger.bytes_sent - before
     of_one = twins[name, dtype]
     far = max(
@@ -168,7 +178,7 @@ def outcomes(comm, twins, cases):
 
 
 def twins_of(cases):
-    return {(name, dtype): single(name, dtype) for name, _, _, dtype in cases}
+    return {(name, dtype): single(name, dtype) for name, _, _, dtype, *_ in cases}
 
 
 def normalised(ranks):
@@ -184,7 +194,7 @@ def check(run, cases):
             assert silent > 1e-4
             assert own_statistics > 1e-4
         for case, (far, losses, sent, buckets) in zip(cases, found, strict=True):
-            name, _, _, dtype = case
+            name, _, _, dtype, *_ = case
             assert far < CLOSE[dtype], (case, far)
             assert losses < CLOSE[dtype], case
             if buckets is not None:

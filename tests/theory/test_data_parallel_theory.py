@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ddl_teach import Phantom, simulate
-from ddl_teach.collectives import background, ring
+from ddl_teach.collectives import ring
 from ddl_teach.comm.interface import BACKGROUND_SLOTS
 from ddl_teach.comm.networks import Uniform
+from ddl_teach.networks.data_parallel.phantoms import backward_pass
 from ddl_teach.theory import collectives, data_parallel
 
 NETWORK = Uniform(latency=2e-6, bandwidth=1e9)
@@ -64,13 +65,8 @@ def one_after_the_other(comm, limit):
 
 def at_once(comm, limit):
     """A pass whose buckets leave when they are full, whatever else is under way."""
-    begun, requests = all_have_met(comm), []
-    for group in data_parallel.bucket_groups(SIZES, limit):
-        comm.work(seconds=sum(SECONDS[index] for index in group))
-        nbytes = sum(SIZES[index] for index in group)
-        requests.append(background.allreduce(comm, Phantom(nbytes)))
-    for request in requests:
-        request.wait()
+    begun = all_have_met(comm)
+    backward_pass(comm, limit, SECONDS, SIZES)
     return comm.now() - begun
 
 

@@ -10,6 +10,7 @@ batch_normalisation the statistics of the whole batch, not of a rank's part
 arrays              the averages themselves, of plain arrays
 training            the loop that all ranks run, with any of these
 ladder              all of them side by side
+phantoms            the same on thousands of simulated ranks, without a network
 =================== ==============================================================================
 
 The whole batch's gradient is the average of the parts' gradients, each weighted by its size. So P

@@ -25,6 +25,9 @@ from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.data_parallel.overlapped import BUCKET, Overlapped, in_background
 from ddl_teach.networks.data_parallel.shared_buckets import fill_shared, in_shared_memory
 from ddl_teach.networks.data_parallel.training import Backward
+from ddl_teach.networks.models.data import Batch
+from ddl_teach.networks.models.descent import Descent
+from ddl_teach.networks.models.loss import mean_loss
 
 Rung = tuple[nn.Module, Backward]
 
@@ -47,6 +50,21 @@ def rungs(comm: Comm, make: Callable[[], nn.Module], nbytes: float = BUCKET) -> 
         name: (network, ways[name](list(network.parameters())))
         for name, network in networks.items()
     }
+
+
+def step_of(
+    network: nn.Module, backward: Backward, batch: Batch, rate: float = 0.01
+) -> Callable[..., None]:
+    """One whole step of training on this part of a batch; whatever it is called with."""
+    optimizer = Descent(network.parameters(), rate)
+    inputs, answers = batch
+
+    def step(*_: object) -> None:
+        optimizer.zero_grad()
+        backward(mean_loss(network(inputs), answers))
+        optimizer.step()
+
+    return step
 
 
 def _after(average: Callable[[], None]) -> Backward:

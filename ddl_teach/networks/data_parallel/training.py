@@ -32,20 +32,22 @@ def train(
     backward: Backward,
     *,
     pieces: int = 1,
+    part: Callable[[Comm, Batch], Batch] = own_part,
     loss: Loss = mean_loss,
     optimizer: Optimizer = Descent,
 ) -> Trained:
     """One step a batch, in place; all ranks are given the whole batches and take their parts.
 
-    A rank goes through its part in so many `pieces` and averages with the last of them only. The
-    losses are those of the whole batches; they travel once, at the end.
+    Parts may be unequal: what counts is a sample, not a rank. A rank goes through its part in so
+    many `pieces` and averages with the last of them only. The losses are those of the whole
+    batches; they travel once, at the end.
     """
     steps = optimizer(model.parameters())
     losses = []
     for batch in batches:
         steps.zero_grad()
         answers = batch[1].numel()
-        inputs, targets = own_part(comm, batch)
+        inputs, targets = part(comm, batch)
         seen = 0.0
         parts = zip(inputs.tensor_split(pieces), targets.tensor_split(pieces), strict=True)
         for piece, (some, right) in enumerate(parts, start=1):
