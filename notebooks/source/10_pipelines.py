@@ -370,15 +370,15 @@ for latency in (0.0, 6e-3):
 # %%
 enough = limit_without_waiting(4, 1e-3, 2e-3, latency=6e-3)
 assert enough == 16 == limits[4]
-assert took[6e-3][1 + 4] < 0.5 * took[6e-3][0]
+assert 3 * took[6e-3][1 + 4] < took[6e-3][0]
 assert took[6e-3][1] > 2 * took[6e-3][0]
 reveal("10.limit", enough)
 
 # %% [markdown]
-# **The limit matters more than asynchrony alone.** With even times and quick messages running
-# what has arrived wins nothing: at a limit of 4 it takes just as long as 1F1B, and it *is* 1F1B.
-# With a limit of 1 it is the naive way. And where messages take long the same worker, with a
-# limit of 16, is more than twice as fast, since it is not bound to have only $P$ micro-batches on
+# **The limit matters more than asynchrony alone.** With even times and quick messages running what
+# has arrived wins nothing: at a limit of 4 it takes just as long as 1F1B, and keeps no less. With
+# a limit of 1 it is the naive way. And where messages take long the same worker, with a limit of
+# 16, is more than three times as fast, since it is not bound to have only $P$ micro-batches on
 # their way. One that comes round in $P\,(t_F + t_B) + 2\,(P-1)\,L$ keeps a rank busy for one
 # turn, so it takes $P + 2\,(P-1)\,L / (t_F + t_B)$ of them. More than that brings nothing but
 # full memory.
