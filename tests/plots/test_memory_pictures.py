@@ -1,0 +1,43 @@
+"""Pictures of memory: bars add up, curves and dots are what was given, and alt texts say so."""
+
+import pytest
+
+from ddl_teach.plots.memory import KINDS, plot_held, plot_over_time, plot_tradeoff
+
+ROWS = {
+    "whole": {"weights": 1024, "gradients": 1024, "states": 2048, "activations": 0},
+    "a quarter": {"weights": 256, "gradients": 256, "states": 512, "activations": 0},
+}
+
+
+def test_bars_stand_end_to_end_in_their_kinds_colours():
+    figure = plot_held(ROWS, {"whole": 4096}, title="Less")
+    assert "whole: weights 1 KiB, gradients 1 KiB, states 2 KiB" in figure.alt
+    [axes] = figure.axes
+    ends = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in axes.patches]
+    assert ends == [(0, 1024), (1024, 2048), (2048, 4096), (0, 256), (256, 512), (512, 1024)]
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert sorted(labels) == sorted(["formula", *list(KINDS)[:3]])  # what nobody has is not shown
+    assert [list(line.get_xdata()) for line in axes.get_lines()] == [[4096, 4096]]
+    with pytest.raises(ValueError, match="no row"):
+        plot_held({}, title="Nothing")
+
+
+def test_curves_over_time_say_how_high_they_are():
+    figure = plot_over_time({"keep": [1, 2, 3, 2, 1], "forget": [1, 1, 2, 1]}, title="Lower")
+    assert "keep: at most 3, over 5 layers computed" in figure.alt
+    assert [list(line.get_ydata()) for line in figure.axes[0].get_lines()] == [
+        [1, 2, 3, 2, 1],
+        [1, 1, 2, 1],
+    ]
+    with pytest.raises(ValueError, match="no curve"):
+        plot_over_time({}, title="Nothing")
+
+
+def test_a_tradeoff_is_drawn_from_little_memory_to_much():
+    points = {"plans": [(4096, 36), (1024, 66)]}
+    figure = plot_tradeoff(points, points, title="Less memory, more layers")
+    assert "plans, measured: 66 layers in 1 KiB to 36 in 4 KiB" in figure.alt
+    line, dots = figure.axes[0].get_lines()
+    assert list(line.get_xdata()) == list(dots.get_xdata()) == [1024, 4096]
+    assert (line.get_color(), line.get_linestyle()) == (dots.get_color(), "-")
