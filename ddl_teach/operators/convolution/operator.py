@@ -8,16 +8,19 @@ torch.compile and torch.export see its name and its shapes, not its inside.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import psutil
 import torch
-from torch import Tensor
+from torch import Tensor, fx
 
 from ddl_teach.operators.convolution.chooser import choose
 from ddl_teach.operators.convolution.methods import METHODS, Method, find
 from ddl_teach.operators.convolution.problem import Convolution, pair
 from ddl_teach.operators.convolution.three_operators import join
+
+TENSORS = (Tensor, fx.Proxy)  # the latter stand in for them where a graph is written down
 
 
 def convolve(
@@ -33,14 +36,17 @@ def convolve(
 ) -> Tensor:
     """The convolution of x and weight by a method of that name, or "auto"; differentiable.
 
-    A convolution that the method cannot do, or whose workspace needs more than `limit` bytes (or
-    than the memory that is free), is refused before any memory is taken.
+    A convolution that the method cannot do, whose workspace needs more than `limit` bytes, or
+    which with its result needs more than the memory that is free, is refused before any is taken.
     """
+    if not (isinstance(x, TENSORS) and isinstance(weight, TENSORS)):
+        Convolution.of(x, weight)  # says which of them is none
     if method != "auto":
         find(method)
     stride, padding = pair(stride, "stride", 1), pair(padding, "padding", 0)
     output = convolution(x, weight, stride, padding, groups, method, limit)
-    return output if bias is None else output + bias[:, None, None]
+    # In place: a second result beside the first would be memory that nobody has asked for.
+    return output if bias is None else output.add_(bias[:, None, None])
 
 
 @torch.library.custom_op("ddl_teach::convolution", mutates_args=())
@@ -105,8 +111,13 @@ def admitted(
     like: Tensor,
     limit: int | None = None,
     direction: str = "forward",
+    whole: Convolution | None = None,
 ) -> Method:
-    """The method, if it can do this convolution within the limit and the free memory."""
+    """The method, if it can do this convolution within the limit and the free memory.
+
+    The result must fit beside the workspace; it is that of the `whole` batch, where only a part of
+    it is done at a time.
+    """
     if name == "auto":
         name = choose(problem, direction=direction, dtype=like.dtype, limit=limit).method
     method = find(name)
@@ -114,7 +125,13 @@ def admitted(
     if reason := method.refusal(problem, like.dtype):
         others = ", ".join(other.name for other in able)
         raise ValueError(f"method={name!r} cannot: {reason}. These can: {others}")
-    needed, free = method.workspace(problem, like.dtype), free_bytes(like.device)
+    result = result_bytes(whole or problem, direction, like.dtype)
+    needed, free = method.workspace(problem, like.dtype), free_bytes(like.device) - result
+    if free < 0:
+        raise MemoryError(
+            f"the result takes {result:,} bytes, more than the {free + result:,} that are free: "
+            "cut the batch into smaller ones"
+        )
     allowed = free if limit is None else min(limit, free)
     if needed > allowed:
         needs = {other.name: other.workspace(problem, like.dtype) for other in able}
@@ -122,7 +139,11 @@ def admitted(
         least = min(needs, key=needs.__getitem__)
         raise MemoryError(
             f"method={name!r} needs a workspace of {needed:,} bytes, more than "
-            + (f"limit={limit:,}" if allowed == limit else f"the {free:,} bytes that are free")
+            + (
+                f"limit={limit:,}"
+                if allowed == limit
+                else f"the {free:,} bytes that are free beside its result"
+            )
             + (
                 f"; these would fit: {', '.join(fitting)}"
                 if fitting
@@ -131,6 +152,16 @@ def admitted(
             )
         )
     return method
+
+
+def result_bytes(problem: Convolution, direction: str, dtype: torch.dtype) -> int:
+    """What a pass gives back: an output, or the gradient of x or of weight."""
+    shapes = {
+        "forward": problem.output_shape,
+        "input_gradient": problem.x_shape,
+        "weight_gradient": problem.weight_shape,
+    }
+    return math.prod(shapes[direction]) * dtype.itemsize
 
 
 def free_bytes(device: torch.device) -> int:

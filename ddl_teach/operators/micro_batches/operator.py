@@ -103,7 +103,7 @@ def _admitted(direction: str, recipes: str, problem: Convolution, like: Tensor) 
     for method, piece in divided.pieces(recipe, problem.batch):
         largest[method.name] = max(largest.get(method.name, 0), piece.stop - piece.start)
     for name, size in largest.items():
-        admitted(name, replace(problem, batch=size), like, None)
+        admitted(name, replace(problem, batch=size), like, None, direction, problem)
     return recipe
 
 

@@ -1,5 +1,8 @@
 """The torch operator: differentiable to any order, compiled, exported, and refusing in words."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import torch
 from operators.convolution.shapes import network
@@ -122,5 +125,15 @@ def test_more_than_is_free_is_refused_without_touching_it():
     # A meta tensor has a shape and no memory.
     huge = Convolution(1, 1 << 16, 1 << 14, 1 << 14, 1 << 16)
     assert find("direct").workspace(huge, torch.float32) > free_bytes(torch.device("cpu"))
-    with pytest.raises(MemoryError, match="bytes that are free"):
+    with pytest.raises(MemoryError, match=r"the result takes .* that are free: cut the batch"):
         admitted("im2col", huge, torch.empty(0))
+    few = Convolution(1, 1 << 16, 1 << 14, 1 << 14, 1)  # a small result of many channels
+    with pytest.raises(MemoryError, match="bytes that are free beside its result"):
+        admitted("im2col", few, torch.empty(0))
+    # A piece of a batch needs little, and the result is that of all pieces.
+    wide = Convolution(1 << 16, 1, 1 << 12, 1 << 12, 1)
+    piece = replace(wide, batch=1)
+    with pytest.raises(MemoryError, match="the result takes"):
+        admitted("direct", piece, torch.empty(0), None, "forward", wide)
+    with pytest.raises(TypeError, match="x is a ndarray; it must be a torch tensor"):
+        convolve(np.ones((1, 1, 4, 4)), torch.ones(1, 1, 3, 3))
