@@ -458,7 +458,7 @@ predicted = [model.predict("ring", 4, size) for size in sizes]
 assert np.allclose(simulated, predicted)
 lines, squares = ({name: (images, it[k]) for k, name in names} for it in (predicted, simulated))
 dots = {name: (images, middle[k], (low[k], high[k])) for k, name in names}
-title = "By data and by model cross at 512 images: weights = batch x inputs"
+title = "Predicted to cross at 512 images, where weights = batch x inputs"
 plot_ways("images in a batch", lines, squares, dots, title=title)
 
 # %% [markdown]
