@@ -386,8 +386,7 @@ from torch.nn.functional import linear
 
 from ddl_teach.measure.repetitions import side_by_side
 
-kept = rand(1024, 1024) < 0.1
-weights, x = randn(1024, 1024) * kept, randn(1024, 1024)
+x, weights = randn(1024, 1024), randn(1024, 1024) * (rand(1024, 1024) < 0.1)
 sparse = weights.to_sparse_csr()  # torch may say that this is a beta
 took = side_by_side({"dense": lambda: linear(x, weights), "sparse": lambda: linear(x, sparse)})
 reveal("12.sparse", took["dense"].min() / took["sparse"].min())

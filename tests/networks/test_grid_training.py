@@ -95,7 +95,7 @@ def train_on_all(comm):
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6, 8])
 def test_every_grid_trains_as_its_twin_and_sends_what_theory_says(ranks, real):
-    results = real(train_on_all, ranks, timeout=300, trace=False).results
+    results = real(train_on_all, ranks, timeout=900, trace=False).results
     for (name, grid, kind), *own in zip(cases(ranks), *results, strict=True):
         assert max(far for far, *_ in own) < CLOSE[kind], (name, grid)
         if ranks > 1:
