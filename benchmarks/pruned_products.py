@@ -10,9 +10,7 @@ Dense with zeros in it, and torch's sparse CSR, take turns on one thread, at thr
 
 Shown are medians with nonparametric 95% intervals and the ratio to dense; and the memory of
 training the matrix with Adam in single precision and the bytes of its gradient, with pruned states
-as parts of those without, measured from storages.
-Singh & Bhatele, "Exploiting sparsity in pruned neural networks to optimize large model training",
-2023, saw the same on GPUs: at 90% the dense product wins.
+as parts of those without, measured from storages. Which of the first two forms is timed decides who wins at 90%.
 """
 
 from __future__ import annotations
