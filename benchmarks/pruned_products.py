@@ -10,7 +10,8 @@ Dense with zeros in it, and torch's sparse CSR, take turns on one thread, at thr
 
 Shown are medians with nonparametric 95% intervals and the ratio to dense; and the memory of
 training the matrix with Adam in single precision and the bytes of its gradient, with pruned states
-as parts of those without, measured from storages. Which of the first two forms is timed decides who wins at 90%.
+as parts of those without, measured from storages. Which of the first two forms is timed decides
+who wins at 90%.
 """
 
 from __future__ import annotations

@@ -52,6 +52,8 @@ BACKENDS = ["eager", "aot_eager", "inductor"]
 def test_a_compiled_network_gives_the_same_for_any_batch(backend):
     if backend == "inductor" and not (shutil.which("g++") or shutil.which("clang++")):
         pytest.skip("inductor needs a C++ compiler")
+    if backend == "inductor" and " " in torch.__file__:
+        pytest.skip("inductor cannot link with a torch in a path with a space")
     torch.compiler.reset()
     # Inductor compiles C++ for seconds a layer: one layer is enough for it.
     net = network()[:1] if backend == "inductor" else network()
