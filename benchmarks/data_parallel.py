@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from torch import nn
 from benchmarks.machine import describe, heading
 from ddl_teach import Comm, Ranks
 from ddl_teach.measure.interval import interval
+from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.networks.data_parallel.ladder import Rung, rungs, step_of
 from ddl_teach.networks.models.alexnet import alexnet
 from ddl_teach.networks.models.data import digits
@@ -58,7 +58,7 @@ def contestants(comm: Comm, make: Callable[[], nn.Module], bucket: float) -> dic
 
 def measure(
     comm: Comm, workload: str, repetitions: int, bucket: float, folder: str
-) -> dict[str, list[float]]:
+) -> dict[str, np.ndarray]:
     """Seconds of every repetition, by name, on this rank."""
     torch.set_num_threads(1)
     distributed = torch.distributed
@@ -69,16 +69,7 @@ def measure(
     own = slice(comm.rank * samples, (comm.rank + 1) * samples)
     ways = contestants(comm, make, bucket)
     steps = {name: step_of(*way, (inputs[own], answers[own])) for name, way in ways.items()}
-    times: dict[str, list[float]] = {name: [] for name in steps}
-    names = list(steps)
-    for repetition in range(-3, repetitions):
-        turn = repetition % len(names)
-        for name in names[turn:] + names[:turn]:
-            comm.native.barrier()
-            begun = time.perf_counter()
-            steps[name]()
-            if repetition >= 0:
-                times[name].append(time.perf_counter() - begun)
+    times = side_by_side(steps, repetitions=repetitions, warm_up=3, before=comm.native.barrier)
     _check_weights(comm, {name: network for name, (network, _) in ways.items()})
     distributed.destroy_process_group()
     return times
@@ -96,7 +87,7 @@ def _check_weights(comm: Comm, networks: dict[str, nn.Module]) -> None:
             raise AssertionError(f"{name} ended {apart:.1e} away from torch's weights")
 
 
-def table(ranks: int, workload: str, per_rank: list[dict[str, list[float]]]) -> str:
+def table(ranks: int, workload: str, per_rank: list[dict[str, np.ndarray]]) -> str:
     """One line a way."""
     make, _, _, what = WORKLOADS[workload]
     megabytes = sum(p.nbytes for p in make().parameters()) / 1e6

@@ -32,6 +32,7 @@ import numpy as np
 from benchmarks.machine import describe, heading
 from ddl_teach import Comm, Ranks
 from ddl_teach.measure.interval import interval
+from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.phantom_stage import Costs, timed
@@ -161,21 +162,14 @@ def shallowspeeds(comm: Comm, sizes: tuple[int, ...], rows: int, parts: int, cop
 
 def measure(comm: Comm, repetitions: int, folder: str, copy: str | None) -> dict[str, dict]:
     """Seconds of every step, by workload and name, on this rank."""
-    found: dict[str, dict[str, list[float]]] = {}
+    found: dict[str, dict[str, np.ndarray]] = {}
     for workload, (sizes, rows, parts) in WORKLOADS.items():
         steps = contestants(comm, sizes, rows, parts, folder)
         if copy and sizes == SHALLOWSPEED:
             steps |= shallowspeeds(comm, sizes, rows, parts, copy)
-        names, times = list(steps), {name: [] for name in steps}
-        for repetition in range(-3, repetitions):  # three turns to warm up
-            turn = repetition % len(names)
-            for name in names[turn:] + names[:turn]:
-                comm.native.barrier()
-                begun = time.perf_counter()
-                steps[name]()
-                if repetition >= 0:
-                    times[name].append(time.perf_counter() - begun)
-        found[workload] = times
+        found[workload] = side_by_side(
+            steps, repetitions=repetitions, warm_up=3, before=comm.native.barrier
+        )
     return found
 
 

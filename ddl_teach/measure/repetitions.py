@@ -16,21 +16,28 @@ import numpy as np
 
 
 def side_by_side(
-    contestants: Mapping[str, Callable[[], Any]], *, repetitions: int = 11, warm_up: int = 1
+    contestants: Mapping[str, Callable[[], Any]],
+    *,
+    repetitions: int = 11,
+    warm_up: int = 1,
+    before: Callable[[], Any] = lambda: None,
 ) -> dict[str, np.ndarray]:
     """The seconds of each of `repetitions` calls, by name; `interval` makes a median of them.
 
-    Every contestant is called `warm_up` times before anything counts.
+    Every contestant is called `warm_up` times before anything counts. `before()` goes before every
+    call and is not timed: a barrier, for what all ranks do together.
     """
     if repetitions < 1:
         raise ValueError(f"repetitions={repetitions}: a median needs at least one measured call")
     names = list(contestants)
     for name in names * warm_up:
+        before()
         contestants[name]()
     seconds = {name: np.empty(repetitions) for name in names}
     for turn in range(repetitions):
         first = turn % max(1, len(names))
         for name in names[first:] + names[:first]:
+            before()
             begun = time.perf_counter()
             contestants[name]()
             seconds[name][turn] = time.perf_counter() - begun

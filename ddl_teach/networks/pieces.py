@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from ddl_teach.comm import Comm
-from ddl_teach.networks.shares import share, sizes
+from ddl_teach.networks.shares import share
+from ddl_teach.theory.ring_bytes import even
 
 
 def all_gather(comm: Comm, x: Tensor, axis: int, total: int) -> Tensor:
@@ -20,7 +21,7 @@ def all_gather(comm: Comm, x: Tensor, axis: int, total: int) -> Tensor:
     check_share(comm, x, axis, total)
     rank, size = comm.rank, comm.size
     left, right = (rank - 1) % size, (rank + 1) % size
-    pieces = [x.new_empty(resized(x, axis, length)) for length in sizes(total, size)]
+    pieces = [x.new_empty(resized(x, axis, length)) for length in even(total, size)]
     pieces[rank] = x.detach().contiguous()
     for step in range(size - 1):
         # What came from the left in the step before goes on to the right.
@@ -33,7 +34,7 @@ def reduce_scatter(comm: Comm, x: Tensor, axis: int) -> Tensor:
     """This rank's share along `axis` of the sum of all ranks' `x`, which are alike in shape."""
     rank, size = comm.rank, comm.size
     left, right = (rank - 1) % size, (rank + 1) % size
-    pieces = [p.contiguous() for p in x.detach().split(sizes(x.shape[axis], size), axis)]
+    pieces = [p.contiguous() for p in x.detach().split(even(x.shape[axis], size), axis)]
     total = pieces[(rank - 1) % size].clone()
     for step in range(1, size):
         # Piece r begins its journey on rank r+1 and ends it, complete, on rank r.

@@ -15,11 +15,6 @@ def share(total: int, ranks: int, rank: int) -> range:
     return range(total * rank // ranks, total * (rank + 1) // ranks)
 
 
-def sizes(total: int, ranks: int) -> list[int]:
-    """How much of it each rank owns."""
-    return [len(share(total, ranks, rank)) for rank in range(ranks)]
-
-
 def own_slice(total: int, comm: Comm) -> slice:
     """What the caller owns, as an index."""
     mine = share(total, comm.size, comm.rank)

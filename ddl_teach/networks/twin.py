@@ -32,7 +32,6 @@ class Steps(Protocol):
 
 
 Optimizer = Callable[[Iterable[nn.Parameter]], Steps]
-momentum: Optimizer = Descent
 
 
 @dataclass(frozen=True)

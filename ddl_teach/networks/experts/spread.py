@@ -26,7 +26,8 @@ from ddl_teach.networks.experts.exchange import exchange, gather_counts
 from ddl_teach.networks.experts.layer import MixtureOfExperts, combined
 from ddl_teach.networks.experts.routing import Routing, route
 from ddl_teach.networks.regions import sum_gradients
-from ddl_teach.networks.shares import share, sizes
+from ddl_teach.networks.shares import share
+from ddl_teach.theory.ring_bytes import even
 
 
 class SpreadExperts(nn.Module):
@@ -38,7 +39,7 @@ class SpreadExperts(nn.Module):
         super().__init__()
         self.comm = comm
         self.chosen, self.factor, self.gate = whole.chosen, whole.factor, whole.gate
-        self.sizes = sizes(len(whole.experts), comm.size)
+        self.sizes = even(len(whole.experts), comm.size)
         mine = share(len(whole.experts), comm.size, comm.rank)
         self.experts = nn.ModuleDict({str(e): whole.experts[str(e)] for e in mine})
         self.shapes = {name: one.shape for name, one in whole.experts.named_parameters()}

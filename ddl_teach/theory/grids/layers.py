@@ -40,11 +40,6 @@ class Layer:
     kept: int = 0  # numbers kept for the backward pass on every rank along tensor
     kept_split: int = 0
 
-    @property
-    def most_tensor(self) -> int:
-        """As many ranks along tensor can share it."""
-        return min((units for units, _ in self.cuts), default=2**62)
-
     def weights(self, tensor: int = 1, rank: int = 0) -> int:
         """What a rank along tensor holds."""
         return self.whole + sum(part(units, tensor, rank) * each for units, each in self.cuts)
