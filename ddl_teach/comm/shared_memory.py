@@ -25,7 +25,7 @@ class SharedMemory:
     """One part of `nbytes` bytes per rank; `parts[r]` is rank r's, for all to read and write.
 
     On simulated ranks, which live in one process anyway, the parts are plain arrays and a fence
-    costs a barrier's time.
+    costs a barrier's time. After `comm.work` a rank finds there what had been written by then.
     """
 
     def __init__(self, parts: list[np.ndarray], fence: Callable[[], None]) -> None:

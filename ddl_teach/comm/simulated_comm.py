@@ -43,6 +43,9 @@ class SimulatedComm(SimulatedExchange):
         self._strand.clock = begun + duration
         if self._host.spans is not None:
             self._host.spans.append(("work", "work", begun, begun + duration, -1, -1, 0))
+        if self._simulation.memories:
+            # What this rank finds in shared memory then is what had been written by that time.
+            self._await_turn(self._strand.clock)
 
     def combine(self, a: Array, b: Array, out: Array, op: Operation = "sum") -> None:
         if out.__class__ is not Phantom:

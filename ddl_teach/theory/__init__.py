@@ -24,6 +24,8 @@ roofline          whether arithmetic or memory limits a layer, from two numbers 
 ring_bytes        what one rank sends round a ring, to the byte, also where P does not divide
 robust_line       how fit lays a line through times of which some are far too long
 split_layers      what tensor-parallel layers send in a step, layer by layer
+staleness         how old a gradient may be before training blows up, and the stable step size
+stragglers        what waiting costs: for delays that pass, and for one worker that stays slow
 wavefront         how parallel layers by steps of a recurrent network are, and their time on ranks
 work_depth        operations of a layer and their longest chain, of every operator and pass
 ================= ==========================================================================

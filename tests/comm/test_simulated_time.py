@@ -200,6 +200,24 @@ def test_a_fence_of_shared_memory_takes_as_long_as_a_barrier(ranks):
     assert clocks(program, ranks, network) == [3 * rounds * LATENCY] * ranks
 
 
+@pytest.mark.parametrize("ranks", RANKS)
+def test_shared_memory_holds_what_was_written_by_that_time(ranks):
+    def program(comm):
+        (counter,) = comm.shared_memory(8).parts[0].view(np.int64)[None]
+        found = []
+        for _ in range(5):
+            comm.work(
+                seconds=LONG * (comm.size - comm.rank) + comm.rank
+            )  # the last is the fastest
+            found.append((comm.now(), int(counter[0])))
+            counter[0] += 1
+        return found
+
+    results = simulate(program, ranks, network=TwoLevel(ranks)).results
+    found = sorted(one for result in results for one in result)
+    assert [count for _, count in found] == list(range(5 * ranks))
+
+
 def test_nobody_leaves_a_barrier_before_the_last_has_come():
     def program(comm):
         comm.work(seconds=LONG * (comm.rank == 3))

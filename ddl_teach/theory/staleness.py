@@ -1,0 +1,106 @@
+"""Staleness: how old a gradient may be before training with it blows up.
+
+A gradient that was computed tau steps ago, on a parabola of this curvature, gives
+
+    w[t+1] = w[t] - a w[t - tau],        a = rate * curvature.
+
+Try w[t] = z^t: a = z^tau (1 - z). The recursion dies out if all tau + 1 roots z lie inside the
+unit circle. On the circle, z = e^{i angle}, the right side has length 2 sin(angle / 2) and
+direction (tau + 1/2) angle - pi / 2; it is a positive number first where the direction is 0, at
+angle = pi / (2 tau + 1). So the largest step is
+
+    a = 2 sin(pi / (2 (2 tau + 1)))      2, 1, 0.62, 0.45, ...   about pi / (2 tau) for large tau
+
+and beyond it the weights swing with a period of 2 (2 tau + 1) steps. The fastest step is where
+the two largest roots meet, z = tau / (tau + 1) and a = z^tau / (tau + 1), about 1 / (e tau).
+Levin and May, "A note on difference-delay equations", Theoretical Population Biology, 1976; for
+gradients: Mitliagkas, Zhang, Hadjis and Re, "Asynchrony begets momentum", 2016.
+What to look at: each doubling of the workers of an asynchronous run halves the step it can take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from numbers import Integral, Real
+
+import numpy as np
+
+
+def stable_rate(staleness: int, curvature: float = 1.0) -> float:
+    """The rate at which gradients that are so many steps old neither grow nor die out."""
+    delay = _delay(staleness)
+    return float(2 * np.sin(np.pi / (2 * (2 * delay + 1)))) / _positive("curvature", curvature)
+
+
+def fastest_rate(staleness: int, curvature: float = 1.0) -> float:
+    """The rate at which the error shrinks the most in each step, by tau / (tau + 1)."""
+    delay = _delay(staleness)
+    share = (delay / (delay + 1)) ** delay  # tau^tau alone overflows soon
+    return share / (delay + 1) / _positive("curvature", curvature)
+
+
+def period(staleness: int) -> int:
+    """Steps of one swing at the stable rate."""
+    return 2 * (2 * _delay(staleness) + 1)
+
+
+def growth(step: float, shares: Sequence[float]) -> float:
+    """By what a step multiplies the error in the long run: the largest root's size.
+
+    `step` is rate * curvature; `shares[k]` is the share of gradients that are k steps old, whose
+    expectation is followed. A fixed staleness of 2 is shares (0, 0, 1).
+    """
+    weights = np.asarray(shares, dtype=float)
+    if weights.ndim != 1 or not len(weights) or not np.isclose(weights.sum(), 1):
+        raise ValueError(
+            "shares[k] is the share of gradients that are k steps old: one or more numbers that "
+            f"add up to 1, not {shares!r}. Divide a histogram by its sum."
+        )
+    polynomial = np.concatenate([[1.0, -1.0], np.zeros(len(weights) - 1)])
+    polynomial[1:] += _finite("step", step) * weights
+    return float(np.abs(np.roots(polynomial)).max())
+
+
+def stable_step(shares: Sequence[float]) -> float:
+    """The rate * curvature up to which `growth` stays below one, where staleness varies."""
+    low, high = 0.0, 2.0
+    while growth(high, shares) < 1:  # scattered ages can allow more than fresh gradients do
+        low, high = high, 2 * high
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if growth(middle, shares) < 1 else (low, middle)
+    return low
+
+
+def delayed_descent(
+    rate: float, curvature: float, staleness: int, steps: int, start: float = 1.0
+) -> np.ndarray:
+    """The weight before and after each step on a parabola; all were `start` before the first."""
+    delay = _delay(staleness)
+    weights = np.full(delay + _whole("steps", steps) + 1, float(start))
+    for step in range(delay, delay + steps):
+        weights[step + 1] = weights[step] - rate * curvature * weights[step - delay]
+    return weights[delay:]
+
+
+def _delay(staleness: int) -> int:
+    return _whole("staleness", staleness)
+
+
+def _whole(name: str, value: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+        raise ValueError(f"{name} is counted in steps: a whole number, 0 or more, not {value!r}")
+    return int(value)
+
+
+def _positive(name: str, value: float) -> float:
+    if not _finite(name, value) > 0:
+        raise ValueError(f"{name} must be positive, not {value!r}: else nothing pulls back")
+    return float(value)
+
+
+def _finite(name: str, value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
+        raise TypeError(f"{name} must be a finite number, not {value!r}")
+    return float(value)

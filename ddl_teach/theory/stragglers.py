@@ -1,0 +1,54 @@
+"""Stragglers: what waiting costs, for delays that pass and for one that stays.
+
+Delays that pass: each step of each worker takes a random time, exponential, `mean` seconds. Who
+waits for all P of them waits for the slowest, and H_P = 1 + 1/2 + ... + 1/P is about ln P + 0.58:
+
+    all of P                      mean H_P
+    first P of P + b (backups)    mean (H_{P+b} - H_b)
+    one alone, nobody waits       mean
+
+A delay that stays: one worker takes `slow` seconds for each step and the others `fast`. A bound s
+on how many steps anybody may be ahead is used up after s slow / (slow - fast) steps, once:
+
+    time of n steps               max(n fast, (n - 1 - s) slow + fast)
+
+For every finite s that is `slow` a step in the long run, as if there were no bound but 0.
+Chen, Pan, Monga, Bengio and Jozefowicz, "Revisiting distributed synchronous SGD", 2016, for the
+backups; Ho et al., "More effective distributed ML via a stale synchronous parallel parameter
+server", NIPS 2013, for the bound.
+What to look at: a bound cures the first kind of delay and only postpones the second.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ddl_teach.theory.inputs import cost, count
+
+
+def slowest(workers: int, mean: float = 1.0, backups: int = 0) -> float:
+    """Expected seconds until `workers` of `workers + backups` exponential times are over."""
+    wanted, extra = count("workers", workers), _steps("backups", backups)
+    return cost("mean", mean) * float(np.sum(1 / np.arange(extra + 1, extra + wanted + 1)))
+
+
+def bounded_time(steps: int, bound: int, fast: float, slow: float) -> float:
+    """Seconds until a fast worker has made its steps, beside a persistently slow one."""
+    steps, bound = count("steps", steps), _steps("bound", bound)
+    fast, slow = cost("fast", fast), cost("slow", slow)
+    if slow < fast:
+        raise ValueError(f"slow={slow} must not be below fast={fast}")
+    return max(steps * fast, (steps - 1 - bound) * slow + fast)
+
+
+def grace(bound: int, fast: float, slow: float) -> float:
+    """Steps that a fast worker makes at its own pace; from then on it keeps the slow one's."""
+    fast, slow = cost("fast", fast), cost("slow", slow)
+    return _steps("bound", bound) * slow / (slow - fast) if slow > fast else math.inf
+
+
+def _steps(name: str, value: int) -> int:
+    """`value` as a count that may also be zero."""
+    return 0 if value == 0 else count(name, value)
