@@ -54,6 +54,12 @@ class Ledger:
         """Bytes sent to one rank."""
         return sum(m[2] for m in self._entries if m[0] == peer and m[3] != "native")
 
+    def since(self, entries: int) -> tuple[int, int]:
+        """Bytes sent since it had so many entries, and how many it has now: for a diary that is
+        written at every step, without adding up everything again."""
+        new = self._entries[entries:]
+        return sum(n for _, _, n, kind in new if kind != "native"), entries + len(new)
+
     def by_kind(self) -> Counter[str]:
         """How many messages of each kind."""
         return Counter(entry[3] for entry in self._entries)

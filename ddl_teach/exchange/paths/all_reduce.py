@@ -1,0 +1,54 @@
+"""All-reduce: no server, every rank is a worker, and the mean is everybody's own work.
+
+Cost: that of the collective; by ring 2 (P-1)/P n bytes for each rank, whatever P is, where a
+server takes in P n. Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
+workstations", 2009.
+What to look at: any collective of ours will do, by its name or as a function of one's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ddl_teach.collectives import registry
+from ddl_teach.comm import Comm
+from ddl_teach.comm.arrays import Array
+from ddl_teach.exchange.forms.form import Form
+from ddl_teach.sgd.service import Service
+
+
+@dataclass(frozen=True)
+class AllReduce:
+    """By an algorithm of `collectives.registry`, or by a function of a communicator and x."""
+
+    algorithm: str | Callable[[Comm, Array], None] = "ring"
+    offers: ClassVar[tuple[str, ...]] = ("average",)
+
+    def open(self, comm: Comm, weights: np.ndarray, form: Form, service: Service) -> Everybody:
+        """This rank's station."""
+        allreduce = self.algorithm
+        if isinstance(allreduce, str):
+            allreduce = registry.function(allreduce, "allreduce")
+        return Everybody(comm, form, allreduce)
+
+
+class Everybody:
+    """The station of a rank among equals."""
+
+    serves = False
+
+    def __init__(self, comm: Comm, form: Form, allreduce: Callable[[Comm, Array], None]) -> None:
+        self.worker, self.workers = comm.rank, comm.size
+        self._comm, self._allreduce = comm, allreduce
+        self._link = form.link(seed=comm.rank)
+
+    def average(self, vector: np.ndarray) -> None:
+        """The mean over all ranks, in place."""
+        self._link.average(self._comm, vector, self._allreduce)
+
+    def leave(self) -> None:
+        """Nobody waits for anything any more."""

@@ -1,0 +1,94 @@
+"""WHEN x PATH x FORM: what goes with what, and why not everything does.
+
+A WHEN needs one of a few verbs, a path offers some; where they share none, the combination is
+refused with the reason why that verb cannot be had there.
+
+============== ========= ======================= ============== ==============
+WHEN needs     on a path that offers average     serve          mix
+============== ========= ======================= ============== ==============
+average                  yes                     yes, both      neighbours differ
+serve                    nobody can be late      yes            nobody keeps it
+mix                      all are neighbours      no neighbours  yes
+============== ========= ======================= ============== ==============
+
+And a WHEN that sends weights themselves needs a form that is faithful to every entry.
+What to look at: a refusal names the next thing to try.
+"""
+
+from __future__ import annotations
+
+from ddl_teach.exchange.forms.form import Form
+from ddl_teach.exchange.paths.path import Path
+from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.when import When
+
+# (what the WHEN needs, what the path offers instead): why not, and what to try.
+REASONS = {
+    ("average", "mix"): (
+        "it needs the mean over all workers, and neighbours only get the mean of a few: take a "
+        "path that averages, such as AllReduce(), or the WHEN of neighbours, Gossip()"
+    ),
+    ("average", "share"): (
+        "it needs messages to average, and on this path all write into one vector without any: "
+        "take AllReduce(), or the WHEN that needs no messages, Hogwild()"
+    ),
+    ("serve", "average"): (
+        "a collective ends when everybody has come, so nobody can be ahead, late or left out: "
+        "take a path with servers, such as Server(), or let all wait with Synchronous()"
+    ),
+    ("serve", "mix"): (
+        "it needs somebody who keeps the weights and counts the clocks, and neighbours have no "
+        "such place: take Server(), or AsynchronousGossip()"
+    ),
+    ("serve", "share"): (
+        "it needs a server that counts the clocks, and in a shared vector nobody does: take "
+        "Server(), or Hogwild()"
+    ),
+    ("mix", "average"): (
+        "here everybody would be everybody's neighbour, and that is Synchronous() or LocalSGD(): "
+        "take them, or the path Neighbours(graph)"
+    ),
+    ("mix", "serve"): (
+        "workers of a server speak to the server only and have no neighbours: take the path "
+        "Neighbours(graph), or Elastic() for weights that stay apart"
+    ),
+    ("mix", "share"): "one shared vector has no neighbours: take Neighbours(graph), or Hogwild()",
+    ("share", "average"): (
+        "lock-free updates need one vector that all can write to, and here each rank has its own: "
+        "take SharedVector(), or Synchronous()"
+    ),
+    ("share", "serve"): (
+        "lock-free updates need one vector that all can write to, and here a server writes: take "
+        "SharedVector(), or Asynchronous()"
+    ),
+    ("share", "mix"): (
+        "lock-free updates need one vector that all can write to, and here each rank has its own: "
+        "take SharedVector(), or Gossip()"
+    ),
+}
+
+
+def refusal(when: When, path: Path, form: Form, update: Update | None = None) -> str | None:
+    """Why this combination makes no sense, and what would; None where it does."""
+    reason = _no_verb(when, path) or _loses_weights(when, form)
+    for party in (when, path):
+        objection = getattr(party, "objection", None)
+        if reason is None and objection is not None:
+            reason = objection(when, path, form, update)
+    return reason and f"{when} over {path} in the form {form} makes no sense: {reason}."
+
+
+def _no_verb(when: When, path: Path) -> str | None:
+    if set(when.needs) & set(path.offers):
+        return None
+    return REASONS[when.needs[0], path.offers[0]]
+
+
+def _loses_weights(when: When, form: Form) -> str | None:
+    if when.sends != "weights" or form.faithful:
+        return None
+    return (
+        "weights themselves travel, and this form does not keep every entry of them: what is "
+        "left out of a gradient is a smaller step, what is left out of the weights is the network. "
+        "Take Dense() or Half()"
+    )

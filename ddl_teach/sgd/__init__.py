@@ -1,0 +1,27 @@
+"""When ranks agree, and what they optimise with: level 3.
+
+=================== ==============================================================================
+task                what a worker can be asked: a loss and its gradient for a share of the data
+digits              the handwritten digits and a small perceptron, in NumPy
+quadratic           a bowl with chosen curvatures and noise, for theory
+network_task        any torch network
+worker              one worker's weights, its share of the data, and its diary
+when                what a WHEN is: one worker's whole training, and what it needs of a path
+station, service    what a path gives a worker, and what a WHEN asks of a server
+
+synchronous         everybody waits for everybody
+backup_workers      for all but the slowest
+stale_synchronous   for those who are too far behind
+asynchronous        for nobody
+local               for everybody, but only now and then
+post_local          first at every step, later now and then
+adaptive_local      the more often, the smaller the loss has become
+elastic             nobody agrees: springs hold the workers to a centre
+block_momentum      as local, and the agreed step keeps its momentum
+
+updates, rates      update rules as plain functions, and how their rates grow and fall
+=================== ==============================================================================
+
+A worker does not know along which paths its numbers travel, nor in which form: that is the
+business of `ddl_teach.exchange`, whose trainer puts the three together.
+"""

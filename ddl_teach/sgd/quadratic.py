@@ -1,0 +1,61 @@
+"""A bowl: 1/2 sum of eigenvalue_i (w_i - m_i)^2, with noise on its gradient, for theory.
+
+Gradient descent of rate r is stable where r times the largest eigenvalue stays below 2, and far
+less where gradients are stale; how fast it goes is the smallest eigenvalue's business. `apart`
+gives every worker a minimum m of its own whose mean over all workers is zero: then workers that
+never agree end in different places. `noise` is the standard deviation of each gradient's entries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """One dimension for each of the `eigenvalues`; it begins at one everywhere."""
+
+    eigenvalues: tuple[float, ...] = (1.0, 0.1)
+    noise: float = 0.0
+    apart: float = 0.0
+    seed: int = 0
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """A single vector."""
+        return ((len(self.eigenvalues),),)
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """All of it is one layer."""
+        return 0, len(self.eigenvalues)
+
+    def initial(self) -> np.ndarray:
+        """Ones."""
+        return np.ones(len(self.eigenvalues))
+
+    def minimum(self, part: int, parts: int) -> np.ndarray:
+        """Where this worker's own loss is least; over all workers these have the mean zero."""
+        random = np.random.default_rng([self.seed, parts])
+        places = random.normal(0, self.apart, (parts, len(self.eigenvalues)))
+        return places[part] - places.mean(axis=0)
+
+    def gradient(
+        self, weights: np.ndarray, part: int, parts: int, step: int
+    ) -> tuple[float, np.ndarray]:
+        """This worker's loss and its noisy gradient."""
+        away = weights - self.minimum(part, parts)
+        slope = np.asarray(self.eigenvalues) * away
+        random = np.random.default_rng([self.seed, part, step])
+        noise = self.noise * random.normal(size=len(away)) if self.noise else 0.0
+        return float(slope @ away) / 2, slope + noise
+
+    def loss(self, weights: np.ndarray) -> float:
+        """What all workers want together."""
+        return float(np.asarray(self.eigenvalues) @ weights**2) / 2
+
+    def accuracy(self, weights: np.ndarray) -> float:
+        """The share of the loss at the beginning that is gone; below zero where it has grown."""
+        return 1 - self.loss(weights) / self.loss(self.initial())

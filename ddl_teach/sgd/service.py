@@ -1,0 +1,46 @@
+"""What a WHEN asks of a server: plain settings, one for all servers.
+
+A server keeps weights (or a part of them) and counts its workers' clocks: how many updates each
+has pushed. One number tells most WHENs apart, by how many clocks the fastest may be ahead:
+
+    bound = 0         synchronous: the updates of one clock are averaged and applied once
+    bound = s         stale-synchronous: each update counts at once; who is s ahead waits
+    bound = infinity  asynchronous: nobody ever waits
+
+`together` = N takes the first N updates of a clock and drops the rest: backup workers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ddl_teach.networks.memory.updates import Update
+
+
+@dataclass(frozen=True)
+class Service:
+    """`rule` on the server's weights; None: the servers only average what they are sent.
+
+    `damp(staleness)` is a factor for an update that so many others have overtaken; after
+    `patience` seconds without a word a worker counts as dead. `late` workers are waited for only
+    from their first word on.
+    """
+
+    rule: Update | None = None
+    bound: float = 0
+    together: int | None = None
+    damp: Callable[[int], float] | None = None
+    patience: float | None = None
+    late: tuple[int, ...] = ()
+
+    @property
+    def waits_for_all(self) -> bool:
+        """Whether an update counts only with those of all others."""
+        return self.bound == 0 and self.together is None
+
+    @property
+    def waits_for_nobody(self) -> bool:
+        """Whether every pull is answered at once."""
+        return self.bound == math.inf

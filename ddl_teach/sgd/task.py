@@ -1,0 +1,44 @@
+"""A task: what a worker can be asked, whatever is learnt.
+
+All weights are one flat vector, and so are gradients: only so can a path cut them anywhere and a
+form pack them. Worker `part` of `parts` gets its share of minibatch `step`, the same on every
+ground and however often it is asked; all shares are equally large, or the mean of their gradients
+would not be the gradient of all.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+
+class Task(Protocol):
+    """A loss over weights, in shares."""
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """Where each array of weights begins in the vector, and at last the vector's size."""
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of these arrays."""
+
+    def initial(self) -> np.ndarray:
+        """The weights to begin with, alike on every rank: a new vector each time."""
+
+    def gradient(
+        self, weights: np.ndarray, part: int, parts: int, step: int
+    ) -> tuple[float, np.ndarray]:
+        """The mean loss over this share of the minibatch, and its gradient: a new vector."""
+
+    def loss(self, weights: np.ndarray) -> float:
+        """The mean loss over data held out."""
+
+    def accuracy(self, weights: np.ndarray) -> float:
+        """The share of the data held out that is answered rightly."""
+
+
+def offsets(shapes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+    """Where arrays of these shapes begin in one vector, and at last its size."""
+    return (0, *(int(end) for end in np.cumsum([np.prod(shape) for shape in shapes])))

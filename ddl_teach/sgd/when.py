@@ -1,0 +1,37 @@
+"""A WHEN: one worker's whole training, and what it needs of the path under it.
+
+======== ================================== ===========================================
+needs    what the path's station then has    who needs it
+======== ================================== ===========================================
+average  average(vector)                     synchronous, local, block momentum, elastic
+serve    push(update), pull(weights)         stale, asynchronous, backup workers, elastic
+mix      mix(vector, step)                   gossip
+share    shared                              lock-free
+======== ================================== ===========================================
+
+Whatever else a WHEN has are its settings. What it `sends` decides in which forms that may travel:
+a gradient or a change of weights may lose nearly all of its entries, weights themselves may not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.service import Service
+
+if TYPE_CHECKING:
+    from ddl_teach.sgd.worker import Worker
+
+
+class When(Protocol):
+    """Frozen settings, and how one worker trains with them."""
+
+    needs: ClassVar[tuple[str, ...]]  # any one of these is enough
+    sends: ClassVar[str]  # "gradients", "changes" or "weights"
+
+    def service(self, rule: Update) -> Service:
+        """What dedicated servers do meanwhile, where the path has any."""
+
+    def run(self, worker: Worker) -> None:
+        """Train; at the end `worker.weights` are what this WHEN calls its result."""

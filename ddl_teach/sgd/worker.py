@@ -1,0 +1,63 @@
+"""A worker: its weights, its share of the data, and a diary of what it did.
+
+The diary has three columns, one line a step: the loss on its own share, and when that was and how
+many bytes this rank had sent by then. Loss against steps says what an idea is worth, loss against
+seconds or bytes what it is worth on a machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ddl_teach.comm import Comm
+from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.station import Station
+from ddl_teach.sgd.task import Task
+
+Pace = Callable[[int, int], float]
+
+
+class Worker:
+    """What a WHEN works with. `pace(worker, step)` are seconds that a gradient takes besides."""
+
+    def __init__(
+        self,
+        comm: Comm,
+        task: Task,
+        station: Station,
+        rule: Update,
+        weights: np.ndarray,
+        steps: int,
+        pace: Pace | None = None,
+    ) -> None:
+        self.comm, self.task, self.station, self.rule = comm, task, station, rule
+        self.weights, self.steps, self.pace = weights, steps, pace
+        self.states = [np.zeros_like(weights) for _ in range(rule.states)]
+        self.updates = 0
+        self.losses: list[float] = []
+        self.seconds: list[float] = []
+        self.bytes: list[int] = []
+        self._begun = comm.now()
+        self._sent = 0
+        _, self._entries = comm.ledger.since(0)
+
+    def gradient(self, step: int) -> np.ndarray:
+        """Of this worker's share of minibatch `step`, at its own weights: a new vector."""
+        number = self.station.worker
+        with self.comm.span("gradient", kind="work"):
+            loss, gradient = self.task.gradient(self.weights, number, self.station.workers, step)
+        if self.pace is not None:
+            self.comm.work(seconds=self.pace(number, step))
+        self.losses.append(loss)
+        self.seconds.append(self.comm.now() - self._begun)
+        sent, self._entries = self.comm.ledger.since(self._entries)
+        self._sent += sent
+        self.bytes.append(self._sent)
+        return gradient
+
+    def update(self, gradient: np.ndarray) -> None:
+        """One step of the rule, on this worker's own weights."""
+        self.updates += 1
+        self.rule(self.weights, gradient, self.states, self.updates)
