@@ -1,0 +1,155 @@
+"""Graphs of ranks: who sends to whom, step after step.
+
+A graph is plain data: `rounds[k][rank]` are the ranks to which that rank sends in step k; after
+the last round the first comes again. Most graphs have one round only. In the one-peer exponential
+graph everybody sends to one rank in a step, 1, 2, 4, ... places away in turn: log2 P rounds, after
+which everybody has heard of everybody (Ying et al. 2021).
+
+Degree is what a step costs, and paths are what news must travel: on a ring P/2 steps, on a torus
+sqrt(P), on an exponential graph log2 P.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import isqrt
+
+import numpy as np
+
+from ddl_teach.theory.inputs import count
+
+Round = tuple[tuple[int, ...], ...]
+"""For each rank, to whom it sends."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Who sends to whom. A rank that keeps a part for itself does not send it."""
+
+    name: str
+    rounds: tuple[Round, ...]
+
+    @property
+    def ranks(self) -> int:
+        return len(self.rounds[0])
+
+    def sends_to(self, rank: int, step: int = 0) -> tuple[int, ...]:
+        """To whom this rank sends in a step."""
+        return self.rounds[step % len(self.rounds)][rank]
+
+    def hears_from(self, rank: int, step: int = 0) -> tuple[int, ...]:
+        """Whose vectors reach this rank in a step."""
+        return self._sources[step % len(self.rounds)][rank]
+
+    @cached_property
+    def undirected(self) -> bool:
+        """Whether in every round all who send to each other hear from each other, too."""
+        return self._sources == self.rounds
+
+    @cached_property
+    def regular(self) -> bool:
+        """Whether in every round all send to equally many, and hear from as many."""
+        both = zip(self.rounds, self._sources, strict=True)
+        return all(len({len(peers) for peers in out + into}) == 1 for out, into in both)
+
+    @cached_property
+    def _sources(self) -> tuple[Round, ...]:
+        everybody = range(self.ranks)
+        heard = []
+        for targets in self.rounds:
+            sources: list[list[int]] = [[] for _ in everybody]
+            for rank in everybody:
+                for to in targets[rank]:
+                    sources[to].append(rank)
+            heard.append(tuple(map(tuple, sources)))
+        return tuple(heard)
+
+
+GraphOf = Callable[[int], Graph]
+"""What makes a graph of so many ranks, as `ring` does."""
+
+
+def ring(ranks: int) -> Graph:
+    """Everybody with the one before and the one after."""
+    return _circulant("ring", ranks, [(1, -1)])
+
+
+def torus(ranks: int) -> Graph:
+    """Rows and columns, both closed to rings; as square as the number of ranks allows.
+
+    A prime number of ranks makes one row, which is a ring.
+    """
+    ranks = count("ranks", ranks)
+    rows = next(rows for rows in range(isqrt(ranks), 0, -1) if ranks % rows == 0)
+    place = np.arange(ranks).reshape(rows, -1)
+    around = [np.roll(place, by, axis) for axis in (0, 1) for by in (1, -1)]
+    return Graph("torus", (_tidy(zip(*(turned.ravel() for turned in around), strict=True)),))
+
+
+def exponential(ranks: int) -> Graph:
+    """To those 1, 2, 4, 8, ... places on: directed, and yet all have as many in as out."""
+    return _circulant("exponential", ranks, [_powers_of_two(ranks)])
+
+
+def one_peer_exponential(ranks: int) -> Graph:
+    """To the one 1 place on, then to the one 2 places on, then 4, ...: one message a step."""
+    return _circulant("one-peer exponential", ranks, [(hop,) for hop in _powers_of_two(ranks)])
+
+
+def complete(ranks: int) -> Graph:
+    """Everybody with everybody: one step is an all-reduce, at P-1 messages a rank."""
+    return _circulant("complete", ranks, [range(1, ranks)])
+
+
+def star(ranks: int) -> Graph:
+    """All with rank 0 only: the traffic of a server."""
+    ranks = count("ranks", ranks)
+    return Graph("star", ((tuple(range(1, ranks)), *[(0,)] * (ranks - 1)),))
+
+
+def random(ranks: int, rings: int = 2, seed: int = 0) -> Graph:
+    """Some rings, each through all ranks in an order of its own: connected, and well mixed.
+
+    A rank has 2 * `rings` neighbours, or fewer where two rings use the same link.
+    """
+    generator = np.random.default_rng(seed)
+    links: list[set[int]] = [set() for _ in range(count("ranks", ranks))]
+    for _ in range(count("rings", rings)):
+        order = generator.permutation(ranks).tolist()
+        for one, other in pairwise([*order, order[0]]):
+            links[one].add(other)
+            links[other].add(one)
+    return Graph("random", (_tidy(links),))
+
+
+def directed(ranks: int, degree: int = 2, seed: int = 0) -> Graph:
+    """Everybody to the next one, and to up to `degree` - 1 others drawn at random.
+
+    So everybody sends to about as many; but some hear from many and some from few.
+    """
+    generator = np.random.default_rng(seed)
+    extra = generator.integers(count("ranks", ranks), size=(ranks, count("degree", degree) - 1))
+    links = [[(rank + 1) % ranks, *extra[rank].tolist()] for rank in range(ranks)]
+    return Graph("directed", (_tidy(links),))
+
+
+def _circulant(name: str, ranks: int, hops: Iterable[Iterable[int]]) -> Graph:
+    """The same hops for every rank; one list of hops for each round."""
+    ranks = count("ranks", ranks)
+    rounds = [_tidy([(rank + hop) % ranks for hop in each] for rank in range(ranks))
+              for each in map(list, hops)]  # fmt: skip
+    return Graph(name, tuple(rounds) or (((),) * ranks,))
+
+
+def _powers_of_two(ranks: int) -> list[int]:
+    return [2**k for k in range((count("ranks", ranks) - 1).bit_length())]
+
+
+def _tidy(links: Iterable[Iterable[int]]) -> Round:
+    """In order, each link once, none from a rank to itself."""
+    return tuple(
+        tuple(sorted({int(to) for to in targets} - {rank})) for rank, targets in enumerate(links)
+    )

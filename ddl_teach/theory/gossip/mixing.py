@@ -1,0 +1,111 @@
+"""Mixing matrices: with which weights a rank averages what it hears.
+
+W[i, j] is the weight that rank i gives to what it hears from rank j; what a rank keeps of its own
+stands on the diagonal. Two rules, each from what a rank can know of its neighbours:
+
+    Metropolis-Hastings   W_ij = 1 / (1 + max(d_i, d_j)),  W_ii = 1 - sum of the others
+    equal shares          W_ij = 1 / (1 + d_j)       rank j cuts what it has into equal parts
+
+The first needs links that go both ways, and makes rows *and* columns sum to 1 whatever the
+degrees d: no rank's vector counts for more than another's. The second works on directed graphs,
+but only its columns sum to 1: nothing is lost, yet popular ranks collect more than their share.
+Push-sum divides that out again (Kempe, Dobra and Gehrke 2003; Assran et al. 2019).
+
+Metropolis et al. 1953; Hastings 1970; Xiao and Boyd, "Fast linear iterations for distributed
+averaging", 2004. What to look at: the plain average of all that a rank hears, 1 / (1 + d_i), has
+rows that sum to 1 and columns that do not; it ends in agreement, but not on the mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ddl_teach.theory.gossip.graphs import Graph
+
+CLOSE = 1e-9  # what rounding may leave of a sum
+
+Weights = Callable[[Graph, int, int], dict[int, float]]
+
+
+def metropolis_hastings(graph: Graph, rank: int, step: int = 0) -> dict[int, float]:
+    """The weights that a rank gives to each of those it hears from; the rest is its own."""
+    if not graph.undirected:
+        raise ValueError(
+            f"Metropolis-Hastings weights need links that go both ways, and the {graph.name} "
+            f"graph of {graph.ranks} ranks has some that do not. Take equal_shares; and push-sum "
+            "if ranks hear from unequally many."
+        )
+    heard = graph.hears_from(rank, step)
+    degrees = {other: len(graph.sends_to(other, step)) for other in heard}
+    return {other: 1 / (1 + max(len(heard), degree)) for other, degree in degrees.items()}
+
+
+def equal_shares(graph: Graph, rank: int, step: int = 0) -> dict[int, float]:
+    """The same where every rank sends equal parts, and keeps one of them."""
+    return {
+        other: 1 / (1 + len(graph.sends_to(other, step))) for other in graph.hears_from(rank, step)
+    }
+
+
+def heard_weights(graph: Graph, rank: int, step: int = 0) -> dict[int, float]:
+    """The weights of plain gossip, or an error that says why there are none on this graph."""
+    if graph.undirected:
+        return metropolis_hastings(graph, rank, step)
+    if not graph.regular:
+        raise ValueError(
+            f"on the {graph.name} graph of {graph.ranks} ranks some hear from more than others, "
+            "and links go one way: no rank can find weights by itself with which nobody counts "
+            "for more. Take push-sum, which needs no such weights; or links that go both ways; or "
+            "a graph on which all send to and hear from equally many, as the exponential ones"
+        )
+    return equal_shares(graph, rank, step)
+
+
+def mixing_matrix(graph: Graph, step: int = 0, weights: Weights = heard_weights) -> np.ndarray:
+    """All ranks' weights as a matrix, whose columns sum to 1; rows too, but for equal shares."""
+    matrix = np.zeros((graph.ranks, graph.ranks))
+    for rank in range(graph.ranks):
+        for other, weight in weights(graph, rank, step).items():
+            matrix[rank, other] = weight
+    np.fill_diagonal(matrix, 1 - matrix.sum(axis=0))
+    return matrix
+
+
+def check_doubly_stochastic(matrix: np.ndarray, name: str = "this matrix") -> np.ndarray:
+    """`matrix`, or an error that says which rank is treated unjustly, and what comes of it."""
+    matrix = np.asarray(matrix, dtype=float)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+        raise ValueError(
+            f"a mixing matrix has a row and a column for each rank; the shape of {name} is "
+            f"{matrix.shape}"
+        )
+    if not np.isfinite(matrix).all() or matrix.min() < -CLOSE:
+        i, j = np.unravel_index(np.argmin(np.nan_to_num(matrix, nan=-np.inf)), matrix.shape)
+        raise ValueError(
+            f"weights are not negative, but in {name} rank {i} gives {matrix[i, j]:.3g} to "
+            f"rank {j}"
+        )
+    rows, columns = matrix.sum(axis=1), matrix.sum(axis=0)
+    row, column = (int(np.argmax(abs(sums - 1))) for sums in (rows, columns))
+    if abs(rows[row] - 1) > CLOSE:
+        advice = (
+            "The columns do sum to 1, so nothing is lost: push-sum, which divides by what the "
+            "weights add up to, finds the mean here; plain gossip does not"
+            if abs(columns[column] - 1) <= CLOSE
+            else "A vector on which all ranks agree would not stay as it is: give what is missing "
+            "to the rank itself, on the diagonal"
+        )
+        raise ValueError(
+            f"{name}: the weights with which rank {row} averages (row {row}) sum to "
+            f"{rows[row]:.4g}, not to 1. {advice}"
+        )
+    if abs(columns[column] - 1) > CLOSE:
+        raise ValueError(
+            f"{name}: the weights that rank {column}'s vector is given (column {column}) sum to "
+            f"{columns[column]:.4g}, not to 1: ranks would agree, but not on the mean, because "
+            f"rank {column} counts for {'more' if columns[column] > 1 else 'less'} than others. "
+            "Metropolis-Hastings weights, 1 / (1 + the larger of both degrees), treat all alike"
+        )
+    return matrix
