@@ -1,0 +1,121 @@
+"""What a form is: how a vector becomes a message, and a message a vector again.
+
+A form is settings only. `encode` makes the bytes that travel, all of them and no others; `decode`
+makes a vector of them on any rank, without any memory. What a sender remembers (its random
+numbers, what it has not sent yet) belongs to a `Link`, one for each stream of vectors. Two numbers
+say what is lost:
+
+    unbiased     E[decode(encode(x))] = x: errors average out over ranks and steps
+    error(n)     a bound on E|decode(encode(x)) - x|^2 / |x|^2: up to 1 is a contraction, and a
+                 residual that is kept and sent later stays bounded
+
+Stich, Cordonnier & Jaggi, "Sparsified SGD with memory", 2018; Alistarh et al., "QSGD:
+communication-efficient SGD via gradient quantization and encoding", 2017.
+What to look at: forms are one or the other, hardly ever both; the biased ones need a memory.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+
+from ddl_teach.comm import Comm
+from ddl_teach.comm.arrays import Array
+
+Allreduce = Callable[[Comm, Array], None]
+
+
+class Form(ABC):
+    """The settings of a form. Subclasses are frozen dataclasses."""
+
+    unbiased: ClassVar[bool] = False
+    sums: ClassVar[bool] = False  # whether messages can be added on the way
+    sparse: ClassVar[bool] = False  # whether it sends only some of the entries: `select`
+    faithful: ClassVar[bool] = False  # whether every entry arrives, so that weights may travel
+
+    @abstractmethod
+    def encode(self, vector: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """The message: bytes, and nothing else travels."""
+
+    @abstractmethod
+    def decode(self, message: np.ndarray, size: int) -> np.ndarray:
+        """The vector of `size` numbers that a message stands for."""
+
+    @abstractmethod
+    def nbytes(self, size: int, itemsize: int = 4) -> int | None:
+        """The bytes of a message for `size` numbers of `itemsize` bytes; None if they vary."""
+
+    @abstractmethod
+    def error(self, size: int) -> float:
+        """A bound on E|decode(encode(x)) - x|^2 / |x|^2 for vectors of `size` numbers."""
+
+    def link(self, seed: int = 0) -> Link:
+        """A sender's side; links with different seeds draw different random numbers."""
+        return Link(self, seed)
+
+    def select(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The entries that a sparse form sends: ascending indices (uint32), values (float32)."""
+        raise TypeError(f"{self} sends every entry: only sparse forms select some")
+
+    def summands(self, message: np.ndarray, size: int) -> np.ndarray:
+        """The numbers inside a message that may be added to those of other ranks, in place."""
+        raise TypeError(f"messages of {self} do not add up: decode them first, then add")
+
+
+class Link:
+    """The sender's side of one stream of vectors: a form and its random numbers."""
+
+    def __init__(self, form: Form, seed: int = 0) -> None:
+        self.form = form
+        self.generator = np.random.default_rng(seed)
+
+    def encode(self, vector: np.ndarray) -> np.ndarray:
+        """The message for the next vector of the stream."""
+        return self.form.encode(checked(vector), self.generator)
+
+    def select(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """For sparse forms: the entries that travel, for a sparse all-reduce."""
+        return self.form.select(checked(vector))
+
+    def average(self, comm: Comm, vector: np.ndarray, allreduce: Allreduce) -> np.ndarray:
+        """For forms whose messages add up: `vector` becomes the mean over the ranks, in place.
+
+        Returned is what this rank's vector has become on the way: the mean is the mean of these.
+        """
+        message = self.encode(vector / comm.size)
+        own = self.form.decode(message, len(vector)) * comm.size
+        allreduce(comm, self.form.summands(message, len(vector)))
+        vector[:] = self.form.decode(message, len(vector))
+        return own
+
+
+def checked(vector: np.ndarray) -> np.ndarray:
+    """The vector, or an error that says why it cannot be sent in any form."""
+    if not isinstance(vector, np.ndarray) or vector.ndim != 1 or vector.dtype.kind != "f":
+        kind = f"{type(vector).__name__} {getattr(vector, 'shape', '')}".strip()
+        raise TypeError(
+            f"a form encodes flat vectors of float32 or float64, not this {kind}: "
+            "x.ravel() makes one of an array, x.numpy() an array of a tensor"
+        )
+    if not np.isfinite(vector).all():
+        first = int(np.flatnonzero(~np.isfinite(vector))[0])
+        raise ValueError(
+            f"entry {first} of the vector is {vector[first]}: the training has diverged, and what "
+            "is not sent now would stay in the memory for ever. Lower the rate, or clip gradients"
+        )
+    return vector
+
+
+def fraction(name: str, value: float) -> None:
+    """Refuse what is no part of a whole."""
+    if not 0 < value <= 1:
+        raise ValueError(f"{name} is a part of all entries, above 0 and up to 1, not {value!r}")
+
+
+def at_least_one(name: str, value: int) -> None:
+    """Refuse what is no count."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")

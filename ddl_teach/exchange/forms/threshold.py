@@ -1,0 +1,53 @@
+"""Threshold: entries whose magnitude is above tau travel, as plus or minus tau.
+
+Cost: 4 bytes for each of them, 31 bits of place and one of sign; how many there are depends on the
+vector, and when training calms down there are few. What is above or below tau stays behind for the
+next step (`Feedback`). What an entry says never grows: |x - tau| < |x| where it is sent.
+Strom, "Scalable distributed DNN training using commodity GPU cloud computing", Interspeech 2015.
+What to look at: tau has to be found by trying: messages are of any length, from nothing to all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ddl_teach.exchange.forms.form import Form
+
+PLACES = 2**31
+
+
+@dataclass(frozen=True)
+class Threshold(Form):
+    """Plus or minus `tau` for every entry beyond it."""
+
+    tau: float = 0.01
+    sparse = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.tau < np.inf:
+            raise ValueError(f"tau is the magnitude above which entries travel, not {self.tau!r}")
+
+    def encode(self, vector: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        if len(vector) > PLACES:
+            raise ValueError(f"31 bits hold places up to {PLACES:,}: cut the vector into parts")
+        indices, values = self.select(vector)
+        return (indices << 1 | np.signbit(values)).view(np.uint8)
+
+    def select(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        indices = np.flatnonzero(np.abs(vector) > self.tau)
+        values = np.copysign(np.float32(self.tau), vector[indices]).astype(np.float32)
+        return indices.astype(np.uint32), values
+
+    def decode(self, message: np.ndarray, size: int) -> np.ndarray:
+        numbers = message.view(np.uint32)
+        vector = np.zeros(size, np.float32)
+        vector[numbers >> 1] = np.where(numbers & 1, -self.tau, self.tau)
+        return vector
+
+    def nbytes(self, size: int, itemsize: int = 4) -> None:
+        return None
+
+    def error(self, size: int) -> float:
+        return 1.0
