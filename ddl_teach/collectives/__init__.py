@@ -12,6 +12,7 @@ pairwise            every block goes straight to its owner
 dissemination       a barrier: rumours travel 1, 2, 4, ... ranks far
 native              the MPI library's own, for comparison
 auto                the all-reduce that a cost model expects to be the fastest
+sparse              an all-reduce of vectors that are nearly all zeros: a folder
 background          an all-reduce that runs behind computation
 registry            all of them by name
 =================== ==============================================================================

@@ -1,0 +1,42 @@
+"""Dense second phase: the split is sparse, but what is gathered is dense, and may be quantised.
+
+Many ranks with k entries each fill a vector in: the sum is dense long before P k = N. Then indices
+in the second phase are bytes for nothing. Each owner makes its part of the sum dense and sends the
+N/P numbers alone; a form with fewer bits makes them smaller still. The owner decodes its own message
+too, so that all ranks go on with the same numbers.
+
+Cost: the split sends (P-1)/P k entries a rank, the all-gather (P-1)/P N numbers, of b bytes each
+or of what the form makes of them.
+Renggli et al., "SparCML", SC 2019: DSAR_Split_allgather, there with QSGD's 4 bits in phase two.
+What to look at: quantising the sum once costs one rounding; quantising before adding costs P.
+"""
+
+from typing import Protocol
+
+import numpy as np
+
+from ddl_teach.collectives.sparse.messages import allgather
+from ddl_teach.collectives.sparse.split_allgather import bounds, split
+from ddl_teach.collectives.sparse.stream import Stream
+from ddl_teach.comm import Comm
+
+
+class Form(Protocol):
+    """How a dense vector becomes bytes, and a vector again."""
+
+    def encode(self, vector: np.ndarray) -> np.ndarray: ...
+
+    def decode(self, message: np.ndarray, size: int) -> np.ndarray: ...
+
+
+def allreduce(comm: Comm, stream: Stream, form: Form | None = None) -> Stream:
+    """The sum of all ranks' streams, dense; each part of it as `form` makes it travel."""
+    ends, dtype = bounds(stream.size, comm.size), stream.values.dtype
+    own = split(comm, stream).dense()
+    messages = allgather(comm, own.view(np.uint8) if form is None else form.encode(own))
+    total = np.empty(stream.size, dtype)
+    for message, start, end in zip(messages, ends, ends[1:], strict=False):
+        total[start:end] = (
+            message.view(dtype) if form is None else form.decode(message, end - start)
+        )
+    return Stream(stream.size, total)

@@ -1,0 +1,107 @@
+"""How sparse sums fill in: the formulas against drawing, and against simulated ranks."""
+
+import math
+
+import numpy as np
+import pytest
+
+from ddl_teach import simulate
+from ddl_teach.collectives.sparse import dense_second_phase, recursive_doubling, split_allgather
+from ddl_teach.collectives.sparse.stream import Stream
+from ddl_teach.comm.networks import Uniform
+from ddl_teach.theory import sparse
+
+
+def drawn_union(size, entries, ranks, rng):
+    hit = np.zeros(size, bool)
+    for _ in range(ranks):
+        hit[rng.choice(size, entries, replace=False)] = True
+    return int(hit.sum())
+
+
+@pytest.mark.parametrize(
+    ("size", "entries", "ranks"),
+    [(1000, 10, 1), (1000, 10, 8), (1000, 10, 64), (300, 100, 5), (50, 50, 3), (40, 1, 40)],
+)
+def test_the_union_has_the_expected_size_and_spread(size, entries, ranks):
+    rng = np.random.default_rng(0)
+    draws = np.array([drawn_union(size, entries, ranks, rng) for _ in range(400)])
+    spread = sparse.union_spread(size, entries, ranks)
+    far = abs(draws.mean() - sparse.union(size, entries, ranks))
+    assert far <= 4 * spread / math.sqrt(len(draws)) + 1e-9
+    assert draws.std() == pytest.approx(spread, rel=0.15, abs=1e-4)
+
+
+def test_unequal_chances_fill_in_more_slowly():
+    rng = np.random.default_rng(1)
+    chances = 1 / np.arange(1, 501)  # the frequencies of words, according to Zipf
+    draws = [(rng.random((16, 500)) < chances).any(axis=0).sum() for _ in range(300)]
+    expected = sparse.union_of_chances(chances, 16)
+    assert np.mean(draws) == pytest.approx(expected, rel=0.02)
+    assert expected < sparse.union(500, chances.sum(), 16)
+    equal = np.full(500, 0.02)
+    assert sparse.union_of_chances(equal, 16) == pytest.approx(sparse.union(500, 10, 16))
+
+
+def test_the_limits():
+    assert sparse.union(1000, 3, 1) == pytest.approx(3)
+    assert sparse.union(1000, 0, 9) == 0
+    assert sparse.union(1000, 1000, 9) == 1000
+    assert sparse.union_spread(1, 1, 5) == 0
+    for itemsize, limit in ((4, 1 / 2), (8, 2 / 3)):
+        ranks = sparse.dense_after(10_000, 100, itemsize)
+        share = 1 - (1 - 0.01) ** ranks
+        assert share == pytest.approx(limit)
+    assert sparse.dense_after(10, 5) == 1
+    assert sparse.dense_after(10, 0) == math.inf
+
+
+def program(comm, size, entries, way):
+    rng = np.random.default_rng([7, comm.rank])
+    x = np.zeros(size, np.float32)
+    x[rng.choice(size, entries, replace=False)] = 1
+    way.allreduce(comm, Stream.of(x))
+
+
+@pytest.mark.parametrize("entries", [20, 200, 2000])
+def test_simulated_ranks_send_and_take_what_is_expected(entries):
+    size, ranks, latency, per_byte = 20_000, 32, 1e-6, 1e-8
+    costs = {"latency": latency, "per_byte": per_byte}
+    doubling = sparse.recursive_doubling(size, entries, ranks, **costs)
+    split = sparse.split_bytes(size, entries, ranks)
+    for way, seconds, nbytes in (
+        (recursive_doubling, doubling, sparse.recursive_doubling_bytes(size, entries, ranks)),
+        (
+            split_allgather,
+            sparse.split_allgather(size, entries, ranks, **costs),
+            split + sparse.gather_bytes(size, entries, ranks),
+        ),
+        (
+            dense_second_phase,
+            sparse.split_allgather(size, entries, ranks, **costs, dense_bits=32),
+            split + sparse.dense_gather_bytes(size, ranks),
+        ),
+    ):
+        network = Uniform(latency, 1 / per_byte)
+        run = simulate(
+            program, ranks, network=network, trace=False, size=size, entries=entries, way=way
+        )
+        sent = np.mean([ledger.bytes_sent for ledger in run.ledger])
+        assert sent == pytest.approx(nbytes, rel=0.02)
+        # The slowest rank counts: of the parts of a split, one has a few entries more.
+        assert seconds * 0.98 < run.time < seconds * 1.35
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: sparse.union(10, 11, 2), "0 to 10 of them"),
+        (lambda: sparse.union(0, 0, 2), "size must be at least 1"),
+        (lambda: sparse.union_of_chances(np.array([0.5, 1.5]), 2), "between 0 and 1"),
+        (lambda: sparse.recursive_doubling_bytes(10, 1, 6), "powers of two"),
+        (lambda: sparse.split_allgather(10, 1, 4, -1.0, 0.0), "latency"),
+    ],
+)
+def test_what_cannot_be_is_refused(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
