@@ -22,6 +22,9 @@ from ddl_teach.exchange.paths.path import Path
 from ddl_teach.networks.memory.updates import Update
 from ddl_teach.sgd.when import When
 
+# Verbs of neighbours, all for the same reasons.
+KIND = {"meet": "mix", "push_sum": "mix", "mix_changes": "mix"}
+
 # (what the WHEN needs, what the path offers instead): why not, and what to try.
 REASONS = {
     ("average", "mix"): (
@@ -81,14 +84,19 @@ def refusal(when: When, path: Path, form: Form, update: Update | None = None) ->
 def _no_verb(when: When, path: Path) -> str | None:
     if set(when.needs) & set(path.offers):
         return None
-    return REASONS[when.needs[0], path.offers[0]]
+    needed, offered = when.needs[0], path.offers[0]
+    return REASONS.get(
+        (KIND.get(needed, needed), KIND.get(offered, offered)),
+        f"it needs the verb {' or '.join(when.needs)}, and this path offers "
+        f"{', '.join(path.offers)}",
+    )
 
 
 def _loses_weights(when: When, form: Form) -> str | None:
     if when.sends != "weights" or form.faithful:
         return None
     return (
-        "weights themselves travel, and this form does not keep every entry of them: what is "
-        "left out of a gradient is a smaller step, what is left out of the weights is the network. "
-        "Take Dense() or Half()"
+        "weights themselves travel, and this form does not keep every entry of them: what a "
+        "gradient loses makes a smaller step, what weights lose is the network. Take Dense() or "
+        "Half()"
     )

@@ -33,7 +33,8 @@ class Result:
 
     Of a worker: its number, the weights that the WHEN calls its result, and its diary, one entry
     for each gradient: the loss on its own share, the seconds since it began, the bytes it had sent
-    by then. A rank that only serves has a `shift` and no weights.
+    by then; without servers also how many steps of others each of its updates came after. A rank
+    that only serves has a `shift` and no weights.
     """
 
     worker: int | None
@@ -41,6 +42,7 @@ class Result:
     losses: tuple[float, ...] = ()
     seconds: tuple[float, ...] = ()
     bytes: tuple[int, ...] = ()
+    staleness: tuple[int, ...] = ()
     total_seconds: float = 0.0
     total_bytes: int = 0
     shift: Shift | None = None
@@ -82,5 +84,6 @@ def train(
         return Result(None, None, total_seconds=seconds, total_bytes=sent, shift=shift)
     return Result(
         station.worker, worker.weights, tuple(worker.losses), tuple(worker.seconds),
-        tuple(worker.bytes), seconds, sent, getattr(station, "shift", None),
+        tuple(worker.bytes), tuple(worker.staleness), seconds, sent,
+        getattr(station, "shift", None),
     )  # fmt: skip

@@ -5,6 +5,7 @@ task                what a worker can be asked: a loss and its gradient for a sh
 digits              the handwritten digits and a small perceptron, in NumPy
 quadratic           a bowl with chosen curvatures and noise, for theory
 network_task        any torch network
+shares              which samples a worker looks at in which step
 worker              one worker's weights, its share of the data, and its diary
 when                what a WHEN is: one worker's whole training, and what it needs of a path
 station, service    what a path gives a worker, and what a WHEN asks of a server
@@ -13,11 +14,13 @@ synchronous         everybody waits for everybody
 backup_workers      for all but the slowest
 stale_synchronous   for those who are too far behind
 asynchronous        for nobody
+served              the loop of these three: hand a gradient in, fetch weights
 local               for everybody, but only now and then
 post_local          first at every step, later now and then
 adaptive_local      the more often, the smaller the loss has become
 elastic             nobody agrees: springs hold the workers to a centre
 block_momentum      as local, and the agreed step keeps its momentum
+rounds              the loop of those that agree now and then
 
 updates, rates      update rules as plain functions, and how their rates grow and fall
 =================== ==============================================================================

@@ -15,6 +15,7 @@ from functools import cache
 
 import numpy as np
 
+from ddl_teach.sgd.shares import share, share_of_a_kind
 from ddl_teach.sgd.task import offsets
 
 PIXELS, CLASSES = 64, 10
@@ -62,7 +63,7 @@ class Digits:
     ) -> tuple[float, np.ndarray]:
         """The mean loss over this share of the minibatch, and its gradient."""
         pictures, answers = self._share(part, parts, step)
-        first, _, second, _ = self._arrays(weights)
+        _, _, second, _ = self._arrays(weights)
         hidden, likely = self._forward(weights, pictures)
         loss = _surprise(likely, answers)
 
@@ -104,22 +105,10 @@ class Digits:
 
     def _share(self, part: int, parts: int, step: int) -> tuple[np.ndarray, np.ndarray]:
         pictures, answers, _, _ = _pictures(self.dtype)
-        count = len(answers)
         if self.skewed:
-            # Sorted by digit, and cut into one run for each worker.
-            own = np.argsort(answers, kind="stable")[
-                count * part // parts : count * (part + 1) // parts
-            ]
-            random = np.random.default_rng([self.seed, part, step])
-            chosen = random.choice(own, self.batch)
+            chosen = share_of_a_kind(answers, self.batch, part, parts, step, self.seed)
         else:
-            # One endless row of shuffled passes over the data, of which each step takes the next
-            # piece and each worker its share: nobody's share is ever shorter.
-            places = (step * parts + part) * self.batch + np.arange(self.batch)
-            passes, within = np.divmod(places, count)
-            chosen = np.concatenate(
-                [_shuffled(count, self.seed, int(p))[within[passes == p]] for p in set(passes)]
-            )
+            chosen = share(len(answers), self.batch, part, parts, step, self.seed)
         return pictures[chosen], answers[chosen]
 
 
@@ -140,8 +129,3 @@ def _pictures(dtype: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarra
     for array in parts:
         array.setflags(write=False)  # all ranks that are simulated share them
     return parts
-
-
-@cache
-def _shuffled(count: int, seed: int, number: int) -> np.ndarray:
-    return np.random.default_rng([seed, number]).permutation(count)

@@ -7,7 +7,7 @@ has pushed. One number tells most WHENs apart, by how many clocks the fastest ma
     bound = s         stale-synchronous: each update counts at once; who is s ahead waits
     bound = infinity  asynchronous: nobody ever waits
 
-`together` = N takes the first N updates of a clock and drops the rest: backup workers.
+With `backups` = b the last b updates of a clock are not waited for and dropped.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Service:
 
     rule: Update | None = None
     bound: float = 0
-    together: int | None = None
+    backups: int = 0
     damp: Callable[[int], float] | None = None
     patience: float | None = None
     late: tuple[int, ...] = ()
@@ -38,7 +38,7 @@ class Service:
     @property
     def waits_for_all(self) -> bool:
         """Whether an update counts only with those of all others."""
-        return self.bound == 0 and self.together is None
+        return self.bound == 0 and not self.backups
 
     @property
     def waits_for_nobody(self) -> bool:

@@ -39,23 +39,38 @@ class Worker:
         self.losses: list[float] = []
         self.seconds: list[float] = []
         self.bytes: list[int] = []
+        self.staleness: list[int] = []  # of its updates, where no server counts it
         self._begun = comm.now()
         self._sent = 0
         _, self._entries = comm.ledger.since(0)
 
-    def gradient(self, step: int) -> np.ndarray:
-        """Of this worker's share of minibatch `step`, at its own weights: a new vector."""
-        number = self.station.worker
-        with self.comm.span("gradient", kind="work"):
-            loss, gradient = self.task.gradient(self.weights, number, self.station.workers, step)
+    def gradient(
+        self, step: int, weights: np.ndarray | None = None, comm: Comm | None = None
+    ) -> np.ndarray:
+        """Of this worker's share of minibatch `step`, a new vector: at its own weights, or at
+        others; a background function gives the communicator that it runs on."""
+        return self._timed(self.task.gradient, step, weights, comm)[0]
+
+    def touched(self, step: int) -> tuple[np.ndarray, np.ndarray]:
+        """The same gradient of a task that knows which few entries it touches: their indices,
+        ascending, and their values."""
+        return self._timed(self.task.touched, step, None, None)
+
+    def _timed(
+        self, ask: Callable, step: int, weights: np.ndarray | None, comm: Comm | None
+    ) -> tuple[np.ndarray, ...]:
+        comm, number = comm or self.comm, self.station.worker
+        weights = self.weights if weights is None else weights
+        with comm.span("gradient", kind="work"):
+            loss, *gradient = ask(weights, number, self.station.workers, step)
         if self.pace is not None:
-            self.comm.work(seconds=self.pace(number, step))
-        self.losses.append(loss)
-        self.seconds.append(self.comm.now() - self._begun)
-        sent, self._entries = self.comm.ledger.since(self._entries)
+            comm.work(seconds=self.pace(number, step))
+        sent, self._entries = comm.ledger.since(self._entries)
         self._sent += sent
+        self.losses.append(loss)
+        self.seconds.append(comm.now() - self._begun)
         self.bytes.append(self._sent)
-        return gradient
+        return tuple(gradient)
 
     def update(self, gradient: np.ndarray) -> None:
         """One step of the rule, on this worker's own weights."""

@@ -17,6 +17,7 @@ import numpy as np
 from ddl_teach.collectives import registry
 from ddl_teach.comm import Comm
 from ddl_teach.comm.arrays import Array
+from ddl_teach.exchange.forms.averaging import averager
 from ddl_teach.exchange.forms.form import Form
 from ddl_teach.sgd.service import Service
 
@@ -33,7 +34,7 @@ class AllReduce:
         allreduce = self.algorithm
         if isinstance(allreduce, str):
             allreduce = registry.function(allreduce, "allreduce")
-        return Everybody(comm, form, allreduce)
+        return Everybody(comm, averager(comm, form, weights.size, allreduce))
 
 
 class Everybody:
@@ -41,14 +42,9 @@ class Everybody:
 
     serves = False
 
-    def __init__(self, comm: Comm, form: Form, allreduce: Callable[[Comm, Array], None]) -> None:
+    def __init__(self, comm: Comm, average: Callable[[np.ndarray], None]) -> None:
         self.worker, self.workers = comm.rank, comm.size
-        self._comm, self._allreduce = comm, allreduce
-        self._link = form.link(seed=comm.rank)
-
-    def average(self, vector: np.ndarray) -> None:
-        """The mean over all ranks, in place."""
-        self._link.average(self._comm, vector, self._allreduce)
+        self.average = average  # over all ranks, in place
 
     def leave(self) -> None:
         """Nobody waits for anything any more."""

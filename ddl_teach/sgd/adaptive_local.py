@@ -1,0 +1,55 @@
+"""Adaptive local SGD: agree the more often, the smaller the loss has become.
+
+    period = ceil(sqrt(loss now / loss at the beginning) * first period)
+
+The drift between agreements adds an error that does not fall with the steps. At the beginning the
+loss is far above it and messages would be wasted; at the end it is what is left of the loss. Wang
+and Joshi, "Adaptive communication strategies to achieve the best error-runtime trade-off in local-
+update SGD", MLSys 2019 (AdaComm).
+What to look at: all workers find the same period without a message, because each asks for the loss
+of the same few samples at the same agreed weights.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.rounds import train_in_rounds
+from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.worker import Worker
+
+
+@dataclass(frozen=True)
+class AdaptiveLocalSGD:
+    """`period` steps alone at first, fewer as the loss falls."""
+
+    period: int = 16
+    needs: ClassVar[tuple[str, ...]] = ("average",)
+    sends: ClassVar[str] = "changes"
+
+    def __post_init__(self) -> None:
+        if self.period < 1:
+            raise ValueError(f"AdaptiveLocalSGD: period={self.period} must be at least one step")
+
+    def service(self, rule: Update) -> Service:
+        """Servers average what they are sent."""
+        return Service()
+
+    def run(self, worker: Worker) -> None:
+        """One worker's training."""
+
+        def loss(weights: np.ndarray) -> float:
+            return worker.task.gradient(weights, 0, 1, 0)[0]
+
+        first = loss(worker.weights)
+
+        def period(step: int, agreed: np.ndarray) -> int:
+            left = loss(agreed) / first
+            return self.period if left >= 1 else max(1, math.ceil(left**0.5 * self.period))
+
+        train_in_rounds(worker, period)

@@ -1,0 +1,40 @@
+"""Asynchronous: nobody waits for anybody.
+
+    w -= rate * g_i(weights as they were when worker i fetched them)
+
+Each gradient is a step of its own, and while a worker computes it the others make about P - 1:
+so old are its weights. No time is lost, whatever the slowest does; but the rate that is still
+stable falls with the staleness. Dean et al., "Large scale distributed deep networks", NIPS 2012
+(Downpour); for `damp` = 1/staleness Zhang, Gupta, Lian and Liu, "Staleness-aware async-SGD for
+distributed deep learning", IJCAI 2016.
+What to look at: `shift.staleness` is P - 1 on average, and a slow worker's is far more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.served import follow_servers
+from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.worker import Worker
+
+
+@dataclass(frozen=True)
+class Asynchronous:
+    """`damp(staleness)` is a factor for each gradient; without it all count alike."""
+
+    damp: Callable[[int], float] | None = None
+    needs: ClassVar[tuple[str, ...]] = ("serve",)
+    sends: ClassVar[str] = "gradients"
+
+    def service(self, rule: Update) -> Service:
+        """The servers answer at once."""
+        return Service(rule, bound=math.inf, damp=self.damp)
+
+    def run(self, worker: Worker) -> None:
+        """One worker's training."""
+        follow_servers(worker)

@@ -1,0 +1,41 @@
+"""Backup workers: synchronous, but the slowest few of each step are not waited for.
+
+    w -= rate * mean of the first P - extra gradients of the step
+
+A step takes as long as the (P - extra)-th fastest gradient; the work of the others is lost. It
+pays where a few workers are late now and then, each time others: with extra of P workers lost, a
+step sees that much less data. Chen, Monga, Bengio and Jozefowicz, "Revisiting distributed
+synchronous SGD", 2016.
+What to look at: the servers' `shift.dropped`; and that no update that counts is ever stale.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.served import follow_servers
+from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.worker import Worker
+
+
+@dataclass(frozen=True)
+class BackupWorkers:
+    """`extra` workers of each step may be late."""
+
+    extra: int = 1
+    needs: ClassVar[tuple[str, ...]] = ("serve",)
+    sends: ClassVar[str] = "gradients"
+
+    def __post_init__(self) -> None:
+        if self.extra < 0:
+            raise ValueError(f"BackupWorkers: extra={self.extra} must be zero or more")
+
+    def service(self, rule: Update) -> Service:
+        """A step is complete without the last ones."""
+        return Service(rule, bound=0, backups=self.extra)
+
+    def run(self, worker: Worker) -> None:
+        """One worker's training: the servers say which step is next."""
+        follow_servers(worker)

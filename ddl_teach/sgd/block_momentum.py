@@ -1,0 +1,60 @@
+"""Blockwise model-update filtering (BMUF): the agreed step of each round keeps a momentum.
+
+    change = mean over the workers of how far they came in this round
+    velocity = momentum * velocity + change;    w = w + velocity
+
+Averaging P workers makes the step of one worker with less noise, not P times its length; what is
+missing, the momentum gives back: steps in one direction add up to 1 / (1 - momentum) of them.
+Chen and Huo, "Scalable training of deep learning machines by incremental block training with
+intra-block parallel optimization and blockwise model-update filtering", ICASSP 2016, who take
+momentum = 1 - 1/P, and with `nesterov` begin a round where the velocity alone would lead.
+What to look at: with momentum 0 it is local SGD.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.rounds import train_in_rounds
+from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.worker import Worker
+
+
+@dataclass(frozen=True)
+class BlockMomentum:
+    """Rounds of `period` steps; without a `momentum` it is 1 - 1/P."""
+
+    period: int = 8
+    momentum: float | None = None
+    nesterov: bool = False
+    needs: ClassVar[tuple[str, ...]] = ("average",)
+    sends: ClassVar[str] = "changes"
+
+    def __post_init__(self) -> None:
+        if self.period < 1 or not 0 <= (self.momentum or 0) < 1:
+            raise ValueError(
+                f"BlockMomentum: period={self.period} must be at least one step, and "
+                f"momentum={self.momentum} from 0 to below 1"
+            )
+
+    def service(self, rule: Update) -> Service:
+        """Servers average what they are sent."""
+        return Service()
+
+    def run(self, worker: Worker) -> None:
+        """One worker's training."""
+        momentum = self.momentum
+        if momentum is None:
+            momentum = 1 - 1 / worker.station.workers
+        velocity = np.zeros_like(worker.weights)
+
+        def agree(agreed: np.ndarray, change: np.ndarray) -> None:
+            velocity[:] = momentum * velocity + change
+            # One step ahead: this round's change, and already the next one's momentum.
+            change[:] = change + momentum * velocity if self.nesterov else velocity
+
+        train_in_rounds(worker, lambda step, agreed: self.period, agree)

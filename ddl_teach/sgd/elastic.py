@@ -1,0 +1,66 @@
+"""Elastic averaging: nobody agrees; springs hold the workers to a centre, and it to them.
+
+    away = w_i - centre;    w_i -= a away;    centre += a away       every `period` steps
+    w_i -= rate g_i                                                  every step
+
+Workers may differ and so explore; the centre is a slow mean of all of them, and what is handed out
+at the end. Where worker i alone would end in m_i (a bowl of curvature h, period 1), the springs
+hold it at rate h m_i / (rate h + a), around the centre in the mean of all m_i. Zhang, Choromanska
+and LeCun, "Deep learning with elastic averaging SGD", NIPS 2015, with a = `spring` / P.
+What to look at: over servers nobody waits: each fetches the centre when it comes. Without servers
+all keep a copy of it, and move it by the mean of all that are away.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.updates.sgd import SGD
+from ddl_teach.sgd.worker import Worker
+
+
+@dataclass(frozen=True)
+class Elastic:
+    """Springs every `period` steps; in all they move the centre by `spring` of the mean way."""
+
+    period: int = 4
+    spring: float = 0.9
+    needs: ClassVar[tuple[str, ...]] = ("serve", "average")
+    sends: ClassVar[str] = "changes"
+
+    def __post_init__(self) -> None:
+        if self.period < 1 or not 0 < self.spring <= 1:
+            raise ValueError(
+                f"Elastic: period={self.period} must be at least one step, and "
+                f"spring={self.spring} above 0 and at most 1, or the springs would overshoot"
+            )
+
+    def service(self, rule: Update) -> Service:
+        """The servers keep the centre and add what pulls at it."""
+        return Service(SGD(1.0), bound=math.inf)
+
+    def run(self, worker: Worker) -> None:
+        """One worker's training."""
+        station, weights = worker.station, worker.weights
+        share = self.spring / station.workers
+        centre = weights.copy()
+        for step in range(worker.steps):
+            gradient = worker.gradient(step)
+            if step % self.period == 0:
+                if station.serves:
+                    station.pull(centre)
+                away = weights - centre
+                weights -= share * away
+                if station.serves:
+                    station.push(-share * away)
+                else:
+                    station.average(away)
+                    centre += self.spring * away
+            worker.update(gradient)
+        if station.serves:
+            station.pull(centre)
+        weights[:] = centre

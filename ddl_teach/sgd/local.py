@@ -1,0 +1,42 @@
+"""Local SGD: agree only every `period` steps.
+
+    `period` steps of one's own, then w = mean over the workers of w_i
+
+A period-th of the messages. Between two agreements the workers drift apart, each towards what its
+own share of the data wants; with period 1 and a rule whose steps are linear in the gradients (SGD,
+momentum) it is synchronous SGD. States of the rule stay at home and are not averaged.
+McMahan et al., "Communication-efficient learning of deep networks from decentralized data",
+AISTATS 2017; Stich, "Local SGD converges fast and communicates little", ICLR 2019.
+What to look at: accuracy against the period, and against bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.rounds import train_in_rounds
+from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.worker import Worker
+
+
+@dataclass(frozen=True)
+class LocalSGD:
+    """Average what the workers have learnt after every `period` steps."""
+
+    period: int = 8
+    needs: ClassVar[tuple[str, ...]] = ("average",)
+    sends: ClassVar[str] = "changes"
+
+    def __post_init__(self) -> None:
+        if self.period < 1:
+            raise ValueError(f"LocalSGD: period={self.period} must be at least one step")
+
+    def service(self, rule: Update) -> Service:
+        """Servers average what they are sent."""
+        return Service()
+
+    def run(self, worker: Worker) -> None:
+        """One worker's training."""
+        train_in_rounds(worker, lambda step, agreed: self.period)

@@ -1,0 +1,103 @@
+"""Any torch network as a task: its parameters are views of whatever vector it is asked about.
+
+Nothing is copied: for each question the parameters are laid over the vector of weights and their
+gradients over a new vector. Only what is trained is in the vector; what a network keeps besides
+(the running means of a batch normalisation) would differ from worker to worker, and is refused.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import nn
+
+from ddl_teach.networks.models.data import Batch
+from ddl_teach.networks.models.loss import mean_loss
+from ddl_teach.networks.twin import Loss
+from ddl_teach.sgd.shares import share
+from ddl_teach.sgd.task import offsets
+
+
+class NetworkTask:
+    """`model` learns from `data`, `batch` samples a worker and step; every `every`-th sample is
+    held out. It begins with the weights that the model has."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        data: Batch,
+        batch: int = 16,
+        *,
+        every: int = 5,
+        loss: Loss = mean_loss,
+        seed: int = 0,
+    ) -> None:
+        names = [name for name, _ in model.named_buffers()]
+        if names:
+            raise ValueError(
+                f"this network keeps {', '.join(names)} beside its parameters, which no WHEN "
+                "would bring together: take a normalisation without running means, such as "
+                "nn.GroupNorm"
+            )
+        self._model, self._error, self._batch, self._seed = model, loss, batch, seed
+        self._parameters = [p for p in model.parameters() if p.requires_grad]
+        self._first = torch.cat([p.detach().reshape(-1) for p in self._parameters]).numpy()
+        held_out = torch.arange(len(data[1])) % every == 0
+        self._learnt = data[0][~held_out], data[1][~held_out]
+        self._held_out = data[0][held_out], data[1][held_out]
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Those of the parameters, in the network's order."""
+        return tuple(tuple(parameter.shape) for parameter in self._parameters)
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """Where each of them begins in the vector, and its size."""
+        return offsets(self.shapes)
+
+    def initial(self) -> np.ndarray:
+        """The weights that the model had when the task was made."""
+        return self._first.copy()
+
+    def gradient(
+        self, weights: np.ndarray, part: int, parts: int, step: int
+    ) -> tuple[float, np.ndarray]:
+        """The mean loss over this share of the minibatch, and its gradient."""
+        inputs, answers = self._learnt
+        chosen = share(len(answers), self._batch, part, parts, step, self._seed)
+        gradient = np.zeros_like(weights)
+        self._lay_over(weights)
+        for parameter, view in zip(self._parameters, self._views(gradient), strict=True):
+            parameter.grad = view  # backward adds to it, in place
+        error = self._error(self._model(inputs[chosen]), answers[chosen])
+        error.backward()
+        return error.item(), gradient
+
+    def loss(self, weights: np.ndarray) -> float:
+        """The mean loss over the samples held out."""
+        scores, answers = self._scores(weights)
+        return self._error(scores, answers).item()
+
+    def accuracy(self, weights: np.ndarray) -> float:
+        """The share of the samples held out that is answered rightly."""
+        scores, answers = self._scores(weights)
+        return (scores.argmax(dim=-1) == answers).double().mean().item()
+
+    def _scores(self, weights: np.ndarray) -> Batch:
+        self._lay_over(weights)
+        with torch.no_grad():
+            return self._model(self._held_out[0]), self._held_out[1]
+
+    def _lay_over(self, weights: np.ndarray) -> None:
+        for parameter, view in zip(self._parameters, self._views(weights), strict=True):
+            parameter.data = view
+
+    def _views(self, vector: np.ndarray) -> list[torch.Tensor]:
+        whole = torch.from_numpy(vector)
+        return [
+            whole[begin:end].view(shape)
+            for (begin, end), shape in zip(pairwise(self.layers), self.shapes, strict=True)
+        ]

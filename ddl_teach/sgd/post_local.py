@@ -1,0 +1,45 @@
+"""Post-local SGD: synchronous at first, local SGD later.
+
+    agree after every step until step `switch`, then after every `period` steps
+
+Early on the weights move fast, and workers that drift apart then end in different places; once the
+rate has been lowered they stay in one valley, and their drift even helps: like the noise of a
+small batch it leads to flatter minima. Lin, Stich, Patel and Jaggi, "Don't use large mini-batches,
+use local SGD", ICLR 2020, who switch where the rate first falls.
+What to look at: held-out accuracy beside that of Synchronous() at the same number of bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.rounds import train_in_rounds
+from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.worker import Worker
+
+
+@dataclass(frozen=True)
+class PostLocalSGD:
+    """Every step counts for all before step `switch`, every `period`-th from there on."""
+
+    switch: int = 50
+    period: int = 8
+    needs: ClassVar[tuple[str, ...]] = ("average",)
+    sends: ClassVar[str] = "changes"
+
+    def __post_init__(self) -> None:
+        if self.switch < 0 or self.period < 1:
+            raise ValueError(
+                f"PostLocalSGD: switch={self.switch} must be zero or more steps and "
+                f"period={self.period} at least one"
+            )
+
+    def service(self, rule: Update) -> Service:
+        """Servers average what they are sent."""
+        return Service()
+
+    def run(self, worker: Worker) -> None:
+        """One worker's training."""
+        train_in_rounds(worker, lambda step, agreed: 1 if step < self.switch else self.period)

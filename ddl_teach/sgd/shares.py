@@ -1,0 +1,39 @@
+"""Which samples worker `part` of `parts` looks at in step `step`, the same on every ground.
+
+The data, shuffled anew for each pass, stand in one endless row; each step takes the next piece of
+it and each worker an equal share of the piece. So all samples are seen equally often, no share is
+ever shorter, and P workers with b samples see what one worker with P b samples would.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+
+def share(count: int, batch: int, part: int, parts: int, step: int, seed: int = 0) -> np.ndarray:
+    """The places of `batch` samples among `count`."""
+    places = (step * parts + part) * batch + np.arange(batch)
+    passes, within = np.divmod(places, count)
+    return np.concatenate(
+        [_shuffled(count, seed, number)[within[passes == number]] for number in np.unique(passes)]
+    )
+
+
+def share_of_a_kind(
+    kinds: np.ndarray, batch: int, part: int, parts: int, step: int, seed: int = 0
+) -> np.ndarray:
+    """The same where each worker has data of few kinds only: sorted by kind, cut into runs."""
+    begin, end = (len(kinds) * place // parts for place in (part, part + 1))
+    if begin == end:
+        raise ValueError(f"{len(kinds)} samples cannot be cut into {parts} parts by their kind")
+    own = np.argsort(kinds, kind="stable")[begin:end]
+    return own[share(len(own), batch, 0, 1, step, seed)]
+
+
+@cache
+def _shuffled(count: int, seed: int, number: int) -> np.ndarray:
+    order = np.random.default_rng([seed, number]).permutation(count)
+    order.setflags(write=False)
+    return order

@@ -1,0 +1,45 @@
+"""Stale-synchronous: nobody may be more than `bound` steps ahead of the slowest.
+
+A gradient counts as soon as it arrives; who has made c steps gets weights when the slowest has
+made c - bound. With bound 0 all wait for all: the servers average each step's gradients, as an
+all-reduce would. With a bound above 0 every gradient is a step of its own, P of them where the
+synchronous way makes one: the stable rate is smaller, by the staleness and by the P.
+
+A short delay that hits each worker now and then is hidden by the bound; a worker that is always
+slower sets everybody's pace, whatever the bound. Ho et al., "More effective distributed ML via a
+stale synchronous parallel parameter server", NIPS 2013.
+What to look at: `shift.staleness` of the servers: how old the weights of each gradient were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.served import follow_servers
+from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.worker import Worker
+
+
+@dataclass(frozen=True)
+class StaleSynchronous:
+    """At most `bound` steps apart; `damp(staleness)` is a factor for each gradient."""
+
+    bound: int = 2
+    damp: Callable[[int], float] | None = None
+    needs: ClassVar[tuple[str, ...]] = ("serve",)
+    sends: ClassVar[str] = "gradients"
+
+    def __post_init__(self) -> None:
+        if self.bound < 0:
+            raise ValueError(f"StaleSynchronous: bound={self.bound} must be zero or more steps")
+
+    def service(self, rule: Update) -> Service:
+        """The servers hold the fast ones back."""
+        return Service(rule, bound=self.bound, damp=self.damp)
+
+    def run(self, worker: Worker) -> None:
+        """One worker's training."""
+        follow_servers(worker)
