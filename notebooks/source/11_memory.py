@@ -56,10 +56,10 @@ from torch import bfloat16
 from ddl_teach.course import gloo
 from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.memory.training import train
-from ddl_teach.networks.memory.updates import Adam
 from ddl_teach.networks.models.data import batches, characters, digits
 from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.networks.models.mlp import mlp
+from ddl_teach.sgd.updates.adam import Adam
 from ddl_teach.theory import memory as theory
 
 # %%

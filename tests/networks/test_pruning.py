@@ -10,7 +10,6 @@ from torch import nn
 from ddl_teach import simulate
 from ddl_teach.networks.memory import measured
 from ddl_teach.networks.memory.keeping import resident
-from ddl_teach.networks.memory.updates import Adam, Momentum
 from ddl_teach.networks.models import data
 from ddl_teach.networks.models.lenet import lenet
 from ddl_teach.networks.models.loss import mean_loss
@@ -19,6 +18,8 @@ from ddl_teach.networks.pruning.kept import compress, expand, largest, largest_o
 from ddl_teach.networks.pruning.training import Pruned
 from ddl_teach.networks.shares import share
 from ddl_teach.networks.twin import largest_difference, train
+from ddl_teach.sgd.updates.adam import Adam
+from ddl_teach.sgd.updates.momentum import Momentum
 from ddl_teach.theory import memory as theory
 
 STEPS, BATCH, FRACTION = 10, 16, 0.1

@@ -20,7 +20,6 @@ from ddl_teach.networks.memory.sharded_parameters import ShardedParameters
 from ddl_teach.networks.memory.sharded_states import ShardedStates
 from ddl_teach.networks.memory.training import STAGES
 from ddl_teach.networks.memory.training import train as train_sharded
-from ddl_teach.networks.memory.updates import Adam, Momentum
 from ddl_teach.networks.models import data
 from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.networks.models.loss import mean_loss
@@ -28,6 +27,8 @@ from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.models.seeds import seed_weights
 from ddl_teach.networks.shares import share
 from ddl_teach.networks.twin import largest_difference, train
+from ddl_teach.sgd.updates.adam import Adam
+from ddl_teach.sgd.updates.momentum import Momentum
 from ddl_teach.theory import memory as theory
 
 STEPS, BATCH, BUCKET = 10, 16, 700

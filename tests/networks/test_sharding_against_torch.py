@@ -6,9 +6,9 @@ import torch
 from ddl_teach.course import gloo
 from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.memory.sharded_parameters import ShardedParameters
-from ddl_teach.networks.memory.updates import Momentum
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.mlp import mlp
+from ddl_teach.sgd.updates.momentum import Momentum
 
 
 def both_gradients(comm, x, y):

@@ -1,0 +1,75 @@
+"""Learning rates: how large a step, for which batch, in which step.
+
+    linear scaling        rate x batch / reference           Goyal et al. 2017
+    square-root scaling   rate x sqrt(batch / reference)     Krizhevsky 2014
+    warm-up               from `start` to `peak`, the same amount more in each step
+
+A batch k times as large averages k times as many samples, so one of its steps can do what k small
+ones did, if they would have gone the same way: hence k times the rate. If instead the variance of
+the update, rate^2 / batch, is to stay as it was, the rate grows with the square root only. Early
+in training the k steps would not have gone the same way, and the large one leaps out of the
+valley: that is what the warm-up is for.
+Goyal et al., "Accurate, large minibatch SGD: training ImageNet in 1 hour", 2017; Krizhevsky, "One
+weird trick for parallelizing convolutional neural networks", 2014.
+What to look at: neither rule goes on for ever (`theory.large_batches`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Rate = float | Callable[[int], float]
+"""A number, or a function of the step; steps are counted from 1."""
+
+
+def at(rate: Rate, step: int) -> float:
+    """What a rate is in this step."""
+    return rate(step) if callable(rate) else rate
+
+
+def linear_scaling(rate: float, batch: int, reference: int) -> float:
+    """The rate for `batch` samples where `rate` is right for `reference` of them.
+
+    >>> linear_scaling(0.1, batch=8192, reference=256)
+    3.2
+    """
+    _check_batches(batch, reference)
+    return rate * batch / reference
+
+
+def square_root_scaling(rate: float, batch: int, reference: int) -> float:
+    """As `linear_scaling`, keeping the variance of an update.
+
+    >>> square_root_scaling(0.1, batch=1024, reference=256)
+    0.2
+    """
+    _check_batches(batch, reference)
+    return rate * math.sqrt(batch / reference)
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """From `start` in step 1 up to `peak`, which is reached after so many `steps` and stays."""
+
+    start: float
+    peak: float
+    steps: int
+
+    def __post_init__(self) -> None:
+        if self.steps < 0:
+            raise ValueError(f"WarmUp: steps={self.steps} must be zero or more")
+
+    def __call__(self, step: int) -> float:
+        """The rate in this step."""
+        if step > self.steps:
+            return self.peak
+        return self.start + (self.peak - self.start) * (step - 1) / self.steps
+
+
+def _check_batches(batch: int, reference: int) -> None:
+    if batch < 1 or reference < 1:
+        raise ValueError(
+            f"batch={batch} and reference={reference} are numbers of samples: at least 1"
+        )

@@ -1,0 +1,35 @@
+"""AdaGrad: who has moved much moves less.
+
+    s += g^2;    w -= rate g / (sqrt(s) + eps)
+
+Each weight has its own rate, which only ever falls: right for sparse gradients, where a rare
+weight is still fresh when its turn comes. Duchi, Hazan and Singer, "Adaptive subgradient methods
+for online learning and stochastic optimization", JMLR 2011; on a parameter server Dean et al.,
+"Large scale distributed deep networks", 2012, found it to steady asynchronous training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ddl_teach.comm.arrays import Array
+from ddl_teach.sgd.rates import Rate, at
+
+
+@dataclass(frozen=True)
+class AdaGrad:
+    """Rates that fall with all squares so far."""
+
+    rate: Rate = 0.01
+    epsilon: float = 1e-10
+    states: ClassVar[int] = 1
+    elementwise: ClassVar[bool] = True
+
+    def __call__(
+        self, weights: Array, gradient: Array, states: Sequence[Array], step: int
+    ) -> None:
+        (squares,) = states
+        squares += gradient * gradient
+        weights -= at(self.rate, step) * gradient / (squares**0.5 + self.epsilon)

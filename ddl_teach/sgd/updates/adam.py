@@ -1,0 +1,47 @@
+"""Adam: momentum over the root of the mean square, both without the bias of their first steps.
+
+    m = b1 m + (1 - b1) g;    v = b2 v + (1 - b2) g^2
+    w -= rate (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps)
+
+Both means begin at zero; what is divided by is the share of them that has been filled after t
+steps. Kingma and Ba, "Adam: a method for stochastic optimization", ICLR 2015.
+What to look at: a gradient a thousand times as large makes the same step. Two states a parameter
+are twice the weights, in memory and wherever states travel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ddl_teach.comm.arrays import Array
+from ddl_teach.sgd.rates import Rate, at
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Adam with its usual settings."""
+
+    rate: Rate = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-8
+    states: ClassVar[int] = 2
+    elementwise: ClassVar[bool] = True
+
+    def direction(self, gradient: Array, states: Sequence[Array], step: int) -> Array:
+        """Where to go, before the rate: about one in each entry while gradients agree."""
+        first, second = states
+        beta1, beta2 = self.betas
+        first *= beta1
+        first += (1 - beta1) * gradient
+        second *= beta2
+        second += (1 - beta2) * gradient * gradient
+        size = (second / (1 - beta2**step)) ** 0.5
+        size += self.epsilon
+        return first / (1 - beta1**step) / size
+
+    def __call__(
+        self, weights: Array, gradient: Array, states: Sequence[Array], step: int
+    ) -> None:
+        weights -= at(self.rate, step) * self.direction(gradient, states, step)

@@ -1,0 +1,30 @@
+"""AdamW: the weights decay beside Adam's step, not through its gradient.
+
+    w -= rate decay w;    then Adam's step
+
+Added to the gradient, the decay of a weight would be divided by the root of its squares: those
+that learn most would decay least. Loshchilov and Hutter, "Decoupled weight decay regularization",
+ICLR 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ddl_teach.comm.arrays import Array
+from ddl_teach.sgd.rates import at
+from ddl_teach.sgd.updates.adam import Adam
+
+
+@dataclass(frozen=True)
+class AdamW(Adam):
+    """Adam with weights that decay by rate x decay in each step."""
+
+    decay: float = 0.01
+
+    def __call__(
+        self, weights: Array, gradient: Array, states: Sequence[Array], step: int
+    ) -> None:
+        weights *= 1 - at(self.rate, step) * self.decay
+        super().__call__(weights, gradient, states, step)

@@ -1,0 +1,72 @@
+"""Consensus ADMM: each rank minimises its own part, pulled towards a point that all agree on.
+
+    x_r = argmin of f_r(x) + rho/2 |x - z + u_r|^2          each rank for itself, however it likes
+    z   = mean of x_r + u_r, then made simple by `shared`   one all-reduce
+    u_r = u_r + x_r - z                                     what rank r had to give in, so far
+
+minimises f_1(x) + ... + f_P(x) + g(x). No gradient travels, and a rank may work as long as it
+pleases between two messages of n bytes each. At the end rho u_r is minus the gradient of f_r: what
+the other ranks want of it, a price.
+Boyd, Parikh, Chu, Peleato and Eckstein, "Distributed optimization and statistical learning via the
+alternating direction method of multipliers", 2011, section 7.
+What to look at: two residuals fall, how far ranks are from z and how far z still moves. A small
+rho lets ranks disagree for long; a large one lets z hardly move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ddl_teach.collectives import ring
+from ddl_teach.comm import Comm
+
+Local = Callable[[np.ndarray, float], np.ndarray]
+"""`local(centre, penalty)` minimises f_r(x) + penalty/2 |x - centre|^2."""
+Shared = Callable[[np.ndarray, float], np.ndarray]
+"""`shared(centre, penalty)` minimises g(z) + penalty/2 |z - centre|^2; equal on all ranks."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Where one rank stands after the last round."""
+
+    consensus: np.ndarray  # z, the same on all ranks
+    own: np.ndarray  # x of this rank
+    prices: np.ndarray  # u of this rank
+    apart: list[float]  # after each round, |x - z| over all ranks
+    moved: list[float]  # how far z went in each round
+
+
+def nothing_shared(centre: np.ndarray, penalty: float) -> np.ndarray:
+    """For g = 0."""
+    return centre
+
+
+def consensus(
+    comm: Comm,
+    local: Local,
+    start: np.ndarray,
+    *,
+    penalty: float,
+    rounds: int,
+    shared: Shared = nothing_shared,
+) -> Agreement:
+    """So many rounds from the same `start` on all ranks; it is left as it was."""
+    if not penalty > 0:
+        raise ValueError(f"penalty={penalty} must be positive: it is all that pulls the ranks")
+    agreed, prices = start.copy(), np.zeros_like(start)
+    own, apart, moved = start.copy(), [], []
+    for _ in range(rounds):
+        own = local(agreed - prices, penalty)
+        mean = own + prices
+        ring.allreduce(comm, mean)
+        before, agreed = agreed, shared(mean / comm.size, comm.size * penalty)
+        prices += own - agreed
+        squares = np.array([np.sum((own - agreed) ** 2)])
+        ring.allreduce(comm, squares)
+        apart.append(float(squares[0]) ** 0.5)
+        moved.append(float(np.linalg.norm(agreed - before)))
+    return Agreement(agreed, own, prices, apart, moved)

@@ -1,0 +1,49 @@
+"""LAMB: AdamW's direction, each layer stepping by the same share of its own size.
+
+    u = Adam's direction + decay w;    w -= rate (|w| / |u|) u     for each layer by itself
+
+What LARS does for momentum, for Adam: with it BERT was trained at a batch of 65,536 in 76 minutes.
+You et al., "Large batch optimization for deep learning: training BERT in 76 minutes", ICLR 2020,
+with phi(z) = z.
+What to look at: every layer moves by exactly `rate` of its length in each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ddl_teach.comm.arrays import Array
+from ddl_teach.sgd.rates import Rate, at
+from ddl_teach.sgd.updates.adam import Adam
+from ddl_teach.sgd.updates.layers import check_layers, norm, pieces
+
+
+@dataclass(frozen=True)
+class LAMB:
+    """Adam with layer-wise adaptive rates; `layers` are offsets into the vector."""
+
+    layers: tuple[int, ...]
+    rate: Rate = 1e-2
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-6
+    decay: float = 0.0
+    states: ClassVar[int] = 2
+    elementwise: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_layers(self.layers)
+
+    def __call__(
+        self, weights: Array, gradient: Array, states: Sequence[Array], step: int
+    ) -> None:
+        adam = Adam(betas=self.betas, epsilon=self.epsilon)
+        direction = adam.direction(gradient, states, step) + self.decay * weights
+        for own, towards in pieces(self.layers, weights, direction):
+            own -= at(self.rate, step) * self.trust(own, towards) * towards
+
+    def trust(self, weights: Array, direction: Array) -> float:
+        """The factor of one layer; 1 where there is nothing to compare."""
+        length, step = norm(weights), norm(direction)
+        return length / step if length > 0 and step > 0 else 1.0

@@ -1,0 +1,54 @@
+"""LARS: each layer steps by the same share of its own size.
+
+    trust = coefficient |w| / (|g| + decay |w|)            for each layer by itself
+    m = mu m + rate trust (g + decay w);    w -= m
+
+With one rate for all, the layer with the largest |g| / |w| decides how large a batch may be: there
+a step is longer than the weights themselves. Scaled layer by layer each moves by rate x
+coefficient of its length, however large the gradients are, and large rates become possible.
+You, Gitman and Ginsburg, "Large batch training of convolutional networks", 2017.
+What to look at: a gradient ten times as large makes the same step (without decay). The norm is
+that of the *averaged* gradient: average first, then scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ddl_teach.comm.arrays import Array
+from ddl_teach.sgd.rates import Rate, at
+from ddl_teach.sgd.updates.layers import check_layers, norm, pieces
+
+
+@dataclass(frozen=True)
+class LARS:
+    """Momentum with layer-wise adaptive rates; `layers` are offsets into the vector."""
+
+    layers: tuple[int, ...]
+    rate: Rate = 1.0
+    momentum: float = 0.9
+    decay: float = 0.0
+    coefficient: float = 0.001
+    states: ClassVar[int] = 1
+    elementwise: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_layers(self.layers)
+
+    def __call__(
+        self, weights: Array, gradient: Array, states: Sequence[Array], step: int
+    ) -> None:
+        rate = at(self.rate, step)
+        for own, slope, moment in pieces(self.layers, weights, gradient, *states):
+            moment *= self.momentum
+            moment += rate * self.trust(own, slope) * (slope + self.decay * own)
+            own -= moment
+
+    def trust(self, weights: Array, gradient: Array) -> float:
+        """The factor of one layer; 1 where there is nothing to compare, as in a bias of zeros."""
+        length, slope = norm(weights), norm(gradient)
+        if length == 0 or slope == 0:
+            return 1.0
+        return self.coefficient * length / (slope + self.decay * length)

@@ -1,0 +1,36 @@
+"""Momentum: a step goes where the last ones went, and a little where the gradient points.
+
+    m = mu m + g;    w -= rate m
+
+In a direction in which gradients agree steps become 1/(1 - mu) times as long; where they change
+sign they cancel. Polyak, "Some methods of speeding up the convergence of iteration methods", 1964.
+The rate stands outside of m, so that one that changes acts at once; with the rate inside,
+m = mu m + rate g, a warm-up needs a correction (Goyal et al. 2017, section 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ddl_teach.comm.arrays import Array
+from ddl_teach.sgd.rates import Rate, at
+
+
+@dataclass(frozen=True)
+class Momentum:
+    """Stochastic gradient descent with momentum."""
+
+    rate: Rate = 0.1
+    momentum: float = 0.9
+    states: ClassVar[int] = 1
+    elementwise: ClassVar[bool] = True
+
+    def __call__(
+        self, weights: Array, gradient: Array, states: Sequence[Array], step: int
+    ) -> None:
+        (moment,) = states
+        moment *= self.momentum
+        moment += gradient
+        weights -= at(self.rate, step) * moment
