@@ -1,15 +1,15 @@
 """How sums of sparse vectors fill in, and what a sparse all-reduce of them costs.
 
-Of N places each of P ranks has an entry at k. Where ranks choose independently, a place stays empty
-with the chance (1 - k/N)^P, so the sum is expected to have
+Of N places each of P ranks has an entry at k. Where ranks choose independently, a place stays
+empty with the chance (1 - k/N)^P, so the sum is expected to have
 
     K(P) = N (1 - (1 - k/N)^P)
 
-entries: nearly P k at first, and N in the end. It turns dense after log(1 - d) / log(1 - k/N) ranks,
-where d = b / (b + 4) is the density up to which a number of b bytes with its index is the smaller
-message. Ranks that look at the same data choose alike, and places that are popular with all ranks
-fill in more slowly: with a chance of its own for each place, K(P) = sum of 1 - (1 - chance)^P, which
-is never more than with equal chances (the function is concave).
+entries: nearly P k at first, and N in the end. It turns dense after log(1 - d) / log(1 - k/N)
+ranks, where d = b / (b + 4) is the density up to which numbers of b bytes with their indices are
+the smaller message. Where some places are popular with all ranks, the sum fills in more slowly:
+with a chance of its own for each place K(P) = sum of 1 - (1 - chance)^P, which is never more than
+with equal chances (the function is concave).
 
 Renggli et al., "SparCML", SC 2019, section 5 and appendix. What to look at: at a density of 1% the
 sum of 70 ranks is half full.
@@ -28,7 +28,7 @@ LENGTH_BYTES = 8  # go ahead of every message, for nobody else knows how long it
 
 
 def union(size: int, entries: float, ranks: int) -> float:
-    """The expected entries of the sum, where each rank has `entries` of `size` at random places."""
+    """The expected entries of the sum of ranks that have `entries` of `size` at random places."""
     _check(size, entries, ranks)
     return size * -math.expm1(ranks * math.log1p(-entries / size)) if entries < size else size
 

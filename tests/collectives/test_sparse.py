@@ -1,4 +1,4 @@
-"""A sparse all-reduce is the sum, exactly, and sends what its streams weigh and not a byte more."""
+"""A sparse all-reduce is the sum, exactly, and sends what its streams weigh, to the byte."""
 
 import numpy as np
 import pytest
@@ -126,7 +126,11 @@ def dense_bytes(xs):
 
 
 class Bytes:
-    """A form of one byte a number, exact for small whole ones."""
+    """A form of one byte a number, exact for small whole ones; and the link that sends it."""
+
+    @property
+    def form(self):
+        return self
 
     def encode(self, vector):
         return (vector + 128).astype(np.uint8)
@@ -136,8 +140,8 @@ class Bytes:
         return message.astype(np.float64) - 128
 
 
-class Halves:
-    """A form that loses half of everything: whoever forgets to decode its own part is found out."""
+class Halves(Bytes):
+    """Loses half of everything: whoever forgets to decode its own part is found out."""
 
     def encode(self, vector):
         return (vector / 2).astype(np.float32).view(np.uint8)

@@ -3,7 +3,7 @@
 ================== ==============================================================================
 stream             a sparse vector as indices and values, which turns dense when that is smaller
 messages           messages whose length only the sender knows
-recursive_doubling swap all you have with the rank 1, 2, 4, ... away: few latencies, for few entries
+recursive_doubling swap all you have with the rank 1, 2, 4, ... away: for few entries
 split_allgather    every rank adds up one part, then all gather the parts: for many entries
 dense_second_phase the same where the sum is dense anyway: parts are gathered dense, or quantised
 ================== ==============================================================================

@@ -1,9 +1,9 @@
 """Dense second phase: the split is sparse, but what is gathered is dense, and may be quantised.
 
-Many ranks with k entries each fill a vector in: the sum is dense long before P k = N. Then indices
-in the second phase are bytes for nothing. Each owner makes its part of the sum dense and sends the
-N/P numbers alone; a form with fewer bits makes them smaller still. The owner decodes its own message
-too, so that all ranks go on with the same numbers.
+Many ranks with k entries each fill a vector in; then the indices in the second phase are bytes
+for nothing. Each owner makes its part of the sum dense and sends the N/P numbers alone; a form of
+fewer bits makes them smaller still. The owner decodes its own message too, so that all ranks go
+on with the same numbers.
 
 Cost: the split sends (P-1)/P k entries a rank, the all-gather (P-1)/P N numbers, of b bytes each
 or of what the form makes of them.
@@ -22,21 +22,28 @@ from ddl_teach.comm import Comm
 
 
 class Form(Protocol):
-    """How a dense vector becomes bytes, and a vector again."""
-
-    def encode(self, vector: np.ndarray) -> np.ndarray: ...
+    """How bytes become a vector again."""
 
     def decode(self, message: np.ndarray, size: int) -> np.ndarray: ...
 
 
-def allreduce(comm: Comm, stream: Stream, form: Form | None = None) -> Stream:
-    """The sum of all ranks' streams, dense; each part of it as `form` makes it travel."""
+class Link(Protocol):
+    """The sender's side of a form, which may remember what it has not sent."""
+
+    form: Form
+
+    def encode(self, vector: np.ndarray) -> np.ndarray: ...
+
+
+def allreduce(comm: Comm, stream: Stream, link: Link | None = None) -> Stream:
+    """The sum of all ranks' streams, dense; this rank's part of it travels through `link`."""
     ends, dtype = bounds(stream.size, comm.size), stream.values.dtype
     own = split(comm, stream).dense()
-    messages = allgather(comm, own.view(np.uint8) if form is None else form.encode(own))
+    messages = allgather(comm, own.view(np.uint8) if link is None else link.encode(own))
     total = np.empty(stream.size, dtype)
     for message, start, end in zip(messages, ends, ends[1:], strict=False):
-        total[start:end] = (
-            message.view(dtype) if form is None else form.decode(message, end - start)
-        )
+        if link is None:
+            total[start:end] = message.view(dtype)
+        else:
+            total[start:end] = link.form.decode(message, end - start)
     return Stream(stream.size, total)

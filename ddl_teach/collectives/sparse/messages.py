@@ -1,8 +1,8 @@
 """Messages whose length only the sender knows.
 
-How many entries a sparse sum has nobody else can tell. So 8 bytes with the length go ahead, and the
-message follows at once: the receiver, who learns from the first how much room the second needs,
-pays the latency of both together only once. An empty message is the 8 bytes alone.
+How many entries a sparse sum has nobody else can tell. So 8 bytes with the length go ahead, and
+the message follows at once: the receiver, who learns from the first how much room the second
+needs, pays the latency of both together only once. An empty message is the 8 bytes alone.
 
 Cost of each: latency + (8 + n) per_byte.
 What to look at: in a ledger, every second message has 8 bytes.
