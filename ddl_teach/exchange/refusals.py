@@ -74,7 +74,7 @@ REASONS = {
 def refusal(when: When, path: Path, form: Form, update: Update | None = None) -> str | None:
     """Why this combination makes no sense, and what would; None where it does."""
     reason = _no_verb(when, path) or _loses_weights(when, form)
-    for party in (when, path):
+    for party in (when, path, form):
         objection = getattr(party, "objection", None)
         if reason is None and objection is not None:
             reason = objection(when, path, form, update)

@@ -11,7 +11,8 @@ What to look at: `skewed=True` sorts the pictures, and each worker sees a few di
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -38,12 +39,12 @@ class Digits:
                 f"Digits: batch={self.batch} and hidden={self.hidden} must be at least 1"
             )
 
-    @property
+    @cached_property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         """Two matrices, each with its bias."""
         return (PIXELS, self.hidden), (self.hidden,), (self.hidden, CLASSES), (CLASSES,)
 
-    @property
+    @cached_property
     def layers(self) -> tuple[int, ...]:
         """Where each of them begins in the vector, and its size."""
         return offsets(self.shapes)
@@ -90,10 +91,9 @@ class Digits:
         return float(np.mean(self._forward(weights, pictures)[1].argmax(axis=1) == answers))
 
     def _arrays(self, vector: np.ndarray) -> list[np.ndarray]:
-        begins = self.layers
         return [
             vector[begin:end].reshape(shape)
-            for begin, end, shape in zip(begins, begins[1:], self.shapes, strict=False)
+            for (begin, end), shape in zip(pairwise(self.layers), self.shapes, strict=True)
         ]
 
     def _forward(self, weights: np.ndarray, pictures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

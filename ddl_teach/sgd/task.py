@@ -8,6 +8,8 @@ would not be the gradient of all.
 
 from __future__ import annotations
 
+import math
+from itertools import accumulate
 from typing import Protocol
 
 import numpy as np
@@ -41,4 +43,4 @@ class Task(Protocol):
 
 def offsets(shapes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
     """Where arrays of these shapes begin in one vector, and at last its size."""
-    return (0, *(int(end) for end in np.cumsum([np.prod(shape) for shape in shapes])))
+    return tuple(accumulate((math.prod(shape) for shape in shapes), initial=0))
