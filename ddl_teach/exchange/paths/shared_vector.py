@@ -1,0 +1,88 @@
+"""A shared vector: all workers read and write the same memory, and nothing is ever sent.
+
+Each worker also has a counter in shared memory that only itself writes: how many updates it has
+made. The sum of all counters, before and after a gradient, tells how stale that gradient was, and
+takes no lock either. Cost: no messages; the memory's own traffic between the cores' caches.
+What to look at: the ledger stays empty, and `Result.staleness` does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ddl_teach.comm import Comm
+from ddl_teach.exchange.forms.dense import Dense
+from ddl_teach.exchange.forms.form import Form
+from ddl_teach.exchange.paths.path import Path
+from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.when import When
+
+LINE = 64  # bytes of a cache line: a counter has one to itself
+COUNT = np.dtype(np.int64)
+
+
+@dataclass(frozen=True)
+class SharedVector:
+    """One vector of weights for all ranks of a node."""
+
+    offers: ClassVar[tuple[str, ...]] = ("share",)
+
+    def objection(self, when: When, path: Path, form: Form, update: Update | None) -> str | None:
+        """Nothing travels, so there is nothing to pack."""
+        if isinstance(form, Dense):
+            return None
+        return (
+            "here nothing travels, so no form makes it less: take Dense(), or a path with "
+            "messages, such as AllReduce()"
+        )
+
+    def open(self, comm: Comm, weights: np.ndarray, form: Form, service: Service) -> Common:
+        """This rank's station; the ranks must be on one node."""
+        begin = -(-weights.nbytes // LINE) * LINE
+        # Every rank's part is that large, but memory that nobody touches takes no room.
+        memory = comm.shared_memory(begin + LINE)
+        shared = memory.arrays(weights.dtype, len(weights))[0]
+        counters = memory.arrays(COUNT, 1, begin)
+        if comm.rank == 0:
+            shared[...] = weights
+        counters[comm.rank][0] = 0
+        memory.fence()  # nobody starts before the weights are there
+        return Common(comm, shared, counters, memory.fence)
+
+
+class Common:
+    """A worker's place at the shared vector."""
+
+    serves = False
+
+    def __init__(
+        self,
+        comm: Comm,
+        shared: np.ndarray,
+        counters: list[np.ndarray],
+        fence: Callable[[], None],
+    ) -> None:
+        self.worker, self.workers = comm.rank, comm.size
+        self.shared = shared
+        self._counters, self._fence = counters, fence
+
+    def applied(self) -> int:
+        """How many updates all workers together have made so far."""
+        return sum(int(counter[0]) for counter in self._counters)
+
+    def count(self) -> None:
+        """This worker has made one more."""
+        self._counters[self.worker][0] += 1
+
+    def all_done(self) -> np.ndarray:
+        """The weights, once everybody has made the last update."""
+        self._fence()
+        return self.shared.copy()
+
+    def leave(self) -> None:
+        """Nobody waits for anything any more."""
