@@ -5,19 +5,21 @@ rank lets its own gradients gather speed, and sends of that:
 
     u = m u + g;   v = v + u;   send the top k of v;   there v = 0 and u = 0
 
-The last step (momentum factor masking) keeps stale speed from carrying on. Gradients may be cut
+The last zero (`masking`) keeps stale speed from carrying on. Gradients may be cut
 off at length `clip` first (a rank's own: the paper takes the usual limit over sqrt(P)); and for
 the first `warm_up` steps 1/4, 1/16, 1/64, 1/256 of the entries travel. Whoever applies the update
 must be plain: a second momentum would count it twice.
 
 Cost: two more vectors in memory; bytes are those of top-k. Lin, Han, Mao, Wang & Dally, "Deep
 gradient compression: reducing the communication bandwidth for distributed training", ICLR 2018.
-What to look at: with density 1 it is SGD with momentum, with momentum 0 it is top-k with feedback.
+What to look at: with momentum 0 it is top-k with feedback; without masking, all that is sent and
+owed together is what SGD with momentum would have done.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +37,7 @@ class DeepGradientCompression(Form):
     momentum: float = 0.9
     clip: float | None = None
     warm_up: int = 0
+    masking: bool = True
     sparse = True
 
     def __post_init__(self) -> None:
@@ -49,6 +52,20 @@ class DeepGradientCompression(Form):
     def link(self, seed: int = 0) -> Link:
         """A sender's side, with speed, what is owed, and a count of steps."""
         return CorrectedLink(self, seed)
+
+    def objection(self, when: Any, path: Any, form: Form, update: Any) -> str | None:
+        """Why a training with this form would not be what the paper means."""
+        if when.sends != "gradients":
+            return (
+                f"momentum has been applied when {when.sends} travel, and this form would apply "
+                "it again: take Feedback(TopK()), or Synchronous()"
+            )
+        if update is not None and update.states:
+            return (
+                f"this form's links apply momentum {self.momentum} already, and {update} would "
+                "count it twice: take SGD(rate) as the update, or Feedback(TopK())"
+            )
+        return None
 
     def top(self, step: int) -> TopK:
         """The form of the messages in this step, counted from 0."""
@@ -98,6 +115,7 @@ class CorrectedLink(Link):
         self.owed += self.speed
         indices, values = self.form.top(self.step).select(self.owed)
         self.owed[indices] -= values  # what rounding to float32 has left over stays
-        self.speed[indices] = 0
+        if self.form.masking:
+            self.speed[indices] = 0
         self.step += 1
         return indices, values
