@@ -23,17 +23,13 @@ from ddl_teach.networks.memory.updates import Update
 class Service:
     """`rule` on the server's weights; None: the servers only average what they are sent.
 
-    `damp(staleness)` is a factor for an update that so many others have overtaken; after
-    `patience` seconds without a word a worker counts as dead. `late` workers are waited for only
-    from their first word on.
+    `damp(staleness)` is a factor for an update that so many others have overtaken.
     """
 
     rule: Update | None = None
     bound: float = 0
     backups: int = 0
     damp: Callable[[int], float] | None = None
-    patience: float | None = None
-    late: tuple[int, ...] = ()
 
     @property
     def waits_for_all(self) -> bool:

@@ -1,0 +1,143 @@
+"""What a parameter server does with what comes in, without a single message.
+
+A server holds weights, or a shard of them. Workers *push* updates and *pull* weights; a worker's
+clock counts its updates. One number, the service's `bound`, says how far the ranks must agree.
+With bound 0 the server waits for all updates of a clock, steps once with their mean, and whoever
+pulls gets the weights of the next clock: that is synchronous descent. With a bound s > 0 each
+update is applied as it comes, and a pull waits only while the slowest worker is more than s
+clocks behind (stale-synchronous). With an infinite one nobody ever waits (asynchronous).
+
+Cost, for n bytes of weights on one server and P workers: P n in and P n out for each clock.
+Li et al., "Scaling distributed machine learning with the parameter server", OSDI 2014; Ho et al.,
+"More effective distributed ML via a stale synchronous parallel parameter server", NIPS 2013; Chen
+et al., "Revisiting distributed synchronous SGD", 2016, for backups.
+What to look at: who leaves, dies or comes late only changes for whom a server waits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.station import Shift
+
+
+class Books:
+    """One server's weights and what it knows of its workers."""
+
+    def __init__(
+        self, weights: np.ndarray, workers: int, service: Service, late: tuple[int, ...] = ()
+    ) -> None:
+        """Workers in `late` are not waited for until they first pull."""
+        self.service = service
+        self.weights = weights.copy()
+        self.version = 0  # steps made so far
+        self.clock = [0] * workers  # updates that each worker has finished
+        self.here = set(range(workers)) - set(late)
+        self.awaited = set(late)  # those who have not come yet
+        states = 0 if service.rule is None else service.rule.states
+        self._states = [np.zeros_like(weights) for _ in range(states)]
+        self._collected: dict[int, np.ndarray] = {}  # of this clock, by worker; where bound is 0
+        self._asked: dict[int, int] = {}  # who waits for weights, and at which clock
+        self._heard = [0.0] * workers
+        self._applied: list[tuple[int, int]] = []  # worker, staleness
+        self._dropped = 0
+        self._events: list[str] = []
+
+    @property
+    def open(self) -> bool:
+        """Whether anybody may still come."""
+        return bool(self.here or self.awaited)
+
+    def shift(self) -> Shift:
+        """What has happened."""
+        workers = tuple(worker for worker, _ in self._applied)
+        staleness = tuple(stale for _, stale in self._applied)
+        return Shift(workers, staleness, self.version, self._dropped, tuple(self._events))
+
+    # -- what workers do --------------------------------------------------------------------
+
+    def push(self, worker: int, version: int, update: np.ndarray, now: float = 0.0) -> None:
+        """An update that `worker` has computed from the weights of that version."""
+        self._heard[worker] = now
+        self.clock[worker] += 1
+        if self.service.bound:
+            self._apply(update, [(worker, self.version - version)])
+        elif version == self.version:
+            self._collected[worker] = update
+            self._step_if_complete()
+        else:
+            self._dropped += 1
+
+    def pull(self, worker: int, now: float = 0.0) -> None:
+        """`worker` asks for weights; `answers` says when it may have them."""
+        self._heard[worker] = now
+        if worker not in self.here:
+            came = "has come" if worker in self.awaited else "is back"
+            self._events.append(f"{now:.3g} s: worker {worker} {came}, at step {self.version}")
+            self.clock[worker] = self._clock_now()
+            self.awaited.discard(worker)
+            self.here.add(worker)
+        self._asked[worker] = self.clock[worker]
+
+    def leave(self, worker: int) -> None:
+        """`worker` has finished."""
+        self.here.discard(worker)
+        self.awaited.discard(worker)
+        self._step_if_complete()
+
+    def answers(self) -> list[int]:
+        """Who may have the weights now; they count as answered."""
+        if self.service.bound:
+            slowest = min((self.clock[worker] for worker in self.here), default=0)
+            ready = [w for w, at in self._asked.items() if slowest >= at - self.service.bound]
+        else:
+            ready = [w for w, at in self._asked.items() if self.version >= at]
+        for worker in ready:
+            del self._asked[worker]
+            # A backup worker whose update came too late goes on with the others.
+            self.clock[worker] = max(self.clock[worker], self._clock_now())
+        return ready
+
+    def look_for_the_dead(self, now: float, patience: float) -> None:
+        """Whoever is silent for so long is not waited for any more. Who waits for us is alive."""
+        for worker in sorted((self.here | self.awaited) - self._asked.keys()):
+            silent = now - self._heard[worker]
+            if silent >= patience:
+                what = "has not come" if worker in self.awaited else "says nothing any more"
+                self._events.append(
+                    f"{now:.3g} s: worker {worker} {what}, for {silent:.3g} s; it counts as dead, "
+                    "and nobody waits for it"
+                )
+                self.leave(worker)
+
+    # -- steps ------------------------------------------------------------------------------
+
+    def _clock_now(self) -> int:
+        """Where somebody who comes now goes on."""
+        if not self.service.bound:
+            return self.version
+        return min((self.clock[worker] for worker in self.here), default=0)
+
+    def _step_if_complete(self) -> None:
+        collected = self._collected
+        missing = self.here - collected.keys()
+        if collected and len(missing) <= self.service.backups:
+            # In the workers' order, so that the sum does not depend on who came first.
+            workers = sorted(collected)
+            total = collected[workers[0]].copy()
+            for worker in workers[1:]:
+                total += collected[worker]
+            collected.clear()
+            self._apply(total / len(workers), [(worker, 0) for worker in workers])
+
+    def _apply(self, update: np.ndarray, of: list[tuple[int, int]]) -> None:
+        service = self.service
+        if service.damp is not None:
+            update = update * service.damp(of[0][1])
+        self.version += 1
+        if service.rule is None:
+            self.weights[...] = update
+        else:
+            service.rule(self.weights, update, self._states, self.version)
+        self._applied += of

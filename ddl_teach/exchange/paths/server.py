@@ -1,0 +1,251 @@
+"""Updates travel to a server and weights back: to one, or in shards to several.
+
+The first ranks are servers and do nothing else; the others are workers. A worker cuts its update
+into one shard for each server; each server has its own shard and its own books, so servers never
+speak to each other. On one rank alone, that rank is server and worker, without messages.
+
+Cost for n bytes of weights on S servers and P workers, each clock: P n/S bytes come in at every
+server and as many go out, P n/S / bandwidth on its port, where a ring needs 2 n / bandwidth.
+Beside each update travels a request of 24 bytes; a pull is another, and its answer has 16 more.
+Smola and Narayanamurthy, "An architecture for parallel topic models", VLDB 2010; Li et al.,
+"Scaling distributed machine learning with the parameter server", OSDI 2014.
+What to look at: `ledger.bytes_to(0)` of all workers together is the ingress of the first server.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from ddl_teach.comm import ANY, Comm, Request
+from ddl_teach.comm.arrays import split_evenly
+from ddl_teach.exchange.forms.form import Form
+from ddl_teach.exchange.paths.books import Books
+from ddl_teach.exchange.paths.path import Path
+from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.station import Shift
+from ddl_teach.sgd.when import When
+
+REQUEST, UPDATE, ANSWER, WEIGHTS = 1, 2, 3, 4  # tags
+PUSH, PULL, LEAVE = range(3)  # what a request asks for
+
+
+@dataclass(frozen=True)
+class Sharded:
+    """So many dedicated servers, the first ranks; fewer where that would leave no worker.
+
+    A worker from whom nothing comes for `patience` seconds counts as dead; without that number
+    servers wait for ever. For workers in `late` they wait only from their first pull on.
+    """
+
+    servers: int = 2
+    patience: float | None = None
+    late: tuple[int, ...] = ()
+    offers: ClassVar[tuple[str, ...]] = ("average", "serve")
+
+    def __post_init__(self) -> None:
+        if self.servers < 1:
+            raise ValueError(f"servers={self.servers}: at least one rank must serve")
+        if self.patience is not None and not 0 < self.patience < math.inf:
+            raise ValueError(f"patience must be a time in seconds, or None, not {self.patience!r}")
+
+    def objection(self, when: When, path: Path, form: Form, update: Update | None) -> str | None:
+        """A server with a part of the weights cannot apply every rule."""
+        if self.servers == 1 or "average" in when.needs or update is None or update.elementwise:
+            return None
+        return (
+            f"{type(update).__name__} looks at whole layers, and each of {self.servers} servers "
+            "has only parts of them: take Server(), or Synchronous(), where workers make the steps"
+        )
+
+    def open(
+        self, comm: Comm, weights: np.ndarray, form: Form, service: Service
+    ) -> Served | Serving | Alone:
+        """This rank's station."""
+        if comm.size == 1:
+            return Alone(weights, form, service)
+        servers = min(self.servers, comm.size - 1)
+        alone = None if self.patience is None else comm.split(comm.rank)
+        if comm.rank >= servers:
+            return Served(comm, servers, form)
+        shard = split_evenly(weights, servers)[comm.rank]
+        books = Books(shard, comm.size - servers, service, self.late)
+        return Serving(comm, servers, books, form, Alarm(alone, self.patience) if alone else None)
+
+
+@dataclass(frozen=True)
+class Server(Sharded):
+    """One parameter server, rank 0."""
+
+    servers: int = field(default=1, init=False)
+
+
+class Alarm:
+    """Rings again and again, so that a server looks up from waiting for requests."""
+
+    def __init__(self, alone: Comm, seconds: float) -> None:
+        self._alone = alone  # of this rank only: a background function meets nobody then
+        self.seconds = seconds
+        self._ringing: Request | None = None
+
+    def or_done(self, comm: Comm, coming: Request) -> bool:
+        """Wait for a message, or for the alarm; whether the message is there."""
+        if self._ringing is None:
+            self._ringing = self._alone.background(_sleep, self.seconds)
+        if comm.wait_any([coming, self._ringing]) == 0:
+            return True
+        self._ringing = None
+        return False
+
+
+class Served:
+    """A worker's station: it pushes updates to the servers and pulls weights from them."""
+
+    def __init__(self, comm: Comm, servers: int, form: Form) -> None:
+        self.worker = comm.rank - servers
+        self.workers = comm.size - servers
+        self.serves = True
+        self._comm = comm
+        # What a form leaves out of one shard must not come into another.
+        self._links = [form.link(seed=comm.rank * servers + server) for server in range(servers)]
+        # Each begins with another server, or all would stand in line at the first.
+        self._order = [(self.worker + step) % servers for step in range(servers)]
+        self._versions = np.zeros(servers, np.int64)
+
+    def push(self, update: np.ndarray) -> None:
+        """Hand an update in."""
+        under_way = []
+        parts = split_evenly(update, len(self._links))
+        for server in self._order:
+            message = self._links[server].encode(parts[server])
+            under_way.append(self._ask(server, PUSH, message.nbytes))
+            under_way.append(self._comm.isend(message, server, UPDATE))
+        _finish(under_way)
+
+    def pull(self, weights: np.ndarray) -> int:
+        """Fill `weights`, once the servers give them out; returns the clock to go on from."""
+        answers = np.empty((len(self._links), 2), np.int64)
+        under_way = []
+        parts = split_evenly(weights, len(self._links))
+        for server in self._order:
+            under_way.append(self._comm.irecv(answers[server], server, ANSWER))
+            under_way.append(self._comm.irecv(parts[server], server, WEIGHTS))
+            under_way.append(self._ask(server, PULL))
+        _finish(under_way)
+        self._versions = answers[:, 0]
+        return int(answers[:, 1].min())
+
+    def average(self, vector: np.ndarray) -> None:
+        """The mean over all workers, in place: of servers without a rule."""
+        self.push(vector)
+        self.pull(vector)
+
+    def leave(self) -> None:
+        """Say that there is nothing more to come."""
+        _finish([self._ask(server, LEAVE) for server in range(len(self._links))])
+
+    def _ask(self, server: int, what: int, nbytes: int = 0) -> Request:
+        request = np.array([what, self._versions[server], nbytes])
+        return self._comm.isend(request, server, REQUEST)
+
+
+class Serving:
+    """A server's station: `serve` until all workers have left."""
+
+    worker = None
+    serves = True
+
+    def __init__(
+        self, comm: Comm, servers: int, books: Books, form: Form, alarm: Alarm | None
+    ) -> None:
+        self.books = books
+        self.workers = comm.size - servers
+        self._comm = comm
+        self._servers = servers
+        self._form = form
+        self._alarm = alarm
+
+    def serve(self) -> Shift:
+        """Answer requests in the order in which they come."""
+        books, comm = self.books, self._comm
+        request = np.empty(3, np.int64)
+        while books.open and (source := self._next(request)) is not None:
+            worker, (what, version, nbytes) = source - self._servers, request.tolist()
+            if what == PUSH:
+                message = np.empty(nbytes, np.uint8)
+                comm.recv(message, source, UPDATE)
+                update = self._form.decode(message, books.weights.size)
+                books.push(worker, version, update, comm.now())
+            elif what == PULL:
+                books.pull(worker, comm.now())
+            else:
+                books.leave(worker)
+            self._answer()
+        return books.shift()
+
+    def leave(self) -> None:
+        """A server goes when its workers have gone."""
+
+    def _answer(self) -> None:
+        books, comm = self.books, self._comm
+        for worker in books.answers():
+            answer = np.array([books.version, books.clock[worker]])
+            comm.send(answer, self._servers + worker, ANSWER)
+            comm.send(books.weights, self._servers + worker, WEIGHTS)
+
+    def _next(self, request: np.ndarray) -> int | None:
+        """Wait for a request; returns who made it, or None if all who could are dead."""
+        if self._alarm is None:
+            return self._comm.recv(request, ANY, REQUEST)
+        coming = self._comm.irecv(request, ANY, REQUEST)
+        while not self._alarm.or_done(self._comm, coming):
+            self.books.look_for_the_dead(self._comm.now(), self._alarm.seconds)
+            self._answer()
+            if not self.books.open:
+                return None
+        return coming.wait()
+
+
+class Alone:
+    """The station of a rank that is alone: server and worker, without messages."""
+
+    worker, workers, serves = 0, 1, True
+
+    def __init__(self, weights: np.ndarray, form: Form, service: Service) -> None:
+        self.books = Books(weights, 1, service)
+        self._form = form
+        self._link = form.link()
+
+    def push(self, update: np.ndarray) -> None:
+        """Hand an update in."""
+        seen = self._form.decode(self._link.encode(update), update.size)
+        self.books.push(0, self.books.version, seen)
+
+    def pull(self, weights: np.ndarray) -> int:
+        """Fill `weights`; returns the clock to go on from."""
+        self.books.pull(0)
+        self.books.answers()
+        weights[...] = self.books.weights
+        return self.books.clock[0]
+
+    def average(self, vector: np.ndarray) -> None:
+        """The mean over one worker: what the form leaves of it."""
+        self.push(vector)
+        self.pull(vector)
+
+    def leave(self) -> None:
+        """Say that there is nothing more to come."""
+        self.books.leave(0)
+
+
+def _finish(under_way: list[Request]) -> None:
+    for request in under_way:
+        request.wait()
+
+
+def _sleep(comm: Comm, seconds: float) -> None:
+    comm.work(seconds)

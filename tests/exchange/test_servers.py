@@ -1,0 +1,249 @@
+"""Servers: the training of one process, clocks that keep their bound, and who comes or goes."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from ddl_teach import simulate
+from ddl_teach.comm.networks import Uniform
+from ddl_teach.exchange.forms.dense import Dense
+from ddl_teach.exchange.paths.books import Books
+from ddl_teach.exchange.paths.server import Server, Sharded
+from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.stale_synchronous import StaleSynchronous
+from ddl_teach.sgd.synchronous import Synchronous
+from ddl_teach.sgd.updates.momentum import Momentum
+from ddl_teach.sgd.updates.sgd import SGD
+from ddl_teach.theory import servers as theory
+
+SIZE, STEPS = 11, 4
+PATHS = (Server(), Sharded(2), Sharded(3))
+
+
+def toy_gradient(weights, worker, clock):
+    """Another one for each worker, clock and place."""
+    return 0.3 * weights + np.arange(SIZE) - 2.0 * worker**2 + clock
+
+
+def twin(workers, rule, steps=STEPS):
+    """What one process with all gradients gets."""
+    weights = np.ones(SIZE)
+    states = [np.zeros(SIZE) for _ in range(rule.states)]
+    for clock in range(steps):
+        mean = sum(toy_gradient(weights, worker, clock) for worker in range(workers)) / workers
+        rule(weights, mean, states, clock + 1)
+    return weights
+
+
+def follow(comm, path, service, steps=STEPS, before=lambda comm, worker, clock: True):
+    """One rank of a training; a worker falls silent when `before` says so."""
+    weights = np.ones(SIZE)
+    station = path.open(comm, weights, Dense(), service)
+    if station.worker is None:
+        return station.serve()
+    clock = station.pull(weights)
+    while clock < steps:
+        if not before(comm, station.worker, clock):
+            return weights
+        station.push(toy_gradient(weights, station.worker, clock))
+        clock = station.pull(weights)
+    station.leave()
+    return weights
+
+
+def all_paths(comm, rule):
+    """How far each path's result is from the twin's, and what each sent on the way."""
+    apart, sent = [], [comm.ledger.bytes_sent]
+    for path in PATHS:
+        mine = follow(comm, path, Service(rule))
+        servers = min(path.servers, comm.size - 1)
+        right = twin(comm.size - servers, rule)
+        apart.append(np.abs(mine - right).max() if isinstance(mine, np.ndarray) else 0.0)
+        sent.append(comm.ledger.bytes_sent)
+        comm.barrier()
+    return apart, np.diff(sent)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+def test_a_synchronous_server_steps_as_one_process_would(ranks, real):
+    for run in (real(all_paths, ranks, rule=Momentum(0.1, 0.9)),
+                simulate(all_paths, ranks, rule=SGD(0.2))):  # fmt: skip
+        assert max(max(apart) for apart, _ in run.results) < 1e-12
+
+
+def test_without_messages_it_would_end_elsewhere():
+    assert np.abs(twin(3, SGD(0.2)) - twin(1, SGD(0.2))).max() > 0.1
+
+
+def one_average(comm, path, size):
+    """The mean of vectors that tell their ranks apart."""
+    vector = np.full(size, comm.rank, np.float32)
+    station = path.open(comm, vector, Dense(), Service())
+    if station.worker is None:
+        return station.serve()
+    begun = comm.now()
+    station.average(vector)
+    took = comm.now() - begun
+    station.leave()
+    return vector, took
+
+
+@pytest.mark.parametrize(("servers", "workers"), [(1, 1), (1, 4), (2, 3), (3, 5)])
+def test_ingress_is_the_formula_to_the_byte(servers, workers, real):
+    path, size, ranks = Sharded(servers), 60_000, servers + workers
+    network = Uniform(1e-5, 1e9)
+    for run in (real(one_average, ranks, path=path, size=size),
+                simulate(one_average, ranks, network=network, path=path, size=size)):  # fmt: skip
+        mean = (servers + ranks - 1) / 2
+        assert all(np.array_equal(x, np.full(size, mean)) for x, _ in run.results[servers:])
+        for server in range(servers):
+            came = sum(ledger.bytes_to(server) for ledger in run.ledger[servers:])
+            leaving = workers * theory.REQUEST
+            assert came - leaving == theory.server_ingress(workers, 4 * size, servers)
+            went = theory.server_egress(workers, 4 * size, servers)
+            assert run.ledger[server].bytes_sent == went
+    took = max(time for _, time in run.results[servers:])
+    assert took == pytest.approx(theory.server_step(workers, 4 * size, 1e-5, 1e-9, servers), 0.01)
+
+
+@dataclass(frozen=True)
+class Count:
+    """A rule that counts in every place how often it was called."""
+
+    states: ClassVar[int] = 0
+    elementwise: ClassVar[bool] = True
+
+    def __call__(self, weights, update, states, step):
+        weights += 1
+
+
+@pytest.mark.parametrize("bound", [0, 1, 3, math.inf])
+def test_nobody_gets_further_ahead_than_the_bound(bound):
+    """Any order of events: whoever can act is drawn by lot."""
+    for seed in range(20):
+        lots, workers, steps = np.random.default_rng(seed), 4, 6
+        books = Books(np.zeros(3), workers, Service(Count(), bound))
+        computing, asked, furthest = set(range(workers)), set(), 0
+        while books.open:
+            worker = lots.choice(sorted(computing))
+            books.push(worker, books.version if not bound else 0, np.ones(3))
+            books.pull(worker)
+            computing.remove(worker)
+            asked.add(worker)
+            for ready in books.answers():
+                asked.remove(ready)
+                present = [books.clock[other] for other in books.here]
+                assert books.clock[ready] - min(present) <= bound
+                furthest = max(furthest, books.clock[ready] - min(present))
+                if books.clock[ready] == steps:
+                    books.leave(ready)
+                else:
+                    computing.add(ready)
+        assert books.clock == [steps] * workers
+        shift = books.shift()
+        assert sorted(shift.workers) == sorted(list(range(workers)) * steps)
+        assert shift.steps == books.weights[0] == (steps if bound == 0 else workers * steps)
+        assert not bound or furthest > 0
+
+
+def test_staleness_counts_the_steps_in_between():
+    books = Books(np.zeros(2), 2, Service(SGD(1.0), math.inf, damp=lambda stale: 1 / (1 + stale)))
+    for worker in (0, 1, 0):
+        books.push(worker, 0, np.ones(2))
+    assert books.shift().staleness == (0, 1, 2)
+    assert books.weights == pytest.approx(-(1 + 1 / 2 + 1 / 3))
+
+
+def slow(comm, worker, clock):
+    """Worker 2 is late, now and then or always."""
+    comm.work(seconds=5.0 if worker == 2 else 1.0)
+    return True
+
+
+def test_backup_workers_are_not_waited_for():
+    tells = {"path": Server(), "network": Uniform(1e-6, 1e9), "before": slow}
+    patient = simulate(follow, 5, service=Service(SGD(0.1)), **tells)
+    hasty = simulate(follow, 5, service=Service(SGD(0.1), backups=1), **tells)
+    assert patient.time > 20 > 7 > hasty.time
+    assert hasty.results[0].steps == STEPS
+    assert hasty.results[0].dropped == 1  # it comes at last, and goes on with the others
+    assert 2 not in hasty.results[0].workers
+
+
+def dies(comm, worker, clock):
+    """Worker 1 falls silent at clock 2."""
+    return (worker, clock) != (1, 2)
+
+
+def check_survival(run, servers):
+    for shift in run.results[:servers]:
+        assert shift.steps == STEPS
+        assert [text for text in shift.events if "worker 1 says nothing any more" in text]
+
+
+def test_a_server_survives_a_worker_that_dies_and_says_so(real):
+    telling = {"service": Service(SGD(0.1)), "before": dies}
+    for servers in (1, 2):
+        run = simulate(follow, servers + 3, path=Sharded(servers, patience=0.3), **telling)
+        check_survival(run, servers)
+        # From clock 2 on the mean is that of the two others.
+        assert np.array_equal(run.results[servers], run.results[-1])
+        everybody = simulate(follow, 4, path=Server(), service=Service(SGD(0.1))).results[1]
+        assert np.abs(run.results[-1] - everybody).max() > 1e-3
+    check_survival(real(follow, 4, path=Server(patience=1.5), **telling), 1)
+
+
+def comes_late(comm, path, service):
+    """Worker 2 comes when the others have begun; nobody needs to know how long that takes."""
+    if comm.rank == comm.size - 1:
+        comm.recv(np.empty(1), 1, tag=9)
+    return follow(comm, path, service, before=wakes_the_last)
+
+
+def wakes_the_last(comm, worker, clock):
+    if (worker, clock) == (0, 2):
+        comm.send(np.zeros(1), comm.size - 1, tag=9)
+        comm.recv(np.empty(1), comm.size - 1, tag=9)
+    if (worker, clock) == (2, 2):
+        comm.send(np.zeros(1), 1, tag=9)
+    return True
+
+
+@pytest.mark.parametrize("bound", [0, 2])
+def test_workers_may_join_late(bound, real):
+    path = Server(late=(2,))
+    for run in (simulate(comes_late, 4, path=path, service=Service(SGD(0.1), bound)),
+                real(comes_late, 4, path=path, service=Service(SGD(0.1), bound))):  # fmt: skip
+        shift = run.results[0]
+        assert "worker 2 has come" in shift.events[0]
+        assert shift.workers.count(0) == STEPS > shift.workers.count(2) >= STEPS - 2
+        if bound == 0:
+            assert all(np.array_equal(x, run.results[1]) for x in run.results[2:])
+
+
+def test_who_counts_as_dead_may_come_back():
+    def late_once(comm, worker, clock):
+        comm.work(seconds=2.0 if (worker, clock) == (1, 1) else 0.1)
+        return True
+
+    tells = {"path": Server(patience=0.5), "service": Service(SGD(0.1)), "before": late_once}
+    run = simulate(follow, 4, steps=30, **tells)
+    told = " ".join(run.results[0].events)
+    assert "worker 1 says nothing" in told
+    assert "worker 1 is back" in told
+    assert all(np.array_equal(x, run.results[1]) for x in run.results[2:])
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(ValueError, match="at least one rank must serve"):
+        Sharded(0)
+    with pytest.raises(ValueError, match="patience must be a time"):
+        Server(patience=0)
+    layered = type("Layered", (), {"elementwise": False})()
+    stale = StaleSynchronous(2)
+    assert "whole layers" in Sharded(2).objection(stale, Sharded(2), Dense(), layered)
+    assert Server().objection(stale, Server(), Dense(), layered) is None
+    assert Sharded(2).objection(Synchronous(), Sharded(2), Dense(), layered) is None
