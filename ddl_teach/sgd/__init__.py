@@ -14,12 +14,15 @@ synchronous         everybody waits for everybody
 backup_workers      for all but the slowest
 stale_synchronous   for those who are too far behind
 asynchronous        for nobody
-served              the loop of these three: hand a gradient in, fetch weights
+hogwild             for nobody, and nobody takes a lock
+hogwild_threads     the same with threads of one process
+served              the loop of those with servers: hand a gradient in, fetch weights
 local               for everybody, but only now and then
 post_local          first at every step, later now and then
 adaptive_local      the more often, the smaller the loss has become
 elastic             nobody agrees: springs hold the workers to a centre
 block_momentum      as local, and the agreed step keeps its momentum
+gossip, push_sum, asynchronous_gossip    only neighbours agree
 rounds              the loop of those that agree now and then
 
 updates, rates      update rules as plain functions, and how their rates grow and fall

