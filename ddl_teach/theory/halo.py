@@ -11,15 +11,22 @@ needs one row on each side, a 1 x 1 convolution and a 2 x 2 pooling need none.
 
 With a batch of N images, C maps and rows of w points a strip between two others sends
 N C w (k - s) numbers forwards and as many backwards, however many ranks there are: a strip gets
-thinner, its edges do not. Cutting both ways makes tiles with shorter edges. Dryden, Maruyama,
-Benson, Moon, Snir and Van Essen, "Improving strong-scaling of CNN training by exploiting finer-
-grained parallelism", IPDPS 2019.
+thinner, its edges do not. Cutting both ways makes tiles with shorter edges.
+
+A tile can compute its core, whose windows stay inside, while rows travel, and what is above and
+below the core while columns do. A layer then takes
+
+    max(rows, core) + max(columns, above and below) + left and right
+
+in place of the sum of all: as long as an edge travels faster than the inside is computed, halos
+cost nothing. Dryden, Maruyama, Benson, Moon, Snir and Van Essen, "Improving strong-scaling of CNN
+training by exploiting finer-grained parallelism", IPDPS 2019.
 What to look at: many images do not help. Halo and image grow together.
 """
 
 from __future__ import annotations
 
-from ddl_teach.theory.inputs import count
+from ddl_teach.theory.inputs import cost, count
 
 
 def halo(kernel: int, stride: int = 1, padding: int = 0) -> tuple[int, int]:
@@ -55,3 +62,23 @@ def halo_elements(
     down = (above * rows[1] + below * rows[0]) * width
     across = (left * columns[1] + right * columns[0]) * (height + sum(rows))
     return down + across
+
+
+def seconds(
+    height: int, width: int, *, reach: int, per_point: float, point_bytes: float, latency: float,
+    per_byte: float, across: bool = True, overlap: bool = False,
+) -> float:  # fmt: skip
+    """One layer, forwards, on a tile with neighbours on all sides; of strips, not `across`.
+
+    Windows of `reach` points (odd) take steps of one and pad by half. One point of all maps and
+    images takes `per_point` seconds and has `point_bytes` bytes; both edges leave by one port.
+    """
+    edge = (count("reach", reach) - 1) // 2
+    rows = cost("latency", latency) + 2 * edge * width * point_bytes * cost("per_byte", per_byte)
+    columns = latency + 2 * edge * (height + 2 * edge) * point_bytes * per_byte if across else 0.0
+    middle = width - 2 * edge * across
+    if not overlap:
+        return rows + columns + height * width * cost("per_point", per_point)
+    core, outer = (max(height - 2 * edge, 0) * middle, min(2 * edge, height) * middle)
+    sides = height * (width - middle)
+    return max(rows, core * per_point) + max(columns, outer * per_point) + sides * per_point

@@ -3,17 +3,20 @@ last digits and forwards and backwards, and the ledger says what the formula doe
 
 import itertools
 
+import numpy as np
 import pytest
 import torch
 from deaf import Deaf
 from torch import nn
 
 from ddl_teach import simulate
+from ddl_teach.comm.networks import Machine, Uniform
 from ddl_teach.networks.conjugates import all_reduce
 from ddl_teach.networks.shares import share
 from ddl_teach.networks.spatial.network import put_together, split_images, split_windows
+from ddl_teach.networks.spatial.only_time import convolution
 from ddl_teach.networks.spatial.tiles import tiles
-from ddl_teach.theory.halo import halo, halo_elements
+from ddl_teach.theory.halo import halo, halo_elements, seconds
 
 GRIDS = {1: (1, 1), 2: (1, 2), 3: (3, 1), 4: (2, 2), 6: (2, 3), 8: (4, 2)}
 HEIGHT, WIDTH = 24, 48
@@ -42,7 +45,7 @@ def whole(kind):
     return layer, x, y, of_y
 
 
-def on_tiles(comm, kind, heard=True):
+def on_tiles(comm, kind, heard=True, overlap=False):
     """How far a rank's tile is from the whole layer; what it sent forwards and backwards."""
     layer, x, y, of_y = whole(kind)
     grid = tiles(comm if heard else Deaf(comm), *GRIDS[comm.size])
@@ -50,7 +53,7 @@ def on_tiles(comm, kind, heard=True):
     wanted = [grid.cut(one.detach(), UNITS) for one in (y, x.grad)]
     wanted += [one.grad for one in layer.parameters()]
     layer.zero_grad()
-    split_windows(layer, grid)
+    split_windows(layer, grid, overlap=overlap)
     counts = [comm.ledger.bytes_sent]
     found = layer(own)
     counts.append(comm.ledger.bytes_sent)
@@ -88,22 +91,23 @@ def sent(kind, rank, ranks):
 
 def every_layer(comm):
     return {
-        (kind, heard): on_tiles(comm, kind, heard)
+        (kind, *way): on_tiles(comm, kind, *way)
         for kind in LAYERS
-        for heard in (False, True)
-    }  # fmt: skip
+        for way in ((False, False), (True, False), (True, True))
+    }
 
 
 def assert_whole(run):
     ranks = len(run.results)
     for kind in LAYERS:
-        deaf = max(own[kind, False][0] for own in run.results)
+        deaf = max(own[kind, False, False][0] for own in run.results)
         # Windows that lie side by side within the tiles need nobody.
         assert ranks == 1 or (deaf > 1e-2) == (kind != "mean")
         for rank, own in enumerate(run.results):
-            far, counts = own[kind, True]
-            assert far < 1e-10, kind
-            assert counts == sent(kind, rank, ranks), kind
+            for overlap in (False, True):
+                far, counts = own[kind, True, overlap]
+                assert far < 1e-10, (kind, overlap)
+                assert counts == sent(kind, rank, ranks), (kind, overlap)
 
 
 @pytest.mark.parametrize("ranks", GRIDS)
@@ -114,6 +118,60 @@ def test_tiles_compute_what_whole_images_do_on_simulated_ranks(ranks):
 @pytest.mark.parametrize("ranks", [3, 6])
 def test_and_on_real_ones(ranks, real):
     assert_whole(real(every_layer, ranks, timeout=900, trace=False))
+
+
+class Worked(torch.autograd.Function):
+    """Lets the time of a piece of work pass, backwards twice as much."""
+
+    @staticmethod
+    def forward(ctx, comm, y, per_point):
+        ctx.comm, ctx.seconds = comm, per_point * y.shape[2] * y.shape[3]
+        comm.work(seconds=ctx.seconds)
+        return y.view_as(y)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        ctx.comm.work(seconds=2 * ctx.seconds)
+        return None, gradient, None
+
+
+def timed_layer(comm, grid, overlap, per_point):
+    """Seconds of a 5 x 5 convolution, forwards and backwards, as the library computes it."""
+    layer, place = nn.Conv2d(2, 2, 5, padding=2).double(), tiles(comm, *grid)
+    compute = layer.forward
+    layer.forward = lambda x: Worked.apply(comm, compute(x), per_point)
+    split_windows(layer, place, overlap=overlap)
+    x = place.cut(torch.ones(3, 2, 60, 60).double(), (60, 60)).requires_grad_()
+    comm.work(seconds=1.0 - comm.now())  # a barrier lets some go a little earlier than others
+    y = layer(x)
+    forwards = comm.now() - 1.0
+    comm.work(seconds=2.0 - comm.now())
+    y.sum().backward()
+    return forwards, comm.now() - 2.0
+
+
+@pytest.mark.parametrize(("grid", "tile"), [((3, 3), (20, 20)), ((3, 1), (20, 60))])
+@pytest.mark.parametrize("per_point", [1e-7, 1e-6, 1e-5])
+def test_time_is_the_formula_and_overlap_is_real(grid, tile, per_point):
+    """Both of the library's layer, there and back, and of the program without numbers."""
+    net, size, across = Uniform(1e-4, 1e8), 3 * 2 * 8, grid[1] > 1
+    given = {"reach": 5, "point_bytes": size}
+    ranks, times = grid[0] * grid[1], {}
+    for overlap in (False, True):
+        costs = given | {"latency": 1e-4, "per_byte": 1e-8, "across": across, "overlap": overlap}
+        forwards, backwards = (
+            seconds(*tile, per_point=turns * per_point, **costs) for turns in (1, 2)
+        )
+        way = {"grid": grid, "overlap": overlap}
+        run = simulate(timed_layer, ranks, threads=True, network=net, per_point=per_point, **way)
+        assert np.max(run.results, 0) == pytest.approx([forwards, backwards], rel=1e-6)
+        run = simulate(
+            convolution, ranks, network=net, machine=Machine(flops=1.0), flops=per_point,
+            image=(60, 60), **given, **way,
+        )  # fmt: skip
+        assert max(run.results) == pytest.approx(forwards, rel=1e-6)
+        times[overlap] = forwards
+    assert times[True] < times[False]
 
 
 def test_the_condition_is_that_of_counting():

@@ -6,7 +6,7 @@ Backwards the gradients of foreign rows go home to their owners, who add them to
 bytes stand in `theory.halo`. Dryden et al., "Improving strong-scaling of CNN training by
 exploiting finer-grained parallelism", IPDPS 2019.
 What to look at: rows first, then columns of the longer tile, and the corners travel by themselves,
-in two hops.
+in two hops. And what `begin` begins forwards, `arrive` begins backwards.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from ddl_teach.comm import Comm
+from ddl_teach.comm import Comm, Request
 from ddl_teach.networks.pieces import resized
 
 
@@ -25,72 +25,104 @@ def with_halo(
     comm: Comm, x: Tensor, axis: int, before: int, after: int, fill: float = 0.0
 ) -> Tensor:
     """`x` with `before` points of the rank before it and `after` points of the next, on `axis`."""
-    if before == after == 0:
-        return x
-    needed = max(before if comm.rank + 1 < comm.size else 0, after if comm.rank > 0 else 0)
-    if x.shape[axis] < needed:
-        raise ValueError(
-            f"rank {comm.rank}: its tile has {x.shape[axis]} points along axis {axis}, and a "
-            f"neighbour needs {needed} of them: a halo may not reach beyond the next rank. Cut "
-            "the images into fewer tiles along this axis."
-        )
-    return _WithHalo.apply(comm, x, axis, before, after, fill)
+    halo = Halo(comm, axis, before, after, fill)
+    return halo.around(halo.begin(x))
 
 
-class _WithHalo(Function):
+class Halo:
+    """The edges of one tile along one axis, on their way: `begin`, compute something, `arrive`.
+
+    Backwards autograd goes through both in the opposite order. So the gradients of foreign points
+    travel home while that of whatever was computed in between is computed.
+    """
+
+    def __init__(self, comm: Comm, axis: int, before: int, after: int, fill: float = 0.0) -> None:
+        self.comm, self.axis, self.before, self.after, self.fill = comm, axis, before, after, fill
+        self.requests: list[Request] = []
+        self.rooms: tuple[Tensor, Tensor]
+
+    def begin(self, x: Tensor) -> Tensor:
+        """Send the edges of `x` and ask for the neighbours'; go on with what this returns."""
+        rank, size = self.comm.rank, self.comm.size
+        needed = max(self.before if rank + 1 < size else 0, self.after if rank > 0 else 0)
+        if x.shape[self.axis] < needed:
+            raise ValueError(
+                f"rank {rank}: its tile has {x.shape[self.axis]} points along axis {self.axis}, "
+                f"and a neighbour needs {needed} of them: a halo may not reach beyond the next "
+                "rank. Cut the images into fewer tiles along this axis."
+            )
+        return _Begin.apply(self, x)
+
+    def arrive(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Wait for the neighbours' points before and after `x`, which is what `begin` returned."""
+        return _Arrive.apply(self, x)
+
+    def around(self, x: Tensor) -> Tensor:
+        """The same, with `x` between them."""
+        if self.before == self.after == 0:
+            return x
+        before, after = self.arrive(x)
+        return torch.cat([before, x, after], self.axis)
+
+    def swap(self, to_before: Tensor, to_after: Tensor, rooms: tuple[Tensor, Tensor]) -> None:
+        """Begin to send to both neighbours and to receive from both into `rooms`, where there are
+        any and anything to send."""
+        self.rooms = rooms
+        for neighbour, edge, room in (
+            (self.comm.rank - 1, to_before, rooms[0]),
+            (self.comm.rank + 1, to_after, rooms[1]),
+        ):
+            if 0 <= neighbour < self.comm.size:
+                if room.numel():
+                    self.requests.append(self.comm.irecv(room, neighbour))
+                if edge.numel():
+                    self.requests.append(self.comm.isend(edge.contiguous(), neighbour))
+
+    def arrived(self) -> tuple[Tensor, Tensor]:
+        """What has come from both neighbours, when all of it has."""
+        while self.requests:
+            self.requests.pop().wait()
+        return self.rooms
+
+
+class _Begin(Function):
     @staticmethod
-    def forward(
-        ctx: Any, comm: Comm, x: Tensor, axis: int, before: int, after: int, fill: float
-    ) -> Tensor:
-        ctx.comm, ctx.axis, ctx.before, ctx.after = comm, axis, before, after
-        length = x.shape[axis]
-        halo_before, halo_after = (
-            x.new_full(resized(x, axis, points), fill) for points in (before, after)
+    def forward(ctx: Any, halo: Halo, x: Tensor) -> Tensor:
+        ctx.halo, length = halo, x.shape[halo.axis]
+        halo.swap(
+            x.narrow(halo.axis, 0, min(halo.after, length)),
+            x.narrow(halo.axis, max(length - halo.before, 0), min(halo.before, length)),
+            tuple(
+                x.new_full(resized(x, halo.axis, points), halo.fill)
+                for points in (halo.before, halo.after)
+            ),
         )
-        swap_edges(
-            comm,
-            to_before=x.narrow(axis, 0, min(after, length)),
-            to_after=x.narrow(axis, max(length - before, 0), min(before, length)),
-            from_before=halo_before,
-            from_after=halo_after,
-        )
-        return torch.cat([halo_before, x, halo_after], axis)
+        return x.view_as(x)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple:
-        comm, axis, before, after = ctx.comm, ctx.axis, ctx.before, ctx.after
-        length = gradient.shape[axis] - before - after
-        own = gradient.narrow(axis, before, length).clone()
-        of_first, of_last = (
-            gradient.new_zeros(resized(gradient, axis, points)) for points in (after, before)
-        )
-        swap_edges(
-            comm,
-            to_before=gradient.narrow(axis, 0, before),
-            to_after=gradient.narrow(axis, before + length, after),
-            from_before=of_first,
-            from_after=of_last,
-        )
-        if comm.rank > 0:
-            own.narrow(axis, 0, after).add_(of_first)
-        if comm.rank + 1 < comm.size:
-            own.narrow(axis, length - before, before).add_(of_last)
-        return None, own, None, None, None, None
+        halo, own = ctx.halo, gradient.clone()
+        of_first, of_last = halo.arrived()
+        if halo.comm.rank > 0:
+            own.narrow(halo.axis, 0, halo.after).add_(of_first)
+        if halo.comm.rank + 1 < halo.comm.size:
+            length = own.shape[halo.axis]
+            own.narrow(halo.axis, length - halo.before, halo.before).add_(of_last)
+        return None, own
 
 
-def swap_edges(
-    comm: Comm, *, to_before: Tensor, to_after: Tensor, from_before: Tensor, from_after: Tensor
-) -> None:
-    """Send to both neighbours and receive from both, where there are any and anything to send."""
-    requests = []
-    for neighbour, edge, room in (
-        (comm.rank - 1, to_before, from_before),
-        (comm.rank + 1, to_after, from_after),
-    ):
-        if 0 <= neighbour < comm.size:
-            if room.numel():
-                requests.append(comm.irecv(room, neighbour))
-            if edge.numel():
-                requests.append(comm.isend(edge.contiguous(), neighbour))
-    for request in requests:
-        request.wait()
+class _Arrive(Function):
+    @staticmethod
+    def forward(ctx: Any, halo: Halo, x: Tensor) -> tuple[Tensor, Tensor]:
+        ctx.halo = halo
+        return halo.arrived()
+
+    @staticmethod
+    def backward(ctx: Any, of_before: Tensor, of_after: Tensor) -> tuple:
+        halo = ctx.halo
+        rooms = (
+            of_before.new_zeros(resized(of_before, halo.axis, points))
+            for points in (halo.after, halo.before)
+        )
+        halo.swap(of_before, of_after, tuple(rooms))
+        return None, None

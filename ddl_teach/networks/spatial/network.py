@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 from ddl_teach.networks.conjugates import gather_out
 from ddl_teach.networks.regions import sum_gradients
 from ddl_teach.networks.spatial.halo import with_halo
+from ddl_teach.networks.spatial.overlapped import Windows, overlapped
 from ddl_teach.networks.spatial.tiles import Tiles
 from ddl_teach.theory.halo import halo
 
@@ -30,12 +32,12 @@ POINT_BY_POINT = (
 
 
 def split_images(
-    network: nn.Sequential, tiles: Tiles, image: tuple[int, int, int]
+    network: nn.Sequential, tiles: Tiles, image: tuple[int, int, int], *, overlap: bool = False
 ) -> Callable[[Tensor], Tensor]:
     """Change a whole network in place so that each rank runs it on its tile.
 
-    `image` is (channels, height, width) of one. Returns what cuts a rank's tile out of a batch of
-    images.
+    `image` is (channels, height, width) of one; with `overlap` layers compute what needs no
+    neighbour while its edges travel. Returns what cuts a rank's tile out of a batch of images.
     """
     end = next((k for k, layer in enumerate(network) if isinstance(layer, ENDS)), None)
     if end is None:
@@ -50,13 +52,13 @@ def split_images(
     for name, layer in on_tiles.named_modules():
         _check(name, layer)
         if isinstance(layer, WINDOWS):
-            split_windows(layer, tiles)
+            split_windows(layer, tiles, overlap=overlap)
     sum_gradients(tiles.everybody, on_tiles.parameters())
     network[end].register_forward_pre_hook(lambda _, x: put_together(tiles, x[0], units))
     return lambda images: tiles.cut(images, units)
 
 
-def split_windows(layer: nn.Module, tiles: Tiles) -> None:
+def split_windows(layer: nn.Module, tiles: Tiles, *, overlap: bool = False) -> None:
     """Let a convolution or a pooling get its border from the neighbours' tiles, in place."""
     kernel, stride, padding, dilation = (
         _pair(getattr(layer, name, default), name)
@@ -68,7 +70,7 @@ def split_windows(layer: nn.Module, tiles: Tiles) -> None:
     rows, columns = map(halo, reach, stride, padding)
     fill = -torch.inf if isinstance(layer, nn.MaxPool2d) else 0.0
 
-    def surround(_: nn.Module, arguments: tuple[Tensor]) -> Tensor:
+    def check(_: nn.Module, arguments: tuple[Tensor]) -> None:
         [x] = arguments
         for axis, step in ((2, stride[0]), (3, stride[1])):
             if x.shape[axis] % step:
@@ -76,10 +78,19 @@ def split_windows(layer: nn.Module, tiles: Tiles) -> None:
                     f"rank {tiles.everybody.rank}: its tile has {x.shape[axis]} points along axis "
                     f"{axis}, and {layer} takes steps of {step}: cut images between larger units"
                 )
+
+    def surround(_: nn.Module, arguments: tuple[Tensor]) -> Tensor:
+        [x] = arguments
         return with_halo(tiles.across, with_halo(tiles.down, x, 2, *rows, fill), 3, *columns, fill)
 
     layer.padding = (0, 0)
-    layer.register_forward_pre_hook(surround)
+    layer.register_forward_pre_hook(check)
+    if overlap:
+        down = Windows(tiles.down, 2, reach[0], stride[0], *rows)
+        across = Windows(tiles.across, 3, reach[1], stride[1], *columns)
+        layer.forward = partial(overlapped, layer.forward, down, across, fill)
+    else:
+        layer.register_forward_pre_hook(surround)
 
 
 def put_together(tiles: Tiles, x: Tensor, points: tuple[int, int]) -> Tensor:

@@ -1,0 +1,96 @@
+"""Overlap: compute the inner part of a tile while the edges of its neighbours travel.
+
+Windows that lie inside the tile need nobody. So: begin to swap rows, compute the core, put the
+rows around; begin to swap columns, compute what is above and below the core, put the columns
+around, compute what is left and right of it.
+
+    +------+---------------+------+       core         while rows travel
+    |      |     above     |      |       above, below while columns (and corners) travel
+    |      +---------------+      |       left, right  when all is there
+    | left |     core      |right |
+    |      +---------------+      |       a step takes the longer of travelling and computing,
+    |      |     below     |      |       not their sum: see `theory.halo.seconds`
+    +------+---------------+------+
+
+Backwards autograd goes the same way back: the gradients of foreign points travel home while that
+of the core is computed. Dryden et al., "Improving strong-scaling of CNN training by exploiting
+finer-grained parallelism", IPDPS 2019. What to look at: the pieces are the layer's own, with its
+weights, so nothing is computed twice; but five small windows are slower than a large one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from ddl_teach.comm import Comm
+from ddl_teach.networks.spatial.halo import Halo, with_halo
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Along one axis of a tile: how far windows reach, and the points they need around it."""
+
+    comm: Comm
+    axis: int
+    reach: int
+    stride: int
+    before: int
+    after: int
+
+    def padded(self, x: Tensor, fill: float) -> Tensor:
+        """With the fill around it, where that is all there will ever be: without neighbours."""
+        if self.comm.size > 1:
+            return x
+        return with_halo(self.comm, x, self.axis, self.before, self.after, fill)
+
+    def to_come(self) -> Windows:
+        """The same windows over what is `padded`: without neighbours no halo is to come."""
+        return self if self.comm.size > 1 else replace(self, before=0, after=0)
+
+    def places(self, x: Tensor) -> tuple[range, range, range]:
+        """Of what comes out: what needs points before the tile, what none, what those after."""
+        length = x.shape[self.axis]
+        every = (length + self.before + self.after - self.reach) // self.stride + 1
+        first = min(-(-self.before // self.stride), every)
+        last = max((length + self.before - self.reach) // self.stride + 1, first)
+        return range(first), range(first, last), range(last, every)
+
+    def points(self, x: Tensor, places: range, *, around: bool) -> Tensor:
+        """What the windows at these places see of a tile, with its halo `around` it or without."""
+        start = places.start * self.stride - (0 if around else self.before)
+        return x.narrow(self.axis, start, (len(places) - 1) * self.stride + self.reach)
+
+
+def overlapped(
+    layer: Callable[[Tensor], Tensor], rows: Windows, columns: Windows, fill: float, x: Tensor
+) -> Tensor:
+    """What `layer`, without padding of its own, makes of the tile `x` and its halo."""
+    pad, x = partial(columns.padded, fill=fill), rows.padded(x, fill)
+    rows, columns = rows.to_come(), columns.to_come()
+    down, across = (
+        Halo(one.comm, one.axis, one.before, one.after, fill) for one in (rows, columns)
+    )
+    x = down.begin(x)
+    near = pad(x)
+    (above, inner, below), (left, middle, right) = rows.places(near), columns.places(near)
+
+    def part(tile: Tensor, tall: range, wide: range, *, over: bool, beside: bool) -> list[Tensor]:
+        """The layer at these places, of a tile with or without halo over and beside it."""
+        if not tall or not wide:
+            return []
+        tile = rows.points(tile, tall, around=over)
+        return [layer(columns.points(tile, wide, around=beside))]
+
+    core = part(near, inner, middle, over=False, beside=False)
+    x = across.begin(pad(down.around(x)))
+    pieces = part(x, above, middle, over=True, beside=False) + core
+    pieces += part(x, below, middle, over=True, beside=False)
+    x, every = across.around(x), range(below.stop)
+    first = part(x, every, left, over=True, beside=True)
+    last = part(x, every, right, over=True, beside=True)
+    return torch.cat([*first, *([torch.cat(pieces, 2)] if pieces else []), *last], 3)
