@@ -11,6 +11,7 @@ from ddl_teach import simulate
 from ddl_teach.comm.networks import Uniform
 from ddl_teach.exchange.forms.dense import Dense
 from ddl_teach.exchange.paths.books import Books
+from ddl_teach.exchange.paths.hierarchical import Hierarchical
 from ddl_teach.exchange.paths.server import Server, Sharded
 from ddl_teach.sgd.service import Service
 from ddl_teach.sgd.stale_synchronous import StaleSynchronous
@@ -20,7 +21,7 @@ from ddl_teach.sgd.updates.sgd import SGD
 from ddl_teach.theory import servers as theory
 
 SIZE, STEPS = 11, 4
-PATHS = (Server(), Sharded(2), Sharded(3))
+PATHS = (Server(), Sharded(2), Sharded(3), Hierarchical(), Hierarchical(2), Hierarchical(3))
 
 
 def toy_gradient(weights, worker, clock):
@@ -59,7 +60,7 @@ def all_paths(comm, rule):
     apart, sent = [], [comm.ledger.bytes_sent]
     for path in PATHS:
         mine = follow(comm, path, Service(rule))
-        servers = min(path.servers, comm.size - 1)
+        servers = min(getattr(path, "servers", 1), comm.size - 1)
         right = twin(comm.size - servers, rule)
         apart.append(np.abs(mine - right).max() if isinstance(mine, np.ndarray) else 0.0)
         sent.append(comm.ledger.bytes_sent)
@@ -107,6 +108,16 @@ def test_ingress_is_the_formula_to_the_byte(servers, workers, real):
             assert run.ledger[server].bytes_sent == went
     took = max(time for _, time in run.results[servers:])
     assert took == pytest.approx(theory.server_step(workers, 4 * size, 1e-5, 1e-9, servers), 0.01)
+
+
+def test_only_leaders_speak_to_the_server(real):
+    path, size, ranks = Hierarchical(3), 6_000, 8
+    split = {"path": path, "size": size}
+    for run in (real(one_average, ranks, **split), simulate(one_average, ranks, **split)):
+        assert all(np.allclose(x, np.full(size, 4.0)) for x, _ in run.results[1:])
+        said = [m for ledger in run.ledger for m in ledger.messages if m.kind == "host"]
+        came = sum(m.bytes for m in said if m.peer == 0) - 3 * theory.REQUEST
+        assert came == theory.hierarchical_ingress(7, 3, 4 * size)
 
 
 @dataclass(frozen=True)
@@ -240,6 +251,8 @@ def test_who_counts_as_dead_may_come_back():
 def test_what_cannot_be_is_refused():
     with pytest.raises(ValueError, match="at least one rank must serve"):
         Sharded(0)
+    with pytest.raises(ValueError, match="at least one worker"):
+        Hierarchical(0)
     with pytest.raises(ValueError, match="patience must be a time"):
         Server(patience=0)
     layered = type("Layered", (), {"elementwise": False})()
