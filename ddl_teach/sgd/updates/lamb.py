@@ -2,7 +2,8 @@
 
     u = Adam's direction + decay w;    w -= rate (|w| / |u|) u     for each layer by itself
 
-What LARS does for momentum, for Adam: with it BERT was trained at a batch of 65,536 in 76 minutes.
+What LARS does for momentum, for Adam: with it, and batches of 32,768 and more, BERT was trained in
+76 minutes rather than three days.
 You et al., "Large batch optimization for deep learning: training BERT in 76 minutes", ICLR 2020,
 with phi(z) = z.
 What to look at: every layer moves by exactly `rate` of its length in each step.

@@ -1,0 +1,144 @@
+"""Large batches: what a step gains from more samples, and the wall that throughput hides.
+
+A gradient over a batch of B samples is the true one, of squared length |G|^2, plus noise of
+squared length tr(S)/B. With the noise scale N = tr(S)/|G|^2, counted in samples, and the best
+rate,
+
+    gain of a step     = gain of a noiseless one / (1 + N/B)
+    steps to a target  = fewest (1 + N/B)               never below `fewest`
+    samples            = fewest (B + N)                 never below fewest N
+    best rate          = greatest / (1 + N/B)           linear while B << N, constant beyond
+
+P ranks with b samples each make batches of P b. Throughput grows with P for as long as messages
+are cheap; time to the target is steps x seconds a step, so against one rank the speed-up stays
+below 1 + N/b, however many ranks there are and however fast the network is.
+McCandlish, Kaplan, Amodei et al., "An empirical model of large-batch training", 2018; the same
+three regimes measured in Shallue, Lee, Antognini, Sohl-Dickstein, Frostig and Dahl, "Measuring the
+effects of data parallelism on neural network training", JMLR 2019.
+What to look at: at B = N both prices are paid twice, double the fewest steps and double the
+fewest samples. That is the knee; N grows while the loss falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+Numbers = float | np.ndarray
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps to a target, for every batch: the two numbers that decide."""
+
+    fewest: float  # with a batch without limit
+    noise_scale: float  # N, in samples
+
+    def steps(self, batch: Numbers) -> Numbers:
+        """How many steps it takes with batches of this size.
+
+        >>> Steps(fewest=50, noise_scale=30).steps(30)
+        100.0
+        """
+        return self.fewest * (1 + self.noise_scale / batch)
+
+    def samples(self, batch: Numbers) -> Numbers:
+        """How many samples are looked at."""
+        return self.steps(batch) * batch
+
+    def speed_up(self, ranks: Numbers, samples: float, efficiency: Numbers = 1.0) -> Numbers:
+        """Time to the target against one rank, each rank with its own `samples` of a batch.
+
+        `efficiency` is how much of P times the throughput is left once messages are paid for.
+
+        >>> round(Steps(50, 30).speed_up(1000, 6), 2)
+        5.97
+        """
+        return efficiency * self.steps(samples) / self.steps(ranks * samples)
+
+    def wall(self, samples: float) -> float:
+        """The speed-up over one rank that no number of ranks reaches: 1 + N/b.
+
+        >>> Steps(50, 30).wall(6)
+        6.0
+        """
+        return 1 + self.noise_scale / samples
+
+
+def fit_steps(batches: Sequence[float], steps: Sequence[float]) -> Steps:
+    """The hyperbola through measured steps; relative errors count, so all batches weigh alike.
+
+    The noise scale is zero where steps do not fall with the batch.
+    """
+    sizes, counts = np.asarray(batches, float), np.asarray(steps, float)
+    if len(np.unique(sizes)) < 2 or sizes.shape != counts.shape:
+        raise ValueError(
+            f"{len(sizes)} batches and {len(counts)} counts of steps: two numbers are to be found "
+            "from them, so give steps for at least two different batches, one count for each"
+        )
+    if not (np.isfinite(counts).all() and (counts > 0).all()):
+        raise ValueError(
+            f"steps={counts.tolist()}: leave out the batches with which the target was not reached"
+        )
+    terms = np.stack([1 / counts, 1 / sizes / counts], axis=1)  # of relative errors
+    (fewest, extra), *_ = np.linalg.lstsq(terms, np.ones_like(counts), rcond=None)
+    if extra <= 0:
+        return Steps(float(1 / np.mean(1 / counts)), 0.0)
+    if fewest <= 0:
+        raise ValueError("the steps fall as fast as batches grow: no wall yet, try larger batches")
+    return Steps(float(fewest), float(extra / fewest))
+
+
+def best_rate(batch: Numbers, greatest: float, noise_scale: float) -> Numbers:
+    """The rate that gains most per step, where `greatest` is best without noise.
+
+    >>> best_rate(100, greatest=1.0, noise_scale=300)
+    0.25
+    """
+    return greatest / (1 + noise_scale / batch)
+
+
+def noise_and_signal(
+    small: float, small_batch: float, large: float, large_batch: float
+) -> tuple[float, float]:
+    """tr(S) and |G|^2, without bias, from squared lengths of gradients over two sizes of batch.
+
+    Each squared length is |G|^2 + tr(S)/B on average: two equations. In data parallel training
+    both are at hand, before the all-reduce and after it. Either may come out negative by chance:
+    average each of the two over many steps, and divide then (McCandlish et al. 2018, appendix A).
+
+    >>> noise_and_signal(small=9.0, small_batch=10, large=5.0, large_batch=50)
+    (50.0, 4.0)
+    """
+    if not 0 < small_batch < large_batch:
+        raise ValueError(
+            f"batches of {small_batch} and {large_batch}: the second must be the larger one. On "
+            "one rank there is only one size: split its samples in two."
+        )
+    noise = (small - large) / (1 / small_batch - 1 / large_batch)
+    signal = (large_batch * large - small_batch * small) / (large_batch - small_batch)
+    return noise, signal
+
+
+def noisy_bowl(
+    eigenvalues: Sequence[float], noise: float, batch: float, rate: float, steps: int
+) -> np.ndarray:
+    """The expected loss of 1/2 sum of h w^2 before each step and after the last, from w = 1.
+
+    Gradients h w carry noise of variance noise^2 / batch in each direction, so that
+
+        E w^2  becomes  (1 - rate h)^2 E w^2 + rate^2 noise^2 / batch
+
+    exactly. Zhang et al., "Which algorithmic choices matter at which batch sizes? Insights from a
+    noisy quadratic model", NeurIPS 2019. Two things are in it: how fast the mean falls, which no
+    batch changes, and the floor of h w^2, rate noise^2 / batch / (2 - rate h), which it lowers.
+    """
+    h = np.asarray(eigenvalues, float)
+    squares = np.ones_like(h)
+    losses = [float(h @ squares) / 2]
+    for _ in range(steps):
+        squares = (1 - rate * h) ** 2 * squares + rate**2 * noise**2 / batch
+        losses.append(float(h @ squares) / 2)
+    return np.array(losses)
