@@ -120,12 +120,13 @@ def _surprise(likely: np.ndarray, answers: np.ndarray) -> float:
 
 @cache
 def _pictures(dtype: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Pictures and answers to learn from, and those held out."""
+    """Pictures and answers to learn from, and those held out: points of mean 0 and variance 1."""
     from sklearn.datasets import load_digits  # only here: importing it takes a second
 
     images, answers = load_digits(return_X_y=True)
     held_out = np.arange(len(images)) % EVERY == 0
-    images = (images / 16).astype(dtype)
+    learnt = images[~held_out]
+    images = ((images - learnt.mean()) / learnt.std()).astype(dtype)
     parts = images[~held_out], answers[~held_out], images[held_out], answers[held_out]
     for array in parts:
         array.setflags(write=False)  # all ranks that are simulated share them
