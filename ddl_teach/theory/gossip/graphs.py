@@ -125,7 +125,7 @@ def random(ranks: int, rings: int = 2, seed: int = 0) -> Graph:
     return Graph("random", (_tidy(links),))
 
 
-def directed(ranks: int, degree: int = 2, seed: int = 0) -> Graph:
+def directed(ranks: int, degree: int = 3, seed: int = 0) -> Graph:
     """Everybody to the next one, and to up to `degree` - 1 others drawn at random.
 
     So everybody sends to about as many; but some hear from many and some from few.

@@ -1,0 +1,130 @@
+"""Meetings: two neighbours average, whenever one of them asks; nobody else takes part.
+
+    rank i sends x_i;   rank j answers d = (x_i - x_j) / 2 and adds it to x_j;   x_i -= d
+
+What one gains the other loses: the mean is kept. The danger is a deadlock: i waits for j's answer,
+j for k's, k for i's. And if everybody answered while it waits, two who ask each other would only
+swap. So of two neighbours always the same one asks: ranks have an order, and ask upwards. Then the
+highest of those who wait is answered at once, and no wait goes round. The order begins with the
+side of the graph: where it is *bipartite*, as an even ring, one side asks and the other answers,
+and nobody waits for somebody who waits. Gradients are computed in the background meanwhile.
+
+All ranks draw whom they ask by one rule, so everybody knows how often it will be asked.
+Lian et al., "Asynchronous decentralized parallel stochastic gradient descent", ICML 2018.
+What to look at: a slow rank answers as fast as others; it only asks less often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ddl_teach.comm import ANY, Comm, Request
+from ddl_teach.exchange.forms.form import Form
+from ddl_teach.theory.gossip.graphs import Graph
+
+SESSIONS = 16_000  # that tags tell apart
+
+
+class Meetings:
+    """One rank's meetings with its neighbours: `steps` of them, and one more at the end."""
+
+    def __init__(
+        self,
+        comm: Comm,
+        graph: Graph,
+        form: Form,
+        vector: np.ndarray,
+        steps: int,
+        seed: int,
+        ahead: float,
+    ) -> None:
+        # A neighbour may have begun its next training while this rank is still in this one: its
+        # questions must wait until they are asked for. So each training has tags of its own.
+        known = comm.attributes.get("meetings") or (comm.split(0), comm.split(comm.rank), 0)
+        self._comm, self._alone, session = known
+        comm.attributes["meetings"] = self._comm, self._alone, session + 1
+        self._asks = 2 * (session % SESSIONS)
+        self._answers = self._asks + 1
+        self._form, self._vector, self._steps, self._ahead = form, vector, steps, ahead
+        self._link = form.link(seed=comm.rank)
+        order = _order(graph)
+        self._partners = partners(graph, order, comm.rank, steps + 1, seed)
+        self._expected = sum(
+            partners(graph, order, rank, steps + 1, seed).count(comm.rank)
+            for rank in _near(graph, comm.rank)
+        )
+        self._answered = 0
+        self._message = np.empty(form.nbytes(vector.size, vector.itemsize), np.uint8)
+        self._next = self._listen()
+
+    def during(self, step: int, compute: Callable[[Comm], None]) -> None:
+        """Run `compute` in the background; meanwhile ask this step's neighbour, answer others."""
+        computing = self._alone.background(compute)
+        self._ask(self._partners[step])
+        due = self._expected * (step + 1 - self._ahead) / self._steps
+        while self._next and (not computing.waited or self._answered < due):
+            if self._comm.wait_any([*self._next, computing][: 1 + (not computing.waited)]) == 0:
+                self._answer()
+        computing.wait()
+
+    def end(self) -> None:
+        """Ask once more, after the last step; answer all who will still ask."""
+        self._ask(self._partners[-1])
+        while self._next:
+            self._answer()
+
+    def _ask(self, partner: int | None) -> None:
+        # Whoever asks now is answered afterwards: what this rank has must not change meanwhile.
+        if partner is None:
+            return
+        difference = np.empty_like(self._message)
+        answer = self._comm.irecv(difference, partner, self._answers)
+        self._comm.send(self._link.encode(self._vector), partner, self._asks)
+        answer.wait()
+        self._vector -= self._form.decode(difference, self._vector.size)
+
+    def _answer(self) -> None:
+        who = self._next[0].wait()
+        theirs = self._form.decode(self._message, self._vector.size)
+        difference = self._link.encode((theirs - self._vector) / 2)
+        self._vector += self._form.decode(difference, self._vector.size)
+        self._comm.send(difference, who, self._answers)
+        self._answered += 1
+        self._next = self._listen()
+
+    def _listen(self) -> list[Request]:
+        more = self._answered < self._expected
+        return [self._comm.irecv(self._message, ANY, self._asks)] if more else []
+
+
+def partners(
+    graph: Graph, order: list[tuple[int, int]], rank: int, steps: int, seed: int
+) -> list[int | None]:
+    """Whom a rank asks in each step, by lot: one of its neighbours that stand above it."""
+    above = sorted(other for other in _near(graph, rank) if order[other] > order[rank])
+    if not above:
+        return [None] * steps
+    lots = np.random.default_rng([seed, rank]).integers(len(above), size=steps)
+    return [above[lot] for lot in lots]
+
+
+def _near(graph: Graph, rank: int) -> set[int]:
+    """All that this rank ever sends to or hears from."""
+    rounds = range(len(graph.rounds))
+    return {
+        other
+        for step in rounds
+        for other in (*graph.sends_to(rank, step), *graph.hears_from(rank, step))
+    }
+
+
+def _order(graph: Graph) -> list[tuple[int, int]]:
+    """Each rank's place: first the even numbers of links away from rank 0, then the odd ones."""
+    far = {0: 0}
+    for rank in (queue := [0]):
+        for other in sorted(_near(graph, rank) - far.keys()):
+            far[other] = far[rank] + 1
+            queue.append(other)
+    return [(far[rank] % 2, rank) for rank in range(graph.ranks)]

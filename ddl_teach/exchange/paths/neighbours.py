@@ -1,0 +1,159 @@
+"""Neighbours: no server and no collective; every rank speaks to a few others on a graph.
+
+Cost of a step: a message to each neighbour, d (latency + n per_byte) for degree d, however many
+ranks there are; what is paid is that ranks agree only slowly (`theory.gossip`). A mix is
+
+    x_i  +=  sum over j of W_ij (seen_j - seen_i)
+
+where seen is a vector as its message tells it. Whatever a form does to a message, what one rank
+gains another loses: the mean of all ranks is kept.
+Lian et al., "Can decentralized algorithms outperform centralized algorithms?", NeurIPS 2017.
+What to look at: the busiest rank sends what the least busy one sends; no rank is a server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ddl_teach.comm import Comm
+from ddl_teach.exchange.forms.deep_gradient_compression import DeepGradientCompression
+from ddl_teach.exchange.forms.feedback import Feedback
+from ddl_teach.exchange.forms.form import Form
+from ddl_teach.exchange.paths.meetings import Meetings
+from ddl_teach.exchange.paths.path import Path
+from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.when import When
+from ddl_teach.theory.gossip.graphs import GraphOf, ring
+from ddl_teach.theory.gossip.mixing import heard_weights
+
+MESSAGE, LENGTH, MASS = 1, 2, 3  # tags
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The path along a graph: `ring`, `torus`, `exponential`, ... of `theory.gossip.graphs`, or
+    any function that makes a graph of so many ranks."""
+
+    graph: GraphOf = ring
+    offers: ClassVar[tuple[str, ...]] = ("mix", "mix_changes", "push_sum", "meet")
+
+    def open(self, comm: Comm, weights: np.ndarray, form: Form, service: Service) -> Neighbour:
+        """This rank's station."""
+        return Neighbour(comm, self.graph, weights, form)
+
+    def objection(self, when: When, path: Path, form: Form, update: Update | None) -> str | None:
+        """Why a form does not go with a verb of this path."""
+        if "meet" in when.needs and form.nbytes(1) is None:
+            return (
+                "whoever is asked at any time must know beforehand how long a message is, and in "
+                "this form lengths differ: take Dense() or Half()"
+            )
+        if "mix_changes" in when.needs and isinstance(form, Feedback | DeepGradientCompression):
+            return (
+                "what the neighbours do not know yet is a difference that is kept already; a form "
+                "with a memory would send it twice: take the form without it"
+            )
+        return None
+
+
+class Neighbour:
+    """The station of a rank among neighbours."""
+
+    serves = False
+
+    def __init__(self, comm: Comm, graph: GraphOf, weights: np.ndarray, form: Form) -> None:
+        self.worker, self.workers = comm.rank, comm.size
+        self.graph = graph(comm.size)
+        self._comm, self._form = comm, form
+        self._size, self._dtype = weights.size, weights.dtype
+        self._link = form.link(seed=comm.rank)
+        # For compressed gossip: what this rank and its neighbours are known to have, by rank.
+        known = (comm.rank, *self.graph.hears_from(comm.rank))
+        self._known = dict.fromkeys(known, weights)
+
+    def mix(self, vector: np.ndarray, step: int) -> None:
+        """The weighted mean with the neighbours of this step, in place."""
+        weights = heard_weights(self.graph, self.worker, step)
+        message = self._link.encode(vector)
+        seen = self._told(message)
+        heard = self._swap(message, self.graph.sends_to(self.worker, step), list(weights))
+        for weight, theirs in zip(weights.values(), heard, strict=True):
+            vector += weight * (theirs - seen)
+
+    def mix_changes(self, vector: np.ndarray, step: int, pull: float) -> None:
+        """The same where only changes travel, in a form that may leave out nearly everything.
+
+        Everybody keeps what its neighbours are known to have, and sends what is not known yet.
+        """
+        if len(self.graph.rounds) > 1:
+            raise ValueError(
+                f"the neighbours of the {self.graph.name} graph change from step to step, and "
+                "nobody could know what a new one has: take a graph with one round only"
+            )
+        weights = heard_weights(self.graph, self.worker, step)
+        message = self._link.encode(vector - self._known[self.worker])
+        heard = self._swap(message, self.graph.sends_to(self.worker, step), list(weights))
+        # An unbiased form exaggerates what it does send: shortened, it never overshoots.
+        share = 1 / (1 + self._form.error(self._size)) if self._form.unbiased else 1.0
+        changes = [self._told(message), *heard]
+        for rank, change in zip((self.worker, *weights), changes, strict=True):
+            self._known[rank] = self._known[rank] + share * change
+        for rank, weight in weights.items():
+            vector += pull * weight * (self._known[rank] - self._known[self.worker])
+
+    def push_sum(self, vector: np.ndarray, mass: float, step: int) -> float:
+        """Send equal shares of the vector and of the mass, keep one, add what comes; returns the
+        new mass. Over all ranks neither sum changes, on any graph."""
+        comm, targets = self._comm, self.graph.sends_to(self.worker, step)
+        sources = self.graph.hears_from(self.worker, step)
+        share = 1 / (1 + len(targets))
+        message = self._link.encode(vector * share)
+        masses = [np.empty(1) for _ in sources]
+        _trade(comm, np.array([mass * share]), targets, masses, sources, MASS)
+        heard = self._swap(message, targets, sources)
+        # Own is what was not sent: then nothing is lost by rounding, nor by the form.
+        vector -= len(targets) * self._told(message)
+        for theirs in heard:
+            vector += theirs
+        return mass * share + sum(float(one[0]) for one in masses)
+
+    def meetings(self, vector: np.ndarray, steps: int, seed: int, ahead: float) -> Meetings:
+        """For ranks that average in pairs, whenever one of them asks."""
+        return Meetings(self._comm, self.graph, self._form, vector, steps, seed, ahead)
+
+    def leave(self) -> None:
+        """Nobody waits for anything any more."""
+
+    def _swap(
+        self, message: np.ndarray, targets: Sequence[int], sources: Sequence[int]
+    ) -> list[np.ndarray]:
+        """The same message to all `targets`; what the `sources` sent, as vectors."""
+        lengths = [np.array([message.nbytes]) for _ in sources]
+        if self._form.nbytes(self._size) is None:
+            _trade(self._comm, np.array([message.nbytes]), targets, lengths, sources, LENGTH)
+        arriving = [np.empty(length[0], np.uint8) for length in lengths]
+        _trade(self._comm, message, targets, arriving, sources, MESSAGE)
+        return [self._told(each) for each in arriving]
+
+    def _told(self, message: np.ndarray) -> np.ndarray:
+        # In the vectors' own numbers: what a form rounds is the same for both sides of a link.
+        return self._form.decode(message, self._size).astype(self._dtype)
+
+
+def _trade(
+    comm: Comm,
+    outgoing: np.ndarray,
+    targets: Sequence[int],
+    arriving: Sequence[np.ndarray],
+    sources: Sequence[int],
+    tag: int,
+) -> None:
+    requests = [comm.irecv(x, r, tag) for x, r in zip(arriving, sources, strict=True)]
+    requests += [comm.isend(outgoing, to, tag) for to in targets]
+    for request in requests:
+        request.wait()

@@ -1,0 +1,42 @@
+"""Gossip (D-PSGD): average weights with the neighbours, then a step with one's own gradient.
+
+    x_i  <-  sum over j of W_ij x_j  -  rate * g_i(x_i)
+
+No rank ever has the mean of all, but each stays near it: as far away as its gradients' noise
+pushes and as the second eigenvalue of W lets it (`theory.gossip`). A step costs a message to each
+neighbour, whatever the number of ranks, and the gradient can be computed while they travel. On a
+one-peer exponential graph it is a single message.
+Lian et al., "Can decentralized algorithms outperform centralized algorithms?", NeurIPS 2017; Ying
+et al., "Exponential graph is provably efficient for decentralized deep training", NeurIPS 2021.
+What to look at: averaging the neighbours' gradients instead looks alike, and tears ranks apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.worker import Worker
+
+
+@dataclass(frozen=True)
+class Gossip:
+    """Mix the weights in every step; afterwards each worker has weights of its own."""
+
+    needs: ClassVar[tuple[str, ...]] = ("mix",)
+    sends: ClassVar[str] = "weights"
+
+    def service(self, rule: Update) -> Service:
+        """Nobody serves."""
+        return Service()
+
+    def run(self, worker: Worker) -> None:
+        """One worker's training."""
+        for step in range(worker.steps):
+            gradient = worker.gradient(step)
+            worker.station.mix(worker.weights, step)
+            worker.update(gradient)
+        # Once more after the last step: its noise is still each worker's own.
+        worker.station.mix(worker.weights, worker.steps)

@@ -1,0 +1,45 @@
+"""Push-sum (SGP): gossip where links go one way and some hear from more than others.
+
+    (x_i, m_i)  <-  sum over j of A_ij (x_j, m_j)         A: columns sum to 1, rows need not
+    z_i = x_i / m_i                                       gradients are computed at z_i
+
+Each rank cuts its vector and a number, its mass, into equal shares, keeps one, sends the others.
+Popular ranks collect too much of both: divided by each other, what is too much goes out. So it
+needs no weights on which anybody would have to agree, only to know to how many one sends oneself.
+A step moves z_i by rate / m_i: who hears from few has a small mass and makes long steps.
+Kempe, Dobra and Gehrke, "Gossip-based computation of aggregate information", 2003; Assran et al.,
+"Stochastic gradient push for distributed deep learning", ICML 2019.
+What to look at: masses are far from 1 and their mean is 1, always; without them ranks agree on a
+weighted mean in which popular ranks count for more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.worker import Worker
+
+
+@dataclass(frozen=True)
+class PushSum:
+    """A step with one's own gradient, then push; runs on any graph that connects all."""
+
+    needs: ClassVar[tuple[str, ...]] = ("push_sum",)
+    sends: ClassVar[str] = "weights"
+
+    def service(self, rule: Update) -> Service:
+        """Nobody serves."""
+        return Service()
+
+    def run(self, worker: Worker) -> None:
+        """One worker's training."""
+        mass = 1.0
+        for step in range(worker.steps):
+            gradient = worker.gradient(step)
+            worker.weights *= mass  # from z to x
+            worker.update(gradient)
+            mass = worker.station.push_sum(worker.weights, mass, step)
+            worker.weights /= mass
