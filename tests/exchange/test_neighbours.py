@@ -107,18 +107,21 @@ def test_gossip_keeps_the_mean_and_contracts_as_the_matrix_says(both):
 
 
 def test_the_mean_is_kept_in_every_form_and_by_every_kind_of_meeting(both):
-    for results in both:
+    for place, results in enumerate(both):
         ranks = len(results)
-        mean = np.mean([own(rank) for rank in range(ranks)], axis=0)
+        begun = np.stack([own(rank) for rank in range(ranks)])
         kinds = [key for key in results[0] if key[0] in ("changes", "meetings")]
         assert len(kinds) == len(LOSSY) + 3
         for kind in kinds:
             ended = np.stack([found[kind] for found in results])
-            np.testing.assert_allclose(ended.mean(axis=0), mean, atol=1e-12)
+            np.testing.assert_allclose(ended.mean(axis=0), begun.mean(axis=0), atol=1e-12)
             if kind[0] == "meetings":
-                assert contraction.consensus_error(ended) < 0.1
+                # On real ranks the clock decides in which order they meet: in any they come closer.
+                closer = 0.02 if place == 1 else 1.0
+                left, apart = (contraction.consensus_error(each) for each in (ended, begun))
+                assert left < closer * apart or ranks == 1
             elif ranks > 1:
-                assert not np.allclose(ended[0], own(0))
+                assert not np.allclose(ended[0], begun[0])
 
 
 def test_push_sum_finds_the_mean_where_plain_gossip_cannot(both):
