@@ -25,6 +25,7 @@ import numpy as np
 from ddl_teach.comm.arrays import Array, Operation
 from ddl_teach.comm.ledger import Ledger
 from ddl_teach.comm.shared_memory import SharedMemory
+from ddl_teach.comm.window import Window
 
 ANY = -1  # receive from whoever sends first
 HIGHEST_TAG = 32767
@@ -32,7 +33,7 @@ LARGEST_INT = 2**31 - 1  # what MPI takes as a colour or a key
 RECEIVES = ("recv", "irecv", "sendrecv")
 
 BACKGROUND_SLOTS = 16
-MEETINGS = ("barrier", "split", "background", "shared_memory", "fence")
+MEETINGS = ("barrier", "split", "background", "shared_memory", "fence", "window")
 
 
 class Request(ABC):
@@ -173,6 +174,14 @@ class Comm(ABC):
         """Memory that all ranks of this communicator see, `nbytes` bytes of it for each rank.
 
         They must be on one node, and all must call it. It lasts until the program ends.
+        """
+
+    @abstractmethod
+    def window(self, size: int, dtype: Any = np.float64) -> Window:
+        """Memory of `size` elements that this rank shows to all others, on any node.
+
+        They read, write and add to it without this rank's doing anything. All ranks must call
+        it, each with a size of its own, perhaps 0. It lasts until the program ends.
         """
 
     def _meet(self, name: str) -> None:

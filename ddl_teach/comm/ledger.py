@@ -7,6 +7,7 @@ agree: a ring all-reduce of n bytes on P ranks sends 2 (P-1)/P n bytes per rank.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -22,7 +23,8 @@ class Message(NamedTuple):
 class Ledger:
     """What one rank sent, in order. `kind` tells the program's own messages ("host") from those
     of a barrier or a split, and from calls handed to the MPI library ("native", whose inner
-    messages nobody sees: they count as one call and no bytes sent).
+    messages nobody sees: they count as one call and no bytes sent). "put" and "add" are what it
+    wrote into the windows of others, "get" what others read in its own.
 
     >>> ledger = Ledger()
     >>> ledger.record((1, 0, 400, "host"))
@@ -71,3 +73,15 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({self.messages_sent} messages, {self.bytes_sent} bytes sent)"
+
+
+def with_what_was_read(
+    ledgers: Sequence[list[tuple]], fetched: Sequence[list[tuple[int, int]]]
+) -> list[list[tuple]]:
+    """Ranks know what they have read in whose window, as `fetched`; but it was the owner's memory
+    that sent it, and in the owner's ledger it stands."""
+    whole = [list(entries) for entries in ledgers]
+    for reader, taken in enumerate(fetched):
+        for owner, nbytes in taken:
+            whole[owner].append((reader, 0, nbytes, "get"))
+    return whole

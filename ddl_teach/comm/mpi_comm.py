@@ -11,11 +11,13 @@ import numpy as np
 
 from ddl_teach.comm import arrays
 from ddl_teach.comm.arrays import Array, Operation, multiply_and_add
-from ddl_teach.comm.interface import Comm, Request, check_work
+from ddl_teach.comm.interface import Comm, Request, check_work, whole_number
 from ddl_teach.comm.mpi import MPI, MPIMessages
 from ddl_teach.comm.mpi_requests import BackgroundRequest
+from ddl_teach.comm.mpi_window import MPIWindow
 from ddl_teach.comm.native import Native
 from ddl_teach.comm.shared_memory import STRIDE, Fence, SharedMemory
+from ddl_teach.comm.window import check_dtype
 
 PAGE = 4096
 
@@ -100,3 +102,8 @@ class MPIComm(MPIMessages):
             counters[:] = 0
         self.mpi.Barrier()
         return SharedMemory([each[:nbytes] for each in memory], Fence(self, window, counters))
+
+    def window(self, size: int, dtype: Any = np.float64) -> MPIWindow:
+        dtype, size = check_dtype(dtype), whole_number(size, "window: a size")
+        self._meet("window")  # from here on nobody keeps MPI's own calls waiting
+        return MPIWindow(self, size, dtype)

@@ -24,11 +24,12 @@ class Records:
     def __init__(self, trace: bool) -> None:
         self.ledger: list[tuple] = []
         self.received: list[tuple[int, int, int]] = []  # source, tag, bytes
+        self.fetched: list[tuple[int, int]] = []  # owner, bytes read from its window
         self.spans: list[tuple] | None = [] if trace else None
         # Begun and not finished: MPI may still read or write their memory.
         self.open: dict[Any, None] = {}
         self.background: list[BackgroundRequest] = []
-        self.windows: list[Any] = []  # shared memory to give back
+        self.windows: list[Any] = []  # shared memory and windows to give back
         self.began = 0.0
 
 

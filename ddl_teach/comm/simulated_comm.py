@@ -10,10 +10,12 @@ import numpy as np
 
 from ddl_teach.comm import arrays
 from ddl_teach.comm.arrays import Array, Operation, Phantom
-from ddl_teach.comm.interface import Comm, Request, check_work
+from ddl_teach.comm.interface import Comm, Request, check_work, whole_number
 from ddl_teach.comm.shared_memory import SharedMemory
 from ddl_teach.comm.simulated_exchange import SimulatedExchange
 from ddl_teach.comm.simulated_rank import SimulatedRequest, Strand
+from ddl_teach.comm.simulated_window import SimulatedWindow
+from ddl_teach.comm.window import check_dtype
 
 
 class SimulatedComm(SimulatedExchange):
@@ -95,6 +97,14 @@ class SimulatedComm(SimulatedExchange):
         parts[self.rank] = np.zeros(nbytes, np.uint8)
         self._meet("shared_memory")
         return SharedMemory([parts[r] for r in range(self.size)], lambda: self._meet("fence"))
+
+    def window(self, size: int, dtype: Any = np.float64) -> SimulatedWindow:
+        dtype, size = check_dtype(dtype), whole_number(size, "window: a size")
+        self._memories += 1
+        arrays = self._simulation.memories.setdefault((self._context, self._memories), {})
+        arrays[self.rank] = np.zeros(size, dtype)
+        self._meet("window")
+        return SimulatedWindow(self, [arrays[rank] for rank in range(self.size)])
 
     def _start(self, place: SimulatedComm, function: Callable[..., Any], args: tuple) -> Request:
         # One function after another runs on the strand of a place, so that its communicator and

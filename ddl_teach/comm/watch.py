@@ -20,7 +20,7 @@ import cloudpickle
 
 from ddl_teach.comm import processes, story
 from ddl_teach.comm.frames import dumped_line
-from ddl_teach.comm.ledger import Ledger
+from ddl_teach.comm.ledger import Ledger, with_what_was_read
 from ddl_teach.comm.line import Line
 from ddl_teach.comm.run import Run
 from ddl_teach.comm.timeline import Timeline
@@ -237,23 +237,23 @@ class Watch:
         for line in self.lines:
             line.tell("free")
         ordered = [self._returned[line.rank] for line in self.lines]
-        books = [entry[1] for entry in ordered]
+        ledgers, received, traces, fetched = zip(*(entry[1] for entry in ordered), strict=True)
         run = Run(
             [cloudpickle.loads(entry[2]) for entry in ordered],
             max(entry[0] for entry in ordered),
-            [Ledger(ledger) for ledger, _, _ in books],
-            Timeline([spans or [] for _, _, spans in books]),
+            [Ledger(entries) for entries in with_what_was_read(ledgers, fetched)],
+            Timeline([spans or [] for spans in traces]),
         )
         left = Counter(
             (source, dest, tag, nbytes)
-            for source, (ledger, _, _) in enumerate(books)
+            for source, ledger in enumerate(ledgers)
             for dest, tag, nbytes, kind in ledger
             if kind == "host"
         )
         left.subtract(
             (source, dest, tag, nbytes)
-            for dest, (_, received, _) in enumerate(books)
-            for source, tag, nbytes in received
+            for dest, taken in enumerate(received)
+            for source, tag, nbytes in taken
         )
         if lost := sorted((+left).elements()):
             error = story.tell_unreceived(lost)

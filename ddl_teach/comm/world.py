@@ -45,9 +45,10 @@ class World:
             background.wait()
 
     def books(self, comm: MPIComm) -> tuple:
-        """What the rank has written down: ledger, received messages, spans."""
+        """What the rank has written down: ledger, received messages, spans, what it has read in
+        the windows of others."""
         records = comm._records
-        return records.ledger, records.received, records.spans
+        return records.ledger, records.received, records.spans, records.fetched
 
     def free(self) -> None:
         """Give the last program's shared memory back. MPI does so only together: called when

@@ -1,0 +1,80 @@
+"""Windows: memory of a rank that others read, write and add to, while it does something else.
+
+With send and receive both ends must act. Here only one does: `get` copies out of another rank's
+window, `put` into it, `add` adds to it, each element whole; `fetch_and_add` also says what a
+number was before. When they return, all is done at the far end too. Nobody is told: who wants to
+know whether something has come must look, or meet the others at a barrier.
+
+Cost of n bytes: a `put` or an `add` takes latency + n / bandwidth there and a latency back, a
+`get` a latency there and latency + n / bandwidth back. What a rank reads was sent by its owner:
+the bytes stand in the owner's ledger, as kind "get"; written ones in the writer's, as "put" and
+"add". MPI Forum, "MPI: A message-passing interface standard", chapter on one-sided
+communications; Hoefler et al., "Remote memory access programming in MPI-3", TOPC 2015.
+What to look at: the owner's timeline shows no receive, and its ledger no request.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from ddl_teach.comm.arrays import check_writable
+
+DTYPES = tuple(np.dtype(name) for name in ("float32", "float64", "int64"))
+
+
+def check_dtype(dtype: object) -> np.dtype:
+    """An element type that MPI can add."""
+    found = np.dtype(dtype)
+    if found not in DTYPES:
+        names = ", ".join(each.name for each in DTYPES)
+        raise TypeError(f"window: MPI adds elements of {names} in a window, not {found}")
+    return found
+
+
+class Window(ABC):
+    """What each rank shows of its memory: `own`, as many elements as it asked for, zeros at first.
+
+    `sizes[r]` is the number of elements that rank r shows.
+    """
+
+    own: np.ndarray
+    sizes: Sequence[int]
+
+    @abstractmethod
+    def get(self, out: np.ndarray, source: int, start: int = 0) -> None:
+        """Read as many elements as `out` has from rank `source`, from its element `start` on."""
+
+    @abstractmethod
+    def put(self, x: np.ndarray, to: int, start: int = 0) -> None:
+        """Write `x` over the elements of rank `to` from `start` on."""
+
+    @abstractmethod
+    def add(self, x: np.ndarray, to: int, start: int = 0) -> None:
+        """Add `x` to the elements of rank `to` from `start` on; no sum is ever lost."""
+
+    @abstractmethod
+    def fetch_and_add(self, amount: float, to: int, place: int = 0) -> float:
+        """Add to one element, and return what it was."""
+
+    def _check(self, x: np.ndarray, rank: int, start: int, verb: str) -> None:
+        if not 0 <= rank < len(self.sizes):
+            raise ValueError(
+                f"{verb}: rank {rank} does not exist; the ranks are 0 to {len(self.sizes) - 1}"
+            )
+        if not isinstance(x, np.ndarray) or x.dtype != self.own.dtype:
+            raise TypeError(
+                f"{verb}: this window holds {self.own.dtype}, and x is "
+                f"{getattr(x, 'dtype', type(x).__name__)}: convert it first"
+            )
+        if x.ndim != 1 or not x.flags.c_contiguous:
+            raise TypeError(f"{verb}: x must be flat and contiguous, not of shape {x.shape}")
+        if not (start >= 0 and start + len(x) <= self.sizes[rank]):
+            raise ValueError(
+                f"{verb}: elements {start} to {start + len(x) - 1} are asked for, and rank {rank} "
+                f"shows {self.sizes[rank]}"
+            )
+        if verb == "get":
+            check_writable(x)

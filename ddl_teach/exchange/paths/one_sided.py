@@ -1,0 +1,170 @@
+"""One-sided: the server is a piece of memory, and nobody works there.
+
+The weights lie in windows, a shard on each rank; all ranks are workers. Who pushes applies the
+rule to its own copy and *adds* the difference to the shards; who pulls reads them. Clocks stand on
+a board in rank 0's window, and who must wait for others looks there again and again. Averages are
+made the same way: all add to windows of zeros, meet, and read the sums.
+
+Cost for n bytes and P workers: an update is n bytes written, a pull n bytes read, spread over the
+ports of P ranks, and no processor but the worker's own is busy. What memory cannot do is keep
+momentum, decode a message, or know whose update came last.
+Gropp, Hoefler, Thakur and Lusk, "Using advanced MPI", 2014; Recht et al., "Hogwild!", NIPS 2011,
+for updates that meet in the same memory.
+What to look at: kinds "add" and "get" in the ledger; no rank's timeline shows a server.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ddl_teach.comm import Comm
+from ddl_teach.comm.arrays import split_evenly
+from ddl_teach.exchange.forms.dense import Dense
+from ddl_teach.exchange.forms.form import Form
+from ddl_teach.exchange.paths.path import Path
+from ddl_teach.exchange.paths.server import Alone
+from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.station import Shift
+from ddl_teach.sgd.when import When
+
+GONE = 2**62  # the clock of a worker that nobody waits for any more
+FIRST_NAP, LONGEST_NAP = 20e-6, 1e-3  # seconds between two looks at the board
+
+
+@dataclass(frozen=True)
+class OneSided:
+    """Windows on all ranks. Who waits `patience` seconds for a clock gives up with an error."""
+
+    patience: float = 60.0
+    offers: ClassVar[tuple[str, ...]] = ("average", "serve")
+
+    def objection(self, when: When, path: Path, form: Form, update: Update | None) -> str | None:
+        """What nobody at the memory can do."""
+        if not isinstance(form, Dense):
+            return (
+                "a window adds numbers, and nobody is there to decode a message: take Dense(), or "
+                "a path with a server, Server()"
+            )
+        if "average" in when.needs or update is None:
+            return None
+        if when.service(update).backups:
+            return "memory does not know whose update came last: take Server(), which does"
+        if when.service(update).rule.states:
+            return (
+                f"{type(update).__name__} keeps states beside the weights, and nobody is there "
+                "to update them: take SGD(), or Server()"
+            )
+        return None
+
+    def open(
+        self, comm: Comm, weights: np.ndarray, form: Form, service: Service
+    ) -> Reaching | Alone:
+        """This rank's station."""
+        if comm.size == 1:
+            return Alone(weights, form, service)
+        return Reaching(comm, weights, service, self.patience)
+
+
+class Reaching:
+    """A worker's station: it reaches into the memory of all ranks."""
+
+    serves = True
+
+    def __init__(self, comm: Comm, weights: np.ndarray, service: Service, patience: float) -> None:
+        self.worker, self.workers = comm.rank, comm.size
+        self._comm, self._service, self._patience = comm, service, patience
+        self._seen = weights.copy()  # as pulled last
+        self._version = self._clock = self._round = 0
+        self._staleness: list[int] = []
+        # Each begins with another shard, or all would reach for the first.
+        self._order = [(comm.rank + step) % comm.size for step in range(comm.size)]
+        own = split_evenly(weights, comm.size)[comm.rank]
+        self._shards = comm.window(len(own), weights.dtype)
+        self._shards.own[...] = own
+        self._sums = comm.window(3 * len(own), weights.dtype)
+        # How many updates there were, then everybody's pushes, then everybody's pulls.
+        self._board = comm.window(1 + 2 * comm.size if comm.rank == 0 else 0, np.int64)
+        comm.barrier()
+
+    def push(self, update: np.ndarray) -> None:
+        """Add what the rule makes of an update."""
+        waits = self._service.bound == 0
+        changed = self._seen.copy()
+        self._service.rule(changed, update, [], self._clock + 1)
+        changed -= self._seen
+        if waits:  # the mean; and nobody may still be reading the weights of this clock
+            changed /= self.workers
+            self._wait(1 + self.workers, self._clock + 1)
+        stale = int(self._board.fetch_and_add(1, 0)) - self._version
+        self._staleness.append(0 if waits else stale)
+        if self._service.damp is not None:
+            changed *= self._service.damp(self._staleness[-1])
+        parts = split_evenly(changed, self.workers)
+        for owner in self._order:
+            self._shards.add(parts[owner], owner)
+        self._clock += 1
+        self._tell(1, self._clock)
+
+    def pull(self, weights: np.ndarray) -> int:
+        """Fill `weights`, once the bound allows; returns the clock to go on from."""
+        if self._service.bound < np.inf:
+            self._wait(1, self._clock - int(self._service.bound))
+        version = np.empty(1, np.int64)
+        self._board.get(version, 0)
+        self._version = int(version[0])
+        parts = split_evenly(weights, self.workers)
+        for owner in self._order:
+            self._shards.get(parts[owner], owner)
+        self._seen[...] = weights
+        self._tell(1 + self.workers, self._clock + 1)
+        return self._clock
+
+    def average(self, vector: np.ndarray) -> None:
+        """The mean over all workers, in place."""
+        parts = split_evenly(vector, self.workers)
+        # Of three rooms one is added to, one may still be read, and one is made ready.
+        now, after = self._round % 3, (self._round + 1) % 3
+        width = len(parts[self.worker])
+        self._sums.own[after * width : (after + 1) * width] = 0
+        for owner in self._order:
+            self._sums.add(parts[owner], owner, now * len(parts[owner]))
+        self._comm.barrier()
+        for owner in self._order:
+            self._sums.get(parts[owner], owner, now * len(parts[owner]))
+        vector /= self.workers
+        self._round += 1
+
+    def leave(self) -> None:
+        """Nobody need wait for this worker."""
+        self._tell(1, GONE)
+        self._tell(1 + self.workers, GONE)
+
+    @property
+    def shift(self) -> Shift:
+        """The staleness of this worker's own updates."""
+        made = len(self._staleness)
+        return Shift((self.worker,) * made, tuple(self._staleness), made)
+
+    def _tell(self, column: int, clock: int) -> None:
+        self._board.put(np.array([clock], np.int64), 0, column + self.worker)
+
+    def _wait(self, column: int, clock: int) -> None:
+        """Look at the board until all have come to that clock."""
+        clocks = np.empty(self.workers, np.int64)
+        begun, nap = self._comm.now(), FIRST_NAP
+        while True:
+            self._board.get(clocks, 0, column)
+            if clocks.min() >= clock:
+                return
+            if self._comm.now() > begun + self._patience:
+                raise TimeoutError(
+                    f"worker {clocks.argmin()} has stayed at clock {clocks.min()} for "
+                    f"{self._patience:g} s, and worker {self.worker} needs it at {clock}: is it "
+                    "gone without leave()? A path with a server survives that: Server(patience=1)"
+                )
+            self._comm.work(seconds=nap)
+            nap = min(2 * nap, LONGEST_NAP)

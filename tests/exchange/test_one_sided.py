@@ -1,0 +1,96 @@
+"""The path through windows: weights in everybody's memory, and nobody who serves."""
+
+import math
+
+import numpy as np
+import pytest
+from test_servers import STEPS, follow, one_average, twin
+
+from ddl_teach import simulate
+from ddl_teach.comm.networks import Uniform
+from ddl_teach.comm.story import RankFailed
+from ddl_teach.exchange.forms.dense import Dense
+from ddl_teach.exchange.forms.half import Half
+from ddl_teach.exchange.paths.one_sided import OneSided
+from ddl_teach.sgd.asynchronous import Asynchronous
+from ddl_teach.sgd.backup_workers import BackupWorkers
+from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.synchronous import Synchronous
+from ddl_teach.sgd.updates.momentum import Momentum
+from ddl_teach.sgd.updates.sgd import SGD
+
+
+def all_bounds(comm):
+    """Where the weights end, with every bound; and some averages in a row."""
+    ends = []
+    for bound in (0, 1, math.inf):
+        ends.append(follow(comm, OneSided(), Service(SGD(0.1), bound)))
+        comm.barrier()
+    vector = np.full(7, comm.rank, np.float32)
+    station = OneSided().open(comm, vector, Dense(), Service())
+    for _ in range(5):
+        station.average(vector)
+        vector += comm.rank
+    return ends, vector - comm.rank
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+def test_memory_that_is_added_to_trains_as_one_process_would(ranks, real):
+    mean = (ranks - 1) / 2
+    for run in (real(all_bounds, ranks), simulate(all_bounds, ranks)):
+        for (together, ahead, free), vector in run.results:
+            assert np.abs(together - twin(ranks, SGD(0.1))).max() < 1e-12
+            assert np.isfinite(ahead).all()
+            assert np.isfinite(free).all()
+            assert vector == pytest.approx(np.full(7, 5 * mean), rel=1e-6)
+
+
+def test_it_sends_each_byte_once_and_the_memory_sends_it_back(real):
+    size, ranks = 1_000, 5
+    run = real(one_average, ranks, path=OneSided(), size=size)
+    for ledger in run.ledger:
+        by_kind = dict.fromkeys(("add", "get"), 0)
+        for message in ledger.messages:
+            if message.kind in by_kind:
+                by_kind[message.kind] += message.bytes
+        assert by_kind == {"add": 4 * size, "get": 4 * size}
+
+
+def test_nobody_waits_for_a_slow_one_beyond_the_bound():
+    def slow(comm, worker, clock):
+        comm.work(seconds=1.0 if worker == 2 else 0.1)
+        return True
+
+    times = {}
+    for bound in (0, 2, math.inf):
+        run = simulate(
+            lambda comm, bound=bound: (
+                follow(comm, OneSided(), Service(SGD(0.01), bound), before=slow),
+                comm.now(),
+            ),
+            4,
+            network=Uniform(1e-6, 1e9),
+        )
+        times[bound] = run.results[0][1]
+    assert times[0] == pytest.approx(STEPS, 0.02)
+    assert times[2] == pytest.approx(STEPS - 2 + 0.1, 0.1)
+    assert times[math.inf] == pytest.approx(0.1 * STEPS, 0.1)
+
+
+def test_who_waits_for_one_that_is_gone_is_told():
+    with pytest.raises(RankFailed, match="worker 1 has stayed at clock 2 for 3 s"):
+        simulate(
+            follow, 3, path=OneSided(patience=3.0), service=Service(SGD(0.1)),
+            before=lambda comm, worker, clock: (worker, clock) != (1, 2),
+        )  # fmt: skip
+
+
+def test_what_memory_cannot_do_is_refused():
+    def objection(when, form=Dense(), update=SGD(0.1)):
+        return OneSided().objection(when, OneSided(), form, update)
+
+    assert "adds numbers" in objection(Synchronous(), Half())
+    assert "whose update came last" in objection(BackupWorkers(1))
+    assert "keeps states" in objection(Asynchronous(), update=Momentum(0.1, 0.9))
+    assert objection(Asynchronous()) is None
+    assert objection(Synchronous(), update=Momentum(0.1, 0.9)) is None
