@@ -30,7 +30,8 @@ from ddl_teach.sgd.service import Service
 from ddl_teach.sgd.station import Shift
 from ddl_teach.sgd.when import When
 
-REQUEST, UPDATE, ANSWER, WEIGHTS = 1, 2, 3, 4  # tags
+UPDATE, ANSWER, WEIGHTS, REQUEST = 1, 2, 3, 4  # tags; REQUEST and those above it for requests
+TRAININGS = 1000  # one after another on one communicator, whose requests are told apart
 PUSH, PULL, LEAVE = range(3)  # what a request asks for
 
 
@@ -69,12 +70,18 @@ class Sharded:
         if comm.size == 1:
             return Alone(weights, form, service)
         servers = min(self.servers, comm.size - 1)
+        # Who has finished may begin the next training before others have: with another tag its
+        # requests wait until the servers come to it.
+        number = comm.attributes.get(Sharded, 0)
+        comm.attributes[Sharded] = number + 1
+        requests = REQUEST + number % TRAININGS
         alone = None if self.patience is None else comm.split(comm.rank)
         if comm.rank >= servers:
-            return Served(comm, servers, form)
+            return Served(comm, servers, form, requests)
         shard = split_evenly(weights, servers)[comm.rank]
         books = Books(shard, comm.size - servers, service, self.late)
-        return Serving(comm, servers, books, form, Alarm(alone, self.patience) if alone else None)
+        alarm = Alarm(alone, self.patience) if alone else None
+        return Serving(comm, servers, books, form, alarm, requests)
 
 
 @dataclass(frozen=True)
@@ -105,11 +112,11 @@ class Alarm:
 class Served:
     """A worker's station: it pushes updates to the servers and pulls weights from them."""
 
-    def __init__(self, comm: Comm, servers: int, form: Form) -> None:
+    def __init__(self, comm: Comm, servers: int, form: Form, requests: int) -> None:
         self.worker = comm.rank - servers
         self.workers = comm.size - servers
         self.serves = True
-        self._comm = comm
+        self._comm, self._requests = comm, requests
         # What a form leaves out of one shard must not come into another.
         self._links = [form.link(seed=comm.rank * servers + server) for server in range(servers)]
         # Each begins with another server, or all would stand in line at the first.
@@ -150,7 +157,7 @@ class Served:
 
     def _ask(self, server: int, what: int, nbytes: int = 0) -> Request:
         request = np.array([what, self._versions[server], nbytes])
-        return self._comm.isend(request, server, REQUEST)
+        return self._comm.isend(request, server, self._requests)
 
 
 class Serving:
@@ -160,11 +167,17 @@ class Serving:
     serves = True
 
     def __init__(
-        self, comm: Comm, servers: int, books: Books, form: Form, alarm: Alarm | None
+        self,
+        comm: Comm,
+        servers: int,
+        books: Books,
+        form: Form,
+        alarm: Alarm | None,
+        requests: int,
     ) -> None:
         self.books = books
         self.workers = comm.size - servers
-        self._comm = comm
+        self._comm, self._requests = comm, requests
         self._servers = servers
         self._form = form
         self._alarm = alarm
@@ -200,8 +213,8 @@ class Serving:
     def _next(self, request: np.ndarray) -> int | None:
         """Wait for a request; returns who made it, or None if all who could are dead."""
         if self._alarm is None:
-            return self._comm.recv(request, ANY, REQUEST)
-        coming = self._comm.irecv(request, ANY, REQUEST)
+            return self._comm.recv(request, ANY, self._requests)
+        coming = self._comm.irecv(request, ANY, self._requests)
         while not self._alarm.or_done(self._comm, coming):
             self.books.look_for_the_dead(self._comm.now(), self._alarm.seconds)
             self._answer()
