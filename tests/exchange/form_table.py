@@ -6,6 +6,7 @@ from ddl_teach.exchange.forms.deep_gradient_compression import DeepGradientCompr
 from ddl_teach.exchange.forms.dense import Dense
 from ddl_teach.exchange.forms.feedback import Feedback
 from ddl_teach.exchange.forms.half import Half
+from ddl_teach.exchange.forms.nonzero import NonZero
 from ddl_teach.exchange.forms.one_bit import OneBit
 from ddl_teach.exchange.forms.powersgd import PowerSGD
 from ddl_teach.exchange.forms.qsgd import QSGD
@@ -46,6 +47,7 @@ FORMS = [
     (RandomK(0.1), lambda n: 4 + 4 * kept(n, 0.1)),
     (RandomK(0.25, scaled=False), lambda n: 4 + 4 * kept(n, 0.25)),
     (Threshold(0.5), None),
+    (NonZero(), None),
     (PowerSGD(rank=2), lambda n: square(n, 2)),
     (DeepGradientCompression(0.05), lambda n: math.ceil(top_bits(n, 0.05) / 8)),
     (DeepGradientCompression(0.05, warm_up=8), None),

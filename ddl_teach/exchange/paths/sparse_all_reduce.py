@@ -1,0 +1,75 @@
+"""Sparse all-reduce: forms that send a few entries only, added up as streams on the way.
+
+Cost: by recursive doubling log2 P messages of up to P k entries; gathering everybody's k entries
+instead would always send (P-1) k. Where the ranks' entries fall on the same places the sum is
+hardly longer than each part of it, and where it fills in the streams turn dense.
+Renggli et al., "SparCML", SC 2019.
+What to look at: the mean has more entries than anybody sent; how many more, says `theory.sparse`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from ddl_teach.collectives.sparse import dense_second_phase, recursive_doubling, split_allgather
+from ddl_teach.collectives.sparse.stream import Stream
+from ddl_teach.comm import Comm
+from ddl_teach.exchange.forms.form import Form
+from ddl_teach.exchange.paths.all_reduce import Everybody
+from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.service import Service
+
+WAYS: MappingProxyType[str, Callable[..., Stream]] = MappingProxyType(
+    {
+        "recursive_doubling": recursive_doubling.allreduce,
+        "split_allgather": split_allgather.allreduce,
+        "dense_second_phase": dense_second_phase.allreduce,
+    }
+)
+
+
+@dataclass(frozen=True)
+class SparseAllReduce:
+    """By one of three ways; the dense second phase may have a `second` form of its own."""
+
+    way: Literal["recursive_doubling", "split_allgather", "dense_second_phase"] = (
+        "recursive_doubling"
+    )
+    second: Form | None = None
+    offers: ClassVar[tuple[str, ...]] = ("average",)
+
+    def __post_init__(self) -> None:
+        if self.way not in WAYS:
+            raise ValueError(f"SparseAllReduce: the ways are {', '.join(WAYS)}, not {self.way!r}")
+        if self.second is not None and self.way != "dense_second_phase":
+            raise ValueError(
+                f"SparseAllReduce: {self.way} has no second phase with a form of its own, only "
+                "dense_second_phase has"
+            )
+
+    def objection(
+        self, when: object, path: object, form: Form, update: Update | None
+    ) -> str | None:
+        """A form that sends every entry has nothing to list."""
+        if form.sparse:
+            return None
+        return (
+            "a sparse all-reduce adds up lists of entries, and this form sends every entry: take "
+            "TopK(0.01), or NonZero() for gradients that are sparse by nature, or AllReduce()"
+        )
+
+    def open(self, comm: Comm, weights: np.ndarray, form: Form, service: Service) -> Everybody:
+        """This rank's station."""
+        link = form.link(comm.rank)
+        second = {} if self.second is None else {"link": self.second.link(comm.size + comm.rank)}
+
+        def average(vector: np.ndarray) -> None:
+            own = Stream.listed(len(vector), *link.select(vector))
+            vector[:] = WAYS[self.way](comm, own, **second).dense() / comm.size
+
+        return Everybody(comm, average)

@@ -1,0 +1,122 @@
+"""The statements of Python's own library, and which of them belong together.
+
+Two statements are in context where one follows the other in a function, or where one reads a
+variable that the other has set last: what a compiler calls flow of control and flow of data. Each
+such pair is a sample. Every third file of a package is held out, with all that is in it: its
+functions are what a representation must prove itself on.
+
+Nothing is downloaded: the files are those of the Python that runs, and so all numbers made of them
+depend on its version, a little. Reading six packages takes a few seconds, and the corpus is plain
+arrays, so read it once and hand it to the ranks.
+What to look at: `corpus.vocabulary`, whose first entries make up much of all code.
+"""
+
+from __future__ import annotations
+
+import ast
+import sysconfig
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from ddl_teach.sgd.statements.spelling import DEFINITIONS, headers, names, spell
+
+PACKAGES = ("asyncio", "email", "importlib", "multiprocessing", "unittest", "xml")
+EVERY = 3  # of so many files of a package one is held out
+RARE = 2  # statements that are seen less often are not learnt
+
+Function = tuple[list[str], list[tuple[int, int]]]  # statements, and pairs of places in them
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Plain arrays. A statement's number is its place in the vocabulary, by frequency."""
+
+    packages: tuple[str, ...]
+    vocabulary: tuple[str, ...]
+    counts: np.ndarray  # of each statement in the files to learn from
+    pairs: np.ndarray  # (n, 2) statements in context, in the files to learn from
+    held_out_pairs: np.ndarray  # in the others
+    statements: np.ndarray  # of all functions, one after another
+    begins: np.ndarray  # where each function begins in `statements`, and the end
+    package: np.ndarray  # of each function, its place in `packages`
+    held_out: np.ndarray  # of each function, whether its file is held out
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+    def __deepcopy__(self, memo: dict) -> Corpus:
+        return self  # nobody can change it: simulated ranks share one
+
+
+def read(packages: Sequence[str] = PACKAGES, rare: int = RARE) -> Corpus:
+    """The corpus of these packages of the standard library."""
+    found = [
+        (label, held_out, *function)
+        for label, package in enumerate(packages)
+        for held_out, function in _functions(package)
+    ]
+    seen = Counter(text for _, held_out, texts, _ in found if not held_out for text in texts)
+    common = sorted((-count, text) for text, count in seen.items() if count >= rare)
+    if not common:
+        raise ValueError(f"the packages {packages} have no statement {rare} times: name more")
+    number = {text: place for place, (_, text) in enumerate(common)}
+    pairs: dict[bool, list[tuple[int, int]]] = {False: [], True: []}
+    kept: list[tuple[int, bool, list[int]]] = []
+    for label, held_out, texts, together in found:
+        numbers = [number.get(text, -1) for text in texts]
+        pairs[held_out] += [
+            (numbers[one], numbers[other])
+            for one, other in together
+            if min(numbers[one], numbers[other]) >= 0
+        ]
+        known = [place for place in numbers if place >= 0]
+        if known:
+            kept.append((label, held_out, known))
+    return Corpus(
+        tuple(packages),
+        tuple(number),
+        np.array([-count for count, _ in common]),
+        np.array(pairs[False]).reshape(-1, 2),
+        np.array(pairs[True]).reshape(-1, 2),
+        np.concatenate([known for *_, known in kept]),
+        np.cumsum([0, *(len(known) for *_, known in kept)]),
+        np.array([label for label, *_ in kept]),
+        np.array([held_out for _, held_out, _ in kept]),
+    )
+
+
+def _functions(package: str) -> Iterator[tuple[bool, Function]]:
+    """Of each function of a package: whether its file is held out, and what is in it."""
+    folder = Path(sysconfig.get_paths()["stdlib"]) / package
+    # Their own tests some versions of Python carry beside them and others do not.
+    files = [file for file in sorted(folder.rglob("*.py")) if file.parent.name != "test"]
+    if not files:
+        raise ValueError(
+            f"this Python has no source files of the package {package!r}: name others, such as "
+            f"{', '.join(PACKAGES)}"
+        )
+    for place, file in enumerate(files):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, DEFINITIONS[:2]):
+                yield place % EVERY == 1, _function(node.body)
+
+
+def _function(body: list[ast.stmt]) -> Function:
+    texts: list[str] = []
+    together: list[tuple[int, int]] = []
+    set_by: dict[str, int] = {}
+    for place, header in enumerate(headers(body)):
+        texts.append(spell(header))
+        reads, sets = names(header)
+        before = {set_by[name] for name in reads if name in set_by} | {place - 1}
+        for earlier in sorted(before - {-1}):
+            together += [(earlier, place), (place, earlier)]
+        set_by |= dict.fromkeys(sets, place)
+    return texts, together

@@ -1,0 +1,121 @@
+"""Skip-gram with negative sampling: a statement's vector predicts what stands around it.
+
+    loss of a pair (c, o) = -log s(u_o . v_c) - sum over K drawn n of log s(-u_n . v_c)
+
+s is the logistic function; v are the vectors that are wanted, u those of the contexts. A step with
+b pairs touches at most b rows of v and b (K + 1) of u, however many statements there are: the
+gradient is sparse by nature, and nothing is lost in sending only what was touched.
+Mikolov, Sutskever, Chen, Corrado and Dean, "Distributed representations of words and phrases and
+their compositionality", NIPS 2013.
+What to look at: `touched` beside `gradient`: the same numbers, a small part of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ddl_teach.sgd.shares import share
+from ddl_teach.sgd.statements import downstream
+from ddl_teach.sgd.statements.corpus import Corpus
+from ddl_teach.sgd.task import offsets
+
+FLATTER = 0.75  # contexts are drawn by their frequency to this power (Mikolov et al.)
+HELD_OUT_PAIRS = 4096  # are enough for the loss
+
+
+@dataclass(frozen=True, eq=False)
+class Statements:
+    """`batch` pairs for each worker and step, vectors of `width` numbers, `negatives` a pair."""
+
+    corpus: Corpus
+    width: int = 24
+    batch: int = 64
+    negatives: int = 5
+    seed: int = 0
+    dtype: str = "float32"
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The vectors of all statements, and of all contexts."""
+        return ((len(self.corpus.vocabulary), self.width),) * 2
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """Where each begins in the vector of weights, and its size."""
+        return offsets(self.shapes)
+
+    def initial(self) -> np.ndarray:
+        """Short random vectors, and contexts that say nothing yet."""
+        random = np.random.default_rng(self.seed)
+        vectors = (random.random(self.shapes[0]) - 0.5) / self.width
+        return np.concatenate([vectors.ravel(), np.zeros(vectors.size)]).astype(self.dtype)
+
+    def gradient(
+        self, weights: np.ndarray, part: int, parts: int, step: int
+    ) -> tuple[float, np.ndarray]:
+        """The mean loss over this share of the minibatch, and its gradient, mostly zeros."""
+        loss, indices, values = self.touched(weights, part, parts, step)
+        gradient = np.zeros_like(weights)
+        gradient[indices] = values
+        return loss, gradient
+
+    def touched(
+        self, weights: np.ndarray, part: int, parts: int, step: int
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        """The same as ascending indices and the values there."""
+        own = share(len(self.corpus.pairs), self.batch, part, parts, step, self.seed)
+        pairs = self.corpus.pairs[own]
+        random = np.random.default_rng([self.seed, step])
+        drawn = random.random((parts, self.batch, self.negatives))[part]  # others draw the rest
+        loss, rows, towards = self._loss_and_rows(weights, pairs, self._contexts(drawn))
+        touched, place = np.unique(rows, return_inverse=True)
+        sums = np.zeros((len(touched), self.width), weights.dtype)
+        np.add.at(sums, place, towards)
+        indices = touched[:, None] * self.width + np.arange(self.width)
+        return loss, indices.ravel(), sums.ravel()
+
+    def loss(self, weights: np.ndarray) -> float:
+        """The mean loss over pairs of the files held out."""
+        pairs = self.corpus.held_out_pairs[:HELD_OUT_PAIRS]
+        drawn = np.random.default_rng(self.seed).random((len(pairs), self.negatives))
+        return self._loss_and_rows(weights, pairs, self._contexts(drawn))[0]
+
+    def accuracy(self, weights: np.ndarray) -> float:
+        """The share of the functions held out whose package is found by their statements."""
+        return downstream.accuracy(self.corpus, self.vectors(weights))
+
+    def vectors(self, weights: np.ndarray) -> np.ndarray:
+        """One row a statement: what is wanted of all this."""
+        return weights[: self.layers[1]].reshape(self.shapes[0])
+
+    @cached_property
+    def _cumulated(self) -> np.ndarray:
+        flatter = self.corpus.counts**FLATTER
+        return np.cumsum(flatter) / flatter.sum()
+
+    def _contexts(self, drawn: np.ndarray) -> np.ndarray:
+        """Numbers between 0 and 1 as statements, frequent ones more often."""
+        return np.searchsorted(self._cumulated, drawn)
+
+    def _loss_and_rows(
+        self, weights: np.ndarray, pairs: np.ndarray, negatives: np.ndarray
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        """The mean loss; and the gradient in rows of the weights, of which some come twice."""
+        rows = weights.reshape(-1, self.width)
+        contexts = np.column_stack([pairs[:, 1], negatives]) + len(self.corpus.vocabulary)
+        centres, around = rows[pairs[:, 0]], rows[contexts]
+        scores = np.einsum("bd,bkd->bk", centres, around)
+        scores[:, 0] *= -1  # the right one: large is good
+        loss = float(np.logaddexp(0, scores).sum(axis=1).mean())
+        slope = (1 + np.tanh(scores / 2)) / (2 * len(pairs))  # the logistic function: no overflow
+        slope[:, 0] *= -1
+        of_centres = np.einsum("bk,bkd->bd", slope, around)
+        of_contexts = slope[:, :, None] * centres[:, None, :]
+        return (
+            loss,
+            np.concatenate([pairs[:, 0], contexts.ravel()]),
+            np.concatenate([of_centres, of_contexts.reshape(-1, self.width)]),
+        )
