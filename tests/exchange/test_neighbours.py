@@ -14,7 +14,7 @@ from ddl_teach.exchange.forms.qsgd import QSGD
 from ddl_teach.exchange.forms.threshold import Threshold
 from ddl_teach.exchange.forms.top_k import TopK
 from ddl_teach.exchange.paths.all_reduce import AllReduce
-from ddl_teach.exchange.paths.neighbours import Neighbours
+from ddl_teach.exchange.paths.neighbours import Neighbours, mix
 from ddl_teach.exchange.trainer import train
 from ddl_teach.sgd.asynchronous_gossip import AsynchronousGossip
 from ddl_teach.sgd.compressed_gossip import CompressedGossip
@@ -40,6 +40,10 @@ def own(rank):
     return np.random.default_rng([7, rank]).standard_normal(SIZE)
 
 
+def shares_of_a_star(ranks):
+    return mixing.mixing_matrix(graphs.star(ranks), weights=mixing.equal_shares)
+
+
 def gossip(comm):
     """Every rank's vector after some steps of each kind; and the bytes that mixing sends."""
     found = {}
@@ -52,6 +56,9 @@ def gossip(comm):
                 station.mix(vector, step)
             after, _ = comm.ledger.since(0)
             found[make.__name__, form] = vector, after - before
+    vector = own(comm.rank)
+    mix(comm, vector, shares_of_a_star(comm.size))
+    found["by matrix"] = (vector,)
     for form in LOSSY:
         vector = own(comm.rank)
         station = Neighbours(graphs.ring).open(comm, np.zeros(SIZE), form, Service())
@@ -85,6 +92,8 @@ def test_gossip_keeps_the_mean_and_contracts_as_the_matrix_says(both):
     for results in both:
         ranks = len(results)
         begun = np.stack([own(rank) for rank in range(ranks)])
+        ended = np.stack([found["by matrix"][0] for found in results])
+        np.testing.assert_allclose(ended, shares_of_a_star(ranks) @ begun, atol=1e-13)
         for make in MIXED:
             graph, expected = make(ranks), begun
             for step in range(STEPS):

@@ -157,3 +157,15 @@ def _trade(
     requests += [comm.isend(outgoing, to, tag) for to in targets]
     for request in requests:
         request.wait()
+
+
+def mix(comm: Comm, x: np.ndarray, matrix: np.ndarray) -> None:
+    """Gossip at its plainest, in place: x becomes the sum of matrix[rank, j] times rank j's x."""
+    others = np.arange(comm.size) != comm.rank
+    targets = np.flatnonzero(others & (matrix[:, comm.rank] != 0)).tolist()
+    sources = np.flatnonzero(others & (matrix[comm.rank] != 0)).tolist()
+    heard = [np.empty_like(x) for _ in sources]
+    _trade(comm, x.copy(), targets, heard, sources, MESSAGE)
+    x *= matrix[comm.rank, comm.rank]
+    for source, theirs in zip(sources, heard, strict=True):
+        x += matrix[comm.rank, source] * theirs
