@@ -125,7 +125,7 @@ def test_the_mean_is_kept_in_every_form_and_by_every_kind_of_meeting(both):
             ended = np.stack([found[kind] for found in results])
             np.testing.assert_allclose(ended.mean(axis=0), begun.mean(axis=0), atol=1e-12)
             if kind[0] == "meetings":
-                # On real ranks the clock decides in which order they meet: in any they come closer.
+                # On real ranks the clock decides in which order they meet.
                 closer = 0.02 if place == 1 else 1.0
                 left, apart = (contraction.consensus_error(each) for each in (ended, begun))
                 assert left < closer * apart or ranks == 1
