@@ -64,30 +64,42 @@ class MPIMessages(Comm):
 
     def _begin_send(self, x: Array, to: int, tag: int) -> MPI.Request:
         nbytes, code = describe(x)
-        wire = _memory(x, nbytes)
-        count = self._room(nbytes, code, tag) if to == self.rank else nbytes
-        handle = self.mpi.Isend([wire, count, MPI.BYTE], to, self._wire_tag(tag, code, nbytes))
+        wire, wire_tag = _memory(x, nbytes), self._wire_tag(tag, code, nbytes)
+        count = self._room(nbytes, wire_tag) if to == self.rank else nbytes
+        handle = self.mpi.Isend([wire, count, MPI.BYTE], to, wire_tag)
         self._records.ledger.append((self._members[to], tag, nbytes, self._kind))
         return handle
 
-    def _room(self, nbytes: int, code: int, tag: int) -> int:
+    def _room(self, nbytes: int, wire_tag: int) -> int:
         """How many bytes of a message to oneself the receive that waits for it has room for.
 
-        Open MPI would write a short one over the end of a receive that was begun before it.
+        Open MPI would write all of them, over the end of a receive that was begun before.
         """
-        if nbytes <= SHORT:
-            # A copy: functions in the background open and close requests of their own meanwhile.
-            for request in list(self._records.open):
-                if request.takes(self, self.rank, code, tag):
-                    return request.offer(nbytes)
+        # A copy: functions in the background open and close requests of their own meanwhile.
+        for request in list(self._records.open):
+            if request.takes(self, wire_tag):
+                return request.offer(nbytes)
         return nbytes
 
     def _begin_receive(self, x: Array, source: int, tag: int) -> MPI.Request:
         nbytes, code = describe(x)
         arrays.check_writable(x)
         wire = _memory(x, nbytes)
-        wire_tag = self._wire_tag(tag, code, nbytes)
-        return self.mpi.Irecv([wire, MPI.BYTE], MPI_SOURCE.get(source, source), wire_tag)
+        place = MPI_SOURCE.get(source, source), self._wire_tag(tag, code, nbytes)
+        if source in (ANY, self.rank) and self._longer_from_oneself(nbytes, place[1]):
+            message = self.mpi.Improbe(*place, self._status)
+            room = max(nbytes, self._status.Get_count(MPI.BYTE))
+            wire = wire if room == nbytes else np.empty(room, np.uint8)
+            return message.Irecv([wire, MPI.BYTE])
+        return self.mpi.Irecv([wire, MPI.BYTE], *place)
+
+    def _longer_from_oneself(self, nbytes: int, wire_tag: int) -> bool:
+        """Whether a message of this rank's own lies here that needs more room than `nbytes`.
+
+        Open MPI would write all of it, over the end of the array.
+        """
+        found = self.mpi.Iprobe(self.rank, wire_tag, self._status)
+        return found and self._status.Get_count(MPI.BYTE) > nbytes
 
     def _wire_tag(self, tag: int, code: int, nbytes: int) -> int:
         # Some libraries copy all of a long message even when too little room was given for it.

@@ -78,16 +78,14 @@ class MPIRequest(Request):
         self.waited = True
         del self._comm._records.open[self]
 
-    def takes(self, comm: MPIMessages, source: int, code: int, tag: int) -> bool:
-        """Whether the next short message of this kind comes here."""
-        what, x, peer, own_tag = self._details
+    def takes(self, comm: MPIMessages, wire_tag: int) -> bool:
+        """Whether the rank's next message to itself under this tag comes here."""
+        what, x, peer, tag = self._details
         return (
             what != "isend"
             and comm is self._comm
-            and peer in (ANY, source)
-            and own_tag == tag
-            and describe(x)[1] == code
-            and x.nbytes <= SHORT
+            and peer in (ANY, comm.rank)
+            and comm._wire_tag(tag, describe(x)[1], x.nbytes) == wire_tag
             and not self._handle.Get_status()
         )
 
