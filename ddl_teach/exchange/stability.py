@@ -1,0 +1,68 @@
+"""The largest stable step, measured: halve the range until it is known well enough.
+
+On a parabola of curvature one a rate is stable if the weight's swings get smaller. A few short
+trainings, each with a rate in the middle of what is left, say where that ends; the gradients of
+the last of them say how stale they were.
+Compare it with `theory.staleness`: `stable_rate` where all are equally old, `stable_step` of the
+histogram where they are not.
+What to look at: it does not matter which WHEN makes gradients stale, only how stale they are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ddl_teach.collectives import ring
+from ddl_teach.comm import Comm
+from ddl_teach.exchange.paths.path import Path
+from ddl_teach.exchange.trainer import train
+from ddl_teach.sgd.quadratic import Quadratic
+from ddl_teach.sgd.updates.sgd import SGD
+from ddl_teach.sgd.when import When
+from ddl_teach.sgd.worker import Pace
+
+LOWEST, HIGHEST = 0.005, 2.5  # fresh gradients bear a rate of 2, those 300 steps old this little
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Where stable rates end, and how old the gradients were; the same on every rank."""
+
+    rate: float
+    ages: tuple[int, ...]
+
+
+def stable_limit(
+    comm: Comm, when: When, path: Path, steps: int, pace: Pace | None = None, halvings: int = 8
+) -> Limit:
+    """The largest rate at which so many steps of each worker shrink the weight; all ranks call it.
+
+    Each halving is a training of its own. `steps` must be enough for a few swings: of P workers
+    whose gradients are P - 1 old, one takes about four steps of each of them.
+    """
+    low, high = LOWEST, HIGHEST
+    for _ in range(halvings):
+        rate = math.sqrt(low * high)
+        result = train(
+            comm, Quadratic((1.0,)), when, path, update=SGD(rate), steps=steps, pace=pace
+        )
+        losses = np.array(result.losses or [0.0])
+        middle, late = np.array_split(losses, 3)[1:]
+        swings = np.array([middle.max(initial=0.0), late.max(initial=0.0)])
+        ring.allreduce(comm, swings, "max")  # all must go on with the same rate
+        low, high = (rate, high) if swings[1] < swings[0] else (low, rate)
+    ages = np.array(result.staleness if result.shift is None else result.shift.staleness, int)
+    return Limit(low, tuple(_everybodys(comm, ages).tolist()))
+
+
+def _everybodys(comm: Comm, ages: np.ndarray) -> np.ndarray:
+    """What each rank has counted, of all ranks together."""
+    most = np.array([len(ages)])
+    ring.allreduce(comm, most, "max")
+    table = np.zeros((comm.size, int(most[0])), int)
+    table[comm.rank, : len(ages)] = ages + 1  # zero stays for what was not counted
+    ring.allreduce(comm, table)
+    return table[table > 0] - 1
