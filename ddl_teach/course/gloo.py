@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,24 @@ def allreduce(comm: Comm, x: np.ndarray) -> None:
     from torch import distributed
 
     if "gloo" not in comm.attributes:
-        # They find each other through a file, which asks nothing of the machine's network.
-        with contextlib.ExitStack() as stack:
-            folder = ""
-            if comm.rank == 0:
-                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ddl-gloo-"))
-            comm.attributes["gloo"] = _meet(comm, _told_to_all(comm, folder))
+        with meeting(comm) as store:
+            comm.attributes["gloo"] = store
     distributed.all_reduce(torch.from_numpy(x))
+
+
+@contextlib.contextmanager
+def meeting(comm: Comm) -> Iterator[Any]:
+    """`with meeting(comm):` torch.distributed knows these ranks, and can make groups of them.
+
+    They find each other through a file, which asks nothing of the machine's network. Afterwards
+    they stay together, but for new groups the file is needed.
+    """
+    with contextlib.ExitStack() as stack:
+        folder = ""
+        if comm.rank == 0:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ddl-gloo-"))
+        yield _meet(comm, _told_to_all(comm, folder))
+        comm.barrier()  # nobody needs the file any more
 
 
 def data_parallel(comm: Comm, network: Any) -> tuple[Any, Callable[[Any], None]]:
@@ -43,7 +54,7 @@ def data_parallel(comm: Comm, network: Any) -> tuple[Any, Callable[[Any], None]]
 
 
 def _meet(comm: Comm, folder: str) -> Any:
-    """Join torch's group of these ranks; nobody needs the folder any more when this returns."""
+    """Join torch's group of these ranks."""
     from torch import distributed
 
     if distributed.is_initialized():  # by an earlier program, perhaps of other ranks

@@ -16,9 +16,10 @@ micro-batches at most:
 
 Huang et al., "GPipe", NeurIPS 2019; Narayanan et al., "Efficient large-scale language model
 training on GPU clusters using Megatron-LM", SC 2021; Qi et al., "Zero bubble pipeline
-parallelism", ICLR 2024 (theirs is (P-1) (F + I - 2 W) for H2: ranks begin the next step before the
-last one has ended this one); Singh and Bhatele, "AxoNN", IPDPS 2022; Jain et al., "GEMS", SC 2020;
-Li and Hoefler, "Chimera", SC 2021, for a table of many.
+parallelism", ICLR 2024 (theirs are (P-1) (F + I - W) and (P-1) (F + I - 2 W), those of each
+further step where nobody waits for all to end the one before: `again`); Singh and Bhatele,
+"AxoNN", IPDPS 2022; Jain et al., "GEMS", SC 2020; Li and Hoefler, "Chimera", SC 2021, for a table
+of many.
 What to look at: GPipe and 1F1B have the same bubble and not the same memory.
 """
 
@@ -102,6 +103,22 @@ def zero_bubble(
     left = max(0.0, backward_input - lookahead * backward_weight)
     peak = min(lookahead * (ranks - 1) + 1, micro_batches)
     return Step(micro_batches * one, (ranks - 1) * (forward + left), (peak,) * ranks)
+
+
+def again(
+    ranks: int,
+    forward: float,
+    backward_input: float,
+    backward_weight: float,
+    lookahead: int = 1,
+) -> float:
+    """The bubble of each step of `zero_bubble` after the first, where who has updated its weights
+    begins the next step: (P-1) max(0, F + I - lookahead W). Nothing then for H2 and equal passes.
+
+    An optimizer that must see all gradients first, to clip their norm, makes everybody wait.
+    """
+    ranks, _, _ = _checked(ranks, 1, forward, backward_input + backward_weight)
+    return (ranks - 1) * max(0.0, forward + backward_input - lookahead * backward_weight)
 
 
 def message_driven(

@@ -457,13 +457,18 @@ for name, median in medians.items():
     print(f"{name:22} {median * 1e3:6.2f} ms, {ratio:.2f} of torch's DDP")
 
 # %% [markdown]
-# Look at the ladder from top to bottom. A ring in the background usually gains nothing here, and
-# may lose against one bucket after the pass: every core computes, so who passes messages meanwhile
+# Look at the ladder from top to bottom. A ring in the background gains nothing here, and mostly
+# loses against one bucket after the pass: every core computes, so who passes messages meanwhile
 # takes from the computing what is saved in waiting. What helps on such a machine is to touch fewer
-# bytes: buckets in memory that both ranks see are added up where they lie, and on a quiet machine
-# with a core for each rank that wins. (If other programs run on yours, the order can be any.) On a
-# cluster, where network cards and accelerators do the work, the pictures of sections 6 and 7 hold.
-# It is the same code; the machine decides.
+# bytes: buckets in memory that both ranks see are added up where they lie.
+#
+# If other programs run on your machine, the order can be any. On a quiet one with a core for each
+# of two ranks a network like this one, twice as wide, took 0.76 of DDP's time with buckets in
+# shared memory, 0.87 with one bucket, and 1.05 with a ring under the pass. A small AlexNet has a
+# twelfth of the gradients and more work; there one bucket came first, with 0.93, and all others
+# were about as fast as DDP, but for a message for each parameter: 1.42
+# (`benchmarks/results/data_parallel.txt`). On a cluster, where network cards and accelerators do
+# the work, the pictures of sections 6 and 7 hold. It is the same code; the machine decides.
 #
 # ## 9. What everybody else uses · *intermediate*
 #
@@ -522,12 +527,14 @@ for name, median in medians.items():
 # ## Where to read on
 #
 # - S. Li et al., "PyTorch distributed: experiences on accelerating data parallel training",
-#   *VLDB*, 2020: buckets, hooks and why both. - P. Goyal et al., "Accurate, large minibatch SGD:
-#   training ImageNet in 1 hour", 2017: section 3 on what goes wrong silently.
-# - S. Ioffe and C. Szegedy, "Batch normalization", *ICML*, 2015. - T. Ben-Nun and T. Hoefler,
-#   "Demystifying parallel and distributed deep learning", *ACM Computing Surveys*, 2019: section 6
-#   on data parallelism. - T. Hoefler and R. Belli, "Scientific benchmarking of parallel computing
-#   systems", *SC*, 2015: how to say who is faster.
+#   *VLDB*, 2020: buckets, hooks and why both.
+# - P. Goyal et al., "Accurate, large minibatch SGD: training ImageNet in 1 hour", 2017: section 3
+#   on what goes wrong silently.
+# - S. Ioffe and C. Szegedy, "Batch normalization", *ICML*, 2015.
+# - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
+#   Computing Surveys*, 2019: section 6 on data parallelism.
+# - T. Hoefler and R. Belli, "Scientific benchmarking of parallel computing systems", *SC*, 2015:
+#   how to say who is faster.
 #
 # The library's ways stand in `ddl_teach/networks/data_parallel`, one a file. `progress()` shows
 # how far you have come. Unit 09 splits what here everybody has whole: the layers.

@@ -30,7 +30,6 @@ from ddl_teach.networks.pipelines.naive import naive
 from ddl_teach.networks.pipelines.phantom_stage import Costs, timed
 from ddl_teach.plots.pipelines import plot_idle, plot_pipeline, plot_wait_and_memory
 
-# %%
 free = Uniform(latency=0.0, bandwidth=float("inf"))
 run = simulate(timed, 4, network=free, schedule=naive(4, 8))
 plot_pipeline(run.timeline, unit="s", title="One at a time")
@@ -57,9 +56,6 @@ def idle_share(ranks, micro_batches):
     return (ranks - 1) / (micro_batches + ranks - 1)
     ### END SOLUTION
 
-
-# %%
-print([round(idle_share(4, many), 2) for many in (1, 2, 4, 8, 16, 32)])
 
 # %% name="10.idle" tags=["check"]
 check("10.idle", idle_share)
@@ -92,16 +88,7 @@ predict("10.limit", ...)
 # forward", `B3` "backward". The messages in between need not be said; a rank receives what it
 # needs right before it needs it. The library writes them in, and one *worker* carries out any
 # such schedule.
-
-# %%
-from ddl_teach.networks.pipelines.messages import written
-
-
-def schedule_of(order, ranks, micro_batches):
-    return written(order.__name__, [order(rank, ranks, micro_batches) for rank in range(ranks)])
-
-
-# %% [markdown]
+#
 # **Exercise.** GPipe (Huang et al., 2019): all micro-batches forward, in their order, and then
 # all of them backward. Return the list of one rank.
 
@@ -116,6 +103,8 @@ def gpipe_order(rank, ranks, micro_batches):
 
 
 # %%
+from ddl_teach.networks.pipelines.messages import schedule_of, written
+
 run = simulate(timed, 4, network=free, schedule=schedule_of(gpipe_order, 4, 8))
 plot_pipeline(run.timeline, title="GPipe")
 
@@ -180,14 +169,20 @@ judge("10.one_f_one_b", one_f_one_b_order, seed=103)
 
 
 # %%
+from collections import deque
+
+from ddl_teach.comm import ANY
 from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
+from ddl_teach.networks.pipelines.validator import refusal, validate
 
 my_gpipe = yours("10.gpipe", gpipe_order, lambda rank, *sizes: gpipe(*sizes).words(rank))
 my_1f1b = yours("10.one_f_one_b", one_f_one_b_order,
                 lambda rank, *sizes: one_f_one_b(*sizes).words(rank))  # fmt: skip
 
 # %%
+import numpy as np
+
 kept, times = {}, {}
 for name, order in {"GPipe": my_gpipe, "1F1B": my_1f1b}.items():
     many = simulate(timed, 32, network=free, schedule=schedule_of(order, 32, 128), trace=False)
@@ -226,14 +221,21 @@ from ddl_teach.networks.pipelines.gems import gems
 from ddl_teach.networks.pipelines.interleaved import interleaved
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 
-# %%
-run = simulate(timed, 4, network=free, schedule=zero_bubble(4, 8))
-plot_pipeline(run.timeline, title="Zero bubble")
+for lookahead in (1, 2):
+    way = {"network": free, "schedule": zero_bubble(4, 8, lookahead)}
+    first, both = (simulate(timed, 4, **way, steps=steps).time for steps in (1, 2))
+    print(f"H{lookahead}: one step {first:g} s, the next one {both - first:g} s; work is 24 s")
+plot_pipeline(simulate(timed, 4, network=free, schedule=zero_bubble(4, 8)).timeline, title="H1")
 
 # %% [markdown]
-# The yellow passes have moved to where 1F1B had nothing to do. The price stands on the right: the
-# activations must be kept until the weights' gradient has been computed, so now *all* ranks keep
-# four micro-batches, where the last one kept one.
+# That is the variant called H1. The yellow passes have moved to where 1F1B had nothing to do. The
+# price stands on the right: the activations must be kept until the weights' gradient has been
+# computed, so now *all* ranks keep four micro-batches, where the last one kept one. H2, in which
+# ranks run ahead twice as far, keeps seven of them. Its bubble is as long in the first step. But
+# who has updated its weights may begin the next step at once, and then H2 has **no bubble at
+# all**, as the lines above the picture say: a pipeline is filled once and drained once, however
+# many steps there are. (Clipping the norm of all gradients would make everybody wait for everybody
+# again.)
 #
 # All of them in one picture, with 16 micro-batches: to the left is fast, down is small.
 
@@ -250,9 +252,7 @@ plot_wait_and_memory(points, kept="micro-batches kept at most")
 
 # %% [markdown]
 # Two of them come out worse than they are. GEMS makes up for its waiting with what it saves: it
-# keeps one micro-batch and can make that one larger. And H2, which keeps seven, has no gap
-# between its first and its last pass on any rank; where the next step may begin before this one
-# has ended everywhere, it has no bubble at all.
+# keeps one micro-batch and can make that one larger. And of H2 this is the first step alone.
 #
 # ## 6. A schedule that cannot be · *intermediate*
 #
@@ -263,14 +263,8 @@ plot_wait_and_memory(points, kept="micro-batches kept at most")
 # are received and sent.
 
 # %%
-from ddl_teach.networks.pipelines.validator import InvalidSchedule, validate
-
 mixed = written("mixed", [["F0", "B0", "F1", "B1"], ["F0", "F1", "B0", "B1"]])
-try:
-    validate(mixed)
-except InvalidSchedule as refusal:
-    told = str(refusal)
-print(mixed, told, sep="\n\n")
+print(mixed, told := refusal(mixed), sep="\n\n")
 assert "1RA1: waits for 0SA1 of rank 0, which is itself stuck" in told
 
 # %% [markdown]
@@ -283,22 +277,15 @@ assert "1RA1: waits for 0SA1 of rank 0, which is itself stuck" in told
 # backward and sends the result down. Only rank 0 decides something: it lets in another
 # micro-batch while fewer than `in_flight` are on their way.
 
-# %%
-from collections import deque
-
-import numpy as np
-
-from ddl_teach.comm import ANY
-
-# %% [markdown]
+#
 # **Exercise.** Write it. To keep it small, a stage is one number $w$: forward is $y = w\,x$, and
 # backward turns the gradient $g$ of $y$ into $w\,g$ for the rank below and adds $g \cdot x$ to
 # the gradient of $w$. The loss is $|y|^2 / 2$, so on the last rank $g$ is $y$ itself. `inputs`
 # are the micro-batches; rank 0 takes them from there, the others only need their number and
 # shape.
 #
-# `comm.recv(arriving, ANY)` takes the first message from whoever sends one, and returns who it
-# was.
+# `np`, `deque` and `ANY` have been imported. `comm.recv(arriving, ANY)` takes the first message
+# from whoever sends one, and returns who it was.
 
 
 # %% name="10.message_driven" tags=["answer"]
@@ -387,6 +374,7 @@ reveal("10.limit", enough)
 
 # %%
 from ddl_teach.comm.networks import Machine
+from ddl_teach.course import stopwatch
 
 ways = {"1F1B": one_f_one_b(4, 64), "limit 4": driven(4, 64, 4), "limit 16": driven(4, 64, 16)}
 luck = [Machine(jitter=0.5, seed=seed) for seed in range(5)]
@@ -403,9 +391,12 @@ for name, it in ways.items():
 # ## 8. Measure on your own ranks · *intermediate*
 #
 # Now four engines, which are processes of your machine. First your message-driven worker, on real
-# messages. Then the pipeline whose stages only take time: on real ranks they sleep, as a rank
-# does whose accelerator computes. So four ranks wait for each other as they would on four
-# devices, even if you have two cores.
+# messages. Then the pipeline whose stages only take time: on real ranks they sleep, as a rank does
+# whose accelerator computes. So four ranks wait for each other as they would on four devices, even
+# if you have two cores: 12 ms a turn, and one to 32 micro-batches with your 1F1B. The same program
+# runs in virtual time and on the engines, and the formula is yours too: three answers to one
+# question. The last cell draws such a step, with eight micro-batches, as the engines have recorded
+# it.
 
 # %%
 engines = Engines(4)
@@ -413,46 +404,27 @@ mine = yours("10.message_driven", message_driven, lambda *_: 36.0 / weights[_[0]
 run = engines.run(all_stages, worker=mine, in_flight=2)
 assert run.results == [18.0, 72.0, 12.0, 36.0]
 
-
-# %%
-def measure(comm, schedules, costs):
-    took = []
-    for schedule in schedules:
-        comm.barrier()
-        begun = comm.now()
-        timed(comm, schedule, costs)
-        comm.barrier()
-        took.append(comm.now() - begun)
-    return took
-
-
-# %% [markdown]
-# 12 ms a turn, and one to 32 micro-batches with your 1F1B. The same function runs in virtual time
-# and on the engines, and the formula is yours too: three answers to one question.
-
 # %%
 sizes, pace = (1, 2, 4, 8, 16, 32), Costs(4e-3, 4e-3, 4e-3)
-what = {"schedules": [schedule_of(my_1f1b, 4, many) for many in sizes], "costs": pace}
-virtual = np.max(simulate(measure, 4, network=free, **what).results, axis=0)
-real = np.max(engines.run(measure, **what).results, axis=0)
+plans = [schedule_of(my_1f1b, 4, many) for many in sizes]
+what = {"sizes": [0], "ways": [lambda comm, _, it=it: timed(comm, it, pace) for it in plans]}
+virtual = np.max(simulate(stopwatch, 4, network=free, **what, turns=1).results, axis=0)[0, :, 0]
+real = np.max(engines.run(stopwatch, **what, turns=1).results, axis=0)[0, :, 0]
 work = 12e-3 * np.array(sizes)
 formula = np.array([(4 - 1) / (many + 4 - 1) for many in sizes])
 assert np.allclose(1 - work / virtual, formula)
 assert (1 - work / real > formula - 0.02).all()
 plot_idle(sizes, formula, 1 - work / virtual, 1 - work / real)
 
-# %% [markdown]
-# The squares lie on the line, and the dots a little above it: no sleep ends early, and each
-# message costs some time too. Where your machine is busy with other things they lie higher.
-#
-# How does such a step look on real ranks? The next cell draws one, with eight micro-batches, as
-# the engines have recorded it.
-
 # %%
 schedule = schedule_of(my_1f1b, 4, 8)
 plot_pipeline(engines.run(timed, schedule=schedule, costs=pace).timeline, title="Measured")
 
 # %% [markdown]
+# In the first picture the squares lie on the line, and the dots a little above it: no sleep ends
+# early, and each message costs some time too. Where your machine is busy with other things they
+# lie higher. The second picture has the shape that was simulated in section 3.
+#
 # ## 9. Is it still the same training? · *beginner*
 #
 # All this is worth something only if the network that comes out is the same. Here the stages
@@ -461,29 +433,22 @@ plot_pipeline(engines.run(timed, schedule=schedule, costs=pace).timeline, title=
 # compared.
 
 # %%
+from ddl_teach.networks import twin
 from ddl_teach.networks.models.data import batches, digits
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.pipelines.training import together, train
-from ddl_teach.networks.twin import largest_difference
-from ddl_teach.networks.twin import train as train_alone
 
-# %%
-data, layers = batches(digits(flat=True), size=32, steps=10), (64, 48, 48, 48, 10)
-alone = train_alone(mlp(layers), data)
-
-
-def trained(comm, schedule):
-    return train(comm, mlp(layers), data, schedule)
-
-
-# %%
-untrained = dict(mlp(layers).named_parameters())
+given = {"model": mlp((64, 48, 48, 48, 10)), "batches": batches(digits(flat=True), 32, steps=10)}
+untrained = twin.copies(given["model"].named_parameters())
+alone = twin.train(mlp((64, 48, 48, 48, 10)), given["batches"])
 print(f"a single process: loss {alone.losses[0]:.3f}, after ten steps {alone.losses[-1]:.3f}")
+
+# %%
 for schedule in (schedule_of(my_1f1b, 4, 8), zero_bubble(4, 8), driven(4, 8), gems(4, 8)):
-    whole = together(simulate(trained, 4, schedule=schedule).results)
-    apart = largest_difference(whole.parameters, alone.parameters)
+    whole = together(simulate(train, 4, **given, schedule=schedule).results)
+    apart = twin.largest_difference(whole.parameters, alone.parameters)
     print(f"{schedule.name:18} loss {whole.losses[-1]:.3f}, largest difference {apart:.1e}")
-    assert apart < 1e-5 < 1e-1 < largest_difference(untrained, alone.parameters)
+    assert apart < 1e-5 < 1e-1 < twin.largest_difference(untrained, alone.parameters)
 
 # %% [markdown]
 # They differ in the last digits only, because sums are added up in another order. Two things are
@@ -491,7 +456,7 @@ for schedule in (schedule_of(my_1f1b, 4, 8), zero_bubble(4, 8), driven(4, 8), ge
 # And no layer may look at the batch as a whole: batch normalisation sees a micro-batch here,
 # which is one of the reasons why large networks normalise each example by itself.
 #
-# `engines.run(trained, schedule=...)` does the same on real ranks.
+# `engines.run(train, **given, schedule=...)` does the same on real ranks.
 #
 # ## 10. What production systems do · *intermediate*
 #
@@ -505,7 +470,6 @@ from torch.distributed.pipelining import Schedule1F1B
 
 theirs = Schedule1F1B(SimpleNamespace(num_stages=4), 8).pipeline_order
 ours = one_f_one_b(4, 8)
-# %%
 for rank in range(3):
     listed = [str(one) for one in theirs[rank] if str(one)[-1].isdigit()]
     assert listed == [str(word) for word in ours.computation(rank)]

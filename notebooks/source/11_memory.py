@@ -33,8 +33,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from ddl_teach import Phantom, simulate
-from ddl_teach.collectives import ring
+from ddl_teach import simulate
 from ddl_teach.comm.arrays import split_evenly
 from ddl_teach.comm.networks import Uniform
 from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
@@ -65,12 +64,8 @@ from ddl_teach.theory import memory as theory
 # %%
 given = {"batches": batches(characters(), 2, 1), "keep": resident(Adam()), "timeout": 100}
 run = engines.run(train, 1, stage=1, model=gpt(width=64).to(bfloat16), **given)
-
-# %%
 held = run.results[0].held
-share = 100 * held.weights / (held.weights + held.gradients + held.states)
-reveal("11.weights", share)
-assert share == 12.5
+reveal("11.weights", 100 * held.weights / held.total)
 plot_held({"one rank": asdict(held)}, title="Optimizer states, not weights, fill the memory")
 
 # %% [markdown]
@@ -120,7 +115,6 @@ def reduce_scatter(comm, x):
 
 # %%
 def allgather(comm, x):
-    """Rank r brings chunk r of x; everybody gets all of them, in x."""
     rank, size, chunks = comm.rank, comm.size, split_evenly(x, comm.size)
     for step in range(size - 1):
         out, into = (rank - step) % size, (rank - step - 1) % size
@@ -189,14 +183,6 @@ def keep_own(comm, gradients):
     ### END SOLUTION
 
 
-# %%
-def try_keep(comm, keep):
-    keep(comm, gradients := [np.ones(1000) for _ in range(8)])
-    return sum(gradient.nbytes for gradient in gradients)
-
-
-print("of 64,000 bytes each rank keeps", simulate(try_keep, 4, keep=keep_own).results)
-
 # %% name="11.gradients" tags=["check"]
 check("11.gradients", keep_own)
 ### BEGIN HIDDEN TESTS
@@ -219,20 +205,18 @@ judge("11.gradients", keep_own, ranks=(6, 7, 12), seed=112)
 # for $N$ weights of $b$ bytes and $K$ bytes of states for each. Only now something is paid: half
 # as many bytes again are sent.
 #
-# The layers here are $y = \tanh(xW)$. The next two cells have their backward pass, and how a
-# layer is gathered.
+# The layers here are $y = \tanh(xW)$. The next cell has their backward pass (the error of x and
+# the gradient of the weights, from the error of y), and how a layer's whole weights are gathered
+# from the parts of all ranks.
 
 
 # %%
 def layer_backward(x, y, weights, error):
-    """The error of x and the gradient of the weights, from the error of y = tanh(x W)."""
     inner = error * (1 - y**2)
     return inner @ weights.T, x.T @ inner
 
 
-# %%
 def gathered(comm, part, width):
-    """A layer's whole weights, width x width, from the parts of all ranks."""
     whole = np.empty(width * width)
     split_evenly(whole, comm.size)[comm.rank][:] = part
     allgather(comm, whole)
@@ -264,12 +248,8 @@ def sharded_gradients(comm, parts, x, target):
 
 
 # %%
-def try_parts(comm, gradients_of):
-    parts = [np.full(16 // comm.size, 0.1) for _ in range(3)]
-    return gradients_of(comm, parts, np.ones((2, 4)), np.zeros((2, 4)))
-
-
-run = simulate(try_parts, 4, gradients_of=sharded_gradients)
+parts = [np.full(4, 0.1) for _ in range(3)]
+run = simulate(sharded_gradients, 4, parts=parts, x=np.ones((2, 4)), target=np.zeros((2, 4)))
 print(*run.results[0], [one.bytes_sent for one in run.ledger], "= 3 x 3/4 x 384", sep="\n")
 
 # %% name="11.parameters" tags=["check"]
@@ -296,18 +276,11 @@ plot_held({name: asdict(held) for name, held in stages.items()}, title="Stage 1 
 
 
 # %%
-def simulated_step(comm, stage, layer):
-    for _ in range(4):
-        comm.work(seconds=0.2)
-        ring.reduce_scatter(comm, layer)
-        for _ in range(2 if stage == 3 else 1):
-            ring.allgather(comm, layer)
+from ddl_teach.networks.memory import only_time
 
-
-# %%
+given = {"weights": [billions // 4] * 4, "seconds": 0.2, "network": Uniform(5e-6, 25e9)}
 for stage in (1, 3):
-    given = {"stage": stage, "layer": Phantom(billions // 4 * 2, itemsize=2)}
-    run = simulate(simulated_step, 64, network=Uniform(5e-6, 25e9), trace=False, **given)
+    run = simulate(only_time.step, 64, stage=stage, trace=False, **given)
     print(f"stage {stage}: {run.time:.2f} s, {run.ledger[0].bytes_sent / 1e9:.1f} GB by each rank")
     assert run.ledger[0].bytes_sent == theory.sent(stage, [billions // 4] * 4, 64, weight=2)
 
@@ -329,8 +302,6 @@ given = {"model": network, "batches": data, "keep": resident(Adam(0.01)), "timeo
 engines.run(train, stage=1, **given)  # once for nothing: the engines import torch
 runs = {"1 rank": engines.run(train, 1, stage=1, **given)}
 runs |= {f"4 ranks, stage {k}": engines.run(train, stage=k, **given) for k in (1, 2, 3)}
-
-# %%
 alone = runs["1 rank"].results[0].parameters
 for name, run in runs.items():
     ends = [abs(one.parameters[k] - alone[k]).max() for one in run.results for k in alone]
@@ -505,15 +476,12 @@ from ddl_teach.networks.memory.checkpointing import cost
 
 chain36 = nn.Sequential(*(nn.Sequential(nn.Linear(64, 64), nn.Tanh()) for _ in range(36)))
 x = randn(16, 64)
-
-# %%
 plans = {"equal stretches": [checkpointing.equal_stretches(36, k) for k in (6, 4, 3, 2, 1)]}
 plans["the best plan"] = [checkpointing.cheapest(chain, r) for r in (3, 4, 5, 6, 8, 16, 36)]
 
 # %%
 dots = {name: [cost(chain36, x, plan) for plan in those] for name, those in plans.items()}
-pairs = {k: [(peak(p, chain), seconds(p, chain)) for p in those] for k, those in plans.items()}
-lines = {k: [(x.nbytes * held, computed) for held, computed in pairs[k]] for k in plans}
+lines = {k: [(x.nbytes * peak(p, chain), seconds(p, chain)) for p in v] for k, v in plans.items()}
 assert dots == lines
 reveal("11.hundred", peak(shrinking_stretches(100), Chain.even(100)))
 plot_tradeoff(lines, dots, title="A seventh of the memory for less than three times the layers")
@@ -555,8 +523,8 @@ assert all((weights == -np.arange(8.0)).all() for weights, _ in run.results)
 # %% [markdown]
 # Its vectors must divide by the number of ranks; that is why frameworks fill them up with zeros.
 # What they have more: the next layer is gathered while this one is computed, and they run on GPUs,
-# where that counts. (`tests/networks/test_against_torch.py` lays `fully_shard` beside our stage 3:
-# the same gradients, and the same bytes but for that filling.) Checkpointing is
+# where that counts. (`tests/networks/test_sharding_against_torch.py` lays `fully_shard` beside our
+# stage 3: the same gradients, and the same bytes but for that filling.) Checkpointing is
 # `torch.utils.checkpoint` there, for one stretch that you choose.
 #
 # ## Three questions

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pipeline_cases import FREE, played
 
+from ddl_teach import simulate
 from ddl_teach.comm.networks import Uniform
 from ddl_teach.networks.pipelines.gems import gems
 from ddl_teach.networks.pipelines.gpipe import gpipe
@@ -12,7 +13,7 @@ from ddl_teach.networks.pipelines.interleaved import interleaved
 from ddl_teach.networks.pipelines.message_driven import message_driven
 from ddl_teach.networks.pipelines.naive import naive
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
-from ddl_teach.networks.pipelines.phantom_stage import Costs
+from ddl_teach.networks.pipelines.phantom_stage import Costs, timed
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 from ddl_teach.theory import pipelines as theory
 
@@ -52,7 +53,22 @@ def test_zero_bubble(ranks, more, lookahead, forward, of_input, of_weights):
     sizes = ranks, lookahead * (ranks - 1) + 1 + more
     costs = Costs(forward, of_input, of_weights)
     wanted = theory.zero_bubble(*sizes, forward, of_input, of_weights, lookahead)
-    agree(played(zero_bubble(*sizes, lookahead), costs), wanted)
+    schedule = zero_bubble(*sizes, lookahead)
+    agree(played(schedule, costs), wanted)
+    bubble = theory.again(ranks, forward, of_input, of_weights, lookahead)
+    for steps in (2, 3, 5):
+        given = {"schedule": schedule, "costs": costs, "steps": steps}
+        time = simulate(timed, ranks, network=FREE, **given).time
+        assert time == pytest.approx(wanted.time + (steps - 1) * (wanted.work + bubble))
+
+
+def test_several_steps_of_h2_have_one_bubble_and_of_the_others_one_each():
+    """Qi et al. 2023: with equal passes all that is left is filling and draining the pipeline."""
+    lengths = {}
+    for schedule in (gpipe(4, 8), one_f_one_b(4, 8), zero_bubble(4, 8), zero_bubble(4, 8, 2)):
+        times = [simulate(timed, 4, network=FREE, schedule=schedule, steps=n).time for n in (1, 2)]
+        lengths[schedule.name] = times[1] - times[0] - 3 * 8
+    assert list(lengths.values()) == [9, 9, 3, 0]
 
 
 @some

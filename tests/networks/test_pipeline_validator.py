@@ -26,7 +26,7 @@ from ddl_teach.networks.pipelines.message_driven import message_driven
 from ddl_teach.networks.pipelines.messages import with_messages
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.schedule import Schedule, in_a_row
-from ddl_teach.networks.pipelines.validator import InvalidSchedule, validate
+from ddl_teach.networks.pipelines.validator import refusal, validate
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 
 some = settings(max_examples=80, deadline=None, derandomize=True)
@@ -36,12 +36,6 @@ def changed(schedule, rank, words):
     orders = list(schedule.orders)
     orders[rank] = tuple(words)
     return dataclasses.replace(schedule, orders=tuple(orders))
-
-
-def refusal(schedule):
-    with pytest.raises(InvalidSchedule) as refused:
-        validate(schedule)
-    return str(refused.value)
 
 
 @st.composite

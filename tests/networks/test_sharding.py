@@ -13,6 +13,7 @@ from torch import nn
 from ddl_teach import simulate
 from ddl_teach.comm.networks import Machine, Uniform
 from ddl_teach.networks.memory import one_step as plain
+from ddl_teach.networks.memory import only_time
 from ddl_teach.networks.memory.device import Device
 from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.memory.offload import Offloaded
@@ -256,3 +257,12 @@ def test_an_offloaded_step_takes_the_formulas_time():
         run = simulate(step, 2, network=link, machine=machine, buckets=buckets, bucket=100)
         wanted = theory.offload_seconds(buckets, 1.0, update)
         assert run.time == pytest.approx(wanted, rel=1e-6)
+
+
+def test_without_numbers_the_bytes_are_the_same():
+    weights = [1000, 77, 5]
+    for ranks, stage in itertools.product((1, 3, 4), (1, 2, 3)):
+        run = simulate(only_time.step, ranks, weights=weights, stage=stage, seconds=1.0)
+        for rank, ledger in enumerate(run.ledger):
+            assert ledger.bytes_sent == theory.sent(stage, weights, ranks, rank, weight=2)
+        assert run.time >= 3

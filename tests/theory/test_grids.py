@@ -92,6 +92,15 @@ def test_with_pipelines_and_rings_of_unequal_links_they_are_close_and_it_says_no
     )
 
 
+def test_on_1024_ranks_all_four_axes_are_within_a_tenth():
+    """On 128 nodes of eight: every hop of every ring, and the pipeline's worker."""
+    network = transformer(blocks=2, width=4096, heads=32, length=4096, vocabulary=8192)
+    grid, split = Grid(data=16, pipeline=2, tensor=8, context=4), {"batch": 64, "micro_batches": 1}
+    formula = seconds(network, grid, CLUSTER, **split).total
+    assert grid.ranks == 1024
+    assert 0.9 * formula < simulated_seconds(network, grid, CLUSTER, **split) < 1.01 * formula
+
+
 def test_the_axes_share_what_they_split():
     split = {"batch": 32, "micro_batches": 2, "itemsize": 4}
     one = held(SMALL, Grid(), 0, **split)

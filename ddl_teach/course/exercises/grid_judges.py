@@ -142,7 +142,7 @@ def judge_seconds(stage: Stage, generator: np.random.Generator, ranks: Sequence[
         per_byte = [float(x) for x in generator.uniform(1e-10, 2e-9, 4)]
         data, hops, tensor, context = (n * each for n, each in zip(sent, per_byte, strict=True))
         slots, idle = busy + tensor + context, (pipeline - 1) / m
-        right = slots * (1 + idle) + hops + data
+        right = seconds_of_step(grid, m, busy, sent, per_byte)
         said = number(stage.call(grid, m, busy, sent, per_byte), "return the seconds of a step")
         if math.isclose(said, right, rel_tol=1e-9):
             continue
@@ -167,6 +167,14 @@ def judge_seconds(stage: Stage, generator: np.random.Generator, ranks: Sequence[
             f"pipeline {pipeline}, {m} micro-batches: the step takes {right:.6g} s, and you say "
             f"{said:.6g}. {next(near, 'Add up five terms, and stretch three by the bubble')}."
         )
+
+
+def seconds_of_step(
+    grid: Numbers, micro_batches: int, busy: float, sent: Numbers, per_byte: Numbers
+) -> float:
+    """What the exercise asks for: the bubble stretches all that a stage does for micro-batches."""
+    data, hops, tensor, context = (n * each for n, each in zip(sent, per_byte, strict=True))
+    return (busy + tensor + context) * (1 + (grid[1] - 1) / micro_batches) + hops + data
 
 
 def _listed(value: Any) -> list[Any]:

@@ -7,4 +7,5 @@ offload             states on the host, fetched bucket by bucket
 checkpointing       activations forgotten and computed again, by a plan
 updates, keeping    optimizers on vectors, and where their states stand
 measured            the ledger: bytes that are really there
+only_time           a step without its numbers, for networks that nobody can hold
 """

@@ -10,7 +10,7 @@ What to look at: `print(*schedule.orders[1])`, once with and once without messag
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ddl_teach.networks.pipelines.instructions import (
     Backward,
@@ -51,6 +51,14 @@ def written(name: str, texts: Sequence[Sequence[str]]) -> Schedule:
     computation = [[_read(word, rank) for word in words] for rank, words in enumerate(texts)]
     numbers = [word.micro_batch for words in computation for word in words]
     return with_messages(name, 1 + max(numbers, default=0), in_a_row(len(texts)), computation)
+
+
+def schedule_of(
+    order: Callable[[int, int, int], Sequence[str]], ranks: int, micro_batches: int
+) -> Schedule:
+    """The same from a function: `order(rank, ranks, micro_batches)` is what a rank computes."""
+    words = [order(rank, ranks, micro_batches) for rank in range(ranks)]
+    return written(order.__name__, words)
 
 
 def _read(word: str, stage: int) -> Instruction:

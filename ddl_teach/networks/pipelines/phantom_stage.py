@@ -70,10 +70,15 @@ class PhantomStage:
         """There are no numbers to keep."""
 
 
-def timed(comm: Comm, schedule: Schedule, costs: Costs = Costs()) -> Passed:
-    """One step of a schedule whose stages only take time: a rank program.
+def timed(comm: Comm, schedule: Schedule, costs: Costs = Costs(), steps: int = 1) -> Passed:
+    """Steps of a schedule whose stages only take time: a rank program; returns the last one's.
+
+    No rank waits until all have ended a step: who has updated its weights begins the next one.
 
     >>> simulate(timed, 4, schedule=gpipe(4, 8)).time          # doctest: +SKIP
     """
     stages = {place: PhantomStage(comm, costs) for place in schedule.held_by(comm.rank)}
-    return Worker(comm, schedule, stages).step()
+    worker = Worker(comm, schedule, stages)
+    for _ in range(steps - 1):
+        worker.step()
+    return worker.step()

@@ -51,6 +51,15 @@ class InvalidSchedule(ValueError):
     """A schedule that cannot be carried out: which rank, which instruction, and why."""
 
 
+def refusal(schedule: Schedule) -> str:
+    """Why `validate` refuses a schedule, in words; none if it does not."""
+    try:
+        validate(schedule)
+    except InvalidSchedule as refused:
+        return str(refused)
+    return ""
+
+
 @dataclass
 class _Rank:
     """Where a rank is in its instructions, and what it has."""
