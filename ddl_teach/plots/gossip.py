@@ -151,10 +151,12 @@ def finding(measured: Mapping[str, Sequence[float]]) -> str:
     last = {name: distances[-1] / distances[0] for name, distances in measured.items()}
     near, far = (extreme(last, key=last.get) for extreme in (min, max))
     steps = max(len(distances) for distances in measured.values()) - 1
+    if near == far:
+        return f"After {steps} steps {near} are {_share(last[near])} as far apart as before"
     return f"After {steps} steps {near} leaves {_share(last[near])}, {far} {_share(last[far])}"
 
 
 def _share(part: float) -> str:
     if part < NOTHING:
         return "nothing"
-    return f"{100 * part:.2g}%" if part < 10 else f"{part:.2g} times the start"
+    return f"{100 * part:.2g}%" if part < 10 else f"{part:.2g} times what there was"

@@ -26,9 +26,11 @@ def test_consensus_is_relative_and_what_is_left_is_named():
     assert title(figure) == "After 2 steps pairs leaves nothing, ring 25%"
     assert title(figure) in figure.alt
     assert figure.axes[0].lines[0].get_ydata().tolist() == [1.0, 0.5, 0.25]
-    grown = plot_consensus({"gradients": [1.0, 30.0]}, {"gradients": [1.0, 30.0]})
-    assert title(grown).endswith("30 times the start")
-    assert len(grown.axes[0].lines) == 2
+    alone = plot_consensus({"engines": [4.0, 1.0]})
+    assert title(alone) == "After 1 steps engines are 25% as far apart as before"
+    grown = plot_consensus({"a": [1.0, 2.0], "b": [1.0, 30.0]}, {"a": [1.0, 2.0]})
+    assert title(grown).endswith("b 30 times what there was")
+    assert len(grown.axes[0].lines) == 3
 
 
 def test_under_noise_the_furthest_and_the_nearest_graph_are_named():

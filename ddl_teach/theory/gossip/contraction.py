@@ -28,7 +28,7 @@ from math import cos, inf, log, pi, sqrt
 import numpy as np
 
 from ddl_teach.theory.gossip.graphs import Graph
-from ddl_teach.theory.gossip.mixing import mixing_matrix
+from ddl_teach.theory.gossip.mixing import mixing_matrices, mixing_matrix
 from ddl_teach.theory.inputs import count
 
 
@@ -39,14 +39,18 @@ def consensus_error(vectors: Sequence[np.ndarray] | np.ndarray) -> float:
     return float(np.sqrt((apart * apart).sum() / len(rows)))
 
 
+def consensus_errors(seen: Sequence[Sequence[np.ndarray]]) -> list[float]:
+    """The same after every step, where `seen[rank][step]` is what a rank had by then."""
+    return [consensus_error(vectors) for vectors in zip(*seen, strict=True)]
+
+
 def eigenvalues(graph: Graph | np.ndarray) -> np.ndarray:
     """All of a mixing matrix, or of a graph's, but the 1 that belongs to the mean.
 
     Of a graph with several rounds: of what a whole period does.
     """
     if isinstance(graph, Graph):
-        steps, start = range(len(graph.rounds)), np.eye(graph.ranks)
-        graph = reduce(lambda done, step: mixing_matrix(graph, step) @ done, steps, start)
+        graph = reduce(lambda done, matrix: matrix @ done, mixing_matrices(graph))
     matrix = np.asarray(graph, dtype=float)
     solve = np.linalg.eigvalsh if np.allclose(matrix, matrix.T, atol=1e-12) else np.linalg.eigvals
     # The mean's eigenvalue becomes 0, and so there is one 0 too many.

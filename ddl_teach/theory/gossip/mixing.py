@@ -73,6 +73,11 @@ def mixing_matrix(graph: Graph, step: int = 0, weights: Weights = heard_weights)
     return matrix
 
 
+def mixing_matrices(graph: Graph) -> list[np.ndarray]:
+    """The matrices of all rounds of a graph; most graphs have one."""
+    return [mixing_matrix(graph, step) for step in range(len(graph.rounds))]
+
+
 def check_doubly_stochastic(matrix: np.ndarray, name: str = "this matrix") -> np.ndarray:
     """`matrix`, or an error that says which rank is treated unjustly, and what comes of it."""
     matrix = np.asarray(matrix, dtype=float)
