@@ -1,0 +1,533 @@
+# %% [markdown]
+# # When ranks agree
+#
+# **What if nobody waits?**
+#
+# In unit 08 all ranks averaged their gradients before every step, and $P$ ranks made exactly the
+# steps of one. That has a price: at every step everybody waits for the slowest. So let them wait
+# less. Let them run a few steps ahead of each other, or not wait at all, or write into the same
+# memory without a lock, or speak to each other every tenth step only. All of that trains, and all
+# of that is used. None of it makes the steps of one rank any more.
+#
+# What is the price of *not* waiting? It can be computed, on one line, and it is the surprise of
+# this unit. You need unit 08. *Beginners* take sections 1, 2 and 7, *intermediate* readers all but
+# section 6, *advanced* ones everything. About two hours.
+#
+# ## 1. Who waits · *beginner*
+#
+# The first cell starts four engines. The second simulates eight workers and a server, with
+# gradients of 10 ms on average: first all wait for all, then nobody for anybody.
+
+# %%
+import numpy as np
+
+from ddl_teach import ANY, simulate
+from ddl_teach.comm.networks import Machine, TwoLevel, Uniform
+from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_teach.plots import losses, staleness
+from ddl_teach.sgd.digits import Digits
+from ddl_teach.sgd.updates.sgd import SGD
+
+engines = Engines(4)
+
+# %%
+from ddl_teach.exchange.paths.server import Server
+from ddl_teach.exchange.trainer import train
+from ddl_teach.sgd.asynchronous import Asynchronous
+from ddl_teach.sgd.paces import ByChance, Even, OneSlow
+from ddl_teach.sgd.quadratic import Quadratic
+from ddl_teach.sgd.synchronous import Synchronous
+
+fast, bowl = Uniform(1e-4, 1e9), {"task": Quadratic(), "path": Server(), "steps": 5}
+run = simulate(train, 9, network=fast, when=Synchronous(), pace=ByChance(0.01), **bowl)
+run.timeline.plot(title=f"All wait for the slowest: five steps in {run.time * 1e3:.0f} ms")
+
+# %% [markdown]
+# Rank 0 is the server: it keeps the weights. A worker fetches them, computes a gradient, hands it
+# in, and waits until all others have done so too. Now let the server answer at once.
+
+# %%
+run = simulate(train, 9, network=fast, when=Asynchronous(), pace=ByChance(0.01), **bowl)
+run.timeline.plot(title=f"Nobody waits: five steps of each in {run.time * 1e3:.0f} ms")
+
+# %% [markdown]
+# All the white is gone. But look at one worker: while it computed *one* gradient, each of the
+# others handed in about one as well. When its gradient arrives, the weights it was computed from
+# are no longer there. Its **staleness** $\tau$ is the number of updates in between: with $P$
+# workers about $P-1$.
+#
+# Does that hurt? Take the simplest loss, $\frac h2 w^2$, whose gradient is $h\,w$. With a rate
+# $r$ and gradients that are $\tau$ steps old,
+#
+# $$w_{t+1} = w_t - a\, w_{t-\tau},\qquad a = r\,h.$$
+#
+# With $\tau=0$ this shrinks for every $a < 2$.
+#
+# ### Predict
+#
+# Commit yourself before you go on. First: 64 workers and nobody waits, so $\tau = 63$. How many
+# times smaller than 2 must $a$ be, so that nothing blows up? Second: in a compromise, workers may
+# be at most 16 steps apart; one of 256 is five times slower than the others. How many times as
+# long as without that one do 400 steps of each take?
+
+# %%
+predict("14.rate", ...)
+predict("14.straggler", ...)
+
+# %% [markdown]
+# ## 2. Old gradients · *beginner*
+#
+# **Exercise.** Follow that weight. `delayed(step, staleness, count)` returns the list of $w_0,
+# \ldots, w_\text{count}$, where `step` is $a$. It begins with $w_0 = 1$, and was one at all times
+# before: `delayed(0.5, 1, 3)` is `[1.0, 0.5, 0.0, -0.25]`. Then see where it goes if gradients
+# are seven steps old, as with eight workers. Which $a$ is still stable?
+
+
+# %% name="14.delayed" tags=["answer"]
+def delayed(step, staleness, count):
+    """w[t+1] = w[t] - step * w[t - staleness], from w[0] = 1; w is 1 before that, too."""
+    ### BEGIN SOLUTION
+    weights = [1.0]
+    for t in range(count):
+        old = weights[max(t - staleness, 0)]
+        weights.append(weights[t] - step * old)
+    return weights
+    ### END SOLUTION
+
+
+# %% name="14.delayed" tags=["check"]
+check("14.delayed", delayed)
+### BEGIN HIDDEN TESTS
+judge("14.delayed", delayed, seed=141)
+### END HIDDEN TESTS
+
+# %%
+from ddl_teach.theory import staleness as theory
+
+my_delayed = yours("14.delayed", delayed, lambda a, age, n: theory.delayed_descent(a, 1, age, n))
+walks = {f"a = {a}": my_delayed(a, 7, 200) for a in (0.08, 0.2, 0.209, 0.22)}
+staleness.plot_walks(walks)
+
+# %% [markdown]
+# A ball on a spring does that if its brake acts late. Where is the limit? Try $w_t = z^t$: it
+# solves the recursion if $a = z^\tau (1 - z)$. There are $\tau+1$ such numbers $z$, and the weight
+# dies out if all of them lie inside the unit circle. On the circle, $z = e^{i\varphi}$, the right
+# side has the length $2\sin\frac\varphi2$ and the direction
+# $(\tau+\frac12)\varphi - \frac\pi2$. It must be a positive number, so the direction must be 0:
+# $\varphi = \pi/(2\tau+1)$, and
+#
+# $$a_\text{max} = 2 \sin\frac{\pi}{2\,(2\tau+1)} \;\approx\; \frac{\pi}{2\tau}.$$
+#
+# The next cell compares that with the roots themselves, and with your own weights: is what comes
+# late larger than what came before?
+
+# %%
+for age in (0, 1, 3, 7, 15):
+    a, only = theory.stable_rate(age), [0] * age + [1]
+    assert np.isclose(theory.growth(a, only), 1)  # the largest root lies on the circle
+    walks = (np.abs(my_delayed(f * a, age, 99 * (age + 1))) for f in (0.97, 1.03))
+    small, large = (walk[-4 * (age + 1) :].max() for walk in walks)
+    assert small < 0.5 < 2 < large
+
+reveal("14.rate", theory.stable_rate(0) / theory.stable_rate(63))
+
+# %% [markdown]
+# So **staleness shrinks the stable step size**, in proportion. With 64 workers 64 gradients come
+# in the time of one, and each of them may only go an 81st of the way. Nobody waits, and nothing
+# is gained, where the step was as large as it could be. What saves asynchronous training is that
+# it mostly is not: far from the minimum the noise of small batches asks for small steps anyway.
+#
+# ## 3. Not too far ahead · *intermediate*
+#
+# A compromise bounds the staleness. The server answers a worker at once, unless it is more than
+# `bound` steps ahead of the slowest; then its answer waits. With bound 0 all wait for all, with an
+# infinite bound nobody does. Here is the worker's side. It computes (that is, it works for so many
+# seconds), sends an update, and waits for the weights. The update adds one to its own entry, so
+# what comes back tells how far everybody was.
+
+
+# %%
+def work(comm, weights, seconds):
+    update, seen = np.zeros(len(weights)), []
+    update[comm.rank] = 1
+    for pause in seconds:
+        comm.work(seconds=pause)
+        comm.send(update, 0)
+        comm.recv(weights, 0)
+        seen.append(weights.copy())
+    return seen
+
+
+# %% [markdown]
+# **Exercise.** Write the server, rank 0. It gets an update from any worker (`recv` from `ANY`
+# returns whose it is), adds it to `weights` in place, and counts. Then it answers, by sending
+# `weights`, everybody who waits and is at most `bound` steps ahead of the slowest worker. One
+# update may free several of them. Each worker makes `len(seconds)` steps.
+
+
+# %% name="14.bounded" tags=["answer"]
+def bounded(comm, weights, seconds, bound):
+    """Rank 0 adds up updates; who is over `bound` steps ahead of the slowest must wait."""
+    if comm.rank > 0:
+        return work(comm, weights, seconds)
+    clocks = np.zeros(comm.size, int)  # steps that each worker has made; clocks[0] is nobody's
+    waiting = []
+    ### BEGIN SOLUTION
+    update = np.empty_like(weights)
+    for _ in range(len(seconds) * (comm.size - 1)):
+        worker = comm.recv(update, ANY)
+        weights += update
+        clocks[worker] += 1
+        waiting.append(worker)
+        slowest = clocks[1:].min()
+        for it in list(waiting):
+            if clocks[it] - slowest <= bound:
+                comm.send(weights, it)
+                waiting.remove(it)
+    ### END SOLUTION
+
+
+# %%
+slow = {"network": fast, "machine": Machine(stragglers={3: 4.0})}
+run = simulate(bounded, 4, weights=np.zeros(4), seconds=[5e-3] * 6, bound=2, **slow)
+run.timeline.plot(title="Rank 3 is slow: the others get two steps ahead, then they wait for it")
+
+# %% name="14.bounded" tags=["check"]
+check("14.bounded", bounded)
+### BEGIN HIDDEN TESTS
+judge("14.bounded", bounded, ranks=(6, 7, 12), seed=142)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 4. Hundreds of workers · *intermediate*
+#
+# There are two kinds of stragglers. Delays of the *first* kind pass: everybody is late now and
+# then. Let every gradient take a random time, exponentially distributed with mean 10 ms. Who waits
+# for all of $P$ waits $H_P = 1 + \frac12 + \ldots + \frac1P$ times the mean. Who drops the last
+# $b$ of $P$ waits $H_P - H_b$ times: those are **backup workers**. For a bound there is no
+# formula; 256 workers are simulated.
+
+# %%
+from ddl_teach.sgd.backup_workers import BackupWorkers
+from ddl_teach.sgd.damping import inverse
+from ddl_teach.sgd.stale_synchronous import StaleSynchronous
+from ddl_teach.theory import stragglers
+
+
+def ends(when, pace, steps):
+    given = {**bowl, "when": when, "pace": pace, "steps": steps, "trace": False}
+    fast = [worker.seconds for worker in simulate(train, 257, **given).results[2:]]
+    return np.median([each for each in fast if len(each) == steps], axis=0)  # none was dropped
+
+
+# %%
+ways = (Synchronous(), BackupWorkers(8), StaleSynchronous(4), Asynchronous())
+paces = {type(when).__name__: ends(when, ByChance(0.01), 10)[-1] / 10 for when in ways}
+print(*(f"{name}: {pace * 1e3:.1f} ms a step" for name, pace in paces.items()), sep="\n")
+both = [stragglers.slowest(256, 0.01), stragglers.slowest(248, 0.01, 8)]  # the first two
+assert np.allclose(list(paces.values())[:2], both, rtol=0.25)
+
+# %% [markdown]
+# Waiting for all of 256 makes a step six times as long as a gradient. Eight backup workers, whose
+# gradients are thrown away, take nearly half of that off. A bound of a few steps does more, and
+# loses nothing: who was late catches up before anybody has to stop.
+#
+# Delays of the *second* kind stay. Let worker 0 take five times as long as the others, always. A
+# fast worker that may be $s$ steps ahead makes its $n$-th step at the time
+# $\max(n\,t_\text{fast},\; (n-1-s)\,t_\text{slow} + t_\text{fast})$.
+
+# %%
+bounds = {0: Synchronous(), 2: StaleSynchronous(2), 5: StaleSynchronous(5), 99: Asynchronous()}
+slow = OneSlow(0.01, times=5)
+curves = {f"bound {bound}": ends(when, slow, 14) for bound, when in bounds.items()}
+for bound, curve in zip(bounds, curves.values(), strict=True):
+    assert np.isclose(curve[-1], stragglers.bounded_time(14, bound, 0.01, 0.05), rtol=0.02)
+reveal("14.straggler", stragglers.bounded_time(400, 16, 0.01, 0.05) / (400 * 0.01))
+curves["no bound"] = curves.pop("bound 99")
+staleness.plot_paces(curves)
+
+# %% [markdown]
+# Every bounded line bends, sooner or later, and then has the slope of the slow one. The bound
+# only says how late: after $s\,t_\text{slow}/(t_\text{slow}-t_\text{fast})$ steps. **No finite
+# bound cures a persistent straggler**; 256 workers then go at the pace of one. No bound at all
+# cures it, and lets the slow one's gradients be five times as stale. Or one gives the slow worker
+# less to do.
+#
+# ## 5. Your own ranks · *intermediate*
+#
+# How stale do gradients get on your machine? Engine 0 serves, the other three work, and sleep two
+# milliseconds for each gradient, as a processor whose accelerator computes. Then the third worker
+# sleeps ten.
+#
+# And the stable step? `stable_limit` of the library tries rates on a parabola until it knows which
+# one is the largest that does not blow up: with workers that share their weights without a lock
+# (section 6), and see the updates of all others. Line, squares and dots: the formula, simulated
+# ranks, your engines.
+
+
+# %%
+from ddl_teach.exchange.stability import stable_limit
+
+even, slow = Even(0.002), OneSlow(0.002, times=5, worker=2)
+given = {**bowl, "steps": 80}
+runs = {
+    "even": engines.run(train, when=Asynchronous(), pace=even, **given),
+    "one slow": engines.run(train, when=Asynchronous(), pace=slow, **given),
+    "bounded": engines.run(train, when=StaleSynchronous(3), pace=slow, **given),
+}
+staleness.plot_ages({name: run.results[0].shift.staleness for name, run in runs.items()})
+
+# %%
+from ddl_teach.exchange.paths.shared_vector import SharedVector
+from ddl_teach.sgd.hogwild import Hogwild
+
+free = {"when": Hogwild(), "path": SharedVector(), "steps": 36, "pace": even, "trace": False}
+found = [simulate(stable_limit, n, network=TwoLevel(n), **free) for n in (1, 2, 4, 8, 16)]
+real = [engines.run(stable_limit, n, **free) for n in (2, 3, 4)]
+limits = ([run.results[0] for run in some] for some in (found, real))
+points = [np.transpose([(np.mean(it.ages), it.rate) for it in some]) for some in limits]
+staleness.plot_stable_steps(theory.stable_rate, *points)
+
+# %% [markdown]
+# Even workers take turns: most gradients are two updates old. Those of the slow one are much
+# older, and few: the tail on the right. The bound cuts it off, and makes the others wait.
+#
+# In the second picture the squares lie on the line. The dots lie on it or above: your workers'
+# gradients are not all equally old, and scattered ages bear more than equal ones
+# (`theory.stable_step` computes it from a histogram). Nobody waits, nobody is told, and still the
+# formula knows where it ends.
+#
+# What can one do? Divide: a gradient that is $\tau$ steps old is applied with $1/\tau$ of the
+# rate. These **staleness-aware steps** (Zhang and others, 2016) keep a rate stable that was
+# chosen for one worker. Sixteen workers learn to read digits:
+
+# %%
+digits = {"task": Digits(), "path": Server(), "update": SGD(0.3), "steps": 30, "pace": even}
+for when in (Asynchronous(), Asynchronous(damp=inverse)):
+    learnt = simulate(train, 17, when=when, trace=False, **digits).results[1].weights
+    print(f"damp={when.damp and when.damp.__name__}: {Digits().accuracy(learnt):.1%} are read")
+assert Digits().accuracy(learnt) > 0.8
+
+# %% [markdown]
+# ## 6. Without a lock · *advanced*
+#
+# On one machine there need be no server: all workers have the weights in common memory, read them
+# whenever they like and write whenever they are ready. A lock would make them queue. **HOGWILD**
+# (Recht and others, 2011) takes none. What can happen between a read and a write?
+#
+# **Exercise.** Play it through. `events` is a list such as `[(0, "read"), (1, "read"), (0,
+# "write"), (1, "write")]`. When a worker reads, it sees the weights as they are. When it writes,
+# it subtracts `step` times the gradient at what it has *read*, which is that very number: the
+# loss is $w^2/2$. Return the weights, an array that may change in place, and the age of each
+# write: how many writes of others there were since that worker read.
+
+
+# %% name="14.lockfree" tags=["answer"]
+def lock_free(weights, step, events):
+    """A write subtracts step * what its worker read last. Return weights, [age of each write]."""
+    copies, ages = {}, []
+    ### BEGIN SOLUTION
+    for worker, verb in events:
+        if verb == "read":
+            copies[worker] = weights.copy(), len(ages)
+        else:
+            seen, writes = copies[worker]
+            ages.append(len(ages) - writes)
+            weights -= step * seen
+    return weights, ages
+    ### END SOLUTION
+
+
+# %% name="14.lockfree" tags=["check"]
+check("14.lockfree", lock_free)
+### BEGIN HIDDEN TESTS
+judge("14.lockfree", lock_free, seed=143)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# The gradient is old, and that is all. Nothing that others wrote is lost, because a write
+# *changes* the weights instead of replacing them. (Two additions to the same number in the same
+# nanosecond can still swallow each other.) On your engines: 150 times each adds one to 1,000
+# numbers in common memory, once so, once by writing back what it had read.
+
+
+# %%
+from ddl_teach.sgd.lost_updates import lost_share
+
+lost = [engines.run(lost_share, write_back=way).results[0] for way in (False, True)]
+print(f"lost: {lost[0]:.2%} of what was added, {lost[1]:.0%} of what was written back")
+assert lost[0] < lost[1]
+
+# %% [markdown]
+# ## 7. Now and then · *beginner*
+#
+# All this was about *waiting*. Another way is to *speak* less: each rank makes a few steps of its
+# own, and then all average their weights. That is **local SGD**, or federated averaging where the
+# ranks are telephones. Here are the mean over all ranks, and the gradient of one sample of a
+# linear fit, $\frac12 (x\cdot w - y)^2$.
+#
+# **Exercise.** A step for each of the `inputs` and `answers`, from this rank's own weights. After
+# every `period` steps, and after the last one, average the *weights*, in place.
+
+
+# %%
+def average(comm, vector):
+    parts, right = [vector.copy()], (comm.rank + 1) % comm.size
+    for _ in range(comm.size - 1):
+        parts.append(np.empty_like(vector))
+        comm.sendrecv(parts[-2], right, parts[-1], (comm.rank - 1) % comm.size)
+    vector[...] = sum(parts[comm.rank - rank] for rank in range(comm.size)) / comm.size
+
+
+def gradient(weights, x, y):
+    return (x @ weights - y) * x
+
+
+# %% name="14.local" tags=["answer"]
+def local(comm, weights, inputs, answers, rate, period):
+    """Steps of one's own; the mean of all weights after each `period` steps and the last."""
+    ### BEGIN SOLUTION
+    for step, (x, y) in enumerate(zip(inputs, answers, strict=True), start=1):
+        weights -= rate * gradient(weights, x, y)
+        if step % period == 0 or step == len(inputs):
+            average(comm, weights)
+    ### END SOLUTION
+
+
+# %% name="14.local" tags=["check"]
+check("14.local", local)
+### BEGIN HIDDEN TESTS
+judge("14.local", local, ranks=(6, 7, 12), seed=144)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 8. On springs · *intermediate*
+#
+# Or never agree. In **elastic averaging** (Zhang, Choromanska and LeCun, 2015) every rank $i$
+# hangs on a spring of strength $\alpha$ at a common centre $c$:
+#
+# $$w_i \leftarrow w_i - r\,g_i(w_i) - \alpha\,(w_i - c),\qquad
+# c \leftarrow c + \alpha \sum_i (w_i - c),$$
+#
+# with all $w_i$ and $c$ on the right as they were before the step. The ranks explore, each on its
+# own, and the centre is what one keeps.
+#
+# **Exercise.** Write it. Everybody has a copy of the `centre`; change it and the `weights` in
+# place.
+
+
+# %% name="14.elastic" tags=["answer"]
+def elastic(comm, weights, centre, inputs, answers, rate, spring):
+    """w -= rate * g(w) + spring * (w - c); c += spring * sum over ranks of (w - c)."""
+    ### BEGIN SOLUTION
+    for x, y in zip(inputs, answers, strict=True):
+        slope, gap = gradient(weights, x, y), weights - centre
+        weights -= rate * slope + spring * gap
+        average(comm, gap)
+        centre += spring * comm.size * gap
+    ### END SOLUTION
+
+
+# %% name="14.elastic" tags=["check"]
+check("14.elastic", elastic)
+### BEGIN HIDDEN TESTS
+judge("14.elastic", elastic, ranks=(6, 7, 12), seed=145)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 9. Which is best? · *beginner*
+#
+# Ask back: best by what? Your engines learn the digits in four ways, each with a rate that suits
+# it, and one worker always takes five times as long as the others. The same losses are drawn
+# against epochs (how often all pictures have been seen), seconds, and bytes.
+
+# %%
+from ddl_teach.exchange.paths.all_reduce import AllReduce
+from ddl_teach.sgd.elastic import Elastic
+from ddl_teach.sgd.local import LocalSGD
+
+four = {
+    "synchronous": (Synchronous(), AllReduce(), 0.4),
+    "local, 8 steps": (LocalSGD(8), AllReduce(), 0.4),
+    "elastic, 8 steps": (Elastic(8), AllReduce(), 0.4),
+    "asynchronous": (Asynchronous(), Server(), 0.1),
+}
+
+
+# %%
+def learn(when, path, rate):
+    given = {"task": Digits(), "steps": 80, "pace": slow, "update": SGD(rate)}
+    found = engines.run(train, when=when, path=path, timeout=60, **given).results
+    diaries = [(it.losses, it.seconds, it.bytes) for it in found if it.weights is not None]
+    return losses.mean_curve(diaries, epochs_a_step=16 * len(diaries) / 1438)
+
+
+losses.plot_losses({name: learn(*way) for name, way in four.items()})
+
+# %% [markdown]
+# By epochs synchronous steps are hard to beat: their gradients are the best there are. By seconds
+# those win who do not wait for the slow one; in bytes local and elastic averaging send an eighth.
+# Whoever shows you one of the three pictures only has chosen it.
+#
+# ## 10. What everybody else uses · *intermediate*
+#
+# | here | elsewhere |
+# |---|---|
+# | `Synchronous()` | torch's `DistributedDataParallel`; nearly all large trainings |
+# | `LocalSGD(8)` | `PeriodicModelAverager(period=8)` of `torch.distributed.algorithms` |
+# | `PostLocalSGD(...)` | `PostLocalSGDOptimizer`, with the hook `post_localSGD_hook` |
+# | `Hogwild()` | `model.share_memory()`, then `torch.multiprocessing` processes that train it |
+# | `Asynchronous()`, `StaleSynchronous()` | parameter servers: TensorFlow's, for recommendations |
+# | `LocalSGD`, on telephones | federated learning |
+#
+# Large models are trained synchronously today: machines are alike, networks fast, and a run that
+# can be repeated is worth more than a little waiting. Where workers differ, come and go, or are
+# joined by a slow network, the others live on.
+#
+# ## Three questions
+#
+# **1.** Doubling the workers of an asynchronous run doubles the gradients per second. When does
+# that make training faster?
+#
+# <details><summary>An answer</summary>
+#
+# As long as the rate that the noise of the batches asks for is below the stable one. The stable
+# one halves with each doubling. Once it is the smaller of the two, twice the gradients go half as
+# far each, and nothing is gained.
+#
+# </details>
+#
+# **2.** Why does a bound help against delays that hit everybody now and then, but not against one
+# worker that is always slow?
+#
+# <details><summary>An answer</summary>
+#
+# Delays by chance average out: who is behind now is ahead later, and the bound is seldom reached.
+# A slow worker falls behind further with each step, until the bound is reached; from then on the
+# others make one step for each of its own.
+#
+# </details>
+#
+# **3.** Local SGD with a period of one is synchronous SGD. With momentum too? With Adam?
+#
+# <details><summary>An answer</summary>
+#
+# With momentum it is: velocities are linear in the gradients, so the mean of the weights is what
+# the mean gradient would have given. Adam divides by the square root of *its own* squares, and the
+# mean of quotients is not the quotient of means.
+#
+# </details>
+#
+# ## Where to read on
+#
+# - B. Recht et al., "HOGWILD!: a lock-free approach to parallelizing stochastic gradient descent",
+#   *NIPS*, 2011. - Q. Ho et al., "More effective distributed ML via a stale synchronous parallel
+#   parameter server", *NIPS*, 2013. - J. Chen et al., "Revisiting distributed synchronous SGD",
+#   2016: backup workers. - W. Zhang et al., "Staleness-aware async-SGD for distributed deep
+#   learning", *IJCAI*, 2016. - S. Zhang, A. Choromanska and Y. LeCun, "Deep learning with elastic
+#   averaging SGD", *NIPS*, 2015. - I. Mitliagkas et al., "Asynchrony begets momentum", 2016: old
+#   gradients as a momentum that nobody asked for. - S. Levin and R. May, "A note on
+#   difference-delay equations", 1976: the formula, found for animals.
+#
+# The library's ways stand in `ddl_teach/sgd`, one a file. `progress()` shows how far you have
+# come. Unit 15 asks along which paths the updates travel.
