@@ -14,6 +14,7 @@ from ddl_teach.exchange.forms.dense import Dense
 from ddl_teach.exchange.forms.feedback import Feedback
 from ddl_teach.exchange.forms.form import Form
 from ddl_teach.exchange.forms.half import Half
+from ddl_teach.exchange.forms.nonzero import NonZero
 from ddl_teach.exchange.forms.one_bit import OneBit
 from ddl_teach.exchange.forms.powersgd import PowerSGD
 from ddl_teach.exchange.forms.qsgd import QSGD
@@ -24,9 +25,11 @@ from ddl_teach.exchange.forms.top_k import TopK
 from ddl_teach.exchange.paths.all_reduce import AllReduce
 from ddl_teach.exchange.paths.hierarchical import Hierarchical
 from ddl_teach.exchange.paths.neighbours import Neighbours
+from ddl_teach.exchange.paths.one_sided import OneSided
 from ddl_teach.exchange.paths.path import Path
 from ddl_teach.exchange.paths.server import Server, Sharded
 from ddl_teach.exchange.paths.shared_vector import SharedVector
+from ddl_teach.exchange.paths.sparse_all_reduce import SparseAllReduce
 from ddl_teach.exchange.refusals import refusal
 from ddl_teach.networks.memory.updates import Update
 from ddl_teach.sgd.adaptive_local import AdaptiveLocalSGD
@@ -47,17 +50,17 @@ from ddl_teach.sgd.when import When
 
 WHENS: tuple[When, ...] = (
     Synchronous(), BackupWorkers(1), StaleSynchronous(0), StaleSynchronous(2), Asynchronous(),
-    Hogwild(), LocalSGD(4), PostLocalSGD(8, 4), AdaptiveLocalSGD(8), Elastic(2),
+    Hogwild(), LocalSGD(4), PostLocalSGD(8, 4), AdaptiveLocalSGD(6), Elastic(1, 0.5),
     BlockMomentum(4), Gossip(), CompressedGossip(), PushSum(), AsynchronousGossip(),
 )  # fmt: skip
 PATHS: tuple[Path, ...] = (
-    AllReduce("ring"), AllReduce("rabenseifner"), Server(), Sharded(2), Hierarchical(2),
+    AllReduce("ring"), SparseAllReduce(), Server(), Sharded(2), Hierarchical(2), OneSided(),
     Neighbours(), SharedVector(),
 )  # fmt: skip
 FORMS: tuple[Form, ...] = (
     Dense(), Half(), Feedback(OneBit()), QSGD(), TernGrad(), Feedback(TopK(0.1)),
-    Feedback(RandomK(0.1, scaled=False)), Feedback(Threshold(0.01)), Feedback(PowerSGD()),
-    DeepGradientCompression(0.1),
+    Feedback(RandomK(0.5, scaled=False)), Feedback(Threshold(0.03)), Feedback(PowerSGD(4)),
+    DeepGradientCompression(0.1, momentum=0.5), NonZero(),
 )  # fmt: skip
 
 
@@ -86,3 +89,21 @@ def all_of(
 def sensible(update: Update, **some: tuple) -> list[Combination]:
     """Those that are not refused."""
     return [one for one in all_of(**some) if refusal(*one, update) is None]
+
+
+def every_pair(combinations: list[Combination], turn: int = 0) -> list[Combination]:
+    """A few of them in which each WHEN meets each of its paths, and forms take turns."""
+    groups: dict[tuple[When, Path], list[Combination]] = {}
+    for one in combinations:
+        groups.setdefault((one.when, one.path), []).append(one)
+    return [group[(turn + place) % len(group)] for place, group in enumerate(groups.values())]
+
+
+def determined(one: Combination) -> bool:
+    """Whether nothing depends on who comes first, so that a run can be repeated to the bit."""
+    if isinstance(one.path, OneSided):
+        return False  # memory adds in the order of arrival
+    if {"average", "mix", "mix_changes", "push_sum"}.isdisjoint(one.when.needs):
+        return isinstance(one.when, StaleSynchronous) and one.when.bound == 0
+    # Springs over a server pull whenever their worker comes.
+    return not (isinstance(one.when, Elastic) and "serve" in one.path.offers)

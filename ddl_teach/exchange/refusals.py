@@ -3,16 +3,19 @@
 A WHEN needs one of a few verbs, a path offers some; where they share none, the combination is
 refused with the reason why that verb cannot be had there.
 
-============== ========= ======================= ============== ==============
-WHEN needs     on a path that offers average     serve          mix
-============== ========= ======================= ============== ==============
-average                  yes                     yes, both      neighbours differ
-serve                    nobody can be late      yes            nobody keeps it
-mix                      all are neighbours      no neighbours  yes
-============== ========= ======================= ============== ==============
+=============== ==================== ================ ================ =================
+a WHEN needs    on a path that has   servers          neighbours       one shared vector
+                only average
+=============== ==================== ================ ================ =================
+average         yes                  yes              of a few only    without messages
+serve           nobody can be late   yes              nobody keeps it  nobody counts
+mix, meet, ...  all are neighbours   no neighbours    yes              no neighbours
+share           each has its own     the server's     each has its own yes
+=============== ==================== ================ ================ =================
 
-And a WHEN that sends weights themselves needs a form that is faithful to every entry.
-What to look at: a refusal names the next thing to try.
+A WHEN that sends weights themselves needs a form that is faithful to every entry. And each WHEN,
+path and form may have an objection of its own: a window cannot decode, a part of a layer has no
+norm. What to look at: a refusal names the next thing to try.
 """
 
 from __future__ import annotations
@@ -84,11 +87,12 @@ def refusal(when: When, path: Path, form: Form, update: Update | None = None) ->
 def _no_verb(when: When, path: Path) -> str | None:
     if set(when.needs) & set(path.offers):
         return None
-    needed, offered = when.needs[0], path.offers[0]
+    needed = when.needs[0]
+    offered = "serve" if "serve" in path.offers else path.offers[0]  # what tells it from others
     return REASONS.get(
         (KIND.get(needed, needed), KIND.get(offered, offered)),
-        f"it needs the verb {' or '.join(when.needs)}, and this path offers "
-        f"{', '.join(path.offers)}",
+        f"it needs the verb {' or '.join(when.needs)}, and this path has "
+        f"{', '.join(path.offers)}: take another one",
     )
 
 

@@ -5,6 +5,7 @@ task                what a worker can be asked: a loss and its gradient for a sh
 digits              the handwritten digits and a small perceptron, in NumPy
 quadratic           a bowl with chosen curvatures and noise, for theory
 network_task        any torch network
+statements          the standard library's code, embedded: gradients that are sparse by nature
 shares              which samples a worker looks at in which step
 worker              one worker's weights, its share of the data, and its diary
 when                what a WHEN is: one worker's whole training, and what it needs of a path
@@ -22,8 +23,11 @@ post_local          first at every step, later now and then
 adaptive_local      the more often, the smaller the loss has become
 elastic             nobody agrees: springs hold the workers to a centre
 block_momentum      as local, and the agreed step keeps its momentum
-gossip, push_sum, asynchronous_gossip    only neighbours agree
 rounds              the loop of those that agree now and then
+gossip              each with its neighbours only, at every step
+compressed_gossip   the same, and only what is new travels
+push_sum            the same where links go one way
+asynchronous_gossip with one neighbour at a time, whenever one likes
 
 updates, rates      update rules as plain functions, and how their rates grow and fall
 =================== ==============================================================================

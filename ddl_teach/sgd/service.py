@@ -12,7 +12,6 @@ With `backups` = b the last b updates of a clock are not waited for and dropped.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -30,13 +29,3 @@ class Service:
     bound: float = 0
     backups: int = 0
     damp: Callable[[int], float] | None = None
-
-    @property
-    def waits_for_all(self) -> bool:
-        """Whether an update counts only with those of all others."""
-        return self.bound == 0 and not self.backups
-
-    @property
-    def waits_for_nobody(self) -> bool:
-        """Whether every pull is answered at once."""
-        return self.bound == math.inf

@@ -15,8 +15,8 @@ from ddl_teach.sgd.station import Station
 class Path(Protocol):
     """Frozen settings; `offers` are verbs of `sgd.when`.
 
-    A path (or a WHEN) with a method `objection(when, path, form, update) -> str | None` is asked
-    for reasons of its own to refuse.
+    A path, a WHEN or a form with a method `objection(when, path, form, update) -> str | None` is
+    asked for reasons of its own to refuse.
     """
 
     offers: ClassVar[tuple[str, ...]]
