@@ -22,6 +22,10 @@ class Run:
     def ranks(self) -> int:
         return len(self.results)
 
+    def bytes_to(self, rank: int) -> int:
+        """What all others together sent to one rank: its ingress."""
+        return sum(ledger.bytes_to(rank) for ledger in self.ledger)
+
     def __repr__(self) -> str:
         most = max((ledger.bytes_sent for ledger in self.ledger), default=0)
         return f"Run({self.ranks} ranks, {self.time:.6g} s, at most {most} bytes sent per rank)"

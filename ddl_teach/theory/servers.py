@@ -1,9 +1,9 @@
 """What passes the port of a parameter server, and how long a step takes because of it.
 
 With P workers, S servers and n bytes of weights, each clock brings every server P updates of n/S
-bytes and sends P answers of as many: its port is busy for P n/S / bandwidth in each direction. In
-a ring each port takes in 2 (P-1)/P n, whatever P is. So servers are as good as a ring from
-S = P/2 on, and one server is 1/2 P times as slow.
+bytes and sends P answers of as many: its port is busy for P n/S / bandwidth, first inwards, then
+outwards. In a ring each port takes in 2 (P-1)/P n, whatever P is. So one server takes in P/2 times
+what a ring's ranks do, and a step through it lasts P times as long.
 Li et al., "Scaling distributed machine learning with the parameter server", OSDI 2014; Patarasuk
 and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
 What to look at: every number here is in the ledger, to the byte.
@@ -45,8 +45,3 @@ def server_step(
     """
     busiest = max(workers / servers, 1) * 2 * nbytes
     return 2 * latency + (busiest + workers * (2 * REQUEST + ANSWER)) * per_byte
-
-
-def enough_servers(ranks: int) -> int:
-    """From how many servers on their ports take in no more than those of a ring of the ranks."""
-    return max(1, -(-ranks // 2))

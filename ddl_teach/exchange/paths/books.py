@@ -21,6 +21,8 @@ import numpy as np
 from ddl_teach.sgd.service import Service
 from ddl_teach.sgd.station import Shift
 
+TILE = 1 << 15  # numbers that an element-wise rule works on at once
+
 
 class Books:
     """One server's weights and what it knows of its workers."""
@@ -128,8 +130,9 @@ class Books:
             total = collected[workers[0]].copy()
             for worker in workers[1:]:
                 total += collected[worker]
+            total /= len(workers)
             collected.clear()
-            self._apply(total / len(workers), [(worker, 0) for worker in workers])
+            self._apply(total, [(worker, 0) for worker in workers])
 
     def _apply(self, update: np.ndarray, of: list[tuple[int, int]]) -> None:
         service = self.service
@@ -139,5 +142,10 @@ class Books:
         if service.rule is None:
             self.weights[...] = update
         else:
-            service.rule(self.weights, update, self._states, self.version)
+            # Piece by piece, so that what a rule makes on the way stays in the cache.
+            width = TILE if service.rule.elementwise else len(self.weights)
+            for start in range(0, len(self.weights), max(width, 1)):
+                piece = slice(start, start + width)
+                states = [state[piece] for state in self._states]
+                service.rule(self.weights[piece], update[piece], states, self.version)
         self._applied += of

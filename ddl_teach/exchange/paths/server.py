@@ -22,7 +22,8 @@ import numpy as np
 
 from ddl_teach.comm import ANY, Comm, Request
 from ddl_teach.comm.arrays import split_evenly
-from ddl_teach.exchange.forms.form import Form
+from ddl_teach.exchange.forms.dense import Dense
+from ddl_teach.exchange.forms.form import Form, checked
 from ddl_teach.exchange.paths.books import Books
 from ddl_teach.exchange.paths.path import Path
 from ddl_teach.networks.memory.updates import Update
@@ -117,6 +118,7 @@ class Served:
         self.workers = comm.size - servers
         self.serves = True
         self._comm, self._requests = comm, requests
+        self._form = form
         # What a form leaves out of one shard must not come into another.
         self._links = [form.link(seed=comm.rank * servers + server) for server in range(servers)]
         # Each begins with another server, or all would stand in line at the first.
@@ -128,10 +130,15 @@ class Served:
         under_way = []
         parts = split_evenly(update, len(self._links))
         for server in self._order:
-            message = self._links[server].encode(parts[server])
+            message = self._message(server, parts[server])
             under_way.append(self._ask(server, PUSH, message.nbytes))
             under_way.append(self._comm.isend(message, server, UPDATE))
         _finish(under_way)
+
+    def _message(self, server: int, part: np.ndarray) -> np.ndarray:
+        if isinstance(self._form, Dense):
+            return checked(part).view(np.uint8)  # no copy: a push ends when they have left
+        return self._links[server].encode(part)
 
     def pull(self, weights: np.ndarray) -> int:
         """Fill `weights`, once the servers give them out; returns the clock to go on from."""
@@ -181,6 +188,7 @@ class Serving:
         self._servers = servers
         self._form = form
         self._alarm = alarm
+        self._room = np.empty(0, np.uint8)
 
     def serve(self) -> Shift:
         """Answer requests in the order in which they come."""
@@ -189,9 +197,12 @@ class Serving:
         while books.open and (source := self._next(request)) is not None:
             worker, (what, version, nbytes) = source - self._servers, request.tolist()
             if what == PUSH:
-                message = np.empty(nbytes, np.uint8)
+                message = self._room_for(nbytes)
                 comm.recv(message, source, UPDATE)
-                update = self._form.decode(message, books.weights.size)
+                # Numbers that came as they are need no copy: nobody else has this message.
+                plain = isinstance(self._form, Dense)
+                read = self._form.summands if plain else self._form.decode
+                update = read(message, books.weights.size)
                 books.push(worker, version, update, comm.now())
             elif what == PULL:
                 books.pull(worker, comm.now())
@@ -202,6 +213,14 @@ class Serving:
 
     def leave(self) -> None:
         """A server goes when its workers have gone."""
+
+    def _room_for(self, nbytes: int) -> np.ndarray:
+        """Where a message goes: to fresh memory if the update in it must wait for others."""
+        if self.books.service.bound == 0:
+            return np.empty(nbytes, np.uint8)
+        if nbytes > len(self._room):
+            self._room = np.empty(nbytes, np.uint8)
+        return self._room[:nbytes]
 
     def _answer(self) -> None:
         books, comm = self.books, self._comm
@@ -262,3 +281,13 @@ def _finish(under_way: list[Request]) -> None:
 
 def _sleep(comm: Comm, seconds: float) -> None:
     comm.work(seconds)
+
+
+def mean_of_workers(comm: Comm, x: np.ndarray, servers: int = 1) -> None:
+    """`x` becomes the mean over the workers, in place, through that many servers."""
+    station = Sharded(servers).open(comm, x, Dense(), Service())
+    if station.worker is None:
+        station.serve()
+    else:
+        station.average(x)
+        station.leave()

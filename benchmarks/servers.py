@@ -1,0 +1,129 @@
+"""How many updates a second one server rank takes: two-sided and one-sided, beside a memory copy.
+
+    python -m benchmarks.servers [--repetitions 15] [--least 10_000] [--most 10_000_000]
+
+Rank 0 holds the weights, rank 1 sends updates (float32, the rule is SGD). Ways, all by turns:
+
+    push            updates one after the other through `Server()`, nobody waits for an answer
+    push and pull   a whole exchange: hand a gradient in, fetch the new weights
+    add             updates added to rank 0's window; rank 0 does nothing
+    add and get     the same, and the weights read back
+    memory copy     rank 1 copies as many bytes within its own memory
+
+No server can take in an update faster than memory takes a copy of it: `of a copy` says how close
+each way comes, a ratio of medians measured side by side. All must end with the right weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.machine import describe, heading
+from ddl_teach import Comm, Ranks
+from ddl_teach.exchange.forms.dense import Dense
+from ddl_teach.exchange.paths.server import Server
+from ddl_teach.measure.interval import interval
+from ddl_teach.measure.repetitions import side_by_side
+from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.updates.sgd import SGD
+
+RESULTS = Path(__file__).parent / "results" / "servers.txt"
+IN_A_ROW = 8  # updates, so that the last answer counts little
+COPY = "memory copy"
+
+
+def measure(comm: Comm, size: int, repetitions: int) -> dict[str, np.ndarray] | None:
+    """On rank 1: seconds of one update, by way; rank 0 serves meanwhile."""
+    weights = np.zeros(size, np.float32)
+    window = comm.window(size if comm.rank == 0 else 0, np.float32)
+    station = Server().open(comm, weights, Dense(), Service(SGD(1.0), bound=math.inf))
+    if station.worker is None:
+        station.serve()
+        return None
+    update, fetched, copied = (np.full(size, value, np.float32) for value in (1.0, 0.0, 0.0))
+    counts = {"pushed": 0, "added": 0}
+
+    def push() -> None:
+        for _ in range(IN_A_ROW):
+            station.push(update)
+        counts["pushed"] += IN_A_ROW
+
+    def push_and_pull() -> None:
+        for _ in range(IN_A_ROW):
+            station.push(update)
+            station.pull(fetched)
+        counts["pushed"] += IN_A_ROW
+
+    def add() -> None:
+        for _ in range(IN_A_ROW):
+            window.add(update, 0)
+        counts["added"] += IN_A_ROW
+
+    def add_and_get() -> None:
+        for _ in range(IN_A_ROW):
+            window.add(update, 0)
+            window.get(fetched, 0)
+        counts["added"] += IN_A_ROW
+
+    def copy() -> None:
+        for _ in range(IN_A_ROW):
+            np.copyto(copied, update)
+
+    ways = {"push": push, "push and pull": push_and_pull, "add": add, "add and get": add_and_get}
+    # Before each turn the server has caught up, or one way would pay for another.
+    seconds = side_by_side(
+        ways | {COPY: copy}, repetitions=repetitions, before=lambda: station.pull(fetched)
+    )
+    station.pull(fetched)
+    if not np.array_equal(fetched, np.full(size, -counts["pushed"], np.float32)):
+        raise AssertionError("the server does not hold the sum of what was pushed")
+    window.get(fetched, 0)
+    if not np.array_equal(fetched, np.full(size, counts["added"], np.float32)):
+        raise AssertionError("the window does not hold the sum of what was added")
+    station.leave()
+    return {name: times / IN_A_ROW for name, times in seconds.items()}
+
+
+def table(size: int, seconds: dict[str, np.ndarray]) -> str:
+    """One line a way."""
+    copy = float(np.median(seconds[COPY]))
+    lines = [
+        f"{size:,} parameters, {size * 4 / 1e6:g} MB",
+        f"{'way':<16}{'updates/s':>12}{'95% interval':>26}{'GB/s':>8}{'of a copy':>12}",
+    ]
+    for name, times in seconds.items():
+        median, low, high = interval(times)
+        lines.append(
+            f"{name:<16}{1 / median:>12,.0f}{1 / high:>14,.0f} to {1 / low:>8,.0f}"
+            f"{size * 4 / median / 1e9:>8.2f}{copy / median:>12.2f}"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, print the tables, keep them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repetitions", type=int, default=15)
+    parser.add_argument("--least", type=int, default=10_000)
+    parser.add_argument("--most", type=int, default=10_000_000)
+    chosen = parser.parse_args()
+    parts = [heading(describe())]
+    size = chosen.least
+    with Ranks(2) as ranks:
+        while size <= chosen.most:
+            run = ranks.run(
+                measure, size=size, repetitions=chosen.repetitions, trace=False, timeout=600
+            )
+            parts.append(table(size, run.results[1]))
+            print(parts[-1], flush=True)
+            size *= 10
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text("\n\n".join(parts) + "\n")
+
+
+if __name__ == "__main__":
+    main()
