@@ -192,3 +192,26 @@ def test_rates_scale_with_the_batch():
         WarmUp(0.1, 1.0, steps=-1)
     assert WarmUp(0.1, 1.0, steps=0)(1) == 1.0
     assert np.allclose([WarmUp(1.0, 5.0, 4)(step) for step in range(1, 8)], [1, 2, 3, 4, 5, 5, 5])
+
+
+def test_lars_does_not_notice_in_which_scale_layers_are_written():
+    """A product of layers is the same function if one is stretched and the other one shrunk."""
+    generator, cut, rule = np.random.default_rng(11), 6, LARS((0, 6, 12), 0.1, coefficient=1.0)
+    inputs, answers = generator.standard_normal((20, 2)), generator.standard_normal((20, 2))
+    start = generator.standard_normal(12)
+
+    def product(vector):
+        return vector[:cut].reshape(2, 3) @ vector[cut:].reshape(3, 2)
+
+    def after(stretch):
+        weights = start * np.repeat([stretch, 1 / stretch], cut)
+        moments = [np.zeros(12)]
+        for step in range(1, STEPS):
+            slope = inputs.T @ (inputs @ product(weights) - answers)
+            first = slope @ weights[cut:].reshape(3, 2).T
+            second = weights[:cut].reshape(2, 3).T @ slope
+            rule(weights, np.concatenate([first.ravel(), second.ravel()]), moments, step)
+        return product(weights)
+
+    np.testing.assert_allclose(after(8.0), after(1.0), rtol=1e-9)
+    assert np.abs(after(1.0) - product(start)).max() > 0.1

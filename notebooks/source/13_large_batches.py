@@ -1,0 +1,530 @@
+# %% [markdown]
+# # Large batches
+#
+# **Why is more throughput not less time?**
+#
+# With data parallelism (unit 08) twice the ranks look at twice as many samples in a second. So the
+# network should learn twice as fast. It does, for a while. Then ranks are added, the number of
+# samples a second goes up and up, and the network is not ready a minute sooner.
+#
+# In this unit you find out when that happens, and why. You write what lets large batches learn at
+# all: a learning rate that grows with the batch, and warms up; a measurement of how noisy
+# gradients are; and LARS. You need unit 08. *Beginners* take sections 1 to 4, *intermediate*
+# readers go on to 7, *advanced* ones take all. About 90 minutes.
+#
+# ## 1. What a larger batch is good for · *beginner*
+#
+# A gradient over a batch is an average over its samples, so it is noisy, and the noise gets less
+# when the batch gets larger. Here is a bowl with two weights, and three balls that roll down, each
+# with gradients of another batch. All make 25 steps with the same learning rate.
+
+# %%
+import numpy as np
+
+from ddl_teach import simulate
+from ddl_teach.collectives import recursive_doubling
+from ddl_teach.comm.networks import Uniform
+from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_teach.plots import large_batches as pictures
+
+engines = Engines(4)
+
+
+# %%
+def roll(batch, rate=0.15, curvatures=(0.3, 2.0)):
+    points = [np.array([-2.0, 1.0])]
+    for noise in 3.0 / batch**0.5 * np.random.default_rng(2).standard_normal((25, 2)):
+        points.append(points[-1] - rate * (curvatures * points[-1] + noise))
+    return np.array(points)
+
+
+title = "16 samples tame the noise; 256 gain hardly anything more"
+paths = {f"{batch} samples": roll(batch) for batch in (1, 16, 256)}
+pictures.plot_descents(paths, (0.3, 2.0), title=title)
+
+# %% [markdown]
+# One sample staggers. Sixteen go nearly straight, and 256, with sixteen times the work, take the
+# same way. No batch however large gets *further* in 25 steps: the noise is gone, and the way is as
+# long as it was. The only thing that helps then is a longer step, and the bowl says how long a
+# step may be before the ball leaps out.
+#
+# So a batch is large enough when the noise no longer matters. Let $|G|^2$ be the squared length of
+# the true gradient, and $\operatorname{tr}\Sigma$ that of the noise of *one* sample. A batch of
+# $B$ has noise $\operatorname{tr}\Sigma/B$. Both are equal for a batch of $N$ samples, the **noise
+# scale**:
+#
+# $$N = \frac{\operatorname{tr}\Sigma}{|G|^2},\qquad \text{steps}(B) = S\left(1 +
+# \frac{N}{B}\right).$$
+#
+# The second formula counts the steps to a target (McCandlish and others, 2018). While $B$ is far
+# below $N$, twice the batch needs half the steps: perfect. Far above, it is always $S$: a wall.
+#
+# ### Predict
+#
+# A small network is to learn handwritten digits. What is its noise scale, in samples: how large is
+# the batch in whose gradient noise and truth are equally long?
+#
+# And 128 ranks, with 8 samples each, on a fast network: their throughput will be about 128 times
+# that of one. How many times as soon will they be there?
+
+# %%
+predict("13.noise", ...)
+predict("13.sooner", ...)
+
+# %% [markdown]
+# ## 2. A rate for a larger batch · *beginner*
+#
+# A batch $k$ times as large replaces $k$ steps by one. If those $k$ steps would have gone the same
+# way, one step $k$ times as long does what they did together. That is **linear scaling**: $k$
+# times the batch, $k$ times the learning rate.
+#
+# At the beginning of training it fails. The network changes fast there, the $k$ steps would *not*
+# have gone the same way, and one long step leaps out of the valley. So Goyal and others (2017),
+# who trained a ResNet-50 on ImageNet in one hour on 256 GPUs, with batches of 8,192, let the rate
+# **warm up**: it begins where it is for the small batch, and rises by the same amount in each
+# step.
+#
+# **Exercise.** `base` is the rate that is right for batches of `reference` samples. Steps are
+# counted from 1. In step 1 the rate is `base`; from step `warm_up + 1` on it is `base` times
+# `batch / reference`; between them it lies on a straight line. `warm_up` may be 0.
+
+
+# %% name="13.rate" tags=["answer"]
+def learning_rate(step, batch, base, reference, warm_up):
+    """From `base` up to base * batch / reference, in `warm_up` equal steps."""
+    ### BEGIN SOLUTION
+    peak = base * batch / reference
+    if step > warm_up:
+        return peak
+    return base + (peak - base) * (step - 1) / warm_up
+    ### END SOLUTION
+
+
+# %% name="13.rate" tags=["check"]
+check("13.rate", learning_rate)
+### BEGIN HIDDEN TESTS
+judge("13.rate", learning_rate, seed=131)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Does it help? The task is the handwritten digits of unit 08, in a small perceptron whose gradient
+# is written out in NumPy, so that a step takes microseconds. All its weights are one flat vector.
+# Every fifth picture is held out, and the target is a loss of 0.2 on those: some 95% of them are
+# recognised then.
+
+# %%
+from ddl_teach.sgd.digits import Digits
+
+
+def descend(task, rate, weights, steps, target=0.2):
+    losses = [task.loss(weights)]
+    while len(losses) <= steps and target < losses[-1] < 1e3:  # not there, and not lost
+        gradient = task.gradient(weights, 0, 1, len(losses))[1]
+        weights -= rate(len(losses)) * gradient
+        losses.append(task.loss(weights))
+    return losses
+
+
+# %% [markdown]
+# Let the weights begin three times as large as they should, as a stand-in for the wild beginnings
+# of deep networks. Batches of 32 at a rate of 0.25 are the reference. Then batches of 256: at the
+# same rate; scaled by eight at once; and scaled with a warm-up of 20 steps.
+
+
+# %%
+from ddl_teach.sgd.rates import WarmUp, linear_scaling
+
+
+def library_rate(step, batch, base, reference, warm_up):
+    return WarmUp(base, linear_scaling(base, batch, reference), warm_up)(step)
+
+
+def learn(batch, rate=lambda step: 0.25):
+    return descend(Digits(batch), rate, 3 * Digits().initial(), 250)
+
+
+# %%
+my_rate = yours("13.rate", learning_rate, library_rate)
+runs = {"32 samples": learn(32), "256, not scaled": learn(256)}
+runs["256, scaled"] = learn(256, lambda step: my_rate(step, 256, 0.25, 32, 0))
+runs["256, warmed up"] = learn(256, lambda step: my_rate(step, 256, 0.25, 32, 20))
+
+# %%
+title = "Eight times the rate at once learns nothing; warmed up it does"
+print({name: len(losses) - 1 for name, losses in runs.items()})
+assert len(runs["256, warmed up"]) < len(runs["32 samples"])
+assert runs["256, scaled"][-1] > 0.2
+pictures.plot_losses(runs, target=0.2, title=title)
+
+# %% [markdown]
+# The same rate wastes the larger batch. Eight times the rate at once leaps out. With the warm-up
+# the large batch gets by with far fewer steps. Take care not to conclude too much: with weights of
+# the right size the warm-up changes little here. It is an insurance for the first steps.
+#
+# ## 3. How noisy are gradients? · *beginner*
+#
+# Whether a larger batch can help at all is a question about the noise scale $N$, and
+# data-parallel ranks can measure it on the way. Each rank has a gradient over its own $b$ samples;
+# after averaging, all have one over $Pb$ samples. Their squared lengths differ, because each holds
+# another amount of noise. On average
+#
+# $$\overline{|g|^2} = |G|^2 + \frac{\operatorname{tr}\Sigma}{b},\qquad
+# |\overline{g}|^2 = |G|^2 + \frac{\operatorname{tr}\Sigma}{P\,b}.$$
+#
+# Two equations, two unknowns:
+#
+# $$\operatorname{tr}\Sigma = b\,\frac{P}{P-1}\left(\overline{|g|^2} - |\overline
+# g|^2\right),\qquad |G|^2 = \frac{P\,|\overline g|^2 - \overline{|g|^2}}{P-1}.$$
+#
+# **Exercise.** `gradient` is this rank's own, over `samples` samples. Return the noise
+# $\operatorname{tr}\Sigma$ and the signal $|G|^2$, the same two numbers on every rank.
+# `add_up(comm, x)` replaces `x` by its sum over the ranks. There are at least two of them.
+
+
+# %%
+def add_up(comm, x):
+    """`x` becomes the sum over all ranks, in place: copies travel once round a ring."""
+    rank, size = comm.rank, comm.size
+    parts = [x.copy() for _ in range(size)]
+    for step in range(size - 1):
+        out, into = (rank - step) % size, (rank - step - 1) % size
+        comm.sendrecv(parts[out], (rank + 1) % size, parts[into], (rank - 1) % size)
+    x[...] = sum(parts)
+
+
+# %% name="13.noise" tags=["answer"]
+def noise_and_signal(comm, gradient, samples):
+    """tr(Sigma) and |G|^2, from |g|^2 before and after averaging."""
+    ### BEGIN SOLUTION
+    mean, length = gradient.copy(), np.array([gradient @ gradient])
+    add_up(comm, mean)
+    add_up(comm, length)
+    mean, small = mean / comm.size, length[0] / comm.size
+    large = mean @ mean
+    noise = samples * comm.size / (comm.size - 1) * (small - large)
+    return noise, (comm.size * large - small) / (comm.size - 1)
+    ### END SOLUTION
+
+
+# %% name="13.noise" tags=["check"]
+check("13.noise", noise_and_signal)
+### BEGIN HIDDEN TESTS
+judge("13.noise", noise_and_signal, ranks=(6, 7, 12), seed=132)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# One step says little: the signal may even come out negative by chance. So the next cells train on
+# your engines, measure in each step, and average the two *before* they are divided. First over 60
+# steps, in which most is learnt, then over 60 later ones.
+
+
+# %%
+def listen(comm, task, rate, steps, measure):
+    weights, heard = task.initial(), []
+    for step in range(1, steps + 1):
+        gradient = task.gradient(weights, comm.rank, comm.size, step)[1]
+        heard.append(measure(comm, gradient, task.batch))
+        add_up(comm, gradient)
+        weights -= rate / comm.size * gradient
+    return np.array(heard)
+
+
+# %%
+from ddl_teach.sgd import gradient_noise
+
+my_measure = yours("13.noise", noise_and_signal, gradient_noise.noise_and_signal)
+heard = engines.run(listen, task=Digits(16), rate=0.3, steps=120, measure=my_measure).results
+early, late = (noise / signal for noise, signal in (heard[0][:60].mean(0), heard[0][60:].mean(0)))
+print(f"noise scale: {early:.0f} samples early, {late:.0f} samples late")
+reveal("13.noise", early)
+assert 10 < early < late
+
+# %% [markdown]
+# So with some forty samples in a batch, half of the squared length of a gradient is noise. Far
+# fewer are a waste of steps, far more a waste of samples. And the noise scale *grows*: when most
+# is learnt the true gradient is small, and the noise is not. Late in training larger batches pay.
+#
+# ## 4. The wall · *beginner*
+#
+# Now ask directly. For batches from 4 to 1,024 samples: how many steps to the target, at the best
+# of four learning rates? (Comparing all batches at one rate would be the oldest trick of all:
+# unit 18.) It takes some seconds.
+
+
+# %%
+def steps_to_target(batch, rate, seed):
+    task = Digits(batch, seed=seed)
+    losses = descend(task, lambda step: rate, task.initial(), 1600 // batch + 40)
+    return len(losses) - 1 if losses[-1] <= 0.2 else np.inf
+
+
+# %%
+batches, rates = (4, 8, 16, 32, 64, 256, 1024), (0.12, 0.25, 0.5, 1.0)
+table = [[[steps_to_target(b, r, s) for s in (0, 1)] for r in rates] for b in batches]
+steps = np.mean(table, axis=2).min(axis=1)
+best = np.array(rates)[np.mean(table, axis=2).argmin(axis=1)]
+print("steps:", *steps, " best rates:", *best)
+
+# %% [markdown]
+# Look at the best rates first. They grow with the batch, as linear scaling wants it, and then they
+# stop: above some rate the bowl itself throws the ball out, and no batch changes that. The next
+# cell lays the formula through the steps.
+
+# %%
+from ddl_teach.theory.large_batches import fit_steps
+
+law, many = fit_steps(batches, steps), 2.0 ** np.arange(2, 11)
+print(f"at least {law.fewest:.0f} steps; noise scale {law.noise_scale:.0f} samples")
+pictures.plot_steps((batches, steps), (many, law.steps(many)), fewest=law.fewest)
+
+# %% [markdown]
+# There is the wall. On its left each doubling of the batch halves the steps; on its right it buys
+# nothing. Two numbers describe all of it, and one of them you have met: the noise scale of the
+# fitted curve is about what your ranks heard in section 3, in a measurement that knows nothing of
+# targets and of best rates.
+#
+# ## 5. What throughput hides · *intermediate*
+#
+# A rank with $b$ samples takes the same time for them however many ranks there are. So with fast
+# messages $P$ ranks have $P$ times the throughput. But the time to the target is steps times
+# seconds a step, and against one rank the speed-up is
+#
+# $$\frac{\text{steps}(b)}{\text{steps}(Pb)} = \frac{1 + N/b}{1 + N/(Pb)} \;<\; 1 + \frac{N}{b}.$$
+#
+# However many ranks: a number that depends on the task and on $b$ alone. Here is the simulation:
+# whole trainings, every rank with 8 samples and a gradient that takes 5 ms, sums over
+# all ranks by recursive doubling. In virtual time 128 ranks are no problem.
+
+
+# %%
+def train(comm, task, rate, seconds, most=400, target=0.2):
+    weights, step = task.initial(), 0
+    while step < most and (step == 0 or task.loss(weights) > target):
+        step += 1
+        gradient = task.gradient(weights, comm.rank, comm.size, step)[1]
+        comm.work(seconds=seconds)
+        recursive_doubling.allreduce(comm, gradient)
+        weights -= rate / comm.size * gradient
+    return step, comm.now()
+
+
+# %%
+def trained(run, ranks, **where):
+    rate = best[np.searchsorted(batches, 8 * ranks)]  # what section 4 found for this batch
+    given = {"rate": rate, "seconds": 5e-3, "trace": False, **where}
+    both = [run(train, ranks, task=Digits(8, seed=seed), **given) for seed in (0, 1)]
+    return np.mean([each.results[0] for each in both], axis=0)
+
+
+# %% [markdown]
+# Each training runs twice, from other weights and in another order of the samples, at the rate
+# that section 4 found best for such a batch.
+
+# %%
+fast, ranks = Uniform(latency=1e-5, bandwidth=1e9), np.array([1, 2, 4, 16, 128])
+simulated, seconds = np.array([trained(simulate, p, network=fast) for p in ranks]).T
+throughput = ranks * (simulated / seconds) / (simulated[0] / seconds[0])
+
+# %%
+reveal("13.sooner", seconds[0] / seconds[-1])
+powers = 2.0 ** np.arange(8)
+lines = (ranks, throughput), (powers, law.speed_up(powers, 8)), (ranks, seconds[0] / seconds)
+pictures.plot_speed_ups(*lines, wall=law.wall(8))
+
+# %% [markdown]
+# ### The surprise
+#
+# The dashed line is what one reads in many a talk: samples a second, nearly perfect up to 128
+# ranks. The other one is what one waits for. **Throughput does not know whether its samples are
+# good for anything.** Above some 16 ranks nearly all the samples that are added only make an
+# average better that was good enough.
+#
+# Nothing is wrong with the network, the all-reduce, or the code. Faster messages would change
+# nothing. So whoever reports samples a second reports half of the story; time to a stated accuracy
+# is the other half (unit 18).
+#
+# ## 6. Your own ranks · *intermediate*
+#
+# The same program on your engines: one, two, and four processes. A gradient *sleeps* 5 ms, as if
+# an accelerator computed it; messages and clocks are real.
+
+# %%
+measured, clock = np.array([trained(engines.run, p) for p in ranks[:3]]).T
+print("steps:", *measured, " seconds:", *clock.round(2))
+assert np.allclose(measured, simulated[:3], rtol=0.1)
+title = "Formula, simulation and your ranks agree: the wall is near"
+pictures.plot_speed_ups(*lines, (ranks[:3], clock[0] / clock), wall=law.wall(8), title=title)
+
+# %% [markdown]
+# The assertion says that simulated and real ranks needed the same number of steps, but for
+# rounding: they are the same trainings. Only clocks differ.
+#
+# ## 7. LARS · *advanced*
+#
+# Can the wall be moved? Only if single steps get better. What limits the length of a step is the
+# worst layer: the one whose step is longest compared with its own weights. You, Gitman and
+# Ginsburg (2017) looked at $|w| / |g|$ layer by layer and found it to differ by orders of
+# magnitude in one network. So they gave each layer a rate of its own, **LARS**:
+#
+# $$m \leftarrow 0.9\,m + \text{rate}\,\frac{|w|}{|g|}\,g,\qquad w \leftarrow w - m.$$
+#
+# Each layer moves by the same share of its own length in every step, however large its gradients
+# are. With it they trained ResNet-50 in batches of 32,768 without loss of accuracy. (Their formula
+# also has weight decay, and one more factor, which here is part of the rate.)
+#
+# **Exercise.** One step over ranks. `weights`, `gradients`, `moments` are lists of arrays, one a
+# layer; weights and moments are alike on all ranks, each rank has gradients of its own. Change
+# weights and moments in place. Everybody must make the same step.
+
+
+# %% name="13.lars" tags=["answer"]
+def lars(comm, weights, gradients, moments, rate):
+    """In each layer: average g; m = 0.9 m + rate |w| / |g| g; w -= m. All in place."""
+    ### BEGIN SOLUTION
+    for w, g, m in zip(weights, gradients, moments, strict=True):
+        add_up(comm, g)
+        g /= comm.size
+        trust = np.linalg.norm(w) / np.linalg.norm(g)
+        m *= 0.9
+        m += rate * trust * g
+        w -= m
+    ### END SOLUTION
+
+
+# %% name="13.lars" tags=["check"]
+check("13.lars", lars)
+### BEGIN HIDDEN TESTS
+judge("13.lars", lars, ranks=(6, 7, 12), seed=133)
+### END HIDDEN TESTS
+
+
+# %%
+def momentum(comm, weights, gradients, moments, rate):
+    for w, g, m in zip(weights, gradients, moments, strict=True):
+        add_up(comm, g)
+        m[...] = 0.9 * m + rate / comm.size * g
+        w -= m
+
+
+# %% [markdown]
+# `momentum` is the same step without the ratio. Try both where layers are of different kinds. If
+# the first layer's weights are multiplied by 8 and the second's divided by 8, the network computes
+# the very same function: it is just written down in another way. Momentum takes notice of that.
+# Does LARS? Batches are of 512 samples, 128 on each of four simulated ranks, and a layer is a
+# matrix with its bias.
+
+
+# %%
+def compare(comm, task, stretch, update, rate, most=60):
+    weights, cut = task.initial(), task.layers[2]
+    weights[:cut] *= stretch
+    weights[cut:] /= stretch
+    moments, step = np.zeros_like(weights), 0
+    while step < most and task.loss(weights) > 0.2:
+        step += 1
+        gradient = task.gradient(weights, comm.rank, comm.size, step)[1]
+        update(comm, *(np.split(x, [cut]) for x in (weights, gradient, moments)), rate)
+    return step if task.loss(weights) <= 0.2 else np.inf
+
+
+# %%
+from ddl_teach.sgd.updates.lars import LARS
+
+
+def library_lars(comm, weights, gradients, moments, rate):
+    for w, g, m in zip(weights, gradients, moments, strict=True):
+        add_up(comm, g)  # LARS does not care whether it is the sum or the average
+        rule = LARS((0, w.size), rate, coefficient=1.0)
+        rule(w.ravel(), g.ravel(), [m.ravel()], 1)
+
+
+# %%
+my_lars = yours("13.lars", lars, library_lars)
+for name, update, rate in (("momentum", momentum, 0.2), ("LARS", my_lars, 0.02)):
+    found = [
+        simulate(compare, 4, task=Digits(128), stretch=s, update=update, rate=rate).results[0]
+        for s in (1, 8, 1 / 8)
+    ]
+    print(f"{name:<9} steps as it was: {found[0]:.0f}; rewritten: {found[1]:.0f}, {found[2]:.0f}")
+assert max(found) < law.fewest
+
+# %% [markdown]
+# On the network as it was both are fast, and well below what plain steps need at least: momentum,
+# too, moves the wall. Written down in another way momentum at that rate does not arrive at all,
+# while LARS needs about the same steps as before, at the same rate. That is what LARS is for: one
+# rate that suits all layers. It is no magic. The wall has moved, and it is still there.
+#
+# ## 8. What production systems do · *intermediate*
+#
+# | here | elsewhere |
+# |---|---|
+# | `learning_rate` | `torch.optim.lr_scheduler.LinearLR`, then `SequentialLR` |
+# | `momentum` | `torch.optim.SGD(momentum=0.9)` |
+# | `lars` | not in torch; `LARS` in LARC of NVIDIA's apex, in Lightning Bolts, in optax |
+# | `LAMB`, the same idea for Adam | not in torch; apex, DeepSpeed, optax |
+# | `noise_and_signal` | a `register_comm_hook` of DDP sees both gradients |
+#
+# The next cell has torch make the same warm-up as yours, step for step.
+
+# %%
+from torch import nn, optim, zeros
+
+optimizer = optim.SGD([nn.Parameter(zeros(1))], lr=0.25 * 256 / 32)
+warm = optim.lr_scheduler.LinearLR(optimizer, 32 / 256, total_iters=20)
+for step in range(1, 31):
+    assert np.isclose(warm.get_last_lr()[0], my_rate(step, 256, 0.25, 32, 20))
+    optimizer.step()
+    warm.step()
+
+# %% [markdown]
+# ## Three questions
+#
+# **1.** Your 64 GPUs train at the knee: $B = N$. You are given 64 more. What can you expect at
+# best, and what does it cost?
+#
+# <details><summary>An answer</summary>
+#
+# Steps go from $S(1+1)$ to $S(1+\tfrac12)$: a quarter less. So you are done in 75% of the time,
+# with 50% more samples looked at, and therefore 50% more energy.
+#
+# </details>
+#
+# **2.** In `lars`, does it matter whether gradients are averaged or only summed over the ranks?
+# And in `momentum`?
+#
+# <details><summary>An answer</summary>
+#
+# In LARS it does not: $g/|g|$ is the same for both. (With weight decay it would matter, because
+# decay is added to $g$.) In momentum the sum is a rate $P$ times as large; code that was tuned on
+# one rank then diverges on many.
+#
+# </details>
+#
+# **3.** Batches on the right of the wall waste samples. Why might you use them all the same, late
+# in training?
+#
+# <details><summary>An answer</summary>
+#
+# The noise scale grows while the loss falls, so late the wall is further to the right. Growing the
+# batch then does what a falling rate would: the noise of the steps, about rate over batch, gets
+# less (Smith, Kindermans, Ying and Le, "Don't decay the learning rate, increase the batch size",
+# *ICLR*, 2018). And the ranks are there.
+#
+# </details>
+#
+# ## Where to read on
+#
+# - S. McCandlish, J. Kaplan, D. Amodei et al., "An empirical model of large-batch training", 2018:
+#   the noise scale, and where it comes from.
+# - C. Shallue, J. Lee, J. Antognini, J. Sohl-Dickstein, R. Frostig and G. Dahl, "Measuring the
+#   effects of data parallelism on neural network training", *JMLR*, 2019: section 4 of this unit,
+#   for many networks, data and optimizers, each at its best settings.
+# - P. Goyal et al., "Accurate, large minibatch SGD: training ImageNet in 1 hour", 2017.
+# - Y. You, I. Gitman and B. Ginsburg, "Large batch training of convolutional networks", 2017;
+#   Y. You et al., "Large batch optimization for deep learning: training BERT in 76 minutes",
+#   *ICLR*, 2020.
+# - S. Ma, R. Bassily and M. Belkin, "The power of interpolation", *ICML*, 2018: why there is a
+#   wall, proved.
+#
+# All update rules stand in `ddl_teach/sgd/updates`, one a file. `progress()` shows how far you
+# have come. Here all ranks waited for each other in every step; in unit 14 nobody waits.
