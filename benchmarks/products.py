@@ -1,0 +1,126 @@
+"""WHEN x PATH x FORM on real ranks: what a step takes, and what all of them learn.
+
+    python -m benchmarks.products [--ranks 1 2 4 5] [--timed 4] [--repetitions 5]
+
+Every combination that makes sense trains the digits. On `--timed` ranks all take turns in an order
+that rotates; a time is that of the slowest rank for one whole training, opening the path included,
+over its steps. Shown are medians, and how wide their nonparametric 95% intervals are. On all
+numbers of `--ranks` the accuracy on held-out digits is that of the worst worker. With a server one
+rank does not train, so a path with servers has fewer workers on as many ranks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.machine import describe, heading
+from ddl_teach import Comm, Ranks
+from ddl_teach.exchange.forms.feedback import Feedback
+from ddl_teach.exchange.product import FORMS, Combination, sensible
+from ddl_teach.exchange.trainer import train
+from ddl_teach.measure.interval import interval
+from ddl_teach.measure.repetitions import side_by_side
+from ddl_teach.sgd.digits import Digits
+from ddl_teach.sgd.updates.sgd import SGD
+
+RESULTS = Path(__file__).parent / "results" / "products.txt"
+TASK, RULE, STEPS = Digits(batch=32, hidden=32), SGD(0.2), 20
+
+Found = list[tuple[float, np.ndarray]]  # of each combination: accuracy, seconds of a step
+
+
+def measure(comm: Comm, combinations: list[Combination], repetitions: int) -> Found:
+    """Accuracy of this rank's weights (infinite where it only serves), and times."""
+    ends: dict[int, float] = {}
+
+    def training(place: int) -> None:
+        result = train(comm, TASK, *combinations[place], RULE, STEPS)
+        served = result.weights is None
+        ends[place] = np.inf if served else TASK.accuracy(result.weights)
+
+    contestants = {
+        str(place): lambda place=place: training(place) for place in range(len(combinations))
+    }
+    times = side_by_side(
+        contestants, repetitions=repetitions, warm_up=0, before=comm.native.barrier
+    )
+    return [(ends[place], times[str(place)] / STEPS) for place in range(len(combinations))]
+
+
+def short(thing: object) -> str:
+    """The name of a path or of a form; one with a memory is marked by a plus."""
+    if isinstance(thing, Feedback):
+        return f"+{short(thing.form)}"
+    name = type(thing).__name__
+    return f"{name}({thing.algorithm})" if hasattr(thing, "algorithm") else name
+
+
+def with_settings(when: object) -> str:
+    """The name of a WHEN and its numbers, as it would be called."""
+    settings = (getattr(when, field.name) for field in dataclasses.fields(when))
+    numbers = [str(one) for one in settings if one is not None and one is not False]
+    return f"{type(when).__name__}({', '.join(numbers)})"
+
+
+def table(title: str, cells: dict[Combination, str]) -> str:
+    """WHENs and paths down, forms across; a dot where it makes no sense."""
+    lines = [title, " " * 44 + "".join(f"{short(form)[:12]:>13}" for form in FORMS)]
+    for when, path in dict.fromkeys((one.when, one.path) for one in cells):
+        row = [cells.get(Combination(when, path, form), ".") for form in FORMS]
+        start = f"{with_settings(when):<26}{short(path):<18}"
+        lines.append(start + "".join(f"{cell:>13}" for cell in row))
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, print the tables, keep them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4, 5])
+    parser.add_argument("--timed", type=int, default=4)
+    parser.add_argument("--repetitions", type=int, default=5)
+    chosen = parser.parse_args()
+    combinations = sensible(RULE)
+    accuracy = dict.fromkeys(combinations, np.inf)
+    parts = [heading(describe())]
+    for count in dict.fromkeys([*chosen.ranks, chosen.timed]):
+        repetitions = chosen.repetitions if count == chosen.timed else 1
+        with Ranks(count) as ranks:
+            run = ranks.run(
+                measure, combinations=combinations, repetitions=repetitions, trace=False,
+                timeout=3600,
+            )  # fmt: skip
+        for place, one in enumerate(combinations):
+            accuracy[one] = min(accuracy[one], *(found[place][0] for found in run.results))
+        if count == chosen.timed:
+            slowest = [
+                interval(np.max([found[place][1] for found in run.results], axis=0))
+                for place in range(len(combinations))
+            ]
+            wide = np.median([(high - low) / median for median, low, high in slowest])
+            cells = {
+                one: f"{1e3 * median:.2f}"
+                for one, (median, _, _) in zip(combinations, slowest, strict=True)
+            }
+            parts.append(table(
+                f"milliseconds of a step on {count} ranks; medians of {repetitions} trainings of "
+                f"{STEPS} steps,\nwhose 95% intervals are {wide:.0%} of the median wide, half of "
+                "them less",
+                cells,
+            ))  # fmt: skip
+            print(parts[-1], flush=True)
+    parts.append(table(
+        f"held-out accuracy after {STEPS} steps, in percent: the worst worker on "
+        f"{', '.join(map(str, chosen.ranks))} ranks",
+        {one: f"{100 * share:.0f}" for one, share in accuracy.items()},
+    ))  # fmt: skip
+    print(parts[-1])
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text("\n\n".join(parts) + "\n")
+
+
+if __name__ == "__main__":
+    main()

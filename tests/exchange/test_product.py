@@ -1,0 +1,127 @@
+"""WHEN x PATH x FORM: what makes sense trains, what does not says why."""
+
+import numpy as np
+import pytest
+
+from ddl_teach import simulate
+from ddl_teach.comm.networks import TwoLevel
+from ddl_teach.exchange.forms.deep_gradient_compression import DeepGradientCompression
+from ddl_teach.exchange.forms.dense import Dense
+from ddl_teach.exchange.forms.feedback import Feedback
+from ddl_teach.exchange.forms.half import Half
+from ddl_teach.exchange.forms.top_k import TopK
+from ddl_teach.exchange.paths.all_reduce import AllReduce
+from ddl_teach.exchange.paths.neighbours import Neighbours
+from ddl_teach.exchange.paths.server import Server, Sharded
+from ddl_teach.exchange.paths.shared_vector import SharedVector
+from ddl_teach.exchange.product import (
+    FORMS,
+    PATHS,
+    WHENS,
+    all_of,
+    determined,
+    every_pair,
+    sensible,
+)  # fmt: skip
+from ddl_teach.exchange.refusals import refusal
+from ddl_teach.exchange.trainer import train
+from ddl_teach.sgd.asynchronous import Asynchronous
+from ddl_teach.sgd.digits import Digits
+from ddl_teach.sgd.gossip import Gossip
+from ddl_teach.sgd.hogwild import Hogwild
+from ddl_teach.sgd.local import LocalSGD
+from ddl_teach.sgd.synchronous import Synchronous
+from ddl_teach.sgd.updates.lamb import LAMB
+from ddl_teach.sgd.updates.momentum import Momentum
+from ddl_teach.sgd.updates.sgd import SGD
+
+TASK = Digits(batch=32, hidden=32)
+RULE = SGD(0.2)
+STEPS = 20
+HELD_OUT = 0.5  # at least half of them are right; who only guesses has a tenth
+
+
+def train_all(comm, combinations):
+    """The final weights of this rank, one after another; None where it only serves."""
+    return [
+        train(comm, TASK, one.when, one.path, one.form, RULE, STEPS).weights
+        for one in combinations
+    ]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4, 5])
+def test_every_pair_learns_the_digits_and_simulated_to_the_same_bits(real, ranks):
+    assert TASK.accuracy(TASK.initial()) < 0.2, "doing nothing must not be enough"
+    chosen = every_pair(sensible(RULE), turn=3 * ranks)
+    run = real(train_all, ranks, combinations=chosen, timeout=600, trace=False)
+    for place, one in enumerate(chosen):
+        for rank, weights in enumerate(result[place] for result in run.results):
+            if weights is not None:
+                right = TASK.accuracy(weights)
+                assert right >= HELD_OUT, f"{one.name}: rank {rank} of {ranks} has {right:.3f}"
+
+    again = [place for place, one in enumerate(chosen) if determined(one)]
+    assert len(again) > 20
+    twins = simulate(train_all, ranks, combinations=[chosen[place] for place in again])
+    for ours, theirs in zip(run.results, twins.results, strict=True):
+        for place, weights in zip(again, theirs, strict=True):
+            assert np.array_equal(ours[place], weights), chosen[place].name
+
+
+def test_every_refusal_says_why_and_what_to_try():
+    refused = [one for one in all_of() if refusal(*one, RULE) is not None]
+    assert len(refused) + len(sensible(RULE)) == len(WHENS) * len(PATHS) * len(FORMS)
+    for one in refused:
+        reason = refusal(*one, RULE)
+        assert str(one.when) in reason
+        assert str(one.path) in reason
+        assert str(one.form) in reason
+        assert any(word in reason for word in (": take ", "; take ", "Take ")), reason
+    first = {(one.when, one.path): one for one in refused}
+    for one in first.values():
+        with pytest.raises(Exception, match="makes no sense") as refusing:
+            simulate(train, 2, task=TASK, when=one.when, path=one.path, form=one.form, steps=1)
+        assert "ValueError" in str(refusing.value)
+
+
+@pytest.mark.parametrize(
+    ("when", "path", "form", "update", "words"),
+    [
+        (Asynchronous(), AllReduce(), Dense(), RULE, "ends when everybody has come"),
+        (Asynchronous(), Neighbours(), Dense(), RULE, "counts the clocks"),
+        (Asynchronous(), SharedVector(), Dense(), RULE, "nobody does"),
+        (Synchronous(), Neighbours(), Dense(), RULE, "the mean of a few"),
+        (Synchronous(), SharedVector(), Dense(), RULE, "write into one vector"),
+        (Gossip(), AllReduce(), Dense(), RULE, "everybody's neighbour"),
+        (Gossip(), Server(), Dense(), RULE, "have no neighbours"),
+        (Gossip(), SharedVector(), Dense(), RULE, "has no neighbours"),
+        (Hogwild(), AllReduce(), Dense(), RULE, "each rank has its own"),
+        (Hogwild(), Server(), Dense(), RULE, "a server writes"),
+        (Hogwild(), Neighbours(), Dense(), RULE, "each rank has its own"),
+        (Hogwild(), SharedVector(), Half(), RULE, "nothing travels"),
+        (Gossip(), Neighbours(), Feedback(TopK(0.1)), RULE, "what weights lose is the network"),
+        (Asynchronous(), Sharded(2), Dense(), LAMB(TASK.layers), "whole layers"),
+        (LocalSGD(), AllReduce(), DeepGradientCompression(), RULE, "momentum has been applied"),
+        (Synchronous(), AllReduce(), DeepGradientCompression(), Momentum(), "count it twice"),
+    ],
+)
+def test_what_makes_no_sense(when, path, form, update, words):
+    assert words in refusal(when, path, form, update)
+
+
+def test_what_makes_sense_is_not_refused():
+    for path in PATHS:
+        assert any(one.path == path for one in sensible(RULE)), path
+    for form in FORMS:
+        assert refusal(Synchronous(), AllReduce(), form, RULE) is None
+        assert refusal(Asynchronous(), Server(), form, RULE) is None
+    assert refusal(Synchronous(), Server(), Dense(), LAMB(TASK.layers)) is None
+
+
+def test_lock_free_workers_need_one_node():
+    settings = {"task": TASK, "when": Hogwild(), "path": SharedVector(), "steps": STEPS}
+    run = simulate(train, 4, network=TwoLevel(4), **settings)
+    assert TASK.accuracy(run.results[3].weights) >= HELD_OUT
+    assert [result.total_bytes for result in run.results] == [0] * 4
+    with pytest.raises(Exception, match="several nodes"):
+        simulate(train, 4, network=TwoLevel(2), **settings)
