@@ -31,7 +31,7 @@ class Statements:
     """`batch` pairs for each worker and step, vectors of `width` numbers, `negatives` a pair."""
 
     corpus: Corpus
-    width: int = 24
+    width: int = 16
     batch: int = 64
     negatives: int = 5
     seed: int = 0
@@ -70,7 +70,7 @@ class Statements:
         pairs = self.corpus.pairs[own]
         random = np.random.default_rng([self.seed, step])
         drawn = random.random((parts, self.batch, self.negatives))[part]  # others draw the rest
-        loss, rows, towards = self._loss_and_rows(weights, pairs, self._contexts(drawn))
+        loss, rows, towards = self.loss_and_rows(weights, pairs, self._contexts(drawn))
         touched, place = np.unique(rows, return_inverse=True)
         sums = np.zeros((len(touched), self.width), weights.dtype)
         np.add.at(sums, place, towards)
@@ -81,7 +81,7 @@ class Statements:
         """The mean loss over pairs of the files held out."""
         pairs = self.corpus.held_out_pairs[:HELD_OUT_PAIRS]
         drawn = np.random.default_rng(self.seed).random((len(pairs), self.negatives))
-        return self._loss_and_rows(weights, pairs, self._contexts(drawn))[0]
+        return self.loss_and_rows(weights, pairs, self._contexts(drawn))[0]
 
     def accuracy(self, weights: np.ndarray) -> float:
         """The share of the functions held out whose package is found by their statements."""
@@ -100,7 +100,7 @@ class Statements:
         """Numbers between 0 and 1 as statements, frequent ones more often."""
         return np.searchsorted(self._cumulated, drawn)
 
-    def _loss_and_rows(
+    def loss_and_rows(
         self, weights: np.ndarray, pairs: np.ndarray, negatives: np.ndarray
     ) -> tuple[float, np.ndarray, np.ndarray]:
         """The mean loss; and the gradient in rows of the weights, of which some come twice."""

@@ -1,0 +1,129 @@
+"""An embedding of code statements, trained along every path that suits sparse gradients.
+
+    python -m benchmarks.statements [--ranks 4] [--pairs 150000] [--batch 64]
+
+The task is `ddl_teach.sgd.statements`: skip-gram with negative sampling over the statements of six
+packages of the standard library of the Python that runs; the numbers depend on its version. Every
+training looks at as many pairs. The accuracy is that of the downstream task, which package does a
+function come from, on functions of files that nothing was learnt from; beside it stand always the
+most frequent package and vectors that have learnt nothing. Seconds are of one training each, on
+ranks that share this machine: an order of magnitude, no race. Bytes are those of all ranks
+together. What to look at: the same accuracy for a part of the bytes, and for none.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.machine import describe, heading
+from ddl_teach import Ranks
+from ddl_teach.exchange.forms.dense import Dense
+from ddl_teach.exchange.forms.feedback import Feedback
+from ddl_teach.exchange.forms.form import Form
+from ddl_teach.exchange.forms.nonzero import NonZero
+from ddl_teach.exchange.forms.qsgd import QSGD
+from ddl_teach.exchange.forms.top_k import TopK
+from ddl_teach.exchange.paths.all_reduce import AllReduce
+from ddl_teach.exchange.paths.path import Path as Way
+from ddl_teach.exchange.paths.server import Sharded
+from ddl_teach.exchange.paths.shared_vector import SharedVector
+from ddl_teach.exchange.paths.sparse_all_reduce import SparseAllReduce
+from ddl_teach.exchange.trainer import train
+from ddl_teach.sgd.asynchronous import Asynchronous
+from ddl_teach.sgd.hogwild import Hogwild
+from ddl_teach.sgd.statements import downstream
+from ddl_teach.sgd.statements.corpus import read
+from ddl_teach.sgd.statements.embedding import Statements
+from ddl_teach.sgd.synchronous import Synchronous
+from ddl_teach.sgd.updates.sgd import SGD
+from ddl_teach.sgd.when import When
+
+RESULTS = Path(__file__).parent / "results" / "statements.txt"
+RATE = 0.08  # for each pair of a step: of b pairs that are averaged, b times that
+SHOWN = ("_, _ = get_cfws(_)", "raise ValueError(str)", "except OSError:", "_ = []")
+
+
+def ways() -> dict[str, tuple[When, Way, Form]]:
+    """By name: WHEN, PATH and FORM."""
+    together, sparse = Synchronous(), NonZero()
+    return {
+        "dense all-reduce (ring)": (together, AllReduce("ring"), Dense()),
+        "gathered lists": (together, AllReduce("ring"), sparse),
+        "sparse: recursive doubling": (together, SparseAllReduce(), sparse),
+        "sparse: split, all-gather": (together, SparseAllReduce("split_allgather"), sparse),
+        "sparse: dense second phase": (together, SparseAllReduce("dense_second_phase"), sparse),
+        "the same, 4 bits in it": (
+            together, SparseAllReduce("dense_second_phase", QSGD(levels=7, bucket=512)), sparse
+        ),
+        "sparse: largest 1%, memory": (together, SparseAllReduce(), Feedback(TopK(0.01))),
+        "two shards, dense": (together, Sharded(2), Dense()),
+        "two shards, sparse": (together, Sharded(2), sparse),
+        "two shards, asynchronous": (Asynchronous(), Sharded(2), sparse),
+        "lock-free, shared memory": (Hogwild(), SharedVector(), Dense()),
+    }  # fmt: skip
+
+
+def line(
+    ranks: Ranks, task: Statements, name: str, way: tuple[When, Way, Form], pairs: int
+) -> tuple[str, np.ndarray]:
+    """Train once; the line of the table, and the weights."""
+    when, path, form = way
+    workers = ranks.size - (path.servers if isinstance(path, Sharded) else 0)
+    at_once = workers if isinstance(when, Synchronous) else 1
+    run = ranks.run(
+        train, task=task, when=when, path=path, form=form, trace=False, timeout=600,
+        update=SGD(RATE * task.batch * at_once), steps=pairs // (task.batch * workers),
+    )  # fmt: skip
+    weights = next(result.weights for result in reversed(run.results) if result.worker is not None)
+    sent = sum(result.total_bytes for result in run.results)
+    seconds = max(result.total_seconds for result in run.results)
+    return (
+        f"{name:<28}{workers:>8}{task.loss(weights):>8.3f}{task.accuracy(weights):>10.1%}"
+        f"{sent / 1e6:>10.1f} MB{seconds:>9.1f} s"
+    ), weights
+
+
+def neighbours(task: Statements, weights: np.ndarray) -> list[str]:
+    """Some statements and those nearest to them."""
+    lines = []
+    for statement in SHOWN:
+        if statement in task.corpus.vocabulary:
+            near = downstream.nearest(task.corpus, task.vectors(weights), statement, 4)
+            lines.append(f"{statement}\n    " + "   ".join(f"{t} ({c:.2f})" for t, c in near))
+    return lines
+
+
+def main() -> None:
+    """Train along all ways, print the table, keep it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ranks", type=int, default=4)
+    parser.add_argument("--pairs", type=int, default=150_000)
+    parser.add_argument("--batch", type=int, default=64)
+    chosen = parser.parse_args()
+    task = Statements(read(), batch=chosen.batch)
+    corpus, start = task.corpus, task.initial()
+    asked = np.diff(corpus.begins)[corpus.held_out] >= downstream.LEAST
+    lines = [
+        f"{', '.join(corpus.packages)}: {len(corpus.vocabulary):,} statements, "
+        f"{len(corpus.pairs):,} pairs; {task.width} numbers a statement; {chosen.pairs:,} pairs "
+        f"a training, {chosen.batch} a worker and step; {asked.sum()} functions asked",
+        f"always the most frequent package: {downstream.most_frequent(corpus):.1%}; vectors that "
+        f"learnt nothing: {task.accuracy(start):.1%}",
+        f"{'way':<28}{'workers':>8}{'loss':>8}{'accuracy':>10}{'sent':>13}{'took':>11}",
+    ]
+    print(*lines, sep="\n", flush=True)
+    with Ranks(chosen.ranks) as ranks:
+        for name, way in ways().items():
+            said, weights = line(ranks, task, name, way, chosen.pairs)
+            lines.append(said)
+            print(said, flush=True)
+    lines += ["", "neighbours, after the last of them (cosine):", *neighbours(task, weights)]
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text("\n".join([heading(describe()), "", *lines]) + "\n")
+
+
+if __name__ == "__main__":
+    main()
