@@ -1,0 +1,553 @@
+# %% [markdown]
+# # Server or no server
+#
+# **Who carries the traffic?**
+#
+# Ranks that train together must bring their gradients together. One way is obvious: a *parameter
+# server* keeps the weights, everybody sends it gradients and fetches weights. It can be patient
+# with slow workers and survive dead ones. Another way has no middle at all: everybody passes
+# things on to neighbours. Both ways are right, and the same bytes reach the same people in the
+# end. They do not take the same roads.
+#
+# In this unit you write a parameter server and cut it into shards; you count what comes in at its
+# door; and then you do without, by gossip. You need unit 06, where the ring comes from.
+# *Beginners* take sections 1 to 4, *intermediate* readers go on to 8, *advanced* ones take all.
+# About two hours.
+#
+# ## 1. The middle of the star · *beginner*
+#
+# The first cell starts five engines. The second simulates one exchange by each way: a server,
+# rank 0, with four workers; then a ring of four.
+
+# %%
+import numpy as np
+
+from ddl_teach import simulate
+from ddl_teach.collectives import linear, native, ring
+from ddl_teach.comm import ANY, Phantom
+from ddl_teach.comm.networks import Uniform
+from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_teach.theory import servers as theory
+
+engines = Engines(5)
+
+# %%
+x, network = np.ones(100_000), Uniform(latency=1e-5, bandwidth=1e9)
+star = simulate(linear.allreduce, 5, network=network, x=x).timeline
+display(star.plot(title="A server: its port is always busy, the others' hardly ever"))
+around = simulate(ring.allreduce, 5, network=network, x=x).timeline
+around.plot(title="A ring: all ports are busy, and it is over sooner")
+
+# %% [markdown]
+# With $P$ workers and $n$ bytes of gradients, all of $P\,n$ comes in at the server, and as much
+# goes out. Through $S$ servers, each with a *shard* of the weights, it is $P\,n/S$ at each; and
+# in a ring of $P$ ranks every rank takes in
+#
+# $$n_\text{server} = P\,n,\qquad n_\text{sharded} = \frac{P}{S}\,n,\qquad
+# n_\text{ring} = 2\,\frac{P-1}{P}\,n\; <\; 2\,n.$$
+#
+# The server answers when it has heard everybody. So a step through it takes about
+# $2\,(L + P\,n/B)$, where the ring needs $2(P-1)\,(L + n/(P B))$.
+#
+# ### Predict
+#
+# Take 512 workers and 100 MB of gradients. How many bytes come in at one server, in each step? And
+# if latencies do not matter: how many times as long as by a ring does the exchange take?
+
+# %%
+predict("15.ingress", ...)
+predict("15.slower", ...)
+
+# %% [markdown]
+# ## 2. One server · *beginner*
+#
+# **Exercise.** Rank 0 is the server, the others are workers. Each worker's `x` must become the
+# mean over the workers, in place. The server has nothing of its own to add; what stands in its `x`
+# is of no use to anybody. `comm.recv(x, ANY)` takes from whoever comes first.
+
+
+# %% name="15.server" tags=["answer"]
+def server(comm, x):
+    """Rank 0 takes in all workers' x and sends them the mean: sum / (comm.size - 1)."""
+    ### BEGIN SOLUTION
+    if comm.rank > 0:
+        comm.send(x, 0)
+        comm.recv(x, 0)
+        return
+    arriving = np.empty_like(x)
+    x[...] = 0
+    for _ in range(comm.size - 1):
+        comm.recv(arriving, ANY)
+        x += arriving
+    x /= comm.size - 1
+    for worker in range(1, comm.size):
+        comm.send(x, worker)
+    ### END SOLUTION
+
+
+# %% name="15.server" tags=["check"]
+check("15.server", server)
+### BEGIN HIDDEN TESTS
+judge("15.server", server, ranks=(6, 7, 12), seed=151)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 3. Shards · *beginner*
+#
+# One door is narrow, so open several. Now ranks $0$ to $S-1$ are servers, and server $s$ is
+# responsible for part $s$ of the vector: `np.array_split(x, servers)[s]`, which shares the memory
+# of `x`. No server ever needs to know what another one does. That is why a sharded server scales.
+#
+# **Exercise.** The same again through `servers` servers. All of them should be at work at the same
+# time; a worker that waits for one server before it speaks to the next gives all that away.
+
+
+# %% name="15.sharded" tags=["answer"]
+def sharded(comm, x, servers):
+    """Server s < servers makes the mean of part s over the workers, ranks servers and up."""
+    ### BEGIN SOLUTION
+    parts = np.array_split(x, servers)
+    workers = range(servers, comm.size)
+    if comm.rank in workers:
+        for s in range(servers):
+            comm.send(parts[s], s)
+        for s in range(servers):
+            comm.recv(parts[s], s)
+        return
+    mine = parts[comm.rank]
+    arriving = np.empty_like(mine)
+    mine[...] = 0
+    for _ in workers:
+        comm.recv(arriving, ANY)
+        mine += arriving
+    mine /= len(workers)
+    for worker in workers:
+        comm.send(mine, worker)
+    ### END SOLUTION
+
+
+# %% name="15.sharded" tags=["check"]
+check("15.sharded", sharded)
+### BEGIN HIDDEN TESTS
+judge("15.sharded", sharded, ranks=(6, 7, 12), seed=152)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 4. What comes in at the door · *beginner*
+#
+# Now count. A run's ledger knows every message, so what came in at rank 0 is the sum of what all
+# others sent to it. The next cells let your servers run on hundreds of simulated workers, with a
+# small vector of 8 kB; how much comes in *per byte of the vector* does not depend on its size.
+
+# %%
+from ddl_teach.exchange.paths.server import Server, mean_of_workers
+from ddl_teach.plots.ingress import plot_ingress
+
+my_sharded = yours("15.sharded", sharded, mean_of_workers)
+
+
+def exchange(comm, servers):
+    if servers == 0:  # a phantom has a size and no numbers: 512 ranks take less of your time
+        return ring.allreduce(comm, Phantom(8192, itemsize=8))
+    my_sharded(comm, np.ones(1024), servers)
+
+
+# %%
+ways = {"one server": 1, "2 servers": 2, "ring": 0}
+many = {"network": Uniform(latency=1e-6, bandwidth=1e6), "trace": False}  # bytes rule
+
+
+def ingress(run, counts, **how):
+    """What comes in at rank 0, each way, with so many workers."""
+    runs = {w: [run(exchange, p + s, servers=s, **how) for p in counts] for w, s in ways.items()}
+    return {way: (counts, [each.bytes_to(0) for each in some]) for way, some in runs.items()}
+
+
+# %%
+simulated = ingress(simulate, [4, 16, 64, 256], **many)
+grid, nbytes = 2 ** np.arange(1, 11), 8192
+formulas = zip(ways, (grid, grid / 2, 2 * (grid - 1) / grid), strict=True)
+lines = {way: (grid, nbytes * each) for way, each in formulas}
+plot_ingress(lines, simulated)
+
+# %% [markdown]
+# A line is the formula, a square is the ledger of a simulated run: they agree to the byte (the
+# library's servers, should they stand in for yours, send 72 bytes of requests on top). The
+# server's door grows with the workers, however often you cut it; the ring's does not. And time?
+# The server must hear the last worker before it answers the first, so everything passes its door
+# twice, one after the other.
+
+# %%
+through, around = (simulate(exchange, 512 + s, servers=s, **many).time for s in (1, 0))
+told = theory.server_step(512, nbytes, latency=1e-6, per_byte=1e-6)
+print(f"512 workers: {through:.2f} s (formula: {told:.2f} s), by the ring {around:.4f} s")
+reveal("15.ingress", 512 * 100e6)
+reveal("15.slower", through / around)
+
+# %% [markdown]
+# ## 5. On your own ranks · *intermediate*
+#
+# The same program on your engines, real processes with real messages: two and three workers
+# through one server or two, and the ring. The ledger counts there as it does in simulation: three
+# answers to one question, and they are the same, for bytes do not depend on the machine.
+#
+# Times do. In the second cell your server, the ring and the all-reduce of the MPI library take
+# turns on four engines, with 4 MB.
+
+# %%
+counted = ingress(engines.run, [2, 3])
+for way in ("one server", "2 servers"):
+    assert np.allclose(counted[way][1], np.interp([2, 3], *lines[way]), rtol=0.05)
+plot_ingress(lines, simulated, counted)
+
+# %%
+from ddl_teach.course import stopwatch
+
+my_server = yours("15.server", server, mean_of_workers)
+three = {"your server": my_server, "our ring": ring.allreduce, "MPI's own": native.allreduce}
+turns = {"sizes": [4_000_000], "ways": list(three.values()), "trace": False, "timeout": 100}
+took = np.max(engines.run(stopwatch, 4, **turns).results, axis=0)[1:, :, 0]
+for name, middle in zip(three, np.median(took, axis=0), strict=True):
+    print(f"{name:12} {middle * 1e3:6.2f} ms")
+
+# %% [markdown]
+# On one machine all ranks share the memory, so the server's door is as wide as the memory, and
+# three workers are not many: the ratio is far from that of 512 workers on a network. Remember
+# which of the two you are asked about.
+#
+# ## 6. What a server can do that a ring cannot · *intermediate*
+#
+# A ring has no slack. If one rank is late all are late, and if one is gone there is no ring any
+# more. A server decides for whom it waits. Here is a worker's whole training by the library's
+# server: fetch weights, compute, push the gradient, fetch again. Worker 1 falls silent in the
+# third step. The server waits a second, notes it, and goes on with the others. Simulated ranks and
+# your engines tell the same story, one in virtual seconds, one in yours. A worker may also come
+# late: `Server(late=(2,))` waits for worker 2 only from its first word on, and one that counted as
+# dead and speaks again is back. How *far* ahead the fast ones may run, `bound=...`, is unit 14.
+#
+# The third cell has another kind of server: one that does nothing. In MPI a rank can open a
+# **window** in its memory, and others read it and add to it without asking. Such a server needs no
+# processor; but memory cannot keep momentum, decode a message, or say who was last.
+
+
+# %%
+def training(comm, path, falls_silent=None, steps=6):
+    weights = np.zeros(4)
+    station = path.open(comm, weights, Dense(), Service(SGD(0.1)))
+    if station.worker is None:
+        return station.serve()  # a server's shift ends when all workers have left
+    while (clock := station.pull(weights)) < steps:
+        if (station.worker, clock) == falls_silent:
+            return None  # without leave(): nobody is told
+        station.push(weights - station.worker)
+    station.leave()
+
+
+# %%
+from ddl_teach.exchange.forms.dense import Dense
+from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.updates.sgd import SGD
+
+how = {"path": Server(patience=1.0), "falls_silent": (1, 2)}
+for run in (simulate(training, 5, **how), engines.run(training, **how)):
+    shift = run.results[0]
+    print(f"{shift.steps} steps; " + "; ".join(shift.events))
+    assert shift.steps == 6
+
+# %%
+from ddl_teach.exchange.paths.one_sided import OneSided
+from ddl_teach.sgd.asynchronous import Asynchronous
+from ddl_teach.sgd.updates.momentum import Momentum
+
+run = engines.run(training, path=OneSided(), timeout=60)
+kinds = run.ledger[0].by_kind()
+print(f"rank 0 added to windows {kinds['add']} times; its own was read {kinds['get']} times")
+print(OneSided().objection(Asynchronous(), OneSided(), Dense(), Momentum(0.1, 0.9)))
+
+# %% [markdown]
+# ## 7. No server at all · *intermediate*
+#
+# What if nobody carries the traffic? In **gossip** a rank speaks to a few neighbours only, and
+# each takes an average of what it hears and what it has:
+#
+# $$x_i \;\leftarrow\; \sum_j W_{ij}\, x_j .$$
+#
+# The matrix $W$ is zero where ranks are no neighbours. No rank ever has the mean of all; but if
+# the columns of $W$ sum to 1 the mean is kept, and if the rows do, ranks that agree go on
+# agreeing. A step costs a message for each neighbour, whatever the number of ranks. Here are
+# four graphs of eight ranks. In the last one the links change: each rank sends to the one 1
+# place on (blue), in the next step 2 places on (red), then 4 (green).
+#
+# **Predict.** 64 ranks on a ring, each averaging with its two neighbours. After how many steps is
+# even the most stubborn disagreement down to a hundredth of what it was?
+
+# %%
+from ddl_teach.exchange.consensus import agree
+from ddl_teach.exchange.paths import neighbours
+from ddl_teach.plots.gossip import plot_consensus, plot_disagreement, plot_graphs
+from ddl_teach.sgd.digits import Digits
+from ddl_teach.theory.gossip import contraction, graphs, mixing
+
+predict("15.steps", ...)
+four = (graphs.ring, graphs.torus, graphs.exponential, graphs.one_peer_exponential)
+plot_graphs({make(8).name: make(8).rounds for make in four})
+
+# %% [markdown]
+# **Exercise.** Which weights? The plain average of all that a rank hears seems natural, and makes
+# rows sum to 1; but a rank with many neighbours is then heard by many and counts for more than
+# others, and the ranks agree on something that is not the mean. Metropolis-Hastings weights treat
+# all alike, and each rank finds its own from its neighbours' degrees $d$:
+#
+# $$W_{ij} = \frac{1}{1 + \max(d_i, d_j)} \quad\text{for neighbours,}\qquad
+# W_{ii} = 1 - \sum_{j \ne i} W_{ij}.$$
+#
+# `neighbours[i]` lists rank $i$'s neighbours; links go both ways.
+
+
+# %% name="15.weights" tags=["answer"]
+def weights(neighbours):
+    """The matrix W of Metropolis and Hastings: a row and a column for each rank."""
+    matrix = np.zeros((len(neighbours), len(neighbours)))
+    ### BEGIN SOLUTION
+    for i, near in enumerate(neighbours):
+        for j in near:
+            matrix[i, j] = 1 / (1 + max(len(near), len(neighbours[j])))
+        matrix[i, i] = 1 - matrix[i].sum()
+    return matrix
+    ### END SOLUTION
+
+
+# %% name="15.weights" tags=["check"]
+check("15.weights", weights)
+### BEGIN HIDDEN TESTS
+judge("15.weights", weights, seed=153)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 8. How fast they agree · *intermediate*
+#
+# **Exercise.** One step, on ranks. `matrix[i, j]` is the weight that rank $i$ gives to what it
+# hears from rank $j$. Change `x` in place, and send nothing to those who have no weight for it.
+# Links may go one way: rank $i$ hears from $j$ where `matrix[i, j]` is not zero, and sends to
+# $j$ where `matrix[j, i]` is not. Whoever sends first and receives then waits for somebody who
+# does the same: `comm.isend(array, to)` begins to send, and what it returns has a `wait()`.
+
+
+# %% name="15.mix" tags=["answer"]
+def mix(comm, x, matrix):
+    """x becomes the sum over all ranks j of matrix[comm.rank, j] * (x of rank j), in place."""
+    me, others = comm.rank, [rank for rank in range(comm.size) if rank != comm.rank]
+    ### BEGIN SOLUTION
+    mine, heard = x.copy(), np.empty_like(x)
+    sent = [comm.isend(mine, other) for other in others if matrix[other, me]]
+    x *= matrix[me, me]
+    for other in others:
+        if matrix[me, other]:
+            comm.recv(heard, other)
+            x += matrix[me, other] * heard
+    for request in sent:
+        request.wait()
+    ### END SOLUTION
+
+
+# %% name="15.mix" tags=["check"]
+check("15.mix", mix)
+### BEGIN HIDDEN TESTS
+judge("15.mix", mix, ranks=(6, 7, 12), seed=154)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Everybody begins with a random vector, then they gossip. How far are they from their mean after
+# $t$ steps? Theory has one number for that, the **second eigenvalue** of $W$ (the first is 1 and
+# belongs to the mean): no disagreement is larger than $\lambda_2^t$ times what it was.
+#
+# | graph | messages a step | $\lambda_2$ |
+# |---|---|---|
+# | ring | 2 | $\frac13 + \frac23\cos\frac{2\pi}{P}$ |
+# | torus of side $a$ | 4 | $\frac35 + \frac25\cos\frac{2\pi}{a}$ |
+# | exponential | $\log_2 P$ | $(\log_2 P - 1)/(\log_2 P + 1)$ |
+# | one-peer exponential | 1 | nothing is left after $\log_2 P$ steps, if $P$ is a power of two |
+
+
+# %%
+my_mix = yours("15.mix", mix, neighbours.mix)
+
+
+def apart(graph, **how):
+    how |= {"mix": my_mix, "matrices": mixing.mixing_matrices(graph), "trace": False}
+    return contraction.consensus_errors(simulate(agree, graph.ranks, **how).results)
+
+
+# %%
+graphs_of_64 = [make(64) for make in four]
+simulated = {graph.name: apart(graph) for graph in graphs_of_64}
+predicted = {graph.name: contraction.expected_errors(graph, 40) for graph in graphs_of_64}
+reveal("15.steps", contraction.steps_until(0.01, contraction.ring(64)))
+plot_consensus(simulated, predicted)
+
+# %% [markdown]
+# On the ring news need 32 steps to get around once, and 1,433 to be forgotten: four times the
+# ranks take sixteen times the steps. The one-peer exponential graph sends a single message a
+# step, and after six steps *nothing* is left: after the first, pairs agree; after the second,
+# fours; and so on. It is an all-reduce by recursive doubling, cut into pieces with a training
+# step in between.
+#
+# **Your own ranks.** Five engines on a ring: the formula, the simulation, and your machine.
+
+# %%
+ring_of_5, lines = graphs.ring(5), contraction.expected_errors(graphs.ring(5), 12)
+given = {"mix": my_mix, "matrices": mixing.mixing_matrices(ring_of_5), "steps": 12}
+at_home = contraction.consensus_errors(engines.run(agree, **given).results)
+assert at_home == apart(ring_of_5, steps=12)
+plot_consensus({"five engines": at_home}, {"five engines": lines})
+
+# %% [markdown]
+# Simulated ranks give the same, to the last bit: each rank adds up in the same order.
+#
+# In training ranks never agree quite: each step brings noise of its own, that of the gradients,
+# and what mixing does not take away of it at once is still there later. For noise of size 1 they
+# stay $\sqrt{\frac1P \sum_{k>1} 1/(1-\lambda_k^2)}$ apart. Now with noise, on 4 to 25 ranks:
+
+
+# %%
+def with_noise(graph):
+    return np.mean(apart(graph, steps=60, noise=1.0)[30:])
+
+
+def points(of, sizes=(4, 9, 16, 25)):
+    return {make.__name__: [[f(make(p)) for p in sizes] for f in of] for make in four[:3]}
+
+
+# %%
+second = contraction.second_eigenvalue
+plot_disagreement(points((second, with_noise)), points((second, contraction.disagreement)))
+
+# %% [markdown]
+# An eigenvalue close to 1 hurts less than one may fear: the dotted line would be right if all were
+# as bad as the second. Noise falls into all of them alike, and most are small. That is why gossip
+# trains even on a ring.
+#
+# ## 9. The surprise · *advanced*
+#
+# With an all-reduce it makes no difference whether ranks average their gradients or their weights.
+# So let neighbours average *gradients*, as everybody does in data parallelism: the mean over all
+# ranks is kept, each rank's step is less noisy, what could go wrong? Eight ranks on a ring learn
+# the digits, once averaging weights, once gradients; nothing else is different.
+
+
+# %%
+def descend(comm, what, steps=120):
+    own, seen = digits.initial(), []
+    for step in range(steps):
+        _, gradient = digits.gradient(own, comm.rank, comm.size, step)
+        my_mix(comm, {"weights": own, "gradients": gradient}[what], ring_of_8)
+        own -= 0.1 * gradient
+        seen.append(own.copy())
+    return seen
+
+
+# %%
+digits, ring_of_8 = Digits(batch=8), mixing.mixing_matrix(graphs.ring(8))
+what = "weights", "gradients"
+runs = [simulate(descend, 8, what=each, trace=False).results for each in what]
+told = "Averaged weights hold the ranks together, averaged gradients do not"
+plot_consensus(dict(zip(what, map(contraction.consensus_errors, runs), strict=True)), title=told)
+
+# %%
+by_weights, by_gradients = ([digits.accuracy(seen[-1]) for seen in run] for run in runs)
+print("averaging weights:  ", *(f"{share:.0%}" for share in by_weights), "of new digits right")
+print("averaging gradients:", *(f"{share:.0%}" for share in by_gradients))
+assert min(by_weights) > 0.85 > max(by_gradients)
+
+# %% [markdown]
+# Who averages gradients never sees its neighbours' weights: it takes steps for a place where it
+# does not stand. In a valley of curvature $a$, with rate $r$, a disagreement in the direction of
+# eigenvalue $\lambda$ is multiplied in each step by
+#
+# $$\lambda - r a \;\;\text{(weights averaged)} \qquad 1 - r a \lambda \;\;\text{(gradients
+# averaged).}$$
+#
+# A ring of four or more ranks has negative eigenvalues, down to $-\frac13$: there the second
+# factor is above 1, and ranks part exponentially. And where $\lambda$ is nearly zero nothing
+# holds them together. With an all-reduce none of this happens, since all ranks stand in the same
+# place.
+#
+# Gossip has no server, but each step still waits for the neighbours, they for theirs, and so one
+# slow rank slows all, hop by hop. In **asynchronous** gossip (`AsynchronousGossip`, after AD-PSGD)
+# two ranks average whenever one of them asks, and a gradient is computed in the background
+# meanwhile; of two neighbours always the same one asks, otherwise three that ask each other in a
+# circle would wait for ever.
+#
+# ## 10. What everybody else uses · *intermediate*
+#
+# | here | elsewhere |
+# |---|---|
+# | `Server()`, `Sharded(servers)` | ps-lite; TensorFlow's `ParameterServerStrategy` |
+# | the same, written by hand | a class of your own over `torch.distributed.rpc` |
+# | `Hierarchical(group)` | BytePS: a node's GPUs add up first, spare CPUs are the shards |
+# | `OneSided()` | `MPI_Accumulate` and `MPI_Get`; stores over RDMA |
+# | `AllReduce("ring")` | NCCL, gloo, Horovod: what dense networks are trained with |
+# | `Neighbours(graphs.ring)`, `Gossip()` | BlueFog: `bf.neighbor_allreduce` on any graph |
+# | `PushSum()`, `AsynchronousGossip()` | SGP (Assran et al., 2019), AD-PSGD (Lian et al., 2018) |
+# | `mix` with MPI's own | `MPI_Dist_graph_create_adjacent`, `MPI_Neighbor_allgather` |
+#
+# `torch.distributed` itself has no gossip: its ranks agree by collectives.
+#
+# Why did all-reduce win for dense networks, and servers live on for recommendation? Look at your
+# picture. Where every worker sends everything, the door decides. Where a gradient touches a few
+# rows of a giant table, a push is small, and a ring would carry the zeros round.
+#
+# ## Three questions
+#
+# **1.** You have 64 workers and may buy servers. From how many on does no port take in more than
+# in a ring of 64?
+#
+# <details><summary>An answer</summary>
+#
+# $P n/S \le 2n$ from $S = P/2 = 32$ on. They are as many machines as half of your workers, and
+# they compute nothing. So either workers serve as well, each with a shard of $n/P$: then each
+# takes in about $2n$ and it *is* a ring's traffic; or the spare machines are cheap ones.
+#
+# </details>
+#
+# **2.** A worker that counts as dead was only slow, and pushes a gradient of an old step. What
+# should the server do with it?
+#
+# <details><summary>An answer</summary>
+#
+# If it averages all gradients of a step, that step is over: drop it, and tell the worker at which
+# step the others are. If it applies every gradient as it comes, apply it, perhaps with a smaller
+# factor: it is just a very stale one (unit 14). The library does both.
+#
+# </details>
+#
+# **3.** Gossip on a ring of 1,000 ranks costs each of them $2n$ a step, as an all-reduce does. Why
+# would anybody gossip?
+#
+# <details><summary>An answer</summary>
+#
+# Not on a ring. But a one-peer exponential graph costs $n$ a step, two latencies and no more, and
+# mixes in $\log_2 P$ steps; nobody waits for anybody but one neighbour, so a straggler is felt by
+# few; and where links are slow or come and go there may be no ring to be had. And if a rank leaves
+# in the middle, its neighbours only give themselves the weight that was the leaver's.
+#
+# </details>
+#
+# ## Where to read on
+#
+# - M. Li et al., "Scaling distributed machine learning with the parameter server", *OSDI*, 2014.
+# - J. Dean et al., "Large scale distributed deep networks", *NIPS*, 2012: how it began.
+# - P. Patarasuk and X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
+#   workstations", *JPDC*, 2009: why nothing takes in less than the ring.
+# - Y. Jiang et al., "A unified architecture for accelerating distributed DNN training in
+#   heterogeneous GPU/CPU clusters" (BytePS), *OSDI*, 2020: when servers win again.
+# - X. Lian et al., "Can decentralized algorithms outperform centralized algorithms?", *NIPS*,
+#   2017; and "Asynchronous decentralized parallel stochastic gradient descent", *ICML*, 2018.
+# - B. Ying et al., "Exponential graph is provably efficient for decentralized deep training",
+#   *NeurIPS*, 2021. - M. Assran et al., "Stochastic gradient push for distributed deep learning",
+#   *ICML*, 2019. - L. Xiao and S. Boyd, "Fast linear iterations for distributed averaging", 2004.
+# - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
+#   Computing Surveys*, 2019, section 7.
+#
+# The paths stand in `ddl_teach/exchange/paths`, one a file. `progress()` shows how far you have
+# come. Unit 16 asks what of a gradient may be thrown away before it travels.
