@@ -38,6 +38,8 @@ class Quadratic:
 
     def minimum(self, part: int, parts: int) -> np.ndarray:
         """Where this worker's own loss is least; over all workers these have the mean zero."""
+        if not self.apart:
+            return np.zeros(len(self.eigenvalues))
         random = np.random.default_rng([self.seed, parts])
         places = random.normal(0, self.apart, (parts, len(self.eigenvalues)))
         return places[part] - places.mean(axis=0)
