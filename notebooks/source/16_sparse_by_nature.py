@@ -1,0 +1,289 @@
+# %% [markdown]
+# # Sparse by nature
+#
+# **Whose gradients are nearly empty, without anybody throwing anything away?**
+#
+# Unit 16 makes gradients small by leaving things out. Here is a network whose gradients are sparse
+# by themselves: a table of vectors, one row for each statement of a program. A step of training
+# looks at a few rows, and for all others the gradient is exactly zero. For such networks sparse
+# all-reduce and lock-free updates were made. The data are real, and you have them already: the
+# source code of Python's own library.
+#
+# There is nothing to be written in this notebook; it is to be run, read and changed. You need unit
+# 16; units 14 and 15 help. *Beginners* read sections 1 to 3, *intermediate* readers go on to 5,
+# *advanced* ones take all. About 40 minutes. All numbers depend a little on your version of
+# Python, for it is its code that is read.
+#
+# ## 1. What code consists of · *beginner*
+#
+# Hardly anybody writes the same line twice. But leave out the names of variables and write the
+# type in place of a number or a text, and lines begin to recur:
+
+# %%
+import ast
+
+import numpy as np
+
+from ddl_teach.sgd.statements.spelling import headers, spell
+
+lines = "first = self.queue.pop(0)\nif first is None:\n    raise KeyError('empty')"
+print(*(spell(header) for header in headers(ast.parse(lines).body)), sep="\n")
+
+# %% [markdown]
+# The next cell reads six packages like that, some 3,000 functions. Every third file is held out:
+# nothing is learnt from it.
+
+# %%
+from ddl_teach.sgd.statements.corpus import read
+
+corpus = read()
+print(f"{len(corpus.vocabulary):,} statements that recur, {len(corpus.pairs):,} pairs of them")
+
+# %%
+for statement, count in zip(corpus.vocabulary[:6], corpus.counts, strict=False):
+    print(f"{count:6} times  {statement}")
+
+# %% [markdown]
+# ## 2. Known by its company · *beginner*
+#
+# What does `_.close()` mean? A program cannot ask, but it can look what stands nearby. Two
+# statements are in *context* where one follows the other, or where one reads a variable that the
+# other has set: control and data flow. Each statement $c$ gets a vector $v_c$ of 16 numbers, and
+# as a context $o$ another one, $u_o$. For a pair that was seen, and for five contexts $n$ that
+# were drawn at random, the loss is
+#
+# $$-\log s(u_o\cdot v_c) \;-\; \sum_n \log s(-u_n\cdot v_c), \qquad s(x) = \frac1{1+e^{-x}} .$$
+#
+# So vectors of statements that keep the same company are pulled the same way. This is *skip-gram
+# with negative sampling*, made for words in 2013 and used on compiled code in 2018.
+
+# %%
+from ddl_teach.sgd.statements.embedding import Statements
+
+task = Statements(corpus, batch=64)
+start = task.initial()
+
+# %%
+loss, places, values = task.touched(start, part=0, parts=4, step=0)
+print(f"{len(places):,} of {len(start):,} numbers have a gradient: {len(places) / len(start):.0%}")
+
+# %% [markdown]
+# A pair touches one row of the table of $v$, and six of that of $u$. The other rows do not even
+# have to be read. `task.gradient` gives the same as a whole vector, with all the zeros.
+
+# %%
+whole = task.gradient(start, part=0, parts=4, step=0)[1]
+assert np.array_equal(whole[places], values)
+assert np.count_nonzero(whole) <= len(places)
+
+# %% [markdown]
+# ## 3. One worker learns · *beginner*
+#
+# Three lines. Note what the update costs: it is as long as the gradient, not as the table.
+
+# %%
+from ddl_teach.sgd.statements import downstream
+
+alone, table = Statements(corpus, batch=256), start.copy()
+for step in range(300):
+    _, indices, slope = alone.touched(table, 0, 1, step)
+    table[indices] -= 20 * slope
+print(f"loss on the files held out: {alone.loss(start):.2f}, then {alone.loss(table):.2f}")
+
+# %%
+for statement in ("_, _ = get_cfws(_)", "raise ValueError(str)", "except OSError:", "_ = []"):
+    if statement in corpus.vocabulary:
+        near = downstream.nearest(corpus, task.vectors(table), statement, 3)
+        print(f"{statement:24}", *(f"{text} ({cosine:.2f})" for text, cosine in near), sep="   ")
+
+# %% [markdown]
+# Some neighbours make sense at once, others you would have to look for in the source: the corpus
+# is small. Is there something in the vectors or not? A number says more than examples. Take a task
+# that was not trained for: *which package does this function come from?* A function is the mean of
+# its statements' vectors; a linear classifier learns from some files and is asked about others.
+# Two baselines: always the most frequent package, and vectors that have learnt nothing.
+
+# %%
+most, blank = downstream.most_frequent(corpus), task.accuracy(start)
+learnt = alone.accuracy(table)
+print(f"most frequent: {most:.0%}; vectors that learnt nothing: {blank:.0%}; learnt: {learnt:.0%}")
+assert learnt > max(most, blank) + 0.03
+
+# %% [markdown]
+# ## 4. Four workers · *intermediate*
+#
+# Now four ranks, which must average their gradients. Dense, each step sends the whole table twice.
+# Sparse, a *stream* of indices and values travels, and grows while it is added up; it turns into a
+# plain vector where that is smaller. The table they end with must be the same.
+
+# %%
+from ddl_teach.course import Engines
+from ddl_teach.exchange.forms.dense import Dense
+from ddl_teach.exchange.forms.nonzero import NonZero
+from ddl_teach.exchange.paths.all_reduce import AllReduce
+from ddl_teach.exchange.paths.sparse_all_reduce import SparseAllReduce
+from ddl_teach.exchange.trainer import train
+from ddl_teach.sgd.synchronous import Synchronous
+from ddl_teach.sgd.updates.sgd import SGD
+
+engines = Engines(4)
+
+
+# %%
+def trained(when, path, form, rate, steps=150):
+    given = {"task": task, "when": when, "path": path, "form": form, "update": SGD(rate)}
+    ranks = engines.run(train, steps=steps, **given, trace=False, timeout=200).results
+    return ranks[-1].weights, sum(rank.total_bytes for rank in ranks) / steps / 4
+
+
+# %%
+dense, full = trained(Synchronous(), AllReduce("recursive_doubling"), Dense(), rate=40)
+sparse, few = trained(Synchronous(), SparseAllReduce(), NonZero(), rate=40)
+print(f"a rank sends {full / 1e3:.0f} kB a step densely, {few / 1e3:.0f} kB sparsely")
+assert np.abs(sparse - dense).max() < 1e-2
+assert few < full / 2
+
+# %% [markdown]
+# The same table, up to rounding, with a part of the bytes: nothing was thrown away. There are two
+# more ways. All workers may write into *one* table in shared memory, without messages, locks or
+# waiting: HOGWILD (unit 14). It works because two workers seldom touch the same row at the same
+# moment; and since four workers then make four steps where the others make one, each step must be
+# a quarter as long. Or the table lies on parameter servers, in two shards (unit 15). Of four ranks
+# two serve then, and the two that are left push what they have touched, for twice as many steps.
+
+# %%
+from ddl_teach.exchange.paths.server import Sharded
+from ddl_teach.exchange.paths.shared_vector import SharedVector
+from ddl_teach.sgd.hogwild import Hogwild
+
+free, nothing = trained(Hogwild(), SharedVector(), Dense(), rate=10)
+served, pushed = trained(Synchronous(), Sharded(2), NonZero(), rate=20, steps=300)
+
+# %%
+tables = {"dense": dense, "sparse": sparse, "lock-free": free, "two shards": served}
+for name, weights in tables.items():
+    accuracy = task.accuracy(weights)
+    print(f"{name:11} loss {task.loss(weights):.2f}, {accuracy:.0%} of the packages found")
+    assert accuracy > most
+assert nothing == 0
+
+# %% [markdown]
+# ## 5. Do they fill in? · *intermediate*
+#
+# Unit 16 says how a sum fills in if every rank has its entries at random places. Here nobody draws
+# places: some statements are in every batch, others in none. Count what 1 to 64 workers touch in
+# one step, and lay it over two formulas: all rows equally likely, and each with its own chance,
+# $\sum_i 1 - (1 - p_i)^P$, where $p_i$ is how often the first worker touched row $i$ in other
+# steps.
+
+# %%
+rows, ranks = len(start) // task.width, 2 ** np.arange(7)
+seen = [task.touched(start, part, 64, 1)[1][:: task.width] // task.width for part in range(64)]
+filled = [len(np.unique(np.concatenate(seen[:P]))) / rows for P in ranks]
+steps = [
+    task.touched(start, 0, 64, step)[1][:: task.width] // task.width for step in range(2, 202)
+]
+chances = np.bincount(np.concatenate(steps), minlength=rows) / len(steps)
+
+# %%
+from ddl_teach.plots.fill_in import plot_fill_in
+from ddl_teach.theory import sparse as fills
+
+equal = [fills.union(rows, len(seen[0]), int(P)) / rows for P in ranks]
+own = [fills.union_of_chances(chances, int(P)) / rows for P in ranks]
+lines = {"equal chances": (ranks, equal), "each its own": (ranks, own)}
+title = "Ranks that read the same language touch the same rows"
+plot_fill_in(lines, {"statements": (ranks, filled)}, how="counted", title=title)
+
+# %%
+assert filled[-1] < 0.9 * equal[-1]
+assert np.allclose(filled, own, atol=0.08)
+
+# %% [markdown]
+# ### The surprise
+#
+# The sum of 64 workers is much emptier than random places would make it, and the second formula
+# knows. The largest entries of other networks' gradients behave alike: they are no random choice.
+# So a measurement of your own network is worth more than the formula with equal chances, which is
+# the worst case.
+#
+# ## 6. What everybody else uses · *advanced*
+#
+# In torch a table of vectors is `nn.Embedding`, and `sparse=True` makes its gradient a list of
+# rows. The next cells compute one gradient of the table $v$ in both ways.
+
+# %%
+import torch
+
+vectors = torch.nn.Embedding(len(corpus.vocabulary), task.width, sparse=True)
+contexts = torch.nn.Embedding(len(corpus.vocabulary), task.width, sparse=True)
+halves = torch.from_numpy(table).reshape(2, len(corpus.vocabulary), task.width)
+vectors.weight.data, contexts.weight.data = halves[0].clone(), halves[1].clone()
+
+# %%
+centres, around = torch.tensor(corpus.pairs[:64]).T
+scores = (vectors(centres) * contexts(around)).sum(dim=1)
+torch.nn.functional.softplus(-scores).mean().backward()  # seen pairs only: no contexts drawn
+theirs = vectors.weight.grad.coalesce()
+print(f"torch lists {theirs.indices().shape[1]} rows of {len(corpus.vocabulary):,}")
+
+# %%
+seen_only = Statements(corpus, batch=64, negatives=0)
+_, rows_of_both, slopes = seen_only.loss_and_rows(table, corpus.pairs[:64], np.empty((64, 0), int))
+ours = np.zeros((len(corpus.vocabulary), task.width))
+np.add.at(ours, rows_of_both[:64], slopes[:64])
+assert np.allclose(ours, vectors.weight.grad.to_dense().numpy(), atol=1e-6)
+
+# %% [markdown]
+# `DistributedDataParallel` with gloo averages such gradients by gathering everybody's list,
+# $(P-1)$ times $k$ entries, whatever they have in common; NCCL makes them dense. Recommendation
+# systems, whose tables have billions of rows, shard the table instead and send rows to where they
+# are needed. Word vectors were first trained lock-free by many threads, with no more thought than
+# that.
+#
+# ## Three questions
+#
+# **1.** Momentum keeps a velocity for each number, and every velocity moves its weight in every
+# step. What does that do to a sparse gradient, and what would you do?
+#
+# <details><summary>An answer</summary>
+#
+# The update becomes dense, though the gradient is not: rows that nobody touched go on moving.
+# Plain descent and AdaGrad leave them where they are. Others keep a step number for each row and
+# make up for the missed steps when the row is touched next ("lazy" updates); it is not the same
+# training.
+#
+# </details>
+#
+# **2.** You double the batch of each worker. What happens to the bytes of a step, and to those of
+# an epoch?
+#
+# <details><summary>An answer</summary>
+#
+# A step touches more rows, but less than twice as many, for frequent ones are shared. An epoch has
+# half as many steps. So the epoch sends less; it is the frequent rows that are saved.
+#
+# </details>
+#
+# **3.** Why is every third *file* held out, and not every third function?
+#
+# <details><summary>An answer</summary>
+#
+# Functions of one file share their helpers and their habits. If its neighbours were learnt from, a
+# function would be recognised by what is particular to its file, and the accuracy would say little
+# about code that nobody has seen.
+#
+# </details>
+#
+# ## Where to read on
+#
+# - T. Mikolov et al., "Distributed representations of words and phrases and their
+#   compositionality", *NIPS*, 2013. - T. Ben-Nun, A. Jakobovits and T. Hoefler, "Neural code
+#   comprehension: a learnable representation of code semantics", *NeurIPS*, 2018.
+# - C. Renggli et al., "SparCML: high-performance sparse communication for machine learning", *SC*,
+#   2019. - B. Recht et al., "HOGWILD!: a lock-free approach to parallelizing stochastic gradient
+#   descent", *NIPS*, 2011.
+#
+# The corpus and the task stand in `ddl_teach/sgd/statements`, the three ways of adding streams up
+# in `ddl_teach/collectives/sparse`, and longer trainings along all paths in
+# `benchmarks/results/statements.txt`.
