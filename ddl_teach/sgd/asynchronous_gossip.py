@@ -32,6 +32,10 @@ class AsynchronousGossip:
     needs: ClassVar[tuple[str, ...]] = ("meet",)
     sends: ClassVar[str] = "weights"
 
+    def __post_init__(self) -> None:
+        if not self.ahead >= 0:
+            raise ValueError(f"ahead is a number of steps, 0 or more, not {self.ahead!r}")
+
     def service(self, rule: Update) -> Service:
         """Nobody serves."""
         return Service()

@@ -30,6 +30,10 @@ class CompressedGossip:
     needs: ClassVar[tuple[str, ...]] = ("mix_changes",)
     sends: ClassVar[str] = "changes"
 
+    def __post_init__(self) -> None:
+        if not 0 < self.pull <= 1:
+            raise ValueError(f"pull is a part of the way, above 0 and up to 1, not {self.pull!r}")
+
     def service(self, rule: Update) -> Service:
         """Nobody serves."""
         return Service()

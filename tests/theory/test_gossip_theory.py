@@ -168,6 +168,11 @@ def test_what_no_graph_offers_is_refused_with_a_way_out():
         mixing.metropolis_hastings(graphs.exponential(8), 0)
     with pytest.raises(ValueError, match="side 2"):
         contraction.torus(2)
+    for links in ((((1,), (2,)),), (((0,), ()),), (((1, 1), ()),)):
+        with pytest.raises(ValueError, match=r"own graph rank [01]"):
+            graphs.Graph("own", links)
+    with pytest.raises(ValueError, match="as many ranks"):
+        graphs.Graph("own", (((1,), (0,)), ((),)))
     with pytest.raises(TypeError, match="ranks is a count"):
         graphs.ring(2.5)
     with pytest.raises(ValueError, match="fraction"):

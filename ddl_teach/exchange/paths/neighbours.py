@@ -42,6 +42,13 @@ class Neighbours:
     graph: GraphOf = ring
     offers: ClassVar[tuple[str, ...]] = ("mix", "mix_changes", "push_sum", "meet")
 
+    def __post_init__(self) -> None:
+        if not callable(self.graph):
+            raise TypeError(
+                f"graph={self.graph!r}: give a function that makes the graph of so many ranks, as "
+                "Neighbours(graphs.ring); the path calls it when it knows how many there are"
+            )
+
     def open(self, comm: Comm, weights: np.ndarray, form: Form, service: Service) -> Neighbour:
         """This rank's station."""
         return Neighbour(comm, self.graph, weights, form)
@@ -69,6 +76,11 @@ class Neighbour:
     def __init__(self, comm: Comm, graph: GraphOf, weights: np.ndarray, form: Form) -> None:
         self.worker, self.workers = comm.rank, comm.size
         self.graph = graph(comm.size)
+        if self.graph.ranks != comm.size:
+            raise ValueError(
+                f"the {self.graph.name} graph has {self.graph.ranks} ranks, and here are "
+                f"{comm.size}: its function must make one of as many as it is asked for"
+            )
         self._comm, self._form = comm, form
         self._size, self._dtype = weights.size, weights.dtype
         self._link = form.link(seed=comm.rank)
