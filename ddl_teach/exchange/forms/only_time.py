@@ -7,8 +7,12 @@ What to look at: on a uniform network the times are those of `theory.compression
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from ddl_teach.collectives import pairwise, ring
 from ddl_teach.comm import Comm, Phantom
+from ddl_teach.comm.networks import Uniform
+from ddl_teach.comm.simulate import simulate
 
 
 def dense(comm: Comm, nbytes: int) -> None:
@@ -31,3 +35,15 @@ def owners(comm: Comm, message: int, encode: float, decode: float) -> None:
     comm.work(seconds=decode + encode / comm.size)
     ring.allgather(comm, Phantom(message))
     comm.work(seconds=decode)
+
+
+def sweep(
+    way: Callable[..., None],
+    ranks: int,
+    bandwidths: Sequence[float],
+    latency: float = 0.0,
+    **given: float,
+) -> list[float]:
+    """The virtual seconds of one of these ways, on a uniform network of each bandwidth."""
+    networks = [Uniform(latency, bandwidth) for bandwidth in bandwidths]
+    return [simulate(way, ranks, network=one, trace=False, **given).time for one in networks]

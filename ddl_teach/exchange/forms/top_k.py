@@ -32,13 +32,8 @@ class TopK(Form):
         return message_of(*self.select(vector), len(vector))
 
     def select(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        kept = kept_of(len(vector), self.density)
-        if kept == len(vector):
-            indices = np.arange(kept)
-        else:
-            magnitudes = np.abs(vector)
-            indices = np.sort(np.argpartition(magnitudes, len(vector) - kept)[-kept:])
-        return indices.astype(np.uint32), vector[indices].astype(np.float32)
+        indices, values = largest(vector, kept_of(len(vector), self.density))
+        return indices.astype(np.uint32), values.astype(np.float32)
 
     def decode(self, message: np.ndarray, size: int) -> np.ndarray:
         bits = index_bits(size)
@@ -54,6 +49,14 @@ class TopK(Form):
 
     def error(self, size: int) -> float:
         return 1 - kept_of(size, self.density) / max(1, size)
+
+
+def largest(vector: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The places of the k entries of largest magnitude, ascending, and what stands there."""
+    if k == len(vector):
+        return np.arange(k), vector
+    indices = np.sort(np.argpartition(np.abs(vector), len(vector) - k)[len(vector) - k :])
+    return indices, vector[indices]
 
 
 def message_of(indices: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:

@@ -1,0 +1,158 @@
+"""Packing and unpacking of every form beside a memory copy, and the bandwidth where it pays.
+
+    python -m benchmarks.forms [--numbers 1000000] [--repetitions 21] [--ranks 4]
+
+First table: bytes of float32 gradient packed or unpacked in a second by one thread, all forms and
+the copy taking turns (measure.repetitions); medians with nonparametric 95% intervals, and the
+ratio to the copy. Second table: an average over real ranks on links slowed by INJECTED DELAY, with
+the break-even bandwidth computed from the packing rates of the first table, simulated with
+phantoms, and measured (the bandwidth at which the measured times cross).
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.machine import describe, heading
+from ddl_teach import Ranks
+from ddl_teach.exchange.forms import only_time
+from ddl_teach.exchange.forms.deep_gradient_compression import DeepGradientCompression
+from ddl_teach.exchange.forms.dense import Dense
+from ddl_teach.exchange.forms.feedback import Feedback
+from ddl_teach.exchange.forms.form import Form
+from ddl_teach.exchange.forms.half import Half
+from ddl_teach.exchange.forms.measured import averages
+from ddl_teach.exchange.forms.one_bit import OneBit
+from ddl_teach.exchange.forms.powersgd import PowerSGD
+from ddl_teach.exchange.forms.qsgd import QSGD
+from ddl_teach.exchange.forms.random_k import RandomK
+from ddl_teach.exchange.forms.terngrad import TernGrad
+from ddl_teach.exchange.forms.threshold import Threshold
+from ddl_teach.exchange.forms.top_k import TopK
+from ddl_teach.measure.interval import interval
+from ddl_teach.measure.repetitions import side_by_side
+from ddl_teach.theory import compression
+from ddl_teach.theory.crossover import crossing
+
+RESULTS = Path(__file__).parent / "results" / "forms.txt"
+COPY = "memory copy"
+FORMS: dict[str, Form] = {
+    "dense": Dense(), "float16": Half(), "1 bit": OneBit(), "QSGD, 7 levels": QSGD(),
+    "QSGD, 255 levels": QSGD(255, 512), "QSGD, 1 level, Elias": QSGD(1, 512, coding="elias"),
+    "TernGrad": TernGrad(), "top 1%": TopK(0.01), "random 1%": RandomK(0.01),
+    "threshold, 1%": Threshold(2.576), "PowerSGD, rank 2": PowerSGD(2),
+    "1 bit, feedback": Feedback(OneBit()), "top 1%, feedback": Feedback(TopK(0.01)),
+    "deep gradient compression": DeepGradientCompression(0.01),
+}  # fmt: skip
+RATES = [math.inf, *np.geomspace(1e7, 3e9, 8)]
+
+
+def packing(numbers: int, repetitions: int) -> tuple[str, dict[str, tuple[float, float]]]:
+    """The first table, and seconds to pack and to unpack by form."""
+    x = np.random.default_rng(0).standard_normal(numbers, np.float32)
+    room = np.empty_like(x)
+    links = {name: form.link() for name, form in FORMS.items()}
+    messages = {name: links[name].encode(x) for name in FORMS}
+    packs: dict[str, Callable] = {COPY: lambda: np.copyto(room, x)}
+    packs |= {name: (lambda link=links[name]: link.encode(x)) for name in FORMS}
+    unpacks: dict[str, Callable] = {COPY: lambda: np.copyto(room, x)}
+    unpacks |= {
+        name: (lambda form=form, message=messages[name]: form.decode(message, numbers))
+        for name, form in FORMS.items()
+    }
+    took = [side_by_side(ways, repetitions=repetitions) for ways in (packs, unpacks)]
+    lines = [
+        f"{numbers:,} float32 numbers, {repetitions} repetitions; gradient bytes a second",
+        f"{'form':<27}{'bytes each':>11}{'pack':>11}{'/ copy':>9}{'95% interval':>21}"
+        f"{'unpack':>12}{'/ copy':>9}{'95% interval':>21}",
+    ]
+    seconds = {}
+    for name in packs:
+        nbytes = len(messages[name]) / numbers if name in messages else 4
+        line = f"{name:<27}{nbytes:>11.3f}"
+        both = []
+        for times in took:
+            median, low, high = interval(times[name])
+            ratio = interval(times[COPY])[0] / median
+            line += f"{_rate(numbers, median):>11}{ratio:>9.3f}"
+            line += f"{_rate(numbers, high):>11} to{_rate(numbers, low):>7}"
+            both.append(median)
+        lines.append(line)
+        seconds[name] = both[0], both[1]
+    return "\n".join(lines) + "\n(rates in MB/s)", seconds
+
+
+def paying(ranks: int, numbers: int, name: str, seconds: dict, pool: Ranks) -> str:
+    """One line of the second table: break-even bandwidths of a form."""
+    form = FORMS[name]
+    message = form.nbytes(numbers)
+    way = "gathered" if form.sparse else "owners"
+    packed = getattr(compression, way)(ranks, message, *seconds[name])
+    plain = compression.dense(ranks, 4 * numbers)
+    computed = compression.break_even(plain, packed)
+    given = {"message": message, "encode": seconds[name][0], "decode": seconds[name][1]}
+    program = getattr(only_time, way)
+
+    def difference(rate: float) -> float:
+        slow = only_time.sweep(only_time.dense, ranks, [rate], nbytes=4 * numbers)[0]
+        return slow - only_time.sweep(program, ranks, [rate], **given)[0]
+
+    simulated = crossing(difference, lambda rate: 0.0, 1e5, 1e12)
+    took = {}
+    for label, its_form in (("plain", Dense()), ("packed", form)):
+        run = pool.run(
+            averages, ranks, form=its_form, size=numbers, bandwidths=RATES, turns=9, trace=False,
+            timeout=300,
+        )  # fmt: skip
+        took[label] = np.median(np.max(run.results, axis=0), axis=0)
+    alone = compression.Way(0, plain.bytes, took["plain"][0])
+    on_ranks = compression.break_even(alone, compression.Way(0, packed.bytes, took["packed"][0]))
+    wins = [rate for rate, a, b in zip(RATES, took["packed"], took["plain"], strict=True) if a < b]
+    fastest = max(wins, default=0.0)
+    return (
+        f"{name:<20}{computed / 1e6:>12.0f}{simulated / 1e6:>12.0f}{on_ranks / 1e6:>16.0f}"
+        f"{fastest / 1e6:>14.0f}   " + " ".join(
+            f"{b / a:.2f}" for a, b in zip(took["packed"], took["plain"], strict=True)
+        )
+    )  # fmt: skip
+
+
+def _rate(numbers: int, seconds: float) -> str:
+    return f"{4 * numbers / seconds / 1e6:,.0f}"
+
+
+def main() -> None:
+    """Measure, print, keep."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--numbers", type=int, default=1_000_000)
+    parser.add_argument("--repetitions", type=int, default=21)
+    parser.add_argument("--ranks", type=int, default=4)
+    chosen = parser.parse_args()
+    table, seconds = packing(chosen.numbers, chosen.repetitions)
+    parts = [heading(describe()), table]
+    print(table, flush=True)
+    lines = [
+        f"{chosen.ranks} ranks, {chosen.numbers:,} float32 numbers; MB/s below which a form beats",
+        "dense: computed and simulated from the rates above (a core for each rank); from the",
+        "ranks' own times without delay; the fastest tried at which it won with INJECTED DELAY;",
+        "and dense's time over the form's at " + ", ".join(
+            "no delay" if rate == math.inf else f"{rate / 1e6:.0f}" for rate in RATES
+        ) + " MB/s",
+        f"{'form':<20}{'computed':>12}{'simulated':>12}{'from own times':>16}{'measured':>14}",
+    ]  # fmt: skip
+    with Ranks(chosen.ranks) as pool:
+        for name in ("1 bit", "QSGD, 7 levels", "TernGrad", "top 1%", "1 bit, feedback"):
+            lines.append(paying(chosen.ranks, chosen.numbers, name, seconds, pool))
+            print(lines[-1], flush=True)
+    parts.append("\n".join(lines))
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text("\n\n".join(parts) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,539 @@
+# %% [markdown]
+# # Fewer bytes
+#
+# **What may be thrown away?**
+#
+# In every step of a training each rank sends its whole gradient, millions of numbers with 32 bits
+# each. Do the others need all of that? A gradient from a few samples is a rough guess at best, and
+# it will be guessed again in the next step. So one could send only its signs, or only its largest
+# entries, and be done a hundred times sooner.
+#
+# One can, and it is easy to do wrongly in a way that looks right for a while. In this unit you
+# write three *forms* in which a gradient can travel, see one of them fail, and repair it with one
+# line. Then you add up vectors that are nearly empty; and at last you find out when all this pays.
+# You need unit 06 (all-reduce); unit 08 (data parallelism) helps. *Beginners* take sections 1 to
+# 4, *intermediate* readers all. What *advanced* ones read next says the end. About 100 minutes.
+#
+# ## 1. What a gradient is made of · *beginner*
+#
+# The first cell starts four engines, takes one gradient of a small network, which learns to read
+# handwritten digits, and sorts its 2,410 entries by magnitude.
+
+# %%
+import numpy as np
+
+from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_teach.plots import forms as plots
+from ddl_teach.sgd.digits import Digits
+
+engines, task = Engines(4), Digits()
+_, gradient = task.gradient(task.initial(), part=0, parts=1, step=0)
+plots.plot_kept(gradient)
+
+# %% [markdown]
+# A few entries hold much of it. There are two ways to say less, and two numbers say how good they
+# are. Call $Q(x)$ what arrives in place of $x$.
+#
+# - **Leave out** what is small. Then $Q(x)$ is wrong in the same way every time, but by a bounded
+#   amount: of the $n$ entries keep the $k$ largest, and
+#
+# $$\lVert x - Q(x)\rVert^2 \;\le\; \Big(1 - \frac kn\Big)\lVert x\rVert^2 .$$
+#
+# - **Draw lots.** Then $Q(x)$ is wrong in another way each time, and right on average:
+#   $\mathrm E\,Q(x) = x$. What counts is how far it strays from that.
+#
+# Hardly any form is both. Whoever leaves out has to remember, whoever draws lots has to average.
+#
+# ### Predict
+#
+# Three questions, each with a number for an answer. Four workers train this network. Each sends
+# only the **2** largest of its 2,410 entries, 11 bytes in place of 9,640, and forgets the others.
+# How many percent of the digits will be read rightly after 200 steps? Next: if each of many ranks
+# sends 1% of its entries, how full is their sum? And: below which bandwidth do fewer bytes pay?
+
+# %%
+predict("16.two", ...)
+predict("16.fill", ...)
+predict("16.bandwidth", ...)
+
+# %% [markdown]
+# ## 2. Only the largest · *beginner*
+#
+# **Exercise.** Return the places of the `k` entries of largest magnitude, in ascending order, and
+# what stands there, with its sign: `top_k(np.array([1., -5, 0, 3]), 2)` is `[1, 3]` and `[-5, 3]`.
+
+
+# %% name="16.top_k" tags=["answer"]
+def top_k(vector, k):
+    """The indices of the k largest magnitudes, ascending, and the entries at these places."""
+    ### BEGIN SOLUTION
+    indices = np.sort(np.argsort(np.abs(vector))[len(vector) - k :])
+    return indices, vector[indices]
+    ### END SOLUTION
+
+
+# %% name="16.top_k" tags=["check"]
+check("16.top_k", top_k)
+### BEGIN HIDDEN TESTS
+judge("16.top_k", top_k, seed=161)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Now train with it. `descend` is a whole training in six lines: in every step four workers compute
+# a gradient each, `send(worker, gradient)` says what arrives of it, and all make a step along the
+# mean of that. What somebody who got 2 entries makes of them is a vector with 2,408 zeros.
+
+
+# %%
+def descend(send, steps=200):
+    weights, losses = task.initial(), []
+    for step in range(steps):
+        own = [task.gradient(weights, worker, 4, step)[1] for worker in range(4)]
+        arrived = [send(worker, gradient) for worker, gradient in enumerate(own)]
+        weights -= 0.1 * np.mean(arrived, axis=0, dtype=np.float32)
+        losses.append(task.loss(weights))
+    return losses, task.accuracy(weights)
+
+
+# %%
+from ddl_teach.course.exercises import form_judges
+from ddl_teach.exchange.forms import top_k as library
+
+my_top_k = yours("16.top_k", top_k, library.largest)
+
+
+def two_of(vector):
+    return np.bincount(*my_top_k(vector, 2), minlength=len(vector))
+
+
+# %%
+everything, right = descend(lambda worker, vector: vector)
+forgetful, wrong = descend(lambda worker, vector: two_of(vector))
+reveal("16.two", 100 * wrong)
+told = f"Sent the largest two, it reads {wrong:.0%} of the digits; sent everything, {right:.0%}"
+plots.plot_descents({"everything": everything, "the largest 2": forgetful}, told)
+
+# %% [markdown]
+# It **stalls**. Not because 2 entries are few; watch what happens to an entry that is small and
+# always has the same sign. In a whole training it would move its weight a long way. Here it never
+# is among the largest two, so it never travels, and its weight never moves at all. A hundred steps
+# say the same thing, and nobody hears it.
+#
+# ## 3. Keep what was not sent · *beginner*
+#
+# So remember it. Each worker keeps a **residual**: all that it should have said and has not.
+#
+# $$\text{total} = \text{residual} + x,\qquad \text{send } Q(\text{total}),\qquad
+# \text{residual} = \text{total} - Q(\text{total}).$$
+#
+# A small entry grows in the residual until it is among the largest; then it travels with all that
+# has been saved up. Add up both sides over all steps: what was sent, plus the last residual, is
+# exactly all that ever came in. Nothing is lost, things are only late. This is **error feedback**.
+#
+# **Exercise.** Write it for any form: `compress(x)` is what arrives in place of `x`. If nobody
+# says otherwise, let that be rounding to whole numbers.
+
+
+# %% name="16.feedback" tags=["answer"]
+def feedback(vector, residual, compress=np.round):
+    """What arrives of vector + residual, and the residual that stays: `return sent, residual`."""
+    ### BEGIN SOLUTION
+    total = vector + residual
+    sent = compress(total)
+    return sent, total - sent
+    ### END SOLUTION
+
+
+# %% name="16.feedback" tags=["check"]
+check("16.feedback", feedback)
+### BEGIN HIDDEN TESTS
+judge("16.feedback", feedback, seed=162)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# In a training every worker has a residual of its own; here they are the rows of an array. Compare
+# with the two curves from before.
+
+# %%
+from functools import partial
+
+my_feedback = yours("16.feedback", feedback, form_judges.remembered)
+
+
+def remember(residuals, compress, worker, vector):
+    sent, residuals[worker] = my_feedback(vector, residuals[worker], compress)
+    return sent
+
+
+# %%
+mindful, again = descend(partial(remember, np.zeros((4, len(gradient))), two_of))
+assert wrong < 0.8 < 0.9 < again
+told = f"The same two entries, with a memory: {again:.0%} of the digits"
+both = {"everything": everything, "the largest 2": forgetful}
+plots.plot_descents({**both, "2 with a memory": mindful}, told)
+
+# %% [markdown]
+# ### The surprise
+#
+# One line, and a message of 11 bytes does what 9,640 did: later, but it arrives. This is not luck
+# with a small network. If $Q$ keeps the bound of section 1, the residual can never become larger
+# than a constant times one step, and steps that come late by a little are still steps in the right
+# direction (Stich and others, 2018).
+#
+# ## 4. One bit · *beginner*
+#
+# The first who did this, for speech recognition in 2014, kept *all* entries and only their signs.
+# What is not negative becomes the mean of all such entries, what is negative becomes the mean of
+# those: two numbers and $n$ bits. A bit must then really be a bit. An array of truth values takes
+# a byte for each; `np.packbits` puts eight into one.
+#
+# **Exercise.** Return the packed bits, the upper mean and the lower one. Where there is no entry
+# of a sign its mean is 0.
+
+
+# %% name="16.one_bit" tags=["answer"]
+def one_bit(vector):
+    """(bits, upper, lower): a 1 for each entry >= 0, eight to a byte; the mean of either sign."""
+    ### BEGIN SOLUTION
+    above = vector >= 0
+    upper = vector[above].mean() if above.any() else 0.0
+    lower = vector[~above].mean() if not above.all() else 0.0
+    return np.packbits(above), upper, lower
+    ### END SOLUTION
+
+
+# %% name="16.one_bit" tags=["check"]
+check("16.one_bit", one_bit)
+### BEGIN HIDDEN TESTS
+judge("16.one_bit", one_bit, seed=163)
+### END HIDDEN TESTS
+
+# %%
+my_one_bit = yours("16.one_bit", one_bit, form_judges.packed_signs)
+
+
+def as_bits(vector):
+    return form_judges.from_signs(*my_one_bit(vector), len(vector))
+
+
+bare, _ = descend(lambda worker, vector: as_bits(vector))
+mindful, _ = descend(partial(remember, np.zeros((4, len(gradient))), as_bits))
+plots.plot_descents({"32 bits": everything, "1 bit": bare, "1 bit, memory": mindful})
+
+# %% [markdown]
+# The error of signs does not shrink when gradients do. What is late does.
+#
+# ## 5. Drawing lots · *intermediate*
+#
+# The other way needs no memory. Divide the length of the vector into $s$ levels. An entry between
+# two levels goes to the upper or the lower one by lot, more often to the nearer, so that it is
+# right on average: this is QSGD. With $u$ drawn from $[0, 1)$,
+#
+# $$q_i = \operatorname{sign}(x_i)\,\Big\lfloor s\,\frac{|x_i|}{\lVert x\rVert} + u_i\Big\rfloor,
+# \qquad Q(x)_i = \frac{\lVert x\rVert}{s}\,q_i .$$
+#
+# **Exercise.** Return the length $\lVert x\rVert$ and the whole numbers $q$. `draws` are the
+# $u_i$. A vector of zeros has the length 0 and all $q_i = 0$.
+
+
+# %% name="16.quantise" tags=["answer"]
+def quantise(vector, levels, draws):
+    """(length, numbers): sign(x) * floor(levels |x| / length + draws)."""
+    ### BEGIN SOLUTION
+    length = np.linalg.norm(vector)
+    scaled = levels * np.abs(vector) / (length or 1)
+    return length, np.sign(vector) * np.floor(scaled + draws)
+    ### END SOLUTION
+
+
+# %% name="16.quantise" tags=["check"]
+check("16.quantise", quantise)
+### BEGIN HIDDEN TESTS
+judge("16.quantise", quantise, seed=164)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Average many messages for the same vector, the first 256 entries of the gradient. How far from it
+# is the mean?
+
+# %%
+my_quantise = yours("16.quantise", quantise, form_judges.drawn_levels)
+lots, few = np.random.default_rng(1), gradient[:256]
+
+
+def drawn(levels):
+    length, numbers = my_quantise(few, levels, lots.random(256))
+    return length / levels * numbers
+
+
+# %%
+apart, forms = {}, {"1 bit": lambda: as_bits(few), "1 level": lambda: drawn(1)}
+for name, form in (forms | {"7 levels": lambda: drawn(7)}).items():
+    means = np.cumsum([form() for _ in range(400)], axis=0) / np.arange(1, 401)[:, None]
+    apart[name] = np.linalg.norm(means - few, axis=1) / np.linalg.norm(few)
+told = "Lots drawn go to the vector when many are averaged; signs stay as wrong as they were"
+plots.plot_descents(apart, told, unit="messages averaged", of="distance, in lengths of the vector")
+
+# %% [markdown]
+# The mean of many lots goes to the vector like $1/\sqrt{\text{messages}}$; signs stay as wrong as
+# they were. But look where one level begins: *above* 1, so a single message is further from the
+# vector than a message of zeros would be. The error of QSGD can be
+#
+# $$\mathrm E\,\lVert Q(x)-x\rVert^2 \;\le\; \min\Big(\frac{d}{s^2}, \frac{\sqrt d}{s}\Big)
+# \lVert x\rVert^2$$
+#
+# for $d$ entries. Such a form must not get a memory: its residual would grow without end. What
+# helps are more levels, or *buckets*, short pieces with a length of their own. The library refuses
+# a memory where this bound is above 1, and says so.
+#
+# ## 6. Sums that fill in · *intermediate*
+#
+# Top-k has one more catch, and it is not the learning. Somebody has to add the messages up. Every
+# rank has chosen entries of its own; where do the sums go? A list of $k$ indices and values is
+# short. The sum of two such lists has up to $2k$ entries, that of four up to $4k$: what travels is
+# no longer what was sent. If each rank chooses $k$ of $N$ places at random, a place stays empty on
+# all $P$ ranks with the chance $(1-k/N)^P$, and so the sum is expected to have
+#
+# $$K(P) = N\,\Big(1 - \big(1 - \tfrac kN\big)^P\Big)$$
+#
+# entries. As soon as they are more than half of a float32 vector, the indices cost more than the
+# zeros, and the list must turn into a plain vector.
+#
+# **Exercise.** Add up the lists of all ranks by recursive doubling: swap with the rank 1, 2, 4,
+# ... away, and `merge` two lists into one, which is given. Return the indices and the values of
+# the sum, on every rank. Ranks have unequally many entries, and nobody knows how many will come.
+# The number of ranks is a power of two; indices are `int64`, values `float64`.
+
+
+# %% name="16.sparse_sum" tags=["answer"]
+def merge(indices, values, others, more):
+    union, places = np.unique(np.concatenate([indices, others]), return_inverse=True)
+    total = np.bincount(places, np.concatenate([values, more]), len(union))
+    return union, total.astype(float)
+
+
+def sparse_sum(comm, indices, values):
+    """(indices, values) of the sum over all ranks, in log2 P steps."""
+    ### BEGIN SOLUTION
+    distance = 1
+    while distance < comm.size:
+        partner = comm.rank ^ distance
+        count = np.empty(1, int)
+        comm.sendrecv(np.array([len(indices)]), partner, count, partner)
+        others, more = np.empty(count[0], int), np.empty(count[0])
+        comm.sendrecv(indices, partner, others, partner)
+        comm.sendrecv(values, partner, more, partner)
+        indices, values = merge(indices, values, others, more)
+        distance *= 2
+    return indices, values
+    ### END SOLUTION
+
+
+# %% name="16.sparse_sum" tags=["check"]
+check("16.sparse_sum", sparse_sum)
+### BEGIN HIDDEN TESTS
+judge("16.sparse_sum", sparse_sum, ranks=(16,), seed=165)
+### END HIDDEN TESTS
+
+# %%
+from ddl_teach import simulate
+from ddl_teach.course.exercises.sparse_judges import swapped
+
+my_sum = yours("16.sparse_sum", sparse_sum, swapped)
+
+
+def filled(comm):
+    own = np.random.default_rng(comm.rank).choice(4_000, 40, replace=False)
+    return len(my_sum(comm, np.sort(own), np.ones(40))[0]) / 4_000
+
+
+# %% [markdown]
+# Now let 2 to 256 ranks do it, each with entries at 1% of 4,000 places, and count.
+
+# %%
+from ddl_teach.plots.fill_in import plot_fill_in
+from ddl_teach.theory import sparse
+
+ranks, counts = range(1, 257), [2, 4, 8, 16, 32, 64, 128, 256]
+line = [sparse.union(4_000, 40, count) / 4_000 for count in ranks]
+held = [simulate(filled, count, trace=False).results[0] for count in counts]
+assert np.allclose(held, [line[count - 1] for count in counts], atol=0.02)
+reveal("16.fill", 100 * line[63])
+plot_fill_in({"1% a rank": (ranks, line)}, {"1% a rank": (counts, held)})
+
+# %% [markdown]
+# From 69 ranks on nothing is left of "1%". SparCML (Renggli and others, 2019) is built on this
+# picture: its *streams* are lists that turn into vectors in the middle of an all-reduce, as soon
+# as that is smaller. And it can first send part $r$ of all lists to rank $r$, which adds it up, so
+# that each entry travels once before the sum and once after it.
+#
+# ## 7. When does it pay? · *intermediate*
+#
+# Saving bytes costs work: packing takes time, unpacking too. Compare a ring of all bytes with the
+# way of one-bit messages, where each rank *owns* a part of the vector, unpacks what all others
+# send of it, adds up, packs the mean and hands it out. Both send $2\frac{P-1}{P}$ times their
+# bytes. If packing adds $\Delta t$ seconds and saves $\Delta n$ bytes, then it pays below
+#
+# $$B^* = \frac{\Delta n}{\Delta t} .$$
+#
+# The size of the vector drops out. What counts is how fast your processor packs. Here are the 64
+# ranks of your prediction: computed (lines), and simulated with phantoms (squares).
+
+# %%
+from ddl_teach.exchange.forms import dense, half, only_time
+from ddl_teach.exchange.forms import one_bit as bits
+from ddl_teach.theory import compression
+
+packing = {"message": bits.OneBit().nbytes(1_000_000), "encode": 10e-3, "decode": 5e-3}
+ways = {"32 bits": compression.dense(64, 4e6), "1 bit": compression.owners(64, **packing)}
+even = compression.break_even(*ways.values(), latency=5e-6)
+fine, few = np.geomspace(1e7, 2e10, 60), np.geomspace(2e7, 2e10, 6)
+computed = {name: (fine, way.seconds(5e-6, fine)) for name, way in ways.items()}
+reveal("16.bandwidth", even / 1e6)
+
+# %%
+plain = only_time.sweep(only_time.dense, 64, few, latency=5e-6, nbytes=4_000_000)
+packed = only_time.sweep(only_time.owners, 64, few, latency=5e-6, **packing)
+assert np.allclose(packed, ways["1 bit"].seconds(5e-6, few), rtol=0.01)
+plots.plot_bandwidths(computed, {"32 bits": (few, plain), "1 bit": (few, packed)}, even=even)
+
+# %% [markdown]
+# To the left the network is slow and bytes are all that counts; to the right packing is. A cluster
+# of accelerators has links of 10 to 400 GB/s, and there few forms pay; between two computing
+# centres, or for a phone, nearly all do.
+#
+# ## 8. Your own ranks · *intermediate*
+#
+# The ranks on your machine talk through memory, which is far too fast for this question. So they
+# get **injected delay**: after each exchange a rank sleeps as long as a slower link would have
+# taken. Packing and unpacking are real. The first bandwidth is endless, no delay at all: what is
+# measured there remains when bytes cost nothing. The formula adds the bytes.
+
+
+# %%
+from ddl_teach.exchange.forms.measured import averages
+
+size, rates = 250_000, [1e7, 5e7, 2e8, 1e9]
+asked = {"size": size, "bandwidths": [np.inf, *rates], "trace": False, "timeout": 100}
+
+
+# %%
+def slowest(form):
+    return np.median(np.max(engines.run(averages, form=form, **asked).results, axis=0), axis=0)
+
+
+took = {"32 bits": slowest(dense.Dense()), "1 bit": slowest(bits.OneBit())}
+
+# %%
+sent = {"32 bits": 1.5 * 4 * size, "1 bit": 1.5 * bits.OneBit().nbytes(size)}
+here = {name: compression.Way(0, sent[name], took[name][0]) for name in took}
+computed = {name: (fine, way.seconds(0, fine)) for name, way in here.items()}
+measured = {name: (rates, times[1:]) for name, times in took.items()}
+
+even = compression.break_even(*here.values())
+plots.plot_bandwidths(computed, measured=measured, even=even)
+
+# %% [markdown]
+# What packing costs depends on how many ranks share your cores at the moment; run the three cells
+# again, and the crossing moves. The shape does not.
+#
+# ### A whole training
+#
+# Now the real thing: four ranks, real messages, every byte in the ledger. `train` takes *when*
+# ranks agree, along which *path*, in what *form*: here always synchronous, over a ring, and four
+# forms. The picture has bytes on its axis in place of steps.
+
+# %%
+from ddl_teach.exchange.forms import powersgd, qsgd
+from ddl_teach.exchange.forms.feedback import Feedback
+from ddl_teach.exchange.trainer import train
+from ddl_teach.sgd.synchronous import Synchronous
+from ddl_teach.sgd.updates.sgd import SGD
+
+forms = {"32 bits": dense.Dense(), "4 bits, drawn": qsgd.QSGD(levels=7)}
+forms["rank 1, memory"] = Feedback(powersgd.PowerSGD(1, shapes=task.shapes))
+forms["2 entries, memory"] = Feedback(library.TopK(0.001))
+given = {"task": task, "when": Synchronous(), "update": SGD(0.1), "steps": 200, "timeout": 100}
+
+# %%
+runs = {name: engines.run(train, form=form, **given).results for name, form in forms.items()}
+for name, ranks in runs.items():
+    sent, accuracy = ranks[0].total_bytes, task.accuracy(ranks[0].weights)
+    print(f"{name:18} {sent / 1e3:8.1f} kB sent by rank 0, {accuracy:.0%} right")
+    assert accuracy > 0.85
+
+# %%
+losses = {name: np.mean([rank.losses for rank in ranks], axis=0) for name, ranks in runs.items()}
+sent = {name: ranks[0].bytes for name, ranks in runs.items()}
+told = {"unit": "bytes sent by a rank", "of": "loss of own samples (20 steps)", "smooth": 20}
+plots.plot_descents(losses, "Nearly the same loss, for a 400th of the bytes", across=sent, **told)
+
+# %% [markdown]
+# ## 9. What everybody else uses · *intermediate*
+#
+# In torch a form is a *communication hook* of `DistributedDataParallel`. Side by side:
+#
+# | here | torch, and others |
+# |---|---|
+# | `Half()` | `default_hooks.fp16_compress_hook` |
+# | `Feedback(PowerSGD(rank))` | `powerSGD_hook`, with a memory unless you say no |
+# | `QSGD(levels, bucket)` | `quantization_hooks`: 8 bits, rounded, no lots drawn |
+# | `Feedback(OneBit())` | DeepSpeed's 1-bit Adam, 1-bit LAMB |
+# | `Feedback(TopK(density))`, `DeepGradientCompression` | none in torch; research code |
+# | sparse all-reduce | gradients of `nn.Embedding(sparse=True)` are gathered by gloo |
+#
+# NCCL and MPI know none of them: they add numbers of the types they know, and a packed message is
+# no such type. That is why forms whose messages add up (float16, PowerSGD) are the ones in wide
+# use. A test of this course sends the same gradients through torch's two hooks and through ours.
+#
+# ## Three questions
+#
+# **1.** A colleague sends top-k of the *weights* each step, and each rank takes the mean of what
+# arrives. Why is that another thing than top-k of gradients?
+#
+# <details><summary>An answer</summary>
+#
+# What is left out of a gradient is a smaller step. What is left out of the weights is the network:
+# entries that do not travel arrive as zeros. Send *changes* of weights since the last agreement,
+# with a memory. (The library refuses the combination with this reason.)
+#
+# </details>
+#
+# **2.** Momentum is applied where the mean has arrived. With top-k and a memory, what goes wrong,
+# and what did deep gradient compression do about it?
+#
+# <details><summary>An answer</summary>
+#
+# An entry that was saved up for a hundred steps arrives as one blow; momentum then repeats this
+# blow for many steps, where a hundred small pushes would have blended. So each rank applies
+# momentum *before* it puts entries aside, and the residual holds velocities. What has been sent is
+# taken out of the velocity as well, or it would be pushed on by what is old.
+#
+# </details>
+#
+# **3.** You have a link of 100 Gbit/s and a processor that packs 2 GB a second. Does one bit pay?
+#
+# <details><summary>An answer</summary>
+#
+# Per byte of gradient 31/32 of a byte is saved, sent twice around a ring (about 1.9 bytes), while
+# packing and unpacking take about 1/2 ns and more each. So $B^*$ is near 1.9 / 1.5 ns, 1.3 GB/s
+# or 10 Gbit/s. At 100 Gbit/s it does not. On an accelerator that packs 500 GB a second it may.
+#
+# </details>
+#
+# ## Where to read on
+#
+# - F. Seide et al., "1-bit stochastic gradient descent and its application to data-parallel
+#   distributed training of speech DNNs", *Interspeech*, 2014. - D. Alistarh et al., "QSGD:
+#   communication-efficient SGD via gradient quantization and encoding", *NIPS*, 2017.
+# - S. Stich, J.-B. Cordonnier and M. Jaggi, "Sparsified SGD with memory", *NeurIPS*, 2018. -
+#   Y. Lin et al., "Deep gradient compression", *ICLR*, 2018. - T. Vogels et al., "PowerSGD:
+#   practical low-rank gradient compression for distributed optimization", *NeurIPS*, 2019.
+# - C. Renggli et al., "SparCML: high-performance sparse communication for machine learning", *SC*,
+#   2019. - S. Agarwal et al., "On the utility of gradient compression in distributed training
+#   systems", *MLSys*, 2022: when it does not pay. - T. Ben-Nun and T. Hoefler, "Demystifying
+#   parallel and distributed deep learning", *ACM Computing Surveys*, 2019: section 7.
+#
+# All forms stand in `ddl_teach/exchange/forms`, one a file, and the sparse all-reduces in
+# `ddl_teach/collectives/sparse`. *Advanced*: the notebook `16_sparse_by_nature` trains on real
+# data whose gradients are sparse by themselves. `progress()` shows how far you have come.

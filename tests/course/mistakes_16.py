@@ -1,0 +1,172 @@
+"""The usual mistakes of unit 16, and words of the message that must name each."""
+
+from functools import partial
+
+import numpy as np
+
+from ddl_teach.course.exercises.form_judges import packed_signs
+from ddl_teach.exchange.forms.top_k import largest
+
+Pair = tuple[np.ndarray, np.ndarray]
+
+
+def by_value(vector: np.ndarray, k: int) -> Pair:
+    indices = np.sort(np.argsort(vector)[len(vector) - k :])
+    return indices, vector[indices]
+
+
+def smallest(vector: np.ndarray, k: int) -> Pair:
+    indices = np.sort(np.argsort(np.abs(vector))[:k])
+    return indices, vector[indices]
+
+
+def without_signs(vector: np.ndarray, k: int) -> Pair:
+    indices, values = largest(vector, k)
+    return indices, np.abs(values)
+
+
+def not_in_order(vector: np.ndarray, k: int) -> Pair:
+    indices = np.argsort(-np.abs(vector))[:k]
+    return indices, vector[indices]
+
+
+def values_first(vector: np.ndarray, k: int) -> Pair:
+    return largest(vector, k)[::-1]
+
+
+def one_too_few(vector: np.ndarray, k: int) -> Pair:
+    indices, values = largest(vector, k)
+    return indices[1:], values[1:]
+
+
+def with_zeros(vector: np.ndarray, k: int) -> np.ndarray:
+    arrived = np.zeros_like(vector)
+    indices, values = largest(vector, k)
+    arrived[indices] = values
+    return arrived
+
+
+def fed_back(vector: np.ndarray, residual: np.ndarray, mistake: str) -> Pair:
+    total = vector + residual
+    sent, plain = np.round(total), np.round(vector)
+    return {
+        "old forgotten": (plain, vector - plain),
+        "never sent": (plain, total - plain),
+        "total without": (sent, vector - sent),
+        "wrong sign": (sent, sent - total),
+        "nothing kept": (sent, np.zeros_like(vector)),
+        "old one kept": (sent, residual),
+        "all sent": (total, np.zeros_like(vector)),
+        "on top": (plain + residual, vector - plain),
+        "turned round": (total - sent, sent),
+    }[mistake]
+
+
+def means_of(vector: np.ndarray, change) -> tuple[np.ndarray, float, float]:
+    bits, upper, lower = packed_signs(vector)
+    return bits, *change(vector, upper, lower)
+
+
+def bits_by(vector: np.ndarray, change) -> tuple[np.ndarray, float, float]:
+    _, upper, lower = packed_signs(vector)
+    return change(vector), upper, lower
+
+
+def means_of_nothing(vector: np.ndarray) -> tuple[np.ndarray, float, float]:
+    above = vector >= 0
+    with np.errstate(invalid="ignore"):
+        sums = [np.float64(part.sum()) / len(part) for part in (vector[above], vector[~above])]
+    return np.packbits(above), *sums
+
+
+def over_all(vector: np.ndarray, upper: float, lower: float) -> tuple[float, float]:
+    return vector[vector >= 0].sum() / len(vector), vector[vector < 0].sum() / len(vector)
+
+
+def both_alike(vector: np.ndarray, upper: float, lower: float) -> tuple[float, float]:
+    return np.abs(vector).mean(), -np.abs(vector).mean()
+
+
+def quantised(
+    vector: np.ndarray, levels: int, draws: np.ndarray, mistake: str
+) -> tuple[float, np.ndarray]:
+    length = np.linalg.norm(vector)
+    signs, scaled = np.sign(vector), levels * np.abs(vector) / (length or 1)
+    right = signs * np.floor(scaled + draws)
+    if mistake == "largest":
+        length = np.abs(vector).max()
+    return length, {
+        "largest": right,
+        "signs": np.floor(scaled + draws),
+        "nearest": signs * np.round(scaled),
+        "down": signs * np.floor(scaled),
+        "up": signs * np.ceil(scaled),
+        "multiplied": right * length / levels,
+        "not whole": signs * (scaled + draws),
+        "undivided": signs * np.floor(np.abs(vector) * levels + draws),
+    }[mistake]
+
+
+def divided_by_zero(
+    vector: np.ndarray, levels: int, draws: np.ndarray
+) -> tuple[float, np.ndarray]:
+    length = np.linalg.norm(vector)
+    with np.errstate(invalid="ignore"):
+        return length, np.sign(vector) * np.floor(levels * np.abs(vector) / length + draws)
+
+
+MISTAKES = [
+    ("16.top_k", by_value, "Choose by np.abs"),
+    ("16.top_k", smallest, "the k smallest"),
+    ("16.top_k", without_signs, "the signs are lost"),
+    ("16.top_k", not_in_order, "wants them ascending"),
+    ("16.top_k", values_first, "the indices first"),
+    ("16.top_k", one_too_few, "shall travel"),
+    ("16.top_k", with_zeros, "return 2 things"),
+    *[
+        ("16.feedback", partial(fed_back, mistake=mistake), words)
+        for mistake, words in (
+            ("old forgotten", "Old residuals are forgotten"),
+            ("never sent", "never sent"),
+            ("total without", "has no old residual in it"),
+            ("wrong sign", "the wrong sign"),
+            ("nothing kept", "nothing is remembered"),
+            ("old one kept", "still the old one"),
+            ("all sent", "send compress(total)"),
+            ("on top", "not on top of it"),
+            ("turned round", "what is sent first"),
+        )
+    ],
+    ("16.one_bit", partial(bits_by, change=lambda x: x >= 0), "takes a whole byte"),
+    ("16.one_bit", partial(bits_by, change=lambda x: np.packbits(x < 0)), "not negative"),
+    ("16.one_bit", partial(bits_by, change=lambda x: np.packbits(x > 0)), ">= 0"),
+    (
+        "16.one_bit",
+        partial(bits_by, change=lambda x: np.packbits(x >= 0, bitorder="little")),
+        "the highest bit",
+    ),
+    ("16.one_bit", means_of_nothing, "a mean of no entries is nan"),
+    ("16.one_bit", partial(means_of, change=lambda x, u, v: (u, -v)), "do not take magnitudes"),
+    ("16.one_bit", partial(means_of, change=lambda x, u, v: (v, u)), "then the lower"),
+    ("16.one_bit", partial(means_of, change=both_alike), "Each sign has its own"),
+    ("16.one_bit", partial(means_of, change=over_all), "not by the whole length"),
+    (
+        "16.one_bit",
+        partial(means_of, change=lambda x, u, v: (x.max(), x.min())),
+        "Those are the extremes",
+    ),
+    *[
+        ("16.quantise", partial(quantised, mistake=mistake), words)
+        for mistake, words in (
+            ("largest", "yours is the largest entry"),
+            ("signs", "The signs are lost"),
+            ("nearest", "Rounded to the nearest"),
+            ("down", "Always rounded down"),
+            ("up", "Always rounded up"),
+            ("multiplied", "leave length / levels out"),
+            ("not whole", "no whole numbers"),
+            ("undivided", "Divide by the length first"),
+        )
+    ],
+    ("16.quantise", divided_by_zero, "do not divide then"),
+]
