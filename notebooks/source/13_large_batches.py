@@ -233,7 +233,8 @@ def listen(comm, task, rate, steps, measure):
 from ddl_teach.sgd import gradient_noise
 
 my_measure = yours("13.noise", noise_and_signal, gradient_noise.noise_and_signal)
-heard = engines.run(listen, task=Digits(16), rate=0.3, steps=120, measure=my_measure).results
+given = {"task": Digits(16), "rate": 0.3, "steps": 120, "measure": my_measure}
+heard = engines.run(listen, **given, timeout=120).results
 early, late = (noise / signal for noise, signal in (heard[0][:60].mean(0), heard[0][60:].mean(0)))
 print(f"noise scale: {early:.0f} samples early, {late:.0f} samples late")
 reveal("13.noise", early)
@@ -349,7 +350,7 @@ pictures.plot_speed_ups(*lines, wall=law.wall(8))
 # an accelerator computed it; messages and clocks are real.
 
 # %%
-measured, clock = np.array([trained(engines.run, p) for p in ranks[:3]]).T
+measured, clock = np.array([trained(engines.run, p, timeout=120) for p in ranks[:3]]).T
 print("steps:", *measured, " seconds:", *clock.round(2))
 assert np.allclose(measured, simulated[:3], rtol=0.1)
 title = "Formula, simulation and your ranks agree: the wall is near"
@@ -449,7 +450,7 @@ for name, update, rate in (("momentum", momentum, 0.2), ("LARS", my_lars, 0.02))
 assert max(found) < law.fewest
 
 # %% [markdown]
-# On the network as it was both are fast, and well below what plain steps need at least: momentum,
+# On the network as it was both are fast, and below what plain steps need at least: momentum,
 # too, moves the wall. Written down in another way momentum at that rate does not arrive at all,
 # while LARS needs about the same steps as before, at the same rate. That is what LARS is for: one
 # rate that suits all layers. It is no magic. The wall has moved, and it is still there.

@@ -18,7 +18,7 @@ BATCHES = 2.0 ** np.arange(0, 14)
 def test_steps_and_samples_lie_on_the_hyperbola_and_never_below_their_least():
     told = Steps(fewest=40, noise_scale=200)
     steps, samples = told.steps(BATCHES), told.samples(BATCHES)
-    # (steps / fewest - 1) (samples / least - 1) = 1, McCandlish et al. 2018, equation 2.11
+    # (steps / fewest - 1) (samples / least - 1) = 1, McCandlish et al. 2018
     np.testing.assert_allclose((steps / 40 - 1) * (samples / 8000 - 1), 1)
     assert (np.diff(steps) < 0).all()
     assert (np.diff(samples) > 0).all()

@@ -4,7 +4,7 @@
 
 On a smooth convex loss its error after t steps falls as 1/t^2 where plain descent's falls as 1/t.
 Nesterov, "A method for solving the convex programming problem with convergence rate O(1/k^2)",
-1983; in this form Sutskever, Martens, Dahl and Hinton, ICML 2013.
+1983; for deep networks Sutskever, Martens, Dahl and Hinton, ICML 2013. The form is torch.optim's.
 """
 
 from __future__ import annotations
