@@ -63,6 +63,13 @@ def train(
     `pace(worker, step)` are seconds that a worker is busy besides, at each gradient: on real ranks
     it sleeps through them, on simulated ones they are all that a gradient costs.
     """
+    for name, given, mark, example in (
+        ("task", task, "gradient", "Digits()"), ("when", when, "needs", "Synchronous()"),
+        ("path", path, "offers", "AllReduce()"), ("form", form, "encode", "Dense()"),
+        ("update", update, "states", "SGD(0.1)"),
+    ):  # fmt: skip
+        if isinstance(given, type) or not hasattr(given, mark):
+            raise TypeError(f"train: {name} must be one such as {name}={example}, not {given!r}")
     reason = refusal(when, path, form, update)
     if reason is not None:
         raise ValueError(reason)

@@ -49,7 +49,9 @@ class AdaptiveLocalSGD:
         first = loss(worker.weights)
 
         def period(step: int, agreed: np.ndarray) -> int:
-            left = loss(agreed) / first
-            return self.period if left >= 1 else max(1, math.ceil(left**0.5 * self.period))
+            now = loss(agreed)
+            if not 0 < now < first:
+                return self.period if now else 1
+            return math.ceil((now / first) ** 0.5 * self.period)
 
         train_in_rounds(worker, period)

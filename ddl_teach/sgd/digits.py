@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
+from importlib.util import find_spec
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
@@ -121,9 +123,10 @@ def _surprise(likely: np.ndarray, answers: np.ndarray) -> float:
 @cache
 def _pictures(dtype: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Pictures and answers to learn from, and those held out: points of mean 0 and variance 1."""
-    from sklearn.datasets import load_digits  # only here: importing it takes a second
-
-    images, answers = load_digits(return_X_y=True)
+    # scikit-learn carries the table; importing it would take seconds on every rank.
+    [library] = find_spec("sklearn").submodule_search_locations
+    table = np.loadtxt(Path(library, "datasets", "data", "digits.csv.gz"), delimiter=",")
+    images, answers = table[:, :-1], table[:, -1].astype(int)
     held_out = np.arange(len(images)) % EVERY == 0
     learnt = images[~held_out]
     images = ((images - learnt.mean()) / learnt.std()).astype(dtype)

@@ -34,7 +34,8 @@ class NetworkTask:
         loss: Loss = mean_loss,
         seed: int = 0,
     ) -> None:
-        names = [name for name, _ in model.named_buffers()]
+        kept = model.state_dict().keys()  # constants are not in it
+        names = [name for name, _ in model.named_buffers() if name in kept]
         if names:
             raise ValueError(
                 f"this network keeps {', '.join(names)} beside its parameters, which no WHEN "

@@ -118,6 +118,21 @@ def test_what_makes_sense_is_not_refused():
     assert refusal(Synchronous(), Server(), Dense(), LAMB(TASK.layers)) is None
 
 
+@pytest.mark.parametrize(
+    ("wrong", "example"),
+    [
+        ({"when": Synchronous}, r"when=Synchronous\(\)"),
+        ({"path": "ring"}, r"path=AllReduce\(\)"),
+        ({"form": Server()}, r"form=Dense\(\)"),
+        ({"update": 0.1}, r"update=SGD\(0.1\)"),
+        ({"task": Digits}, r"task=Digits\(\)"),
+    ],
+)
+def test_what_is_no_part_of_a_training_is_named(wrong, example):
+    with pytest.raises(Exception, match=example):
+        simulate(train, 2, **{"task": TASK, "when": Synchronous()} | wrong)
+
+
 def test_lock_free_workers_need_one_node():
     settings = {"task": TASK, "when": Hogwild(), "path": SharedVector(), "steps": STEPS}
     run = simulate(train, 4, network=TwoLevel(4), **settings)

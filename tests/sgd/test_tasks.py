@@ -6,13 +6,18 @@ import numpy as np
 import pytest
 import torch
 
-from ddl_teach.networks.models.data import digits
+from ddl_teach import simulate
+from ddl_teach.exchange.trainer import train
+from ddl_teach.networks.models.data import characters, digits
+from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.models.resnet import resnet
 from ddl_teach.sgd.digits import Digits
 from ddl_teach.sgd.network_task import NetworkTask
 from ddl_teach.sgd.quadratic import Quadratic
 from ddl_teach.sgd.shares import share, share_of_a_kind
+from ddl_teach.sgd.synchronous import Synchronous
+from ddl_teach.sgd.updates.adam import Adam
 
 PRECISE = Digits(batch=7, hidden=9, dtype="float64")
 
@@ -116,6 +121,15 @@ def test_minima_apart_have_the_mean_zero():
     assert np.ptp(minima) > 1
     assert task.accuracy(task.initial()) == 0
     assert task.accuracy(np.zeros(2)) == 1
+
+
+def test_networks_train_as_any_task_does():
+    task = NetworkTask(gpt(width=8, heads=2, blocks=1, length=4, tied=True), characters(4), 4)
+    run = simulate(train, 3, task=task, when=Synchronous(), update=Adam(0.02), steps=10)
+    first, *others = [result.weights for result in run.results]
+    assert all((weights == first).all() for weights in others)
+    assert task.loss(first) < task.loss(task.initial()) - 0.1
+    assert task.accuracy(first) > task.accuracy(task.initial())
 
 
 def test_what_cannot_be_a_task_is_refused():
