@@ -48,7 +48,7 @@ plots.plot_kept(gradient)
 #
 # Three questions, each with a number for an answer. Four workers train this network. Each sends
 # only the **2** largest of its 2,410 entries, 11 bytes in place of 9,640, and forgets the others.
-# How many percent of the digits will be read rightly after 200 steps? Next: if each of many ranks
+# How many percent of the digits will be read rightly after 200 steps? Next: if each of 64 ranks
 # sends 1% of its entries, how full is their sum? And: below which bandwidth do fewer bytes pay?
 
 # %%
@@ -398,9 +398,9 @@ assert np.allclose(packed, ways["1 bit"].seconds(5e-6, few), rtol=0.01)
 plots.plot_bandwidths(computed, {"32 bits": (few, plain), "1 bit": (few, packed)}, even=even)
 
 # %% [markdown]
-# To the left the network is slow and bytes are all that counts; to the right packing is. A cluster
-# of accelerators has links of 10 to 400 GB/s, and there few forms pay; between two computing
-# centres, or for a phone, nearly all do.
+# To the left the network is slow and bytes are all that counts; to the right packing is. Between
+# accelerators inside one machine, far to the right, few forms pay; between two computing centres,
+# or for a phone, nearly all do.
 #
 # ## 8. Your own ranks · *intermediate*
 #
@@ -466,7 +466,8 @@ for name, ranks in runs.items():
 losses = {name: np.mean([rank.losses for rank in ranks], axis=0) for name, ranks in runs.items()}
 sent = {name: ranks[0].bytes for name, ranks in runs.items()}
 told = {"unit": "bytes sent by a rank", "of": "loss of own samples (20 steps)", "smooth": 20}
-plots.plot_descents(losses, "Nearly the same loss, for a 400th of the bytes", across=sent, **told)
+title = f"Two entries: {sent['32 bits'][-1] / sent['2 entries, memory'][-1]:.0f} times fewer bytes"
+plots.plot_descents(losses, title, across=sent, **told)
 
 # %% [markdown]
 # ## 9. What everybody else uses · *intermediate*
