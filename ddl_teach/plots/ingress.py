@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator
 
 from ddl_teach.plots.style import describe, in_style, new_axes, rank_colour, size_text
 
@@ -39,7 +39,8 @@ def plot_ingress(
         if name in measured:
             ax.plot(*measured[name], "o", color=colour)
     ax.set_xscale("log", base=2)
-    ax.set_yscale("log", base=10)
+    ax.set_yscale("log", base=2)
+    ax.yaxis.set_major_locator(LogLocator(base=8.0))
     for nbytes, name, workers, colour in ends:
         ax.annotate(f"  {name}", (workers, nbytes), color=colour, va="center", fontsize=9)
     left, right = ax.get_xlim()
