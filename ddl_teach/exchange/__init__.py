@@ -6,6 +6,7 @@ refusals  which combinations make no sense, and why
 product   one of each, and all combinations that make sense
 paths     all-reduce, servers, one-sided windows, neighbours: who sends to whom
 forms     dense, half, quantised, sparse, low-rank: what is sent
+stability the largest stable step, measured
 consensus how far apart ranks are that do nothing but mix
 ========= ========================================================================================
 """

@@ -20,6 +20,8 @@ operation_graph a small graph of operations by its levels
 schedule        who does which operation when
 work_depth      time over processors between its bounds; layers by work and depth
 roofline        how fast each layer computes, below what the machine allows
+staleness       how old gradients get, how large a step they bear, who waits behind a straggler
+losses          loss against epochs, seconds and bytes
 prediction      what somebody said beside what came out
 progress        how far a learner has come
 waits           who waits for whom in a deadlock

@@ -133,9 +133,9 @@ def plot_ages(
 
 
 def ages_finding(ages: Mapping[str, Sequence[int]]) -> str:
-    """The mean and the oldest of each run."""
-    listed = (f"{name} {np.mean(it):.1f}, at most {np.max(it)}" for name, it in ages.items())
-    return f"Mean staleness: {'; '.join(listed)}"
+    """The oldest of each run."""
+    listed = ", ".join(f"{name} {np.max(each)}" for name, each in ages.items())
+    return f"The oldest gradients are so many updates old: {listed}"
 
 
 @in_style
@@ -159,11 +159,10 @@ def plot_paces(
 
 
 def paces_finding(ends: Mapping[str, Sequence[float]]) -> str:
-    """What one step takes in the last quarter of each run."""
+    """The time of one step in the last quarter of each run."""
     late = {
         name: (each[-1] - each[-1 - len(each) // 4]) / (len(each) // 4)
         for name, each in ends.items()
     }
-    return "Late steps take " + ", ".join(
-        f"{time_text(pace)} with {name}" for name, pace in late.items()
-    )
+    listed = ", ".join(f"{name} {time_text(pace)}" for name, pace in late.items())
+    return f"What a late step takes: {listed}"

@@ -29,6 +29,10 @@ compressed_gossip   the same, and only what is new travels
 push_sum            the same where links go one way
 asynchronous_gossip with one neighbour at a time, whenever one likes
 
+damping             the older a gradient, the smaller its step
+paces               how long gradients take: stragglers on purpose
+lost_updates        what common memory forgets where nobody takes a lock
+
 updates, rates      update rules as plain functions, and how their rates grow and fall
 =================== ==============================================================================
 

@@ -10,8 +10,8 @@
 # of that is used. None of it makes the steps of one rank any more.
 #
 # What is the price of *not* waiting? It can be computed, on one line, and it is the surprise of
-# this unit. You need unit 08. *Beginners* take sections 1, 2 and 7, *intermediate* readers all but
-# section 6, *advanced* ones everything. About two hours.
+# this unit. You need unit 08. *Beginners* take sections 1, 2, 7 and 9, *intermediate* readers all
+# but section 6, *advanced* ones everything. About two hours.
 #
 # ## 1. Who waits · *beginner*
 #

@@ -35,7 +35,7 @@ def test_the_line_is_the_formula_and_dots_are_compared_with_it():
 
 def test_histograms_are_shares_and_name_mean_and_most():
     figure = staleness.plot_ages({"even": [2, 2, 2, 1], "slow": [0, 9]})
-    assert title_of(figure) == "Mean staleness: even 1.8, at most 2; slow 4.5, at most 9"
+    assert title_of(figure) == "The oldest gradients are so many updates old: even 2, slow 9"
     heights = [bar.get_height() for bar in figure.axes[0].patches]
     assert heights[:10] == [0, 0.25, 0.75, *[0] * 7]
     assert sum(heights[10:]) == 1
@@ -46,7 +46,7 @@ def test_histograms_are_shares_and_name_mean_and_most():
 def test_paces_tell_what_late_steps_take():
     ends = {"all": 0.05 * np.arange(1, 21), "nobody": 0.01 * np.arange(1, 21)}
     assert (
-        title_of(staleness.plot_paces(ends)) == "Late steps take 50 ms with all, 10 ms with nobody"
+        title_of(staleness.plot_paces(ends)) == "What a late step takes: all 50 ms, nobody 10 ms"
     )
 
 
