@@ -207,7 +207,37 @@ assert np.allclose(filled, own, atol=0.08)
 # So a measurement of your own network is worth more than the formula with equal chances, which is
 # the worst case.
 #
-# ## 6. What everybody else uses · *advanced*
+# ## 6. Three ways to add them up · *advanced*
+#
+# What grows on the way can be sent in three ways (Renggli and others, SC 2019). *Recursive
+# doubling*, as in unit 16, sends the sum so far in each of $\log_2 P$ steps. In *split and
+# all-gather* rank $r$ adds up part $r$ of all streams, then the parts are gathered: each entry
+# travels once before the sum and once after it. And where the sum is dense anyway, a *dense second
+# phase* gathers plain vectors, without indices, which may then have 4 bits a number. What does a
+# rank send, by formula, if 64 ranks have $k$ of a million entries each, at random places?
+
+# %%
+N, P = 1_000_000, 64
+
+
+def ways(k):
+    split, doubling = fills.split_bytes(N, k, P), fills.recursive_doubling_bytes(N, k, P)
+    dense32, dense4 = (fills.dense_gather_bytes(N, P, bits) for bits in (32, 4))
+    return doubling, split + fills.gather_bytes(N, k, P), split + dense32, split + dense4
+
+
+# %%
+print(" entries" + "".join(f"{name:>13}" for name in ("doubling", "split", "dense 2nd", "4 bits")))
+for k in (100, 1_000, 10_000, 100_000):
+    print(f"{k:8,}" + "".join(f"{nbytes / 1e3:10,.0f} kB" for nbytes in ways(k)))
+print(f"a ring of whole vectors: {2 * (P - 1) / P * 4 * N / 1e3:,.0f} kB")
+
+# %% [markdown]
+# With few entries the first has the fewest messages and as few bytes; with many it sends the same
+# indices again and again, and more than a ring of whole vectors does. Measured on real ranks,
+# beside MPI's and gloo's own: `benchmarks/results/sparse_allreduce.txt`.
+#
+# ## 7. What everybody else uses · *advanced*
 #
 # In torch a table of vectors is `nn.Embedding`, and `sparse=True` makes its gradient a list of
 # rows. The next cells compute one gradient of the table $v$ in both ways.
