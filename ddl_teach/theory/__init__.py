@@ -17,6 +17,7 @@ context           what ring attention sends, and who has how much to do under a 
 convolution_cost  operations and memory of a convolution by each method
 convolution_tiles how an image is cut for Winograd's transform and for Fourier's
 convolution_time  how long it takes at three rates of a processor, and where two methods meet
+elastic           where springs hold workers that would end apart
 fit               latency, per_byte and per_byte_reduced out of measurements, with intervals
 gossip            averages among a few neighbours: graphs, weights, how fast all agree
 grids             data x pipeline x tensor x context: bytes, seconds, memory, and the best grid

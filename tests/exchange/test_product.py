@@ -62,6 +62,7 @@ def test_every_pair_learns_the_digits_and_simulated_to_the_same_bits(real, ranks
 
     again = [place for place, one in enumerate(chosen) if determined(one)]
     assert len(again) > 20
+    again = again[ranks % 2 :: 2]
     twins = simulate(train_all, ranks, combinations=[chosen[place] for place in again])
     for ours, theirs in zip(run.results, twins.results, strict=True):
         for place, weights in zip(again, theirs, strict=True):
