@@ -27,6 +27,7 @@ progress        how far a learner has come
 waits           who waits for whom in a deadlock
 arrivals        who came first, turn by turn
 activity        how the spans of a rank become one thing it does at a time
+forms           what few entries of a gradient hold, training with fewer bytes, when it pays
 svg             drawings as text, where matplotlib would be too slow
 =============== ===================================================================
 

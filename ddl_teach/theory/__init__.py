@@ -13,6 +13,7 @@ rooted            broadcast, reduce, gather, scatter: one rank differs from the 
 symmetric         reduce-scatter, all-gather, all-to-all, scan, barrier: no rank is special
 bounds            what no algorithm can beat
 crossover         the size at which one algorithm begins to beat another, and who wins where
+compression       the bandwidth below which fewer bytes are faster
 context           what ring attention sends, and who has how much to do under a causal mask
 convolution_cost  operations and memory of a convolution by each method
 convolution_tiles how an image is cut for Winograd's transform and for Fourier's
