@@ -39,7 +39,7 @@ def roll(batch, rate=0.15, curvatures=(0.3, 2.0)):
 
 
 title = "16 samples tame the noise; 256 gain hardly anything more"
-paths = {f"{batch} samples": roll(batch) for batch in (1, 16, 256)}
+paths = {f"batch of {batch}": roll(batch) for batch in (1, 16, 256)}
 pictures.plot_descents(paths, (0.3, 2.0), title=title)
 
 # %% [markdown]
@@ -150,16 +150,17 @@ runs["256, scaled"] = learn(256, lambda step: my_rate(step, 256, 0.25, 32, 0))
 runs["256, warmed up"] = learn(256, lambda step: my_rate(step, 256, 0.25, 32, 20))
 
 # %%
-title = "Eight times the rate at once learns nothing; warmed up it does"
+title = "Eight times the rate at once never arrives; warmed up it is there first"
 print({name: len(losses) - 1 for name, losses in runs.items()})
 assert len(runs["256, warmed up"]) < len(runs["32 samples"])
 assert runs["256, scaled"][-1] > 0.2
 pictures.plot_losses(runs, target=0.2, title=title)
 
 # %% [markdown]
-# The same rate wastes the larger batch. Eight times the rate at once leaps out. With the warm-up
-# the large batch gets by with far fewer steps. Take care not to conclude too much: with weights of
-# the right size the warm-up changes little here. It is an insurance for the first steps.
+# The same rate wastes the larger batch. Eight times the rate at once throws the weights out of the
+# valley, and they never settle. With the warm-up the large batch needs about half the steps of the
+# small one. Take care not to conclude too much: with weights of the right size the warm-up changes
+# little here. It is an insurance for the first steps.
 #
 # ## 3. How noisy are gradients? · *beginner*
 #
