@@ -38,4 +38,10 @@ class BackupWorkers:
 
     def run(self, worker: Worker) -> None:
         """One worker's training: the servers say which step is next."""
+        workers = worker.station.workers
+        if self.extra >= workers > 1:
+            raise ValueError(
+                f"{self}: of {workers} workers at most {workers - 1} may be late, or no gradient "
+                "would be left to wait for. Take fewer, or Asynchronous()"
+            )
         follow_servers(worker)

@@ -1,13 +1,17 @@
 """A WHEN: one worker's whole training, and what it needs of the path under it.
 
-======== ================================== ===========================================
-needs    what the path's station then has    who needs it
-======== ================================== ===========================================
-average  average(vector)                     synchronous, local, block momentum, elastic
-serve    push(update), pull(weights)         stale, asynchronous, backup workers, elastic
-mix      mix(vector, step)                   gossip
-share    shared                              lock-free
-======== ================================== ===========================================
+=========== ================================ =================================================
+needs       what the path's station then has who needs it
+=========== ================================ =================================================
+average     average(vector)                  synchronous, local and its kin, block momentum
+serve       push(update), pull(weights)      stale-synchronous, asynchronous, backup workers
+serve or average, as there is                elastic averaging
+mix         mix(vector, step)                gossip
+mix_changes mix_changes(vector, step, pull)  compressed gossip
+push_sum    push_sum(vector, mass, step)     push-sum
+meet        meetings(vector, ...)            asynchronous gossip
+share       shared                           lock-free
+=========== ================================ =================================================
 
 Whatever else a WHEN has are its settings. What it `sends` decides in which forms that may travel:
 a gradient or a change of weights may lose nearly all of its entries, weights themselves may not.

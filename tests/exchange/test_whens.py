@@ -225,6 +225,8 @@ def test_settings_that_cannot_be_are_refused():
     ):  # fmt: skip
         with pytest.raises(ValueError, match="must be"):
             wrong()
+    with pytest.raises(Exception, match="of 3 workers at most 2 may be late"):
+        trained(4, BackupWorkers(3), Server())
     with pytest.raises(Exception, match="steps=-1"):
         trained(1, Synchronous(), steps=-1)
     assert trained(2, Synchronous(), form=Dense(), steps=0)[0].losses == ()
