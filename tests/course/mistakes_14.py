@@ -61,6 +61,7 @@ def server(
     add: float = 1.0,
     all_who_wait: bool = True,
     first_answer: bool = False,
+    more: int = 0,
 ):
     """Right, but for what the arguments say."""
 
@@ -69,7 +70,7 @@ def server(
             return work(comm, weights, seconds)
         clocks, waiting = [0] * comm.size, []
         update = np.empty_like(weights)
-        for _ in range(len(seconds) * (comm.size - 1)):
+        for _ in range(len(seconds) * (comm.size - 1) + more):
             worker = comm.recv(update, ANY)
             old = weights.copy()
             weights += add * update
@@ -201,6 +202,7 @@ MISTAKES = [
     ("14.bounded", server(add=0.0), "Add every update to them, in place"),
     ("14.bounded", server(add=0.5), "every update counts, fully, once"),
     ("14.bounded", server(first_answer=True), "add an update before you answer"),
+    ("14.bounded", server(more=1), "rank 0 waits for an update that never comes"),
     ("14.bounded", returns_nothing, "must return what `work` returns"),
     ("14.lockfree", raced(copy=lambda weights: weights), "Did you keep a copy"),
     ("14.lockfree", raced(write="overwrite"), "wipes out what others wrote"),

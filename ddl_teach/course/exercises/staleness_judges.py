@@ -84,7 +84,7 @@ def judge_bounded(stage: Stage, generator: np.random.Generator, ranks: Sequence[
                 if virtual is None:  # or real: then no time is the same twice, and proves nothing
                     virtual = stage.run(count, own, network=NETWORK).time == outcome.time
             except Deadlock as deadlock:
-                raise Wrong(_stuck(call, str(deadlock))) from None
+                raise Wrong(_stuck(call, deadlock)) from None
             _judge_server(call, outcome.arguments[0][0], outcome.results)
             for worker in range(1, count):
                 _judge_answers(call, outcome.results[worker], worker, bound)
@@ -141,11 +141,17 @@ def _judge_answers(call: str, seen: object, worker: int, bound: int) -> None:
             )
 
 
-def _stuck(call: str, story: str) -> str:
+def _stuck(call: str, deadlock: Deadlock) -> str:
+    if {wait.rank for wait in deadlock.waits} == {0}:
+        return (
+            f"{call}: rank 0 waits for an update that never comes. Each worker makes len(seconds) "
+            f"of them, and there are comm.size - 1 workers.\n\n{deadlock}"
+        )
     return (
         f"{call}: workers wait for an answer that never comes. After each update go through *all* "
         "who wait, for the one that came may have freed others; take the slowest of the workers "
-        "only, clocks[1:]; and who is exactly `bound` ahead may go on.\n\n" + story
+        "only, clocks[1:]; and who is exactly `bound` ahead may go on.\n\n"
+        f"{deadlock}"
     )
 
 
