@@ -103,7 +103,8 @@ class Alarm:
     def or_done(self, comm: Comm, coming: Request) -> bool:
         """Wait for a message, or for the alarm; whether the message is there."""
         if self._ringing is None:
-            self._ringing = self._alone.background(_sleep, self.seconds)
+            # Twice as often as anybody may be silent, so that the dead are noticed not much later.
+            self._ringing = self._alone.background(_sleep, self.seconds / 2)
         if comm.wait_any([coming, self._ringing]) == 0:
             return True
         self._ringing = None
@@ -268,6 +269,11 @@ class Alone:
         """The mean over one worker: what the form leaves of it."""
         self.push(vector)
         self.pull(vector)
+
+    @property
+    def shift(self) -> Shift:
+        """What a server would tell."""
+        return self.books.shift()
 
     def leave(self) -> None:
         """Say that there is nothing more to come."""
