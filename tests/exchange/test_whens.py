@@ -198,6 +198,13 @@ def test_the_bound_is_how_far_ahead_anybody_gets(bound):
         assert max(shift.staleness) <= (2 * bound + 1) * 2
 
 
+def test_a_rank_alone_is_its_own_server():
+    [result] = trained(1, Asynchronous(), Server())
+    assert result.shift.steps == STEPS
+    assert set(result.shift.staleness) == {0}
+    assert result.total_bytes == 0
+
+
 def test_damping_is_a_factor_of_each_gradient():
     settings = {"path": Server(), "pace": one_is_slow, "steps": 5}
     still = trained(4, Asynchronous(damp=lambda staleness: 0.0), **settings)

@@ -23,7 +23,7 @@ import numpy as np
 from ddl_teach.comm import ANY, Comm, Request
 from ddl_teach.comm.arrays import split_evenly
 from ddl_teach.exchange.forms.dense import Dense
-from ddl_teach.exchange.forms.form import Form, checked
+from ddl_teach.exchange.forms.form import Form, at_least_one, checked
 from ddl_teach.exchange.paths.books import Books
 from ddl_teach.exchange.paths.path import Path
 from ddl_teach.networks.memory.updates import Update
@@ -34,6 +34,13 @@ from ddl_teach.sgd.when import When
 UPDATE, ANSWER, WEIGHTS, REQUEST = 1, 2, 3, 4  # tags; REQUEST and those above it for requests
 TRAININGS = 1000  # one after another on one communicator, whose requests are told apart
 PUSH, PULL, LEAVE = range(3)  # what a request asks for
+
+
+def check_patience(seconds: float) -> None:
+    """Refuse what is no time to wait."""
+    plain = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+    if not (plain and 0 < seconds < math.inf):
+        raise ValueError(f"patience must be a positive number of seconds, not {seconds!r}")
 
 
 @dataclass(frozen=True)
@@ -50,10 +57,11 @@ class Sharded:
     offers: ClassVar[tuple[str, ...]] = ("average", "serve")
 
     def __post_init__(self) -> None:
-        if self.servers < 1:
-            raise ValueError(f"servers={self.servers}: at least one rank must serve")
-        if self.patience is not None and not 0 < self.patience < math.inf:
-            raise ValueError(f"patience must be a time in seconds, or None, not {self.patience!r}")
+        at_least_one("servers", self.servers)
+        if self.patience is not None:
+            check_patience(self.patience)
+        if not isinstance(self.late, tuple):
+            raise TypeError(f"late is a tuple of workers' numbers, as (2,), not {self.late!r}")
 
     def objection(self, when: When, path: Path, form: Form, update: Update | None) -> str | None:
         """A server with a part of the weights cannot apply every rule."""
@@ -71,6 +79,12 @@ class Sharded:
         if comm.size == 1:
             return Alone(weights, form, service)
         servers = min(self.servers, comm.size - 1)
+        for worker in self.late:
+            if worker not in range(comm.size - servers):
+                raise ValueError(
+                    f"late: worker {worker!r} does not exist; {comm.size} ranks with {servers} of "
+                    f"them servers are workers 0 to {comm.size - servers - 1}"
+                )
         # Who has finished may begin the next training before others have: with another tag its
         # requests wait until the servers come to it.
         number = comm.attributes.get(Sharded, 0)
