@@ -51,10 +51,10 @@ run = simulate(train, 9, network=fast, when=Asynchronous(), pace=ByChance(0.01),
 run.timeline.plot(title=f"Nobody waits: five steps of each in {run.time * 1e3:.0f} ms")
 
 # %% [markdown]
-# All the white is gone. But look at one worker: while it computed *one* gradient, each of the
-# others handed in about one as well. When its gradient arrives, the weights it was computed from
-# are no longer there. Its **staleness** $\tau$ is the number of updates in between: with $P$
-# workers about $P-1$.
+# The blue between the green is gone: nobody waits. But look at one worker: while it computed
+# *one* gradient, each of the others handed in about one as well. When its gradient arrives, the
+# weights it was computed from are no longer there. Its **staleness** $\tau$ is the number of
+# updates in between: with $P$ workers about $P-1$.
 #
 # Does that hurt? Take the simplest loss, $\frac h2 w^2$, whose gradient is $h\,w$. With a rate
 # $r$ and gradients that are $\tau$ steps old,
@@ -289,8 +289,9 @@ points = [np.transpose([(np.mean(it.ages), it.rate) for it in some]) for some in
 staleness.plot_stable_steps(theory.stable_rate, *points)
 
 # %% [markdown]
-# Even workers take turns: most gradients are two updates old. Those of the slow one are much
-# older, and few: the tail on the right. The bound cuts it off, and makes the others wait.
+# Even workers take turns: if your machine does little else, most gradients are two updates old.
+# Those of the slow one are much older, and few: the tail on the right. The bound cuts it off, and
+# makes the others wait.
 #
 # In the second picture the squares lie on the line. The dots lie on it or above: your workers'
 # gradients are not all equally old, and scattered ages bear more than equal ones
@@ -448,8 +449,8 @@ from ddl_teach.sgd.local import LocalSGD
 
 four = {
     "synchronous": (Synchronous(), AllReduce(), 0.4),
-    "local, 8 steps": (LocalSGD(8), AllReduce(), 0.4),
-    "elastic, 8 steps": (Elastic(8), AllReduce(), 0.4),
+    "local (8 steps)": (LocalSGD(8), AllReduce(), 0.4),
+    "elastic (8 steps)": (Elastic(8), AllReduce(), 0.4),
     "asynchronous": (Asynchronous(), Server(), 0.1),
 }
 
