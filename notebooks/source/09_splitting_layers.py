@@ -56,17 +56,11 @@ matrices = [("x", 4, 5, ""), ("A", 5, 8, "columns"), ("relu(x A)", 4, 8, "column
 plot_cuts(matrices, 4, title="Columns, then rows: nobody needs to speak before y")
 
 # %% [markdown]
-# And the other way round, rows first? Then $x\,A$ is a sum of parts, and a rank would have to take
-# the ReLU of a *part*. But if one rank has 3 and another one -5, the ReLU of the sum is 0, and the
-# sum of the ReLUs is 3. So the ranks would have to speak *before* the ReLU, and once more after
-# $B$. **The nonlinearity decides.** Without it there would be no trouble, but two layers without
-# one are only one layer.
-#
-# For adding up you have your ring of unit 06, here in a few lines: chunks travel to the right,
-# once round to be added up and once more to be handed out.
-#
-# **Exercise.** The pair. Rank $r$ is given all of `x`, its columns `a` of $A$, its rows `b` of
-# $B$, and the bias of the second layer, which all ranks have. Each must return all of $y$.
+# And the other way round, rows first? Then $x\,A$ is a sum of parts. Could a rank not go on with
+# its *part*, and everything be added up at the end, once? The second cell below tries it, once
+# without a ReLU and once with one. What do you expect? The first cell is for adding up: your ring
+# of unit 06 in a few lines, where chunks travel to the right, once round to be added up and once
+# more to be handed out.
 
 
 # %%
@@ -80,6 +74,27 @@ def all_reduce(comm, x):
         comm.sendrecv(chunks[(comm.rank - step) % size], right, arriving, left)
         into[...] = into + arriving if step < size else arriving
     return total
+
+
+# %%
+def rows_first(comm, bend):
+    own = np.array_split(np.arange(8), comm.size)[comm.rank]
+    return all_reduce(comm, bend(x[:, own] @ a[own]) @ b)
+
+
+x, a, b = (np.random.default_rng(9).normal(size=size) for size in ((6, 8), (8, 64), (64, 8)))
+for name, bend in (("no ReLU", np.positive), ("ReLU", lambda h: np.maximum(h, 0))):
+    apart = simulate(rows_first, 4, bend=bend).results[0] - bend(x @ a) @ b
+    print(f"{name:7}: at most {abs(apart).max():.1e} from y")
+
+# %% [markdown]
+# **The nonlinearity decides.** Without it a sum can wait, but two layers without one are only one
+# layer. With it, if one rank has 3 and another one -5, the ReLU of the sum is 0, and the sum of
+# the ReLUs is 3: ranks would have to speak *before* the ReLU, where the pair is wide, and once
+# more after $B$. Columns first need only the second.
+#
+# **Exercise.** The pair. Rank $r$ is given all of `x`, its columns `a` of $A$, its rows `b` of
+# $B$, and the bias of the second layer, which all ranks have. Each must return all of $y$.
 
 
 # %% name="09.pair" tags=["answer"]
@@ -136,17 +151,10 @@ check("09.pair_gradients", pair_gradients)
 judge("09.pair_gradients", pair_gradients, ranks=(2, 6, 7), seed=92)
 ### END HIDDEN TESTS
 
-# %%
-from ddl_teach.theory import ring_bytes, split_layers
-
-x, a, b = np.ones((6, 4)), np.ones((4, 16)), np.ones((16, 4))
-sent = [own.bytes_sent for own in simulate(pair, 4, x=x, a=a, b=b, bias=b[0]).ledger]
-assert sent == [ring_bytes.allreduce(6 * 4, 4, rank, 8) for rank in range(4)]
-
 # %% [markdown]
 # One sum forwards, one backwards, each as large as what goes in and out of the pair. With a batch
-# of $N$ rows of $d$ numbers a rank sends $2\cdot\frac{2(P-1)}{P}\,N d$ numbers a step, as the
-# ledger of your functions says to the byte. The width of the middle is nowhere in it: *make it as
+# of $N$ rows of $d$ numbers a rank sends $2\cdot\frac{2(P-1)}{P}\,N d$ numbers a step: both checks
+# saw in the ledger that it is no more. The width of the middle is nowhere in it: *make it as
 # wide as you like, it never travels*.
 #
 # ## 3. A whole transformer · *intermediate*
@@ -165,28 +173,26 @@ assert sent == [ring_bytes.allreduce(6 * 4, 4, rank, 8) for rank in range(4)]
 # your four engines for five steps, and once more alone, and compares every parameter.
 
 # %%
+from ddl_teach.course import gloo, stopwatch
 from ddl_teach.networks import twin
 from ddl_teach.networks.models import alexnet, data, gpt, mlp
-from ddl_teach.networks.tensor.gpt import split_gpt
-from ddl_teach.networks.tensor.split import full_parameters
-
-
-def train_gpt(comm, sequence):
-    network = gpt.gpt(blocks=1).double()
-    twin.train(network, texts, loss=split_gpt(network, comm, sequence=sequence))
-    return full_parameters(network)
-
+from ddl_teach.networks.spatial import only_time as on_tiles
+from ddl_teach.networks.spatial.halo import with_halo as library
+from ddl_teach.networks.tensor import one_weird_trick, only_time
+from ddl_teach.networks.tensor.gpt import train_split
+from ddl_teach.theory import ring_bytes, split_layers
+from ddl_teach.theory.fit import fit
 
 # %%
 texts = data.batches(data.characters(16), size=4, steps=5)
-tens = [(x.double(), y) for x, y in data.batches(data.digits(), size=24, steps=5)]  # for later
-alone, text = twin.train(gpt.gpt(blocks=1).double(), texts).parameters, {"batch": 4, "length": 16}
+small, given = {"blocks": 1, "width": 32}, {"trace": False, "timeout": 100, "batches": texts}
+alone = twin.train(gpt.gpt(**small).double(), texts).parameters
 for sequence in (False, True):
-    run = engines.run(train_gpt, sequence=sequence, trace=False, timeout=100)
+    run = engines.run(train_split, network=gpt.gpt(**small).double(), sequence=sequence, **given)
     difference = twin.largest_difference(run.results[0], alone)
-    own = {"width": 32, "blocks": 1, "sequence": sequence}
-    step = split_layers.total(split_layers.gpt_step(split_layers.Ring(4, 0, 8), **text, **own))
-    print(f"largest difference {difference:.0e}, {step:,} bytes a step by the formula")
+    step = split_layers.Ring(4, 0, 8), {"batch": 4, "length": 16, "sequence": sequence}
+    nbytes = split_layers.total(split_layers.gpt_step(step[0], **step[1], **small))
+    print(f"largest difference {difference:.0e}, {nbytes:,} bytes a step by the formula")
     assert difference < 1e-10
 
 # %% [markdown]
@@ -229,17 +235,7 @@ check("09.with_halo", with_halo)
 judge("09.with_halo", with_halo, ranks=(2, 6, 7), seed=93)
 ### END HIDDEN TESTS
 
-# %%
-from ddl_teach.networks.spatial.halo import with_halo as library
-
-mine = yours("09.with_halo", with_halo, lambda c, x: library(c, from_numpy(x), 0, 1, 1).numpy())
-strips = np.split(np.arange(32.0).reshape(8, 4), 4)
-print(simulate(lambda comm: mine(comm, strips[comm.rank]), 4).results[1])
-
 # %% [markdown]
-# That was rank 1 of four, each with two rows of a small image: its own in the middle, the last of
-# rank 0 above and the first of rank 2 below.
-#
 # **Exercise.** *(intermediate)* Backwards. You are given the gradient of the wide strip, its two
 # outer rows included. But these rows were the neighbours' own, and what they say must go home and
 # be **added** there: a copy forwards is a sum backwards, once more.
@@ -270,11 +266,11 @@ judge("09.give_back", give_back, ranks=(2, 6, 7), seed=94)
 ### END HIDDEN TESTS
 
 # %%
+mine = yours("09.with_halo", with_halo, lambda c, x: library(c, from_numpy(x), 0, 1, 1).numpy())
 good = Uniform(latency=1e-6, bandwidth=10e9)
 for ranks in (2, 4, 64, 1024):
     run = simulate(mine, ranks, network=good, strip=np.ones((1024 // ranks, 1024)), trace=False)
     print(f"{ranks:5} ranks: {run.time * 1e6:.2f} µs a halo, {run.ledger[1].bytes_sent:,} bytes")
-reveal("09.tiles", 2 * 1024 / (2 * 32 + 2 * (32 + 2)))
 
 # %% [markdown]
 # The weights are on all ranks, and each rank has seen a part of the image. So *their* gradient is
@@ -290,32 +286,35 @@ reveal("09.tiles", 2 * 1024 / (2 * 32 + 2 * (32 + 2)))
 # shrink with them. (Corners come in two hops: rows first, then columns of the longer tile. So a
 # tile of 32 x 32 sends two rows of 32 and two columns of 34.)
 #
-# The same happens to the pair of section 1. Its sums are as large on 1,024 ranks as on two. Below,
-# a layer of a large language model, 12,288 wide, 2,048 tokens, in half precision, on up to 1,024
-# ranks, each as fast as a GPU (100 TFLOP/s), with 100 GB a second between all of them. `Phantom`
-# stands for an array of that size, and Rabenseifner's algorithm adds up.
+# And need one wait for a halo at all? Most windows of a tile lie inside it. So begin the messages,
+# compute the inner part meanwhile, and only then the edges. A layer then takes the *longer* of
+# travelling and computing, not their sum. The first cell below asks formula and simulation for 16
+# to 1,024 tiles of 16 such images, 64 maps in and out, on ranks of 100 TFLOP/s. It is the
+# library's own way, if asked with `overlap=True`, forwards and backwards.
+#
+# The same as to strips happens to the pair of section 1. Its sums are as large on 1,024 ranks as
+# on two. The second cell has a layer of a large language model, 12,288 wide, 2,048 tokens, in half
+# precision, on up to 1,024 ranks, with 100 GB a second between all of them. `Phantom` stands for
+# an array of that size, and Rabenseifner's algorithm adds up.
 
 # %%
-from ddl_teach.networks.tensor import only_time
-
-crews, layer = [2**k for k in range(11)], {"tokens": 2048, "width": 12_288}
-gpus = {"network": Uniform(2e-6, 100e9), "machine": Machine(flops=1e14), "trace": False}
-simulated = [simulate(only_time.pair, ranks, **layer, **gpus).time for ranks in crews]
+reveal("09.tiles", 2 * 1024 / (2 * 32 + 2 * (32 + 2)))
+lines, squares = on_tiles.compared(4 ** np.arange(2, 6), 1024, maps=64, images=16, network=good)
+assert all(np.allclose(lines[name][1], squares[name][1]) for name in lines)
+plot_ways("ranks", lines, squares, title="What travels meanwhile costs nothing, up to a point")
 
 # %%
-costs = layer | {"flops": 1e14, "latency": 2e-6, "per_byte": 1 / 100e9}
-work, sums = np.transpose([split_layers.pair_time(ranks, **costs) for ranks in crews])
-assert np.allclose(simulated, work + sums)
-lines = {"work alone": (crews, work), "with its sum": (crews, work + sums)}
-plot_ways(
-    "ranks", lines, {"with its sum": (crews, simulated)}, title="Work shrinks, its sum does not"
-)
+lines, squares = only_time.compared(2 ** np.arange(11), tokens=2048, width=12_288)
+assert np.allclose(lines["with its sum"][1], squares["with its sum"][1])
+plot_ways("ranks", lines, squares, title="Work shrinks, its sum does not")
 
 # %% [markdown]
-# The squares lie on the line: simulation and formula agree. From 64 ranks on most of the time is
-# the sum, which stays, and 1,024 ranks are 45 times as fast as one. That is why systems split
-# layers within one machine, among 8 GPUs or so with fast links, and do something else between
-# machines: units 10 and 12.
+# The squares lie on the lines: simulation and formula agree. Overlap hides most of a halo while
+# tiles are large. Where a tile is so small that its edges travel longer than its inside is
+# computed, the lines bend. With the pair, from 64 ranks on, most of the time is the sum, which
+# stays, and 1,024 ranks are 45 times as fast as one. That is why systems split layers within one
+# machine, among 8 GPUs or so with fast links, and do something else between machines: units 10 and
+# 12.
 #
 # ## 5. Which split for which layer? · *beginner*
 #
@@ -336,6 +335,7 @@ reveal("09.work", 100 * work[:5].sum() / work.sum())
 # %%
 wide = [3 * 224**2, 64 * 27**2, 192 * 13**2, 384 * 13**2, 256 * 13**2, 9216, 4096, 4096]
 names = [f"convolution {k}" for k in range(1, 6)] + [f"fully connected {k}" for k in range(1, 4)]
+tens = [(x.double(), y) for x, y in data.batches(data.digits(), size=24, steps=5)]  # for later
 reveal("09.crossover", 9216 * 4096 / 9216)
 plot_either_way(names, weights.tolist(), [128 * one for one in wide])
 
@@ -403,48 +403,55 @@ judge("09.hybrid", hybrid, ranks=(2, 6, 7), seed=96)
 # `ddl_teach/networks/tensor/one_weird_trick.py`. Again it is compared with a single process.
 
 # %%
-from ddl_teach.networks.shares import own_slice
-from ddl_teach.networks.tensor.one_weird_trick import split_alexnet
-
-
-def train_hybrid(comm):
-    network = alexnet.alexnet(width=512).double()
-    loss, own = split_alexnet(network, comm, batch=24), own_slice(24, comm)
-    twin.train(network, [(x[own], y) for x, y in tens], loss=loss)
-    return comm.ledger.bytes_sent // 5, full_parameters(network)
-
-
-# %%
-alone = twin.train(alexnet.alexnet(width=512).double(), tens).parameters
-sent, together = engines.run(train_hybrid, trace=False, timeout=100).results[0]
-by_data = ring_bytes.allreduce(sum(one.numel() for one in alone.values()), 4, 0, 8)
+given = {"network": alexnet.alexnet(width=512).double(), "batches": tens, "timeout": 100}
+sent, together = engines.run(one_weird_trick.train, **given, trace=False).results[0]
+by_data = ring_bytes.allreduce(sum(one.numel() for one in together.values()), 4, 0, 8)
 print(f"a step: {sent:,} bytes; by data {by_data:,}, {by_data / sent:.0f} times as many")
-assert twin.largest_difference(together, alone) < 1e-10
+assert twin.largest_difference(together, twin.train(given["network"], tens).parameters) < 1e-10
 
 # %% [markdown]
-# ## 7. Your own ranks · *intermediate*
+# ## 7. Experts · *advanced*
+#
+# There is one more way to use ranks. Put many pairs of layers side by side, the **experts**, and
+# let a small *gate* send each token to the best one or two of them (Shazeer et al. 2017). A
+# network has then many times the weights for the same operations. Experts lie on different ranks,
+# so tokens travel to their experts and the answers back: an **all-to-all**, in which every pair of
+# ranks has another number of rows. The weights of experts never travel.
+#
+# All is well as long as the experts are liked alike. Here are eight ranks with two experts each
+# and 4,096 tokens, and one expert that a third of the tokens want.
+
+# %%
+from ddl_teach.networks.experts.only_time import only_time as experts
+
+even = np.full((8, 16), 32)
+crowd = np.full((8, 16), 23) + 9 * 16 * (np.arange(16) == 5)
+shape = {"owners": np.arange(16) // 2, "width": 1024, "hidden": 4096}
+ground = {"network": Uniform(5e-6, 10e9), "machine": Machine(flops=10e12)}
+once, crowded = (simulate(experts, 8, rows=rows, **shape, **ground) for rows in (even, crowd))
+title = f"A third of all tokens like one expert: {crowded.time / once.time:.1f} times as long"
+crowded.timeline.plot(title=title)
+
+# %% [markdown]
+# Seven ranks wait for the eighth. So real systems do three things (Lepikhin et al. 2020; Fedus et
+# al. 2021): an expert has a *capacity*, and who finds no room passes by on the residual path; a
+# *balance loss* asks the gate to like all experts alike; and a device has several experts, so that
+# it has something to do at all. `ddl_teach/networks/experts` has all of it, forwards and
+# backwards, and equals a single process in every number.
+#
+# ## 8. Your own ranks · *intermediate*
 #
 # Where do weights and activations cross on *your* machine? A layer of 512 inputs and 512 outputs
 # has 262,144 weights. By data they are all-reduced, whatever the batch. By model there is an
 # all-gather and a reduce-scatter of 512 numbers for each image, which together are an all-reduce
-# of so many. First your engines say what one step round the ring costs; that gives latency and
-# bandwidth, and with them the prediction.
-
-# %%
-from ddl_teach.course import gloo, stopwatch
-from ddl_teach.theory.fit import fit
-
-
-def ten_steps(comm, x):
-    right, left, into = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size, np.empty_like(x)
-    for _ in range(10):
-        comm.sendrecv(x, right, into, left)
-
+# of so many. First your engines say what a step round the ring costs, by an all-gather; that gives
+# latency and bandwidth, and with them the prediction.
 
 # %%
 images, tried = 2 ** np.arange(5, 12), [2**k for k in range(12, 21, 2)]
-took = np.max(engines.run(stopwatch, sizes=tried, ways=[ten_steps], trace=False).results, axis=0)
-model = fit(np.tile(tried, len(took)), took[:, 0].ravel() / 10)
+run = engines.run(stopwatch, sizes=tried, ways=[ring.allgather], trace=False)
+took = np.max(run.results, axis=0)[:, 0]
+model = fit(np.tile(tried, len(took)) / 4, took.ravel() / 3)  # three steps of a quarter each
 ways = [lambda comm, _: ring.allreduce(comm, np.ones(512 * 512)), ring.allreduce]
 setting = {"sizes": images * 512 * 8, "ways": ways, "trace": False}
 here = Uniform(model.latency, 1 / model.per_byte)
@@ -467,7 +474,7 @@ plot_ways("images in a batch", lines, squares, dots, title=title)
 # there only the size counts. On your machine dots leave their lines, as they did in unit 06, but
 # for both ways alike.
 #
-# ## 8. What production systems do · *intermediate*
+# ## 9. What production systems do · *intermediate*
 #
 # The pair of section 1 is Megatron-LM's (2019), and in one form or another it is in every system
 # that trains large language models. In PyTorch a *plan* says by name how layers are split, and

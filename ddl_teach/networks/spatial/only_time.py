@@ -9,9 +9,15 @@ nothing inside them to hide it behind.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+
 from ddl_teach.comm import Comm, Phantom, Request
+from ddl_teach.comm.networks import Machine, Uniform
+from ddl_teach.comm.simulate import simulate
 from ddl_teach.networks.shares import share
-from ddl_teach.networks.spatial.tiles import tiles
+from ddl_teach.networks.spatial.tiles import tiles as arranged
+from ddl_teach.theory import halo as theory
 
 
 def convolution(
@@ -23,7 +29,7 @@ def convolution(
     A point of the output takes `flops` operations and one of the input has `point_bytes` bytes,
     of all maps and images together. Windows have `reach` points (odd) each way.
     """
-    place, edge = tiles(comm, *grid), (reach - 1) // 2
+    place, edge = arranged(comm, *grid), (reach - 1) // 2
     height, width = (
         len(share(points, one.size, one.rank))
         for points, one in zip(image, (place.down, place.across), strict=True)
@@ -42,6 +48,35 @@ def convolution(
     _wait(columns)
     comm.work(flops=(height * (width - middle) if overlap else height * width) * flops)
     return comm.now() - begun
+
+
+def compared(
+    counts: Iterable[int], points: int, *, maps: int, images: int, network: Uniform,
+    rate: float = 1e14,
+) -> tuple[dict[str, tuple], dict[str, tuple]]:  # fmt: skip
+    """Seconds by formula and simulated, over square numbers of tiles, with overlap and without.
+
+    Of a 3 x 3 convolution on square images of so many `points`, as many maps in as out, in half
+    precision, on ranks that make `rate` operations a second.
+    """
+    counts, predicted, simulated = list(counts), {}, {}
+    latency, per_byte = network.fixed_link
+    flops = images * 2 * 9 * maps**2
+    for name, overlap in (("halo first", False), ("overlapped", True)):
+        layer = {"reach": 3, "point_bytes": 2 * images * maps, "overlap": overlap}
+        formula, times = [], []
+        for count in counts:
+            side = math.isqrt(count)
+            own = points // side
+            costs = {"per_point": flops / rate, "latency": latency, "per_byte": per_byte}
+            formula.append(theory.seconds(own, own, **costs, **layer))
+            run = simulate(
+                convolution, count, grid=(side, side), image=(points, points), flops=flops,
+                **layer, network=network, machine=Machine(flops=rate), trace=False,
+            )  # fmt: skip
+            times.append(max(run.results))
+        predicted[name], simulated[name] = (counts, formula), (counts, times)
+    return predicted, simulated
 
 
 def _begin(comm: Comm, nbytes: int) -> list[Request]:

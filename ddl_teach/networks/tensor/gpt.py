@@ -11,17 +11,20 @@ What to look at: nothing here computes. Layers take the place of layers, under t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from torch import Tensor, nn
 
 from ddl_teach.comm import Comm
+from ddl_teach.networks import twin
+from ddl_teach.networks.models.data import Batch
 from ddl_teach.networks.models.gpt import Block, Embedding
 from ddl_teach.networks.regions import Parted, Region, Replicated
 from ddl_teach.networks.shares import own_slice
 from ddl_teach.networks.tensor.attention import HeadsAttention
 from ddl_teach.networks.tensor.linear import ColumnLinear, RowLinear
+from ddl_teach.networks.tensor.split import full_parameters
 from ddl_teach.networks.tensor.vocabulary import VocabularyEmbedding, vocabulary_loss
 
 SEQUENCE = -2  # the axis of positions, in (batch, positions, width) and in (positions, width)
@@ -40,6 +43,14 @@ def split_gpt(
     if tied:
         network.head.weight = network.embedding.words.weight
     return partial(vocabulary_loss, comm, words)
+
+
+def train_split(
+    comm: Comm, network: nn.Sequential, batches: Iterable[Batch], sequence: bool = False
+) -> dict[str, Tensor]:
+    """Split a whole `gpt`, train it, and return all parameters, whole."""
+    twin.train(network, batches, loss=split_gpt(network, comm, sequence=sequence))
+    return full_parameters(network)
 
 
 def split_gpt_child(child: nn.Module, region: Region) -> nn.Module:

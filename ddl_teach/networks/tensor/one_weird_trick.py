@@ -15,15 +15,19 @@ batch, on every rank, so gradients of convolutions are summed, not averaged.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from torch import Tensor, nn
 
 from ddl_teach.comm import Comm
+from ddl_teach.networks import twin
+from ddl_teach.networks.models.data import Batch
 from ddl_teach.networks.regions import Parted
+from ddl_teach.networks.shares import own_slice
 from ddl_teach.networks.tensor.linear import ColumnLinear
 from ddl_teach.networks.tensor.mlp import split_pairs
+from ddl_teach.networks.tensor.split import full_parameters
 from ddl_teach.networks.tensor.vocabulary import vocabulary_loss
 
 
@@ -49,3 +53,16 @@ def split_alexnet(
     name, scores = linears[-1]
     network.set_submodule(name, ColumnLinear(images, scores))
     return partial(vocabulary_loss, comm, scores.out_features)
+
+
+def train(
+    comm: Comm, network: nn.Sequential, batches: Sequence[Batch]
+) -> tuple[int, dict[str, Tensor]]:
+    """Split a network and train it on whole batches, of which each rank takes its images.
+
+    Returns the bytes that this rank sent in a step, and all parameters, whole.
+    """
+    batch = len(batches[0][0])
+    loss, own = split_alexnet(network, comm, batch), own_slice(batch, comm)
+    twin.train(network, [(x[own], y) for x, y in batches], loss=loss)
+    return comm.ledger.bytes_sent // len(batches), full_parameters(network)
