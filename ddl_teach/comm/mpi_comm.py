@@ -17,7 +17,7 @@ from ddl_teach.comm.mpi_requests import BackgroundRequest
 from ddl_teach.comm.mpi_window import MPIWindow
 from ddl_teach.comm.native import Native
 from ddl_teach.comm.shared_memory import STRIDE, Fence, SharedMemory
-from ddl_teach.comm.window import check_dtype
+from ddl_teach.comm.window import check_dtype, check_size
 
 PAGE = 4096
 
@@ -104,6 +104,6 @@ class MPIComm(MPIMessages):
         return SharedMemory([each[:nbytes] for each in memory], Fence(self, window, counters))
 
     def window(self, size: int, dtype: Any = np.float64) -> MPIWindow:
-        dtype, size = check_dtype(dtype), whole_number(size, "window: a size")
+        dtype, size = check_dtype(dtype), check_size(whole_number(size, "window: a size"))
         self._meet("window")  # from here on nobody keeps MPI's own calls waiting
         return MPIWindow(self, size, dtype)

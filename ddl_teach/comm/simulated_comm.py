@@ -15,7 +15,7 @@ from ddl_teach.comm.shared_memory import SharedMemory
 from ddl_teach.comm.simulated_exchange import SimulatedExchange
 from ddl_teach.comm.simulated_rank import SimulatedRequest, Strand
 from ddl_teach.comm.simulated_window import SimulatedWindow
-from ddl_teach.comm.window import check_dtype
+from ddl_teach.comm.window import check_dtype, check_size
 
 
 class SimulatedComm(SimulatedExchange):
@@ -99,7 +99,7 @@ class SimulatedComm(SimulatedExchange):
         return SharedMemory([parts[r] for r in range(self.size)], lambda: self._meet("fence"))
 
     def window(self, size: int, dtype: Any = np.float64) -> SimulatedWindow:
-        dtype, size = check_dtype(dtype), whole_number(size, "window: a size")
+        dtype, size = check_dtype(dtype), check_size(whole_number(size, "window: a size"))
         self._memories += 1
         arrays = self._simulation.memories.setdefault((self._context, self._memories), {})
         arrays[self.rank] = np.zeros(size, dtype)

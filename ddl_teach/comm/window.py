@@ -34,6 +34,13 @@ def check_dtype(dtype: object) -> np.dtype:
     return found
 
 
+def check_size(size: int) -> int:
+    """A number of elements that can be shown."""
+    if size < 0:
+        raise ValueError(f"window: a size is zero or more elements, not {size}")
+    return size
+
+
 class Window(ABC):
     """What each rank shows of its memory: `own`, as many elements as it asked for, zeros at first.
 

@@ -9,6 +9,7 @@ import pytest
 
 from ddl_teach import simulate
 from ddl_teach.comm.networks import Uniform
+from ddl_teach.comm.story import RankFailed
 from ddl_teach.exchange.forms.dense import Dense
 from ddl_teach.exchange.paths.books import Books
 from ddl_teach.exchange.paths.hierarchical import Hierarchical
@@ -249,12 +250,16 @@ def test_who_counts_as_dead_may_come_back():
 
 
 def test_what_cannot_be_is_refused():
-    with pytest.raises(ValueError, match="at least one rank must serve"):
+    with pytest.raises(ValueError, match="servers must be a whole number of at least 1"):
         Sharded(0)
-    with pytest.raises(ValueError, match="at least one worker"):
+    with pytest.raises(ValueError, match="group must be a whole number of at least 1"):
         Hierarchical(0)
-    with pytest.raises(ValueError, match="patience must be a time"):
+    with pytest.raises(ValueError, match="patience must be a positive number"):
         Server(patience=0)
+    with pytest.raises(TypeError, match="late is a tuple"):
+        Server(late=2)
+    with pytest.raises(RankFailed, match="worker 7 does not exist; 3 ranks with 1"):
+        simulate(follow, 3, path=Server(late=(7,)), service=Service())
     layered = type("Layered", (), {"elementwise": False})()
     stale = StaleSynchronous(2)
     assert "whole layers" in Sharded(2).objection(stale, Sharded(2), Dense(), layered)

@@ -21,7 +21,7 @@ import numpy as np
 
 from ddl_teach.collectives import tree
 from ddl_teach.comm import Comm
-from ddl_teach.exchange.forms.form import Form
+from ddl_teach.exchange.forms.form import Form, at_least_one
 from ddl_teach.exchange.paths.server import Alone, Served, Server, Serving
 from ddl_teach.sgd.service import Service
 
@@ -34,8 +34,8 @@ class Hierarchical:
     offers: ClassVar[tuple[str, ...]] = ("average", "serve")
 
     def __post_init__(self) -> None:
-        if self.group is not None and self.group < 1:
-            raise ValueError(f"group={self.group}: a group has at least one worker")
+        if self.group is not None:
+            at_least_one("group", self.group)
 
     def open(
         self, comm: Comm, weights: np.ndarray, form: Form, service: Service

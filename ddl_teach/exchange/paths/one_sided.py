@@ -25,7 +25,7 @@ from ddl_teach.comm.arrays import split_evenly
 from ddl_teach.exchange.forms.dense import Dense
 from ddl_teach.exchange.forms.form import Form
 from ddl_teach.exchange.paths.path import Path
-from ddl_teach.exchange.paths.server import Alone
+from ddl_teach.exchange.paths.server import Alone, check_patience
 from ddl_teach.networks.memory.updates import Update
 from ddl_teach.sgd.service import Service
 from ddl_teach.sgd.station import Shift
@@ -41,6 +41,9 @@ class OneSided:
 
     patience: float = 60.0
     offers: ClassVar[tuple[str, ...]] = ("average", "serve")
+
+    def __post_init__(self) -> None:
+        check_patience(self.patience)
 
     def objection(self, when: When, path: Path, form: Form, update: Update | None) -> str | None:
         """What nobody at the memory can do."""
