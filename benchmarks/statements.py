@@ -2,7 +2,7 @@
 
     python -m benchmarks.statements [--ranks 4] [--pairs 150000] [--batch 64]
 
-The task is `ddl_teach.sgd.statements`: skip-gram with negative sampling over the statements of six
+The task is `ddl_teach.sgd.statements`: skip-gram with negative sampling over statements of five
 packages of the standard library of the Python that runs; the numbers depend on its version. Every
 training looks at as many pairs. The accuracy is that of the downstream task, which package does a
 function come from, on functions of files that nothing was learnt from; beside it stand always the

@@ -31,7 +31,7 @@ class Statements:
     """`batch` pairs for each worker and step, vectors of `width` numbers, `negatives` a pair."""
 
     corpus: Corpus
-    width: int = 16
+    width: int = 24
     batch: int = 64
     negatives: int = 5
     seed: int = 0

@@ -15,9 +15,14 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator
+from types import BuiltinFunctionType
 from typing import Any
 
 ANY = ast.Name("_")
+# What a shell or a notebook's kernel adds to the builtins, or puts in their place, is not counted.
+BUILTINS = {"NotImplemented", "input"} | {
+    name for name, value in vars(builtins).items() if isinstance(value, type | BuiltinFunctionType)
+}
 DEPTH = 2
 BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -57,7 +62,7 @@ def _abstract(node: Any, depth: int) -> Any:
     if isinstance(node, ast.Constant):
         return ast.Name(_kind(node.value))
     if isinstance(node, ast.Name):
-        return node if hasattr(builtins, node.id) else ANY
+        return node if node.id in BUILTINS else ANY
     if isinstance(node, ast.expr):
         if depth == 0:
             return ANY
