@@ -81,6 +81,10 @@ def plot_speed_ups(
         f"{ranks:,} ranks: {throughput[1][-1]:.0f} times the throughput, there "
         f"{np.interp(ranks, *predicted):.2g} times as soon"
     )
+    if measured:
+        own, times = measured[0][-1], measured[1][-1]
+        told = np.interp(own, *predicted)
+        found = f"{own} ranks of yours: there {times:.2g} times as soon; by the formula {told:.2g}"
     ax.set_title(found if title is None else title)
     describe(ax.figure, f"Throughput and time to the target over ranks. {found}.")
     return ax.figure

@@ -26,6 +26,9 @@ def test_speed_ups_say_what_throughput_hides():
     throughput = ([1, 10, 100], [1.0, 9.9, 98.0])
     figure = plot_speed_ups(throughput, LINE, LINE, LINE, wall=6.0)
     [ax] = figure.axes
+    found = "100 ranks of yours: there 5 times as soon; by the formula 5"
+    assert ax.get_title(loc="left") == found
+    [ax] = plot_speed_ups(throughput, LINE, wall=6.0).axes
     assert "100 ranks: 98 times the throughput, there 5 times as soon" in ax.get_title(loc="left")
     assert labels(figure) == [
         "throughput", "the wall", "target: formula", "target: simulated", "target: measured",

@@ -72,7 +72,7 @@ UNIT = Unit(
         ),
         Prediction(
             "13.sooner",
-            "128 ranks with 8 samples each, on a fast network: how many times as soon as one rank "
+            "64 ranks with 8 samples each, on a fast network: how many times as soon as one rank "
             "are they there?",
             "times as soon",
         ),
