@@ -28,7 +28,7 @@ def plot_fill_in(
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw shares (0 to 1) over the number of ranks: lines by name, squares of these or other names."""
+    """Draw shares (0 to 1) over the number of ranks: lines, and squares, by name."""
     ax = new_axes(9.0, 4.0) if ax is None else ax
     ax.axhline(100 * dense_above, color=INK, linewidth=1.0, linestyle="--")
     ax.annotate(
