@@ -82,7 +82,7 @@ def train_on(comm, name, grid, kind):
 def cases(ranks):
     for grid in every(ranks):
         yield "gpt", grid, torch.float64
-        if ranks <= 4:
+        if ranks in (2, 3):  # what is told of larger grids is told of simulated ones
             yield "gpt", grid, torch.float32
             if grid.context == 1:
                 yield "mlp", grid, torch.float64
@@ -117,10 +117,18 @@ def on_paper(name, grid):
     return perceptron([12, *(one.out_features for one in model if hasattr(one, "out_features"))])
 
 
-def test_on_simulated_ranks_as_well():
-    grid = Grid(data=2, pipeline=2, tensor=2, context=2)
-    run = simulate(train_on, 16, threads=True, name="gpt", grid=grid, kind=torch.float64)
-    assert max(far for far, *_ in run.results) < 1e-10
+@pytest.mark.parametrize(
+    ("name", "grid", "kind"),
+    [
+        ("gpt", Grid(data=2, pipeline=2, tensor=2, context=2), torch.float64),
+        ("gpt", Grid(pipeline=2, tensor=2, context=2), torch.float32),
+        ("mlp", Grid(data=2, pipeline=2, tensor=2), torch.float64),
+    ],
+)
+def test_on_simulated_ranks_as_well(name, grid, kind):
+    run = simulate(train_on, grid.ranks, threads=True, name=name, grid=grid, kind=kind)
+    assert max(far for far, *_ in run.results) < CLOSE[kind]
+    assert not max(deaf for _, deaf, *_ in run.results) < 1e-3
 
 
 def test_batches_that_are_not_equal_are_weighted(real):
