@@ -34,6 +34,7 @@ paces               how long gradients take: stragglers on purpose
 lost_updates        what common memory forgets where nobody takes a lock
 
 updates, rates      update rules as plain functions, and how their rates grow and fall
+gradient_noise      how large a batch is worth its samples, from what ranks have in hand
 =================== ==============================================================================
 
 A worker does not know along which paths its numbers travel, nor in which form: that is the
