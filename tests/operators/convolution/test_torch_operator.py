@@ -30,7 +30,8 @@ def test_gradients_of_gradients_are_right(name):
         return convolve(x, weight, padding=(1, 0), groups=2, method=name)
 
     assert torch.autograd.gradcheck(function, pair_of_tensors())
-    assert torch.autograd.gradgradcheck(function, pair_of_tensors())
+    # Along random directions: entry by entry the FFT's alone would take twenty seconds.
+    assert torch.autograd.gradgradcheck(function, pair_of_tensors(), fast_mode=True)
 
 
 def test_torch_finds_the_three_operators_well_made():
