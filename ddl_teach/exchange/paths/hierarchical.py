@@ -22,7 +22,8 @@ import numpy as np
 from ddl_teach.collectives import tree
 from ddl_teach.comm import Comm
 from ddl_teach.exchange.forms.form import Form, at_least_one
-from ddl_teach.exchange.paths.server import Alone, Served, Server, Serving
+from ddl_teach.exchange.paths.alone import Alone
+from ddl_teach.exchange.paths.server import Served, Server, Serving
 from ddl_teach.sgd.service import Service
 
 

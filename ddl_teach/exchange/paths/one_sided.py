@@ -24,8 +24,9 @@ from ddl_teach.comm import Comm
 from ddl_teach.comm.arrays import split_evenly
 from ddl_teach.exchange.forms.dense import Dense
 from ddl_teach.exchange.forms.form import Form
+from ddl_teach.exchange.paths.alone import Alone
 from ddl_teach.exchange.paths.path import Path
-from ddl_teach.exchange.paths.server import Alone, check_patience
+from ddl_teach.exchange.paths.server import check_patience
 from ddl_teach.networks.memory.updates import Update
 from ddl_teach.sgd.service import Service
 from ddl_teach.sgd.station import Shift
