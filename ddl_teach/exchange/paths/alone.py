@@ -10,6 +10,7 @@ import numpy as np
 from ddl_teach.exchange.forms.form import Form
 from ddl_teach.exchange.paths.books import Books
 from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.station import Shift
 
 
 class Alone:
