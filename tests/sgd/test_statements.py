@@ -192,6 +192,16 @@ def test_what_makes_no_sense_is_refused():
         read(("nowhere",))
     with pytest.raises(ValueError, match="name more"):
         read(("json",), rare=10_000)
+    with pytest.raises(ValueError, match="from 0 to 2"):
+        read(("json",), fold=3)
+
+
+def test_every_file_is_held_out_by_one_fold():
+    thirds = [read(("json", "concurrent", "wsgiref"), fold=fold) for fold in range(3)]
+    # Left out is who has no statement that recurs, and what recurs depends on the third.
+    functions = max(third.held_out.size for third in thirds)
+    held_out = sum(third.held_out.sum() for third in thirds)
+    assert 0.5 * functions < held_out <= functions
 
 
 def test_neighbours_and_the_package_of_a_function():
