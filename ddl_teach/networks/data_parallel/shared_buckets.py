@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import accumulate
+from typing import NamedTuple
 
 import torch
 from torch import nn
@@ -29,25 +29,25 @@ TILE = 1 << 15  # elements that are added up while they stay in a cache
 LINE = 64  # bytes: what different ranks write shares no cache line
 
 
+class Made(NamedTuple):
+    """A tile of a gradient that this rank averages."""
+
+    where: slice  # in the gradient
+    total: torch.Tensor  # where the average goes
+    others: list[torch.Tensor]  # what the other ranks laid open of it
+
+
 @dataclass(frozen=True, eq=False)
 class SharedBucket(Bucket):
-    """A bucket whose `flat` is one copy for all ranks, and what each rank lays open for it."""
+    """A bucket whose `flat` is one copy for all ranks, and what of it this rank gives and makes.
+
+    Both are cut once and for all: of small gradients the cutting takes longer than the sums.
+    """
 
     memory: SharedMemory
-    open: list[torch.Tensor]  # by rank, as long as `flat`
-    rank: int
+    given: list[list[tuple[slice, torch.Tensor]]]  # of each gradient: what goes where, laid open
+    made: list[list[Made]]
     own: dict[int, torch.Tensor] = field(default_factory=dict)  # gradients, while they wait
-
-    @property
-    def starts(self) -> list[int]:
-        """Where each gradient begins in `flat`, and the end."""
-        return list(accumulate((place.numel() for place in self.places), initial=0))
-
-    @property
-    def part(self) -> tuple[int, int]:
-        """What of `flat` this rank makes: from where to where."""
-        ranks, length = len(self.open), len(self.flat)
-        return chunk_start(length, self.rank, ranks), chunk_start(length, self.rank + 1, ranks)
 
     def put(self, index: int, ranks: int) -> None:
         """Lay open what others need of a gradient; keep the rest as it is."""
@@ -55,61 +55,79 @@ class SharedBucket(Bucket):
         if parameter.grad is None:
             parameter.grad = torch.zeros_like(place)
         gradient = self.own[index] = parameter.grad.reshape(-1)
-        start, end = self.starts[index : index + 2]
-        first, last = self.part
-        for low, high in ((start, min(end, first)), (max(start, last), end)):
-            if low < high:
-                self.open[self.rank][low:high] = gradient[low - start : high - start]
+        for where, laid_open in self.given[index]:
+            laid_open.copy_(gradient[where])
         parameter.grad = place
 
-    def average(self) -> None:
+    def average(self, ranks: int) -> None:
         """This rank's part, once all ranks have laid theirs open."""
-        first, last = self.part
-        others = [flat for rank, flat in enumerate(self.open) if rank != self.rank]
         for index, gradient in self.own.items():
-            start, end = self.starts[index : index + 2]
-            for low in range(max(start, first), min(end, last), TILE):
-                high = min(low + TILE, end, last)
-                total = self.flat[low:high].copy_(gradient[low - start : high - start])
+            for where, total, others in self.made[index]:
+                torch.div(gradient[where], ranks, out=total)
                 for other in others:
-                    total.add_(other[low:high])
-                total.div_(len(self.open))
+                    total.add_(other, alpha=1 / ranks)
         self.own.clear()
 
 
 class UntilAllHaveAdded(Request):
     """An average in shared memory, of which each rank makes a part."""
 
-    def __init__(self, bucket: SharedBucket) -> None:
-        self._bucket = bucket
+    def __init__(self, rank: int, memory: SharedMemory) -> None:
+        self._rank, self._memory = rank, memory
         self.waited = False
 
     def wait(self) -> int:
         if not self.waited:
             self.waited = True
-            self._bucket.memory.fence()
-        return self._bucket.rank
+            self._memory.fence()
+        return self._rank
 
 
 def fill_shared(
     comm: Comm, parameters: Iterable[nn.Parameter], nbytes: float
 ) -> list[SharedBucket]:
     """Buckets as `buckets.fill` makes them, in shared memory; all ranks of the node call it."""
-    made = []
+    buckets = []
     for group in grouped(parameters, nbytes):
         like = room(group)
         size = -(-like.nbytes // LINE) * LINE
         memory = comm.shared_memory(2 * size)
-        mine = bucket(group, as_elements(memory.parts[0][size : size + like.nbytes], like))
+        plain = bucket(group, as_elements(memory.parts[0][size : size + like.nbytes], like))
         laid_open = [as_elements(part[: like.nbytes], like) for part in memory.parts]
-        made.append(
-            SharedBucket(mine.parameters, mine.flat, mine.places, memory, laid_open, comm.rank)
+        given, made = _cut(plain, laid_open, comm.rank)
+        buckets.append(
+            SharedBucket(plain.parameters, plain.flat, plain.places, memory, given, made)
         )
-    return made
+    return buckets
+
+
+def _cut(
+    plain: Bucket, laid_open: list[torch.Tensor], rank: int
+) -> tuple[list[list[tuple[slice, torch.Tensor]]], list[list[Made]]]:
+    """Of each gradient: what this rank gives to others, and the tiles that it makes."""
+    others = [flat for other, flat in enumerate(laid_open) if other != rank]
+    length = len(plain.flat)
+    first, last = (chunk_start(length, rank + end, len(laid_open)) for end in (0, 1))
+    given, made, start = [], [], 0
+    for place in plain.places:
+        end = start + place.numel()
+        given.append([
+            (slice(low - start, high - start), laid_open[rank][low:high])
+            for low, high in ((start, min(end, first)), (max(start, last), end))
+            if low < high
+        ])  # fmt: skip
+        tiles = []
+        for low in range(max(start, first), min(end, last), TILE):
+            high = min(low + TILE, end, last)
+            total, where = plain.flat[low:high], slice(low - start, high - start)
+            tiles.append(Made(where, total, [flat[low:high] for flat in others]))
+        made.append(tiles)
+        start = end
+    return given, made
 
 
 def in_shared_memory(comm: Comm, bucket: SharedBucket) -> Request:
     """Wait until the bucket is full on all ranks, and make this rank's part of the average."""
     bucket.memory.fence()
-    bucket.average()
-    return UntilAllHaveAdded(bucket)
+    bucket.average(comm.size)
+    return UntilAllHaveAdded(comm.rank, bucket.memory)
