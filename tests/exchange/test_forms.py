@@ -49,7 +49,7 @@ def skewed(size):
     return x.astype(np.float32)
 
 
-@pytest.mark.parametrize(("form", "nbytes"), FORMS, ids=lambda it: str(it)[:40])
+@pytest.mark.parametrize(("form", "nbytes"), FORMS, ids=[str(form)[:40] for form, _ in FORMS])
 def test_a_message_has_exactly_the_bytes_that_the_formula_says(form, nbytes):
     for size in (1, 2, 7, 8, 31, 64, 65, 500, 1000):
         message = form.link().encode(skewed(size))
