@@ -1,8 +1,10 @@
 """The MPI processes behind `launch`, `Ranks` and the engines of a notebook.
 
 All are started together by one mpiexec and connect back to us, each on its lines, through a socket
-that stands in a folder of our own and is gone as soon as everybody is in. No process outlives us:
-whoever sees its line end leaves, and a guard ends those that cannot even look.
+that is gone as soon as everybody is in. It stands in a folder of our own, where mpiexec has its
+files as well: in the common folder for temporary files those of one that was killed stay behind,
+and stop a later mpiexec that happens to get its number. No process outlives us: whoever sees its
+line end leaves, and a guard ends those that cannot even look.
 """
 
 from __future__ import annotations
@@ -10,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import pickle
 import secrets
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -57,14 +58,15 @@ class Crew:
         folder = Path(tempfile.mkdtemp(prefix="ddl-"))
         self._guard = Guard(folder)
         key = secrets.token_bytes(32)
-        address = str(folder / "line")
+        address = folder / "line"
         by_pid: dict[int, Line] = {}
         try:
             with socket.socket(socket.AF_UNIX) as door:
-                door.bind(address)
+                door.bind(str(address))
                 door.listen(LINES * self.size)
                 settings = self._environment | {"DDL_TEACH_KEY": key.hex()}
-                self.mpiexec = processes.start(self.size, ["-m", self._module, address], settings)
+                words = ["-m", self._module, str(address)]
+                self.mpiexec = processes.start(self.size, words, settings, folder)
                 self._guard.watch_over([self.mpiexec.pid])
                 self._greet(door, key, by_pid, progress)
             self._guard.watch_over([self.mpiexec.pid, *by_pid])
@@ -73,7 +75,7 @@ class Crew:
             self.kill()
             raise
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            address.unlink(missing_ok=True)
         self.lines = sorted(by_pid.values(), key=lambda line: line.rank)
 
     def _greet(

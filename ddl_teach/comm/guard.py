@@ -14,8 +14,9 @@ from pathlib import Path
 
 # The last line says whom to end, mpiexec first. That one is given time to clear up behind itself.
 SCRIPT = """
+folder=$1
+trap 'rm -rf "$folder"' EXIT
 while read -r line; do said=$line; done
-rm -rf "$1"
 [ -z "$said" ] || [ "$said" = ended ] && exit
 set -- $said
 mpiexec=$1
@@ -32,7 +33,7 @@ done
 
 
 class Guard:
-    """Watches over the processes it is told of, and over the folder through which they came."""
+    """Watches over the processes it is told of, and over their folder, which goes with them."""
 
     def __init__(self, folder: Path) -> None:
         self._shell = subprocess.Popen(

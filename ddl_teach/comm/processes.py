@@ -72,11 +72,14 @@ def mpi_environment() -> dict[str, str]:
     return environment
 
 
-def start(ranks: int, words: list[str], extra: dict[str, str]) -> subprocess.Popen:
-    """Start `python *words` on so many ranks, in a session of its own: Ctrl-C reaches only us."""
+def start(ranks: int, words: list[str], extra: dict[str, str], folder: Path) -> subprocess.Popen:
+    """Start `python *words` on so many ranks, in a session of its own: Ctrl-C reaches only us.
+
+    Open MPI's launcher keeps its files in `folder`.
+    """
     return subprocess.Popen(
         [*mpi_command(ranks), sys.executable, *words],
-        env=mpi_environment() | extra,
+        env=mpi_environment() | {"PRTE_MCA_prte_tmpdir_base": str(folder)} | extra,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -3,8 +3,10 @@
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -13,7 +15,7 @@ import psutil
 import pytest
 
 from ddl_teach import Ranks, Run, launch, simulate
-from ddl_teach.comm.story import RankFailed, TimedOut
+from ddl_teach.comm.story import RankFailed, StoryError, TimedOut
 
 
 def who(comm):
@@ -263,3 +265,23 @@ def waits_for_rank_0(comm, how):
 def test_ranks_that_wait_leave_the_cores_to_others(real, how):
     shares = real(waits_for_rank_0, 8, how=how).results
     assert max(shares) < 0.25, shares
+
+
+def kill_mpiexec(comm):
+    if comm.rank == 0:
+        os.kill(os.getppid(), signal.SIGKILL)
+    comm.barrier()
+    comm.recv(np.empty(1), comm.rank)
+
+
+def test_an_mpiexec_that_was_killed_leaves_no_file(monkeypatch):
+    """One that gets its number later would find its folder and not start."""
+    common = tempfile.gettempdir()
+    with tempfile.TemporaryDirectory() as scratch:  # tmp_path is too long for a socket's name
+        monkeypatch.setattr(tempfile, "tempdir", scratch)
+        with Ranks(2) as duo:
+            number = duo.run(lambda comm: os.getppid()).results[0]
+            with pytest.raises(StoryError):
+                duo.run(kill_mpiexec)
+        assert os.listdir(scratch) == []
+    assert not [name for name in os.listdir(common) if name.endswith(f".{number}")]

@@ -85,15 +85,15 @@ def test_a_rank_that_dies_is_named_and_its_last_words_are_heard(trio, capfd, how
     assert len(set(trio.run(all_is_well).results)) == 3
 
 
+def kills_mpiexec(comm):
+    if comm.rank == 0:
+        os.kill(os.getppid(), signal.SIGKILL)
+    while True:
+        time.sleep(0.01)
+
+
 def test_ranks_whose_mpiexec_was_killed_are_not_waited_for(trio):
     trio.run(all_is_well)
-
-    def kills_mpiexec(comm):
-        if comm.rank == 0:
-            os.kill(os.getppid(), signal.SIGKILL)
-        while True:
-            time.sleep(0.01)
-
     with pytest.raises(StoryError, match=r"mpiexec, which holds|rank \d died"):
         trio.run(kills_mpiexec, timeout=200)
     assert len(set(trio.run(all_is_well).results)) == 3

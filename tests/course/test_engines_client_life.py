@@ -49,12 +49,13 @@ def test_nobody_waits_for_a_rank_that_died(own_engines, client, view):
 
 
 def test_restart_and_stop_end_the_controller_too(own_engines, client):
-    before = own_engines.processes()
+    before, folders = own_engines.processes(), list(own_engines.folder.glob("ddl-*"))
     own_engines.restart()
     with pytest.raises(StoryError, match="gives a new client"):
         client[:].apply_sync(os.getpid)
     assert await_end(before) == []
-    assert await_empty(own_engines.folder, "ddl-*") == []
+    assert len(folders) == 2, "the engines' and the controller's"
+    assert [await_empty(own_engines.folder, folder.name) for folder in folders] == [[], []]
     assert own_engines.client[:].apply_sync(all_reduce, 1)[1] == [10.0]
     before = own_engines.processes()
     own_engines.stop()
