@@ -463,10 +463,10 @@ for name, median in medians.items():
 # bytes: buckets in memory that both ranks see are added up where they lie.
 #
 # If other programs run on your machine, the order can be any. On a quiet one with a core for each
-# of two ranks a network like this one, twice as wide, took 0.76 of DDP's time with buckets in
-# shared memory, 0.87 with one bucket, and 1.05 with a ring under the pass. A small AlexNet has a
-# twelfth of the gradients and more work; there one bucket came first, with 0.93, and all others
-# were about as fast as DDP, but for a message for each parameter: 1.42
+# of two ranks a network like this one, twice as wide, took 0.77 of DDP's time with buckets in
+# shared memory, 0.90 with one bucket, and 1.16 with a ring under the pass. A small AlexNet has a
+# twelfth of the gradients and more work; there shared memory took 0.94, one bucket 0.96, and all
+# others were about as fast as DDP, but for a message for each parameter: 1.49
 # (`benchmarks/results/data_parallel.txt`). On a cluster, where network cards and accelerators do
 # the work, the pictures of sections 6 and 7 hold. It is the same code; the machine decides.
 #
