@@ -108,8 +108,7 @@ def test_the_solution_passes(exercise, capsys):
     solution = sources.function(sources.source_of(exercise.unit), exercise.name)
     check(exercise.name, solution)
     assert f"✓ {exercise.name}" in capsys.readouterr().out
-    for seed in range(3):
-        judge(exercise.name, solution, unseen(exercise), seed)
+    judge(exercise.name, solution, unseen(exercise), seed=0)
 
 
 @each
@@ -117,9 +116,9 @@ def test_the_solution_passes_the_hidden_tests(exercise):
     path = sources.source_of(exercise.unit)
     code = sources.code_of(sources.named_cells(path), exercise.name, "check")
     assert "### BEGIN HIDDEN TESTS" in code
-    exec(code, sources.names_after(path))
-    # For whoever wrote nothing the hidden tests are no gift, even without the check before them.
     hidden = code.partition("### BEGIN HIDDEN TESTS")[2]
+    exec(hidden, sources.names_after(path))
+    # For whoever wrote nothing the hidden tests are no gift, even without the check before them.
     stub = sources.code_of(sources.stubs(path), exercise.name, "answer")
     unwritten = sources.names_after(path, exercise.name, stub)
     with pytest.raises(CheckFailed):
