@@ -34,7 +34,7 @@ from ddl_teach.course.grading.submission import (
     read_answers,
 )
 from ddl_teach.course.mistake import Mistake
-from ddl_teach.course.whole_file import write_whole
+from ddl_teach.measure.whole_file import write_whole
 
 COLUMNS = ("student", "exercise", "points", "of", "message")
 FORMULA = ("=", "+", "-", "@", "\t")  # what a spreadsheet would carry out

@@ -36,7 +36,7 @@ from traitlets.config import Config
 from ddl_teach.course.grading.assignment import Assignment
 from ddl_teach.course.grading.batch import Progress, Verdict, no_progress
 from ddl_teach.course.handout import hand_out
-from ddl_teach.course.whole_file import write_whole
+from ddl_teach.measure.whole_file import write_whole
 
 NOTEBOOK = 4  # the version of the notebook format
 
