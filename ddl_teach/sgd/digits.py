@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.util import find_spec
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
+from ddl_teach.networks.models.digits_table import digits_table
 from ddl_teach.sgd.shares import share, share_of_a_kind
 from ddl_teach.sgd.task import offsets
 
@@ -123,10 +122,7 @@ def _surprise(likely: np.ndarray, answers: np.ndarray) -> float:
 @cache
 def _pictures(dtype: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Pictures and answers to learn from, and those held out: points of mean 0 and variance 1."""
-    # scikit-learn carries the table; importing it would take seconds on every rank.
-    [library] = find_spec("sklearn").submodule_search_locations
-    table = np.loadtxt(Path(library, "datasets", "data", "digits.csv.gz"), delimiter=",")
-    images, answers = table[:, :-1], table[:, -1].astype(int)
+    images, answers = digits_table()
     held_out = np.arange(len(images)) % EVERY == 0
     learnt = images[~held_out]
     images = ((images - learnt.mean()) / learnt.std()).astype(dtype)

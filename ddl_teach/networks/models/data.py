@@ -1,8 +1,7 @@
 """Real data without downloads: handwritten digits, and the code of Python's standard library.
 
-The digits are 1,797 pictures of 8 x 8 points (Alpaydin and Kaynak, "Optical recognition of
-handwritten digits", UCI machine learning repository, 1998), which scikit-learn carries. The
-characters are those of a few modules that every Python has.
+The digits are those of `digits_table`; the characters are those of a few modules that every Python
+has.
 
 Every rank makes the same batches from the same seed and takes its own part of each.
 """
@@ -15,6 +14,8 @@ import string
 
 import torch
 
+from ddl_teach.networks.models.digits_table import digits_table
+
 ALPHABET = string.printable  # 100 characters; others are left out
 
 Batch = tuple[torch.Tensor, torch.Tensor]
@@ -22,12 +23,10 @@ Batch = tuple[torch.Tensor, torch.Tensor]
 
 def digits(flat: bool = False) -> Batch:
     """Pictures (1797, 1, 8, 8), or rows of 64 numbers if `flat`, between 0 and 1; and labels."""
-    from sklearn.datasets import load_digits  # only here: importing it takes a second
-
-    images, labels = load_digits(return_X_y=True)
+    images, labels = digits_table()
     pictures = torch.from_numpy(images / 16).float()
     shape = (64,) if flat else (1, 8, 8)
-    return pictures.reshape(-1, *shape), torch.from_numpy(labels).long()
+    return pictures.reshape(-1, *shape), torch.tensor(labels)
 
 
 def characters(length: int = 16, modules: tuple[str, ...] = ("heapq", "bisect")) -> Batch:
