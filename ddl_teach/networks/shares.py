@@ -7,12 +7,13 @@ can tell what any other owns without asking.
 
 from __future__ import annotations
 
+from ddl_teach.collectives.blocks import chunk_start
 from ddl_teach.comm import Comm
 
 
 def share(total: int, ranks: int, rank: int) -> range:
     """What of 0, 1, ..., total - 1 this rank owns; nothing where ranks outnumber what there is."""
-    return range(total * rank // ranks, total * (rank + 1) // ranks)
+    return range(chunk_start(total, rank, ranks), chunk_start(total, rank + 1, ranks))
 
 
 def own_slice(total: int, comm: Comm) -> slice:

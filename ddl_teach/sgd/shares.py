@@ -11,6 +11,8 @@ from functools import cache
 
 import numpy as np
 
+from ddl_teach.networks.shares import share as own_part
+
 
 def share(count: int, batch: int, part: int, parts: int, step: int, seed: int = 0) -> np.ndarray:
     """The places of `batch` samples among `count`."""
@@ -25,10 +27,10 @@ def share_of_a_kind(
     kinds: np.ndarray, batch: int, part: int, parts: int, step: int, seed: int = 0
 ) -> np.ndarray:
     """The same where each worker has data of few kinds only: sorted by kind, cut into runs."""
-    begin, end = (len(kinds) * place // parts for place in (part, part + 1))
-    if begin == end:
+    mine = own_part(len(kinds), parts, part)
+    if not mine:
         raise ValueError(f"{len(kinds)} samples cannot be cut into {parts} parts by their kind")
-    own = np.argsort(kinds, kind="stable")[begin:end]
+    own = np.argsort(kinds, kind="stable")[mine.start : mine.stop]
     return own[share(len(own), batch, 0, 1, step, seed)]
 
 
