@@ -18,14 +18,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from ddl_teach.networks.memory.updates import Update
 from ddl_teach.sgd.rounds import train_in_rounds
-from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.when import When
 from ddl_teach.sgd.worker import Worker
 
 
 @dataclass(frozen=True)
-class AdaptiveLocalSGD:
+class AdaptiveLocalSGD(When):
     """`period` steps alone at first, fewer as the loss falls."""
 
     period: int = 16
@@ -35,10 +34,6 @@ class AdaptiveLocalSGD:
     def __post_init__(self) -> None:
         if self.period < 1:
             raise ValueError(f"AdaptiveLocalSGD: period={self.period} must be at least one step")
-
-    def service(self, rule: Update) -> Service:
-        """Servers average what they are sent."""
-        return Service()
 
     def run(self, worker: Worker) -> None:
         """One worker's training."""

@@ -20,11 +20,12 @@ from typing import ClassVar
 from ddl_teach.networks.memory.updates import Update
 from ddl_teach.sgd.served import follow_servers
 from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.when import When
 from ddl_teach.sgd.worker import Worker
 
 
 @dataclass(frozen=True)
-class Asynchronous:
+class Asynchronous(When):
     """`damp(staleness)` is a factor for each gradient; without it all count alike."""
 
     damp: Callable[[int], float] | None = None

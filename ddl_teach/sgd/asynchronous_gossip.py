@@ -18,13 +18,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ddl_teach.comm import Comm
-from ddl_teach.networks.memory.updates import Update
-from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.when import When
 from ddl_teach.sgd.worker import Worker
 
 
 @dataclass(frozen=True)
-class AsynchronousGossip:
+class AsynchronousGossip(When):
     """`seed` draws who asks whom; with `ahead` infinite nobody waits for being asked."""
 
     ahead: float = 2
@@ -35,10 +34,6 @@ class AsynchronousGossip:
     def __post_init__(self) -> None:
         if not self.ahead >= 0:
             raise ValueError(f"ahead is a number of steps, 0 or more, not {self.ahead!r}")
-
-    def service(self, rule: Update) -> Service:
-        """Nobody serves."""
-        return Service()
 
     def run(self, worker: Worker) -> None:
         """One worker's training."""

@@ -17,11 +17,12 @@ from typing import ClassVar
 from ddl_teach.networks.memory.updates import Update
 from ddl_teach.sgd.served import follow_servers
 from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.when import When
 from ddl_teach.sgd.worker import Worker
 
 
 @dataclass(frozen=True)
-class BackupWorkers:
+class BackupWorkers(When):
     """`extra` workers of each step may be late."""
 
     extra: int = 1

@@ -18,14 +18,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from ddl_teach.networks.memory.updates import Update
 from ddl_teach.sgd.rounds import train_in_rounds
-from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.when import When
 from ddl_teach.sgd.worker import Worker
 
 
 @dataclass(frozen=True)
-class BlockMomentum:
+class BlockMomentum(When):
     """Rounds of `period` steps; without a `momentum` it is 1 - 1/P."""
 
     period: int = 8
@@ -40,10 +39,6 @@ class BlockMomentum:
                 f"BlockMomentum: period={self.period} must be at least one step, and "
                 f"momentum={self.momentum} from 0 to below 1"
             )
-
-    def service(self, rule: Update) -> Service:
-        """Servers average what they are sent."""
-        return Service()
 
     def run(self, worker: Worker) -> None:
         """One worker's training."""

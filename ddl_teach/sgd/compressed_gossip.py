@@ -17,13 +17,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ddl_teach.networks.memory.updates import Update
-from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.when import When
 from ddl_teach.sgd.worker import Worker
 
 
 @dataclass(frozen=True)
-class CompressedGossip:
+class CompressedGossip(When):
     """Gossip whose messages may be in any form, on a graph that does not change."""
 
     pull: float = 0.1
@@ -33,10 +32,6 @@ class CompressedGossip:
     def __post_init__(self) -> None:
         if not 0 < self.pull <= 1:
             raise ValueError(f"pull is a part of the way, above 0 and up to 1, not {self.pull!r}")
-
-    def service(self, rule: Update) -> Service:
-        """Nobody serves."""
-        return Service()
 
     def run(self, worker: Worker) -> None:
         """One worker's training."""

@@ -20,11 +20,12 @@ from typing import ClassVar
 from ddl_teach.networks.memory.updates import Update
 from ddl_teach.sgd.service import Service
 from ddl_teach.sgd.updates.sgd import SGD
+from ddl_teach.sgd.when import When
 from ddl_teach.sgd.worker import Worker
 
 
 @dataclass(frozen=True)
-class Elastic:
+class Elastic(When):
     """Springs every `period` steps; in all they move the centre by `spring` of the mean way."""
 
     period: int = 4

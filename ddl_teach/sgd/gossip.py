@@ -16,21 +16,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ddl_teach.networks.memory.updates import Update
-from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.when import When
 from ddl_teach.sgd.worker import Worker
 
 
 @dataclass(frozen=True)
-class Gossip:
+class Gossip(When):
     """Mix the weights in every step; afterwards each worker has weights of its own."""
 
     needs: ClassVar[tuple[str, ...]] = ("mix",)
     sends: ClassVar[str] = "weights"
-
-    def service(self, rule: Update) -> Service:
-        """Nobody serves."""
-        return Service()
 
     def run(self, worker: Worker) -> None:
         """One worker's training."""

@@ -18,21 +18,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from ddl_teach.networks.memory.updates import Update
-from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.when import When
 from ddl_teach.sgd.worker import Worker
 
 
 @dataclass(frozen=True)
-class Hogwild:
+class Hogwild(When):
     """Lock-free; the momentum and the like of each worker's rule are its own."""
 
     needs: ClassVar[tuple[str, ...]] = ("share",)
     sends: ClassVar[str] = "changes"
-
-    def service(self, rule: Update) -> Service:
-        """There is no server."""
-        return Service()
 
     def run(self, worker: Worker) -> None:
         """One worker's training."""

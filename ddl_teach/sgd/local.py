@@ -15,14 +15,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ddl_teach.networks.memory.updates import Update
 from ddl_teach.sgd.rounds import train_in_rounds
-from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.when import When
 from ddl_teach.sgd.worker import Worker
 
 
 @dataclass(frozen=True)
-class LocalSGD:
+class LocalSGD(When):
     """Average what the workers have learnt after every `period` steps."""
 
     period: int = 8
@@ -32,10 +31,6 @@ class LocalSGD:
     def __post_init__(self) -> None:
         if self.period < 1:
             raise ValueError(f"LocalSGD: period={self.period} must be at least one step")
-
-    def service(self, rule: Update) -> Service:
-        """Servers average what they are sent."""
-        return Service()
 
     def run(self, worker: Worker) -> None:
         """One worker's training."""

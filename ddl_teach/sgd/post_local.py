@@ -14,14 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ddl_teach.networks.memory.updates import Update
 from ddl_teach.sgd.rounds import train_in_rounds
-from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.when import When
 from ddl_teach.sgd.worker import Worker
 
 
 @dataclass(frozen=True)
-class PostLocalSGD:
+class PostLocalSGD(When):
     """Every step counts for all before step `switch`, every `period`-th from there on."""
 
     switch: int = 50
@@ -35,10 +34,6 @@ class PostLocalSGD:
                 f"PostLocalSGD: switch={self.switch} must be zero or more steps and "
                 f"period={self.period} at least one"
             )
-
-    def service(self, rule: Update) -> Service:
-        """Servers average what they are sent."""
-        return Service()
 
     def run(self, worker: Worker) -> None:
         """One worker's training."""

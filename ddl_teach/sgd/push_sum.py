@@ -18,21 +18,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ddl_teach.networks.memory.updates import Update
-from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.when import When
 from ddl_teach.sgd.worker import Worker
 
 
 @dataclass(frozen=True)
-class PushSum:
+class PushSum(When):
     """A step with one's own gradient, then push; runs on any graph that connects all."""
 
     needs: ClassVar[tuple[str, ...]] = ("push_sum",)
     sends: ClassVar[str] = "weights"
-
-    def service(self, rule: Update) -> Service:
-        """Nobody serves."""
-        return Service()
 
     def run(self, worker: Worker) -> None:
         """One worker's training."""

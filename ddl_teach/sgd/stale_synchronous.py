@@ -20,11 +20,12 @@ from typing import ClassVar
 from ddl_teach.networks.memory.updates import Update
 from ddl_teach.sgd.served import follow_servers
 from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.when import When
 from ddl_teach.sgd.worker import Worker
 
 
 @dataclass(frozen=True)
-class StaleSynchronous:
+class StaleSynchronous(When):
     """At most `bound` steps apart; `damp(staleness)` is a factor for each gradient."""
 
     bound: int = 2

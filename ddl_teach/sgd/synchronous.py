@@ -14,21 +14,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ddl_teach.networks.memory.updates import Update
-from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.when import When
 from ddl_teach.sgd.worker import Worker
 
 
 @dataclass(frozen=True)
-class Synchronous:
+class Synchronous(When):
     """Average the gradients; then everybody makes the same step."""
 
     needs: ClassVar[tuple[str, ...]] = ("average",)
     sends: ClassVar[str] = "gradients"
-
-    def service(self, rule: Update) -> Service:
-        """Servers average what they are sent."""
-        return Service()
 
     def run(self, worker: Worker) -> None:
         """One worker's training."""

@@ -35,7 +35,8 @@ class When(Protocol):
     sends: ClassVar[str]  # "gradients", "changes" or "weights"
 
     def service(self, rule: Update) -> Service:
-        """What dedicated servers do meanwhile, where the path has any."""
+        """What dedicated servers do meanwhile, where the path has any: average what comes."""
+        return Service()
 
     def run(self, worker: Worker) -> None:
         """Train; at the end `worker.weights` are what this WHEN calls its result."""
