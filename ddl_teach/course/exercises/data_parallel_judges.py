@@ -11,7 +11,7 @@ import numpy as np
 from ddl_teach import Comm, simulate
 from ddl_teach.comm import Request
 from ddl_teach.comm.networks import Uniform
-from ddl_teach.course.exercises.exercise import NO_BUFFERS, Outcome, Stage, Wrong
+from ddl_teach.course.exercises.exercise import NO_BUFFERS, Outcome, Stage, Wrong, ranks_text
 from ddl_teach.theory.data_parallel import bucket_groups, last_first
 
 SHAPES = ((3, 4), (4,), (5, 2, 1), (7,), (1,))
@@ -48,7 +48,7 @@ def judge_average(stage: Stage, generator: np.random.Generator, ranks: Sequence[
             ([x / count for x in own[0]], "You divided, and added nothing up"),
             ([right[0], *own[0][1:]], "Only the first array is averaged: go through all of them"),
         ]
-        _compare(f"average on {_ranks(count)}", outcome, right, usual, own)
+        _compare(f"average on {ranks_text(count)}", outcome, right, usual, own)
 
 
 def judge_weighted(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
@@ -78,7 +78,7 @@ def judge_weighted(stage: Stage, generator: np.random.Generator, ranks: Sequence
             ([x.sum(axis=0) / samples.sum() for x in by_parameter], "Multiply by this rank's own "
              "samples before you add up"),
         ]  # fmt: skip
-        told = f"weighted on {_ranks(count)} with {samples.tolist()} samples"
+        told = f"weighted on {ranks_text(count)} with {samples.tolist()} samples"
         _compare(told, outcome, right, usual, own)
 
 
@@ -134,7 +134,7 @@ def judge_overlap(stage: Stage, generator: np.random.Generator, ranks: Sequence[
         own = _gradients(generator, count)
         right = [np.mean(parts, axis=0) for parts in zip(*own, strict=True)]
         total = [np.sum(parts, axis=0) for parts in zip(*own, strict=True)]
-        call = f"overlapped on {_ranks(count)}"
+        call = f"overlapped on {ranks_text(count)}"
         network = Uniform(latency=1e-5, bandwidth=SLOW * count)
         given = [(arrays, groups) for arrays in own]
         outcome = stage.run(count, given, network=network)
@@ -286,7 +286,3 @@ def _groups(said: object, call: str) -> list[list[int]]:
 
 def _one_rank_last(count: int) -> bool:
     return count == 1  # there most mistakes look alike
-
-
-def _ranks(count: int) -> str:
-    return "1 rank" if count == 1 else f"{count} ranks"

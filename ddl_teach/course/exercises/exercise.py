@@ -26,6 +26,11 @@ class Wrong(Exception):
     """What a judge found: a message for the learner, naming the usual mistake if it is one."""
 
 
+def ranks_text(count: int) -> str:
+    """So many ranks, in words."""
+    return "1 rank" if count == 1 else f"{count} ranks"
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a rank program left behind on a stage."""

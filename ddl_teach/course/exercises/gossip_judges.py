@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ddl_teach.comm.story import StoryError
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong
-from ddl_teach.course.exercises.split_judges import hardest_first, ranks_text
+from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_teach.course.exercises.split_judges import hardest_first
 from ddl_teach.theory.gossip import graphs, mixing
 
 LONG = 9_001  # numbers: more than what an MPI library sends before anybody receives

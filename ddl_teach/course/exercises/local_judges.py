@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong
+from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong, ranks_text
 
 SIZE = 3  # weights
 RATE, SPRING = 0.1, 0.08
@@ -24,7 +24,7 @@ def judge_local(stage: Stage, generator: np.random.Generator, ranks: Sequence[in
     for count in sorted(ranks, key=lambda count: count == 1):
         for steps, period in ((6, 3), (5, 2), (4, 1)):
             start, inputs, answers = _task(generator, count, steps)
-            call = f"local on {_ranks(count)}, {steps} steps, period={period}"
+            call = f"local on {ranks_text(count)}, {steps} steps, period={period}"
             own = [
                 (start.copy(), inputs[rank], answers[rank], RATE, period) for rank in range(count)
             ]
@@ -69,7 +69,7 @@ def judge_elastic(stage: Stage, generator: np.random.Generator, ranks: Sequence[
     for count in sorted(ranks, key=lambda count: count == 1):
         steps = 5
         start, inputs, answers = _task(generator, count, steps)
-        call = f"elastic on {_ranks(count)}, {steps} steps"
+        call = f"elastic on {ranks_text(count)}, {steps} steps"
         begin = start + 1.0  # where the centre is first, away from the weights
         own = [
             (start.copy(), begin.copy(), inputs[rank], answers[rank], RATE, SPRING)
@@ -161,7 +161,3 @@ def _compare(
         f"{right[rank][0]:.6g} is right. "
         f"{near[0] if near else 'Compare your lines with the formula, term by term'}."
     )
-
-
-def _ranks(count: int) -> str:
-    return "1 rank" if count == 1 else f"{count} ranks"

@@ -9,8 +9,8 @@ import numpy as np
 
 from ddl_teach.comm.networks import Uniform
 from ddl_teach.comm.story import StoryError
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong
-from ddl_teach.course.exercises.sums import ranks_text, usual_mistake
+from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_teach.course.exercises.sums import usual_mistake
 from ddl_teach.theory import memory, ring_bytes
 
 MOMENTUM, RATE, DOUBLE = 0.9, 0.1, 8

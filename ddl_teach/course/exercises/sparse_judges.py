@@ -8,8 +8,8 @@ import numpy as np
 
 from ddl_teach.comm import Comm
 from ddl_teach.comm.story import StoryError
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong
-from ddl_teach.course.exercises.split_judges import hardest_first, ranks_text
+from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_teach.course.exercises.split_judges import hardest_first
 
 SIZE = 40
 MESSAGES = 3  # a step: a length, the indices, the values

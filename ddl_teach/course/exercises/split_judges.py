@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong
+from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong, ranks_text
 
 ROWS, INPUTS, MIDDLE, OUTPUTS = 3, 5, 4, 5  # of a pair; MIDDLE is that of one rank
 Usual = Iterable[tuple[Sequence[np.ndarray], str]]  # what a mistake gives, and its name
@@ -126,11 +126,6 @@ def judge_hybrid(stage: Stage, generator: np.random.Generator, ranks: Sequence[i
                     "few classes, for all images: all_gather(comm, features) first."
                 )
             _compare(told, rank, value, names, right, usual)
-
-
-def ranks_text(count: int) -> str:
-    """So many ranks, in words."""
-    return "1 rank" if count == 1 else f"{count} ranks"
 
 
 def hardest_first(ranks: Sequence[int]) -> list[int]:

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from ddl_teach.comm.story import Deadlock, StoryError, Unreceived
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong
+from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong, ranks_text
 
 LONG = 20_011  # elements: longer than what an MPI library sends before anybody receives
 DIGITS = 48  # bits shared by all ranks; with five more for the pattern sums are exact as floats
@@ -221,8 +221,3 @@ def listed(ranks: Iterable[int]) -> str:
     if len(names) == 1:
         return f"rank {names[0]}"
     return f"ranks {', '.join(names[:-1])} and {names[-1]}"
-
-
-def ranks_text(count: int) -> str:
-    """`1 rank`, `4 ranks`."""
-    return f"{count} rank" if count == 1 else f"{count} ranks"
