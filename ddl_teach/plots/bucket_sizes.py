@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from ddl_teach.plots.style import (
     INK,
+    Points,
     algorithm_colour,
     describe,
     in_style,
@@ -24,7 +25,6 @@ from ddl_teach.plots.style import (
     time_text,
 )
 
-Points = tuple[Sequence[float], Sequence[float]]
 Measured = tuple[Sequence[float], Sequence[float], Sequence[float], Sequence[float]]
 
 

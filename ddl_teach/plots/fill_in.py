@@ -7,15 +7,13 @@ below it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from ddl_teach.plots.style import INK, describe, in_style, new_axes, rank_colour
-
-Points = tuple[Sequence[float], Sequence[float]]
+from ddl_teach.plots.style import INK, Points, describe, in_style, new_axes, rank_colour
 
 
 @in_style

@@ -16,6 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from ddl_teach.plots.style import (
     INK,
+    Points,
     describe,
     in_style,
     new_axes,
@@ -23,8 +24,6 @@ from ddl_teach.plots.style import (
     rate_text,
     time_text,
 )
-
-Points = tuple[Sequence[float], Sequence[float]]
 
 
 @in_style

@@ -19,6 +19,7 @@ from ddl_teach.plots.style import (
     ALGORITHM_COLOURS,
     INK,
     Picture,
+    Points,
     describe,
     in_style,
     new_axes,
@@ -30,7 +31,6 @@ NOTHING = 1e-12  # of what was there at the beginning: only rounding is left
 
 Rounds = Sequence[Sequence[Sequence[int]]]
 """For each step and each rank, to whom it sends."""
-Points = tuple[Sequence[float], Sequence[float]]
 
 
 @in_style

@@ -6,16 +6,14 @@ look at: who grows with the workers, and who does not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from ddl_teach.plots.style import describe, in_style, new_axes, rank_colour, size_text
-
-Points = tuple[Sequence[float], Sequence[float]]
+from ddl_teach.plots.style import Points, describe, in_style, new_axes, rank_colour, size_text
 
 
 @in_style

@@ -13,9 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from ddl_teach.plots.style import ALGORITHM_COLOURS, INK, describe, in_style, new_axes
+from ddl_teach.plots.style import ALGORITHM_COLOURS, INK, Points, describe, in_style, new_axes
 
-Points = tuple[Sequence[float], Sequence[float]]
 COLOURS = tuple(ALGORITHM_COLOURS.values())
 HOPE, WALL = "#999999", "#ee6677"
 

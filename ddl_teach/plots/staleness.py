@@ -14,9 +14,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from ddl_teach.plots.style import describe, in_style, new_axes, rank_colour, time_text, time_unit
-
-Points = tuple[Sequence[float], Sequence[float]]
+from ddl_teach.plots.style import (
+    Points,
+    describe,
+    in_style,
+    new_axes,
+    rank_colour,
+    time_text,
+    time_unit,
+)
 
 
 @in_style

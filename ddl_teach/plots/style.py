@@ -22,6 +22,9 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+Points = tuple[Sequence[float], Sequence[float]]
+"""Where they lie along the two axes."""
+
 INK = "#333333"
 
 RANK_COLOURS = "#332288 #88ccee #117733 #cc6677 #ddcc77 #aa4499 #44aa99 #882255 #999933".split()
