@@ -1,5 +1,9 @@
 """Programs that hang or fail, and what a learner must be told about each."""
 
+import os
+import signal
+import time
+
 import numpy as np
 
 from ddl_teach import ANY
@@ -268,3 +272,10 @@ MISFITS = {
     "other width": (np.zeros(4), np.zeros(4, np.float32), "32 bytes of float64.*16 bytes of"),
     "other type of one width": (np.zeros(4), np.zeros(4, int), "of float64 were sent.*of int64"),
 }  # fmt: skip
+
+
+def kills_mpiexec(comm):
+    if comm.rank == 0:
+        os.kill(os.getppid(), signal.SIGKILL)
+    while True:
+        time.sleep(0.01)

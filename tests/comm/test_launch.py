@@ -3,7 +3,6 @@
 import os
 import re
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ import time
 import numpy as np
 import psutil
 import pytest
+from hanging_programs import kills_mpiexec
 
 from ddl_teach import Ranks, Run, launch, simulate
 from ddl_teach.comm.story import RankFailed, StoryError, TimedOut
@@ -267,13 +267,6 @@ def test_ranks_that_wait_leave_the_cores_to_others(real, how):
     assert max(shares) < 0.25, shares
 
 
-def kill_mpiexec(comm):
-    if comm.rank == 0:
-        os.kill(os.getppid(), signal.SIGKILL)
-    comm.barrier()
-    comm.recv(np.empty(1), comm.rank)
-
-
 def test_an_mpiexec_that_was_killed_leaves_no_file(monkeypatch):
     """One that gets its number later would find its folder and not start."""
     common = tempfile.gettempdir()
@@ -282,6 +275,6 @@ def test_an_mpiexec_that_was_killed_leaves_no_file(monkeypatch):
         with Ranks(2) as duo:
             number = duo.run(lambda comm: os.getppid()).results[0]
             with pytest.raises(StoryError):
-                duo.run(kill_mpiexec)
+                duo.run(kills_mpiexec, timeout=200)
         assert os.listdir(scratch) == []
     assert not [name for name in os.listdir(common) if name.endswith(f".{number}")]

@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from hanging_programs import kills_mpiexec
 
 from ddl_teach import Ranks
 from ddl_teach.comm.story import RankFailed, StoryError
@@ -83,13 +84,6 @@ def test_a_rank_that_dies_is_named_and_its_last_words_are_heard(trio, capfd, how
     assert caught.value.rank == 1
     assert "[1] I am 1, and this line has no end" in capfd.readouterr().out
     assert len(set(trio.run(all_is_well).results)) == 3
-
-
-def kills_mpiexec(comm):
-    if comm.rank == 0:
-        os.kill(os.getppid(), signal.SIGKILL)
-    while True:
-        time.sleep(0.01)
 
 
 def test_ranks_whose_mpiexec_was_killed_are_not_waited_for(trio):
