@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import describe, heading
+from benchmarks.machine import describe, heading, keep
 from ddl_teach import Comm, Ranks
 from ddl_teach.collectives import rabenseifner, recursive_doubling, ring, shared_memory
 from ddl_teach.measure.interval import interval
@@ -135,8 +135,7 @@ def main() -> None:
             )  # fmt: skip
         parts.append(table(count, run.results))
         print(parts[-1], flush=True)
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text("\n\n".join(parts) + "\n")
+    keep(RESULTS, parts)
 
 
 if __name__ == "__main__":

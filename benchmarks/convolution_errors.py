@@ -17,7 +17,7 @@ from statistics import median
 import torch
 from torch import Tensor
 
-from benchmarks.machine import describe, heading
+from benchmarks.machine import describe, heading, keep
 from ddl_teach.operators.convolution.errors import relative_error
 from ddl_teach.operators.convolution.methods import METHODS
 from ddl_teach.operators.convolution.problem import Convolution
@@ -77,7 +77,7 @@ def main() -> None:
     parts += [methods(dtype) for dtype in DTYPES]
     parts.append(tiles())
     print("\n\n".join(parts))
-    RESULTS.write_text("\n\n".join(parts) + "\n")
+    keep(RESULTS, parts)
 
 
 if __name__ == "__main__":

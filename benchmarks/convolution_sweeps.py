@@ -17,7 +17,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.machine import describe, heading
+from benchmarks.machine import describe, heading, keep
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.rates import machine_rates
 from ddl_teach.operators.convolution.sweep import Sweep, sweep
@@ -98,7 +98,7 @@ def main() -> None:
     for name, problems in SWEEPS.items():
         parts.append(table(name, problems, sweep(problems, rates, METHODS, repetitions=turns)))
         print(f"\n{parts[-1]}", flush=True)
-    RESULTS.write_text("\n\n".join(parts) + "\n")
+    keep(RESULTS, parts)
 
 
 if __name__ == "__main__":

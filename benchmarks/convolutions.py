@@ -28,7 +28,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.convolution_targets import verdicts
 from benchmarks.layers import shared
-from benchmarks.machine import PACKAGES, describe, heading
+from benchmarks.machine import PACKAGES, describe, heading, keep
 from ddl_teach.measure.interval import interval
 from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.chooser import Choice, choose
@@ -200,7 +200,7 @@ def main() -> None:
     parts.append(verdicts(found))
     print(f"\n{parts[-1]}")
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / chosen.keep).write_text("\n\n".join(parts) + "\n")
+    keep(RESULTS / chosen.keep, parts)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchmarks.machine import describe, heading
+from benchmarks.machine import describe, heading, keep
 from ddl_teach import Comm, Ranks
 from ddl_teach.measure.interval import interval
 from ddl_teach.measure.repetitions import side_by_side
@@ -123,8 +123,7 @@ def main() -> None:
             )  # fmt: skip
         parts.append(table(chosen.ranks, workload, run.results))
         print(parts[-1], flush=True)
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text("\n\n".join(parts) + "\n")
+    keep(RESULTS, parts)
 
 
 if __name__ == "__main__":

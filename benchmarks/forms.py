@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.machine import describe, heading
+from benchmarks.machine import describe, heading, keep
 from ddl_teach import Ranks
 from ddl_teach.exchange.forms import only_time
 from ddl_teach.exchange.forms.deep_gradient_compression import DeepGradientCompression
@@ -155,8 +155,7 @@ def main() -> None:
             lines.append(paying(chosen.ranks, chosen.numbers, name, seconds, pool, dense))
             print(lines[-1], flush=True)
     parts.append("\n".join(lines))
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text("\n\n".join(parts) + "\n")
+    keep(RESULTS, parts)
 
 
 if __name__ == "__main__":

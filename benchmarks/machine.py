@@ -36,6 +36,12 @@ def heading(description: dict[str, str]) -> str:
     return "\n".join(f"{name:<{width}}  {value}" for name, value in description.items())
 
 
+def keep(results: Path, parts: Sequence[str]) -> None:
+    """Write what was measured, an empty line between two parts."""
+    results.parent.mkdir(exist_ok=True)
+    results.write_text("\n\n".join(parts) + "\n")
+
+
 def _processor() -> str:
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmarks.machine import describe, heading
+from benchmarks.machine import describe, heading, keep
 from ddl_teach.measure.interval import interval
 from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.methods import METHODS
@@ -186,7 +186,7 @@ def main() -> None:
             print(parts[-1], flush=True)
     parts.append(whole_network(chosen.batch, chosen.limits, chosen.repetitions))
     print(parts[-1], flush=True)
-    RESULTS.write_text("\n\n".join(parts) + "\n")
+    keep(RESULTS, parts)
 
 
 if __name__ == "__main__":

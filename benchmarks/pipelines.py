@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import describe, heading
+from benchmarks.machine import describe, heading, keep
 from ddl_teach import Comm, Ranks
 from ddl_teach.measure.interval import interval
 from ddl_teach.measure.repetitions import side_by_side
@@ -238,8 +238,7 @@ def main() -> None:
             given = {"repetitions": 3, "timeout": 300, "trace": False}
             parts.append(bubbles(count, ranks.run(bubble, **given).results))
             print(parts[-1], flush=True)
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text("\n\n".join(parts) + "\n")
+    keep(RESULTS, parts)
 
 
 if __name__ == "__main__":

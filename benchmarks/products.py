@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.machine import describe, heading
+from benchmarks.machine import describe, heading, keep
 from ddl_teach import Comm, Ranks
 from ddl_teach.exchange.forms.feedback import Feedback
 from ddl_teach.exchange.product import FORMS, Combination, sensible
@@ -118,8 +118,7 @@ def main() -> None:
         {one: f"{100 * share:.0f}" for one, share in accuracy.items()},
     ))  # fmt: skip
     print(parts[-1])
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text("\n\n".join(parts) + "\n")
+    keep(RESULTS, parts)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from benchmarks.machine import describe, heading
+from benchmarks.machine import describe, heading, keep
 from ddl_teach import Comm, simulate
 from ddl_teach.measure.interval import interval
 from ddl_teach.measure.repetitions import side_by_side
@@ -135,8 +135,7 @@ def main() -> None:
             f"  {1 - kept:4.0%} zeros  memory {memory:.3f}  gradient message {message:.3f}"
         )
     print("\n".join(lines))
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text("\n".join(lines) + "\n")
+    keep(RESULTS, ["\n".join(lines)])
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.machine import describe, heading
+from benchmarks.machine import describe, heading, keep
 from ddl_teach import Comm, Ranks
 from ddl_teach.collectives import ring
 from ddl_teach.measure.interval import interval
@@ -62,8 +62,7 @@ def main() -> None:
     ratio = np.median(steps[True]) / np.median(steps[False])
     lines.append(f"recording costs {100 * (ratio - 1):.2f}% of a step")
     print("\n".join(lines))
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text("\n".join(lines) + "\n")
+    keep(RESULTS, ["\n".join(lines)])
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.machine import describe, heading
+from benchmarks.machine import describe, heading, keep
 from ddl_teach.measure.interval import interval
 from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.operators.recurrence import all_steps, cells, fused, per_gate, stack, wavefront
@@ -110,8 +110,7 @@ def main() -> None:
         for backward in (False, True):
             parts.append(table(shape, backward, repetitions))
             print(parts[-1], flush=True)
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text("\n\n".join(parts) + "\n")
+    keep(RESULTS, parts)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.machine import describe, heading
+from benchmarks.machine import describe, heading, keep
 from ddl_teach.measure.ceilings import Ceilings, Rate, ceilings
 from ddl_teach.operators.analysis import analyse
 from ddl_teach.operators.analysis.layer_times import LayerRate, layer_rates, layer_times
@@ -84,7 +84,7 @@ def main() -> None:
         layers = measured_layers(name, chosen.batch, chosen.repetitions)
         lines += ["", *layer_lines(f"{name}, batch {chosen.batch}", layers, roof)]
     print("\n".join(lines))
-    RESULTS.write_text("\n".join(lines) + "\n")
+    keep(RESULTS, ["\n".join(lines)])
     if chosen.picture:
         bandwidths = {"memory": found.memory.median, "cache": found.cache.median}
         axes = plot_roofline(layers, top, bandwidths, network=name)

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.machine import describe, heading
+from benchmarks.machine import describe, heading, keep
 from ddl_teach import Comm, Ranks
 from ddl_teach.exchange.forms.dense import Dense
 from ddl_teach.exchange.paths.server import Server
@@ -121,8 +121,7 @@ def main() -> None:
             parts.append(table(size, run.results[1]))
             print(parts[-1], flush=True)
             size *= 10
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text("\n\n".join(parts) + "\n")
+    keep(RESULTS, parts)
 
 
 if __name__ == "__main__":

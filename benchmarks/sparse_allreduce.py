@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.machine import describe, heading
+from benchmarks.machine import describe, heading, keep
 from ddl_teach import Comm, Ranks
 from ddl_teach.collectives import ring
 from ddl_teach.collectives.sparse import dense_second_phase, recursive_doubling, split_allgather
@@ -149,8 +149,7 @@ def main() -> None:
             )  # fmt: skip
         parts.append(table(count, chosen.size, run.results))
         print(parts[-1], flush=True)
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text("\n\n".join(parts) + "\n")
+    keep(RESULTS, parts)
 
 
 if __name__ == "__main__":

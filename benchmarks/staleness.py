@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.machine import describe, heading
+from benchmarks.machine import describe, heading, keep
 from ddl_teach import Ranks, Run, simulate
 from ddl_teach.comm.networks import TwoLevel
 from ddl_teach.exchange.paths.server import Server
@@ -115,8 +115,7 @@ def main() -> None:
         for lines in (limits(ranks, repetitions), ages(ranks), paces(ranks, repetitions)):
             parts.append("\n".join(lines))
             print(parts[-1], "\n", flush=True)
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text("\n\n".join(parts) + "\n")
+    keep(RESULTS, parts)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.machine import describe, heading
+from benchmarks.machine import describe, heading, keep
 from ddl_teach import Ranks
 from ddl_teach.exchange.forms.dense import Dense
 from ddl_teach.exchange.forms.feedback import Feedback
@@ -143,8 +143,7 @@ def main() -> None:
     print(*others, sep="\n")
     lines += others
     lines += ["", "neighbours, after the last of them (cosine):", *neighbours(task, weights)]
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text("\n".join([heading(describe()), "", *lines]) + "\n")
+    keep(RESULTS, [heading(describe()), "\n".join(lines)])
 
 
 if __name__ == "__main__":
