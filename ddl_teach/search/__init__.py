@@ -1,0 +1,7 @@
+"""Above one training run: many of them at once, and what to keep of them.
+
+A *training* is a function that goes on for so many steps (`training`); a *space* says what may
+be set (`space`); a *decider* says which trial is worth how many steps (`deciders`); a *driver*
+lets workers do that: ranks (`by_ranks`) or engines (`by_view`). A *journal* holds what was done,
+and the *report* states every run that it took.
+"""

@@ -1,0 +1,45 @@
+"""One job, done where a worker is: whatever goes wrong comes back as an outcome.
+
+A training that raises, that ends in a loss which is no number, or that hands back something else
+than a state and a loss has *crashed*. The search notes why and goes on with another trial.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+from ddl_teach.search.job import Job
+from ddl_teach.search.records import Outcome
+from ddl_teach.search.states import pack, unpack
+from ddl_teach.search.training import Training
+
+
+def attempt(training: Training, job: Job, state: np.ndarray | None) -> Outcome:
+    """Do the job, going on from a packed state (None: from the beginning)."""
+    try:
+        before = None if state is None else unpack(state)
+        result = training(dict(job.settings), before, job.steps, job.seed)
+        after, loss = _checked(result)
+        return Outcome(pack(after), loss)
+    except Exception as error:
+        return Outcome(None, None, f"{type(error).__name__}: {error}")
+
+
+def _checked(result: Any) -> tuple[Any, float]:
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise TypeError(f"a training returns (state, loss), not {_short(result)}")
+    state, loss = result
+    if isinstance(loss, (bool, np.bool_)) or not isinstance(loss, (numbers.Real, np.floating)):
+        raise TypeError(f"a training's loss is a number, not {_short(loss)}")
+    if not math.isfinite(loss):
+        raise FloatingPointError(f"the loss is {float(loss)}: training diverged")
+    return state, float(loss)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 80 else f"{text[:77]}..."

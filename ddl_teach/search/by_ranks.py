@@ -1,0 +1,105 @@
+"""A search on ranks: rank 0 conducts, all others train.
+
+    rank 0:   give every free worker a task; take outcomes from whoever is done first; again
+    others:   take a task, train, hand the outcome in; again
+
+A job costs four messages, two of them of 8 bytes; its state travels there and back. One rank alone
+conducts and trains. The same program runs on simulated ranks, where a `pace` says how long a job
+takes: so it is seen how a thousand workers would wait for each other.
+What to look at: on the timeline of a search by halving, the gaps before each new rung; in the
+asynchronous form there are none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import cloudpickle
+import numpy as np
+
+from ddl_teach.comm import ANY, Comm
+from ddl_teach.search.attempt import attempt
+from ddl_teach.search.conductor import Conductor, Task
+from ddl_teach.search.job import Decider, Job
+from ddl_teach.search.records import Outcome, Progress, Record
+from ddl_teach.search.report import Report
+from ddl_teach.search.space import Settings
+from ddl_teach.search.training import State, Training
+
+LENGTH, CONTENT = 1, 2  # tags
+
+
+def search(
+    comm: Comm,
+    training: Training,
+    decider: Decider,
+    journal: str | os.PathLike | None = None,
+    *,
+    test: Callable[[Settings, State], float] | None = None,
+    watch: Callable[[Sequence[Record]], Any] | None = None,
+    stop: Callable[[Progress], bool] | None = None,
+    pace: Callable[[int, Job], float] | None = None,
+) -> Report | None:
+    """Search; every rank calls it alike, and rank 0 gets the report.
+
+    `journal` is a folder: a search that was killed goes on from there when it is called again.
+    `test(settings, state)` is the winner's accuracy on the test part. `watch(records)` is called
+    on rank 0 whenever something has changed, and once `stop(progress)` is true nothing more is
+    begun. `pace(rank, job)` are seconds that a worker is busy besides, at each job: on real ranks
+    it sleeps through them, on simulated ones they are all that a job costs.
+    """
+    if comm.rank > 0:
+        _work(comm, training, pace)
+        return None
+    with Conductor(decider, journal, watch, stop, comm.now) as conductor:
+        if comm.size > 1:
+            _conduct(comm, conductor)
+        while not conductor.finished and (task := conductor.next(0)) is not None:
+            conductor.done(task.job, _train(comm, training, task, pace))
+        return conductor.report(test)
+
+
+def _conduct(comm: Comm, conductor: Conductor) -> None:
+    free = deque(range(1, comm.size))
+    while True:
+        while free and (task := conductor.next(free[0])) is not None:
+            _send(comm, task, free.popleft())
+        if conductor.finished:
+            break
+        worker, (job, outcome) = _receive(comm, ANY)
+        conductor.done(job, outcome)
+        free.append(worker)
+    for worker in range(1, comm.size):
+        _send(comm, None, worker)
+
+
+def _work(comm: Comm, training: Training, pace: Callable[[int, Job], float] | None) -> None:
+    while (task := _receive(comm, 0)[1]) is not None:
+        _send(comm, (task.job, _train(comm, training, task, pace)), 0)
+
+
+def _train(
+    comm: Comm, training: Training, task: Task, pace: Callable[[int, Job], float] | None
+) -> Outcome:
+    job = task.job
+    with comm.span(f"trial {job.trial}, rung {job.rung}"):
+        if pace is not None:
+            comm.work(seconds=pace(comm.rank, job))
+        return attempt(training, job, task.state)
+
+
+def _send(comm: Comm, thing: Task | tuple[Job, Outcome] | None, to: int) -> None:
+    content = np.frombuffer(cloudpickle.dumps(thing), np.uint8)
+    comm.send(np.array([len(content)]), to, LENGTH)
+    comm.send(content, to, CONTENT)
+
+
+def _receive(comm: Comm, source: int) -> tuple[int, Any]:
+    length = np.empty(1, np.int64)
+    source = comm.recv(length, source, LENGTH)
+    content = np.empty(length[0], np.uint8)
+    comm.recv(content, source, CONTENT)
+    return source, cloudpickle.loads(content.tobytes())

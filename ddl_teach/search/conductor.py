@@ -1,0 +1,257 @@
+"""The conductor: between a decider and a driver, it keeps the books.
+
+A driver asks it for tasks and hands it outcomes; it asks the decider, keeps the states of trials,
+writes the journal and knows the record of every job. All drivers decide alike because none of them
+decides anything.
+
+    while a worker is free and task := next(worker):    give it the task
+    done(task.job, outcome)                             when one comes back
+    until finished
+
+To resume, the events of the journal are told to a fresh decider. Jobs that were under way when the
+search was killed are given out first, and noted: they took time twice.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ddl_teach.search.job import Decider, Job
+from ddl_teach.search.journal import Event, Journal
+from ddl_teach.search.records import Outcome, Progress, Record
+from ddl_teach.search.report import Report, best
+from ddl_teach.search.space import Settings
+from ddl_teach.search.states import unpack
+from ddl_teach.search.training import State
+
+HOPELESS = 20  # crashes before anything is done; so many more for each job that is done
+
+Key = tuple[int, int]  # a trial and a rung
+
+
+class SearchFailed(RuntimeError):
+    """Nearly everything crashes."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A job, and the packed state to go on from; None at a trial's beginning."""
+
+    job: Job
+    state: np.ndarray | None
+
+
+class Conductor:
+    """One search. The decider is copied, so that it can be used for another one.
+
+    `journal` is a folder; `watch(records)` is called whenever something has changed; after
+    `stop(progress)` is true nothing more is given out.
+    """
+
+    def __init__(
+        self,
+        decider: Decider,
+        journal: str | os.PathLike | None = None,
+        watch: Callable[[Sequence[Record]], Any] | None = None,
+        stop: Callable[[Progress], bool] | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._decider = copy.deepcopy(decider)
+        self._watch, self._stop, self._now = watch, stop, now
+        self.records: list[Record] = []
+        self._place: dict[Key, int] = {}  # of a job's record among all
+        self._under_way: dict[Key, Job] = {}
+        self._states: dict[int, np.ndarray] = {}
+        self._again: deque[Job] = deque()
+        self._decided = 0
+        self._stopped = False
+        self._begun = now()
+        self._journal = None if journal is None else Journal(journal)
+        if self._journal is not None:
+            self._resume(self._journal)
+
+    def __enter__(self) -> Conductor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._journal is not None:
+            self._journal.close()
+
+    # -- what a driver asks ------------------------------------------------------------------
+
+    def next(self, worker: int) -> Task | None:
+        """Something for this worker to do; None while there is nothing."""
+        if self._stop is not None and not self._stopped and self._stop(self.progress):
+            self._stopped = True
+            self._changed()
+        if self._stopped:
+            return None
+        job = self._again.popleft() if self._again else self._decider.next()
+        if job is None:
+            if not self._under_way and not self._decider.finished:
+                raise RuntimeError(
+                    f"{type(self._decider).__name__} is not finished, but next() gives no job "
+                    "while none runs: whatever it waits for cannot come"
+                )
+            return None
+        seconds = self.seconds
+        about = {"steps": job.steps, "settings": job.settings, "worker": worker}
+        self._write("begun", job, seconds, **about)
+        self._begin(job, worker, seconds)
+        self._changed()
+        return Task(job, self._states.get(job.trial))
+
+    def done(self, job: Job, outcome: Outcome) -> None:
+        """What came of a job."""
+        seconds = self.seconds
+        if outcome.error is not None:
+            self._write("crashed", job, seconds, error=outcome.error)
+            self._crash(job, outcome.error, seconds)
+            self._check_hope()
+        else:
+            if self._journal is not None:
+                self._journal.keep(job.trial, job.rung, outcome.state)
+            self._write("done", job, seconds, loss=outcome.loss)
+            self._finish(job, outcome.loss, seconds)
+            self._states[job.trial] = outcome.state
+            if self._journal is not None:
+                self._journal.forget(job.trial, job.rung - 1)
+        self._changed()
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing runs and nothing more will be given out."""
+        over = self._stopped or (self._decider.finished and not self._again)
+        return over and not self._under_way
+
+    @property
+    def seconds(self) -> float:
+        """How long the search has been running: before it was killed, and since."""
+        return self._now() - self._begun
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is."""
+        done = [record for record in self.records if record.loss is not None]
+        return Progress(
+            trials=len({record.trial for record in self.records}),
+            jobs=len(done),
+            running=len(self._under_way),
+            crashes=sum(record.decision == "crashed" for record in self.records),
+            steps=sum(record.steps for record in done),
+            planned=self._decider.planned,
+            loss=min((record.loss for record in done), default=None),
+            seconds=self.seconds,
+        )
+
+    def report(self, test: Callable[[Settings, State], float] | None = None) -> Report:
+        """What came of it all; `test` looks at the test part, once, for the winner."""
+        winner = best(self.records)
+        state = None if winner is None else unpack(self._states[winner.trial])
+        accuracy = None if winner is None or test is None else test(winner.settings, state)
+        return Report(winner, accuracy, state, tuple(self.records), self.progress)
+
+    # -- the books ---------------------------------------------------------------------------
+
+    def _begin(self, job: Job, worker: int, seconds: float) -> None:
+        key = job.trial, job.rung
+        self._under_way[key] = job
+        self._place[key] = len(self.records)
+        self.records.append(
+            Record(job.trial, job.settings, job.rung, job.steps, None, "running", worker, seconds)
+        )
+
+    def _finish(self, job: Job, loss: float, seconds: float) -> None:
+        del self._under_way[job.trial, job.rung]
+        self._note(job.trial, job.rung, loss=loss, decision="waiting", end=seconds)
+        self._decider.tell(job, loss)
+
+    def _crash(self, job: Job, error: str, seconds: float) -> None:
+        del self._under_way[job.trial, job.rung]
+        self._note(job.trial, job.rung, decision="crashed", end=seconds, error=error)
+        self._decider.crashed(job, error)
+
+    def _note(self, trial: int, rung: int, **changes: Any) -> None:
+        place = self._place[trial, rung]
+        self.records[place] = dataclasses.replace(self.records[place], **changes)
+
+    def _changed(self) -> None:
+        self._take_decisions()
+        if self.finished:
+            winner = best(self.records)
+            for record in self.records:
+                if record is winner:
+                    self._note(record.trial, record.rung, decision="best")
+                elif record.decision == "waiting":
+                    self._note(record.trial, record.rung, decision="stopped")
+        if self._watch is not None:
+            self._watch(self.records)
+
+    def _take_decisions(self) -> None:
+        decisions = self._decider.decisions
+        for decision in decisions[self._decided :]:
+            self._note(decision.trial, decision.rung, decision=decision.what)
+        self._decided = len(decisions)
+
+    def _check_hope(self) -> None:
+        progress = self.progress
+        if progress.crashes >= HOPELESS * (1 + progress.jobs):
+            last = next(it for it in reversed(self.records) if it.decision == "crashed")
+            raise SearchFailed(
+                f"{progress.crashes} jobs have crashed and {progress.jobs} were done, so this "
+                f"search ends. The last was trial {last.trial} with {last.settings}:\n    "
+                f"{last.error}\nCall the training by itself with these settings; if only a part "
+                "of the space crashes, as high rates do, make the space smaller"
+            )
+
+    # -- the journal -------------------------------------------------------------------------
+
+    def _write(self, what: str, job: Job, seconds: float, **more: Any) -> None:
+        if self._journal is not None:
+            self._journal.write({what: [job.trial, job.rung], **more, "seconds": seconds})
+
+    def _resume(self, journal: Journal) -> None:
+        events = journal.open(repr(self._decider))
+        for event in events:
+            self._replay(event)
+            self._take_decisions()
+        self._again.extend(self._under_way.values())
+        for trial, rung in self._under_way:
+            self._note(trial, rung, decision="interrupted")
+        self._under_way.clear()
+        reached = {record.trial: record.rung for record in self.records if record.loss is not None}
+        self._states = {trial: journal.state(trial, rung) for trial, rung in reached.items()}
+        if events:
+            self._begun -= events[-1]["seconds"]
+
+    def _replay(self, event: Event) -> None:
+        (what,) = {"begun", "done", "crashed"} & set(event)
+        key, seconds = tuple(event[what]), event["seconds"]
+        if what == "begun":
+            self._begin(self._met_again(key), event["worker"], seconds)
+        elif what == "done":
+            self._finish(self._under_way[key], event["loss"], seconds)
+        else:
+            self._crash(self._under_way[key], event["error"], seconds)
+
+    def _met_again(self, key: Key) -> Job:
+        if key in self._under_way:  # a job that an earlier kill had interrupted
+            self._note(*key, decision="interrupted")
+            return self._under_way[key]
+        job = self._decider.next()
+        if job is None or (job.trial, job.rung) != key:
+            raise ValueError(
+                f"the journal says that trial {key[0]} began rung {key[1]}, but the decider "
+                f"gives {job}: the journal was written by another version of it. Begin anew in "
+                "another folder"
+            )
+        return job

@@ -1,0 +1,119 @@
+"""Successive halving: all trials for a short time, the best 1/eta of them eta times as long ...
+
+    rung k has n = floor(trials / eta^k) trials; each trains for floor(trials * least / n) steps
+
+so each rung spends the same budget, trials * least steps: exactly, where the division leaves no
+remainder, and otherwise less by fewer steps than the rung has trials. With r rungs a search costs
+r * trials * least; to train all that long would cost (eta^r - 1) / (eta - 1) * trials * least.
+Jamieson and Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization",
+AISTATS 2016; there eta = 2, and steps are counted as here, in addition to those before.
+What to look at: a rung ends when its last trial does. Workers wait there for the slowest, and in
+the last rungs most of them have nothing to do.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ddl_teach.search.deciders.trials import Trials, check_plan
+from ddl_teach.search.job import Decision, Job
+from ddl_teach.search.space import Space
+
+
+@dataclass
+class SuccessiveHalving:
+    """`trials` begin with `least` steps; of each rung the best of `eta` go on.
+
+    Without `rungs` as many as there can be. One that crashes in the first rung is replaced by a
+    new one, in a later rung by the next best of the rung below. Trials are numbered from `first`
+    in steps of `stride`, for several halvings in one search.
+    """
+
+    space: Space
+    trials: int = 27
+    rungs: int | None = None
+    eta: int = 3
+    least: int = 10
+    seed: int = 0
+    first: int = field(default=0, kw_only=True)
+    stride: int = field(default=1, kw_only=True)
+    decisions: list[Decision] = field(default_factory=list, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        name, trials, eta = type(self).__name__, self.trials, self.eta
+        check_plan(name, self.space, self.seed, trials=trials, eta=eta, least=self.least)
+        most = 1
+        while eta**most <= trials:
+            most += 1
+        if self.rungs is None:
+            self.rungs = most
+        check_plan(name, self.space, self.seed, rungs=self.rungs)
+        if self.rungs > most:
+            raise ValueError(
+                f"{name}: {trials} trials can be cut to 1/{eta} of them {most - 1} times, so "
+                f"rungs is at most {most}, not {self.rungs}; take more trials or a smaller eta"
+            )
+        self._all = Trials(self.space, self.seed, self.first, self.stride)
+        self._rung = 0
+        self._reserve: deque[int] = deque()  # who was stopped in the rung below, best first
+        self._enter(self._all.new() for _ in range(trials))
+
+    @property
+    def schedule(self) -> tuple[tuple[int, int], ...]:
+        """Each rung's number of trials, and the steps that each of them is trained for there."""
+        counts = [self.trials // self.eta**rung for rung in range(self.rungs)]
+        return tuple((count, self.trials * self.least // count) for count in counts)
+
+    @property
+    def planned(self) -> int:
+        """The steps it gives out."""
+        return sum(trials * steps for trials, steps in self.schedule)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the last rung has ended, or nobody is left to enter it."""
+        return self._rung == self.rungs or self._places == 0
+
+    def next(self) -> Job | None:
+        """The next trial that has entered the rung; None while the rung's last ones run."""
+        if not self._queue:
+            return None
+        return self._all.job(self._queue.popleft(), self._rung, self.schedule[self._rung][1])
+
+    def tell(self, job: Job, loss: float) -> None:
+        """The last trial of a rung to be done ends it."""
+        self._losses[job.trial] = loss
+        self._end_rung()
+
+    def crashed(self, job: Job, error: str) -> None:
+        """Somebody else gets the place, if there is anybody."""
+        if self._rung == 0:
+            self._queue.append(self._all.new())
+        elif self._reserve:
+            self._queue.append(self._promote(self._reserve.popleft()))
+        else:
+            self._places -= 1
+            self._end_rung()
+
+    def _end_rung(self) -> None:
+        if len(self._losses) < self._places or self.finished:
+            return
+        self._rung += 1
+        if self._rung < self.rungs:
+            # Ties go to the smaller number, or the order in which workers are done would decide.
+            ranking = sorted(self._losses, key=lambda trial: (self._losses[trial], trial))
+            count = self.schedule[self._rung][0]
+            self._reserve = deque(ranking[count:])
+            self.decisions += [Decision(it, self._rung - 1, "stopped") for it in self._reserve]
+            self._enter(self._promote(trial) for trial in ranking[:count])
+
+    def _promote(self, trial: int) -> int:
+        self.decisions.append(Decision(trial, self._rung - 1, "promoted"))
+        return trial
+
+    def _enter(self, trials: Iterable[int]) -> None:
+        self._queue = deque(trials)
+        self._places = len(self._queue)
+        self._losses: dict[int, float] = {}

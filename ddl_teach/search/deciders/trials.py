@@ -1,0 +1,40 @@
+"""The trials of a search: numbered settings, and the jobs they are given."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from ddl_teach.search.job import Job
+from ddl_teach.search.space import Space
+
+
+class Trials:
+    """Settings one after another, from number `first` on in steps of `stride`."""
+
+    def __init__(self, space: Space, seed: int, first: int = 0, stride: int = 1) -> None:
+        self._space, self._seed = space, seed
+        self._numbers = itertools.count(first, stride)
+        self._settings: dict[int, dict[str, Any]] = {}
+
+    def new(self) -> int:
+        """The number of a trial that has not been before."""
+        trial = next(self._numbers)
+        self._settings[trial] = self._space.sample(self._seed, trial)
+        return trial
+
+    def job(self, trial: int, rung: int, steps: int) -> Job:
+        """So many more steps for this trial."""
+        return Job(trial, self._settings[trial], rung, steps, self._seed)
+
+
+def check_plan(name: str, space: Any, seed: int, **counts: int) -> None:
+    """Refuse what is no plan of a search."""
+    if not isinstance(space, Space):
+        raise TypeError(f"{name}: space must be a Space({{...}}), not {space!r}")
+    for what, count in {**counts, "seed": seed}.items():
+        if isinstance(count, bool) or not isinstance(count, int):
+            raise TypeError(f"{name}: {what} must be a whole number, not {count!r}")
+        least = {"seed": 0, "eta": 2}.get(what, 1)
+        if count < least:
+            raise ValueError(f"{name}: {what}={count} must be at least {least}")

@@ -1,0 +1,88 @@
+"""What a search found, and every run that it took.
+
+The best of n runs is a maximum of n draws: it grows with n though nothing else does better. To
+show the winner and hide the others is the third of the twelve ways to fool. So here all runs are
+counted, those that crashed and those that were interrupted with them, and the test part is looked
+at once.
+What to look at: the median of a rung beside its best.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ddl_teach.search.records import Progress, Record
+
+
+def best(records: Sequence[Record]) -> Record | None:
+    """The lowest loss that a trial ended with; None if nothing was done."""
+    ends = {record.trial: record for record in records if record.loss is not None}
+    return min(ends.values(), key=lambda record: (record.loss, record.trial), default=None)
+
+
+@dataclass(frozen=True)
+class Report:
+    """The `winner`, its `accuracy` on the test part and its `state`; all `records` in the order in
+    which their jobs began; and in `progress` what they come to."""
+
+    winner: Record | None
+    accuracy: float | None
+    state: dict[str, Any] | None
+    records: tuple[Record, ...]
+    progress: Progress
+
+    @property
+    def runs(self) -> int:
+        """Every run it took: also those that crashed, and those that were done again."""
+        return len(self.records)
+
+    @property
+    def busy(self) -> float:
+        """Seconds that workers were busy, all together."""
+        return sum(record.end - record.start for record in self.records if record.end is not None)
+
+    def __str__(self) -> str:
+        lines = [self._about_the_winner(), self._about_all()]
+        for rung in sorted({record.rung for record in self.records}):
+            lines.append(_about_a_rung([it for it in self.records if it.rung == rung]))
+        return "\n".join(lines)
+
+    def _about_the_winner(self) -> str:
+        if self.winner is None:
+            return "no run was done"
+        settings = ", ".join(
+            f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}"
+            for name, value in self.winner.settings.items()
+        )
+        tested = ""
+        if self.accuracy is not None:
+            tested = f", accuracy {self.accuracy:.1%} on the test part, looked at once"
+        return f"best: trial {self.winner.trial}, {settings}: loss {self.winner.loss:.4g}{tested}"
+
+    def _about_all(self) -> str:
+        crashed, interrupted = (
+            sum(record.decision == what for record in self.records)
+            for what in ("crashed", "interrupted")
+        )
+        workers = len({record.worker for record in self.records})
+        return (
+            f"it took {self.runs} runs of {self.progress.trials} trials, {crashed} of them "
+            f"crashed and {interrupted} interrupted; {self.progress.steps:,} steps were done in "
+            f"{self.progress.seconds:.3g} s, for which {workers} workers were busy "
+            f"{self.busy:.3g} s in all"
+        )
+
+
+def _about_a_rung(records: Sequence[Record]) -> str:
+    losses = [record.loss for record in records if record.loss is not None]
+    steps = sorted({record.steps for record in records})
+    counts = {what: sum(it.decision == what for it in records) for what in ("promoted", "stopped")}
+    said = f"median loss {statistics.median(losses):.4g}, best {min(losses):.4g}" if losses else ""
+    return (
+        f"  rung {records[0].rung}: {len(losses)} of {len(records)} runs done, "
+        f"{' or '.join(map(str, steps))} steps each; {counts['promoted']} promoted, "
+        f"{counts['stopped']} stopped; {said}"
+    )
