@@ -12,27 +12,41 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from ddl_teach.networks.models.digits_table import digits_table
+from ddl_teach.sgd.perceptron import Perceptron, softmax
 from ddl_teach.sgd.shares import share, share_of_a_kind
-from ddl_teach.sgd.task import offsets
 
 PIXELS, CLASSES = 64, 10
 EVERY = 5  # of so many pictures one is held out
 
 
+class Pictures(NamedTuple):
+    """Those to learn from with their answers, and those held out."""
+
+    learnt: np.ndarray
+    answers: np.ndarray
+    held_out: np.ndarray
+    held_out_answers: np.ndarray
+
+
 @dataclass(frozen=True)
 class Digits:
-    """`batch` samples for each worker and step; `hidden` units; numbers of `dtype`."""
+    """`batch` samples for each worker and step; `hidden` units; numbers of `dtype`.
+
+    With `validation` a fifth of the pictures to learn from is held out instead: a search looks at
+    what it chooses by again and again, and the others must stay unseen.
+    """
 
     batch: int = 16
     hidden: int = 32
     seed: int = 0
     dtype: str = "float32"
     skewed: bool = False
+    validation: bool = False
 
     def __post_init__(self) -> None:
         if self.batch < 1 or self.hidden < 1:
@@ -41,92 +55,87 @@ class Digits:
             )
 
     @cached_property
+    def network(self) -> Perceptron:
+        """What is trained, a function of weights and pictures."""
+        return Perceptron(PIXELS, self.hidden, CLASSES)
+
+    @property
+    def pictures(self) -> Pictures:
+        """What is learnt and what is held out."""
+        return pictures(self.dtype, self.validation)
+
+    @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         """Two matrices, each with its bias."""
-        return (PIXELS, self.hidden), (self.hidden,), (self.hidden, CLASSES), (CLASSES,)
+        return self.network.shapes
 
-    @cached_property
+    @property
     def layers(self) -> tuple[int, ...]:
         """Where each of them begins in the vector, and its size."""
-        return offsets(self.shapes)
+        return self.network.layers
 
     def initial(self) -> np.ndarray:
-        """Normal numbers, of a size that keeps signals alive (He et al., 2015)."""
-        _pictures(self.dtype)  # loaded now, before anybody looks at a clock
-        random = np.random.default_rng(self.seed)
-        scales = (2 / PIXELS) ** 0.5, 0.0, (1 / self.hidden) ** 0.5, 0.0
-        drawn = [
-            random.normal(0, 1, np.prod(shape)) * scale
-            for shape, scale in zip(self.shapes, scales, strict=True)
-        ]
-        return np.concatenate(drawn).astype(self.dtype)
+        """Random numbers, others for each seed."""
+        pictures(self.dtype, self.validation)  # loaded now, before anybody looks at a clock
+        return self.network.initial(self.seed, self.dtype)
 
     def gradient(
         self, weights: np.ndarray, part: int, parts: int, step: int
     ) -> tuple[float, np.ndarray]:
         """The mean loss over this share of the minibatch, and its gradient."""
-        pictures, answers = self._share(part, parts, step)
-        _, _, second, _ = self._arrays(weights)
-        hidden, likely = self._forward(weights, pictures)
-        loss = _surprise(likely, answers)
-
-        gradient = np.empty_like(weights)
-        of_first, of_bias1, of_second, of_bias2 = self._arrays(gradient)
+        data, chosen = self.pictures, self.places(part, parts, step)
+        shown, answers = data.learnt[chosen], data.answers[chosen]
+        hidden, scores = self.network.forward(weights, shown)
+        likely = softmax(scores)
+        loss = surprise(likely, answers)
         towards = likely  # the gradient of the scores: (softmax - right answer) / samples
         towards[np.arange(len(answers)), answers] -= 1
         towards /= len(answers)
-        np.matmul(hidden.T, towards, out=of_second)
-        towards.sum(axis=0, out=of_bias2)
-        back = (towards @ second.T) * (hidden > 0)
-        np.matmul(pictures.T, back, out=of_first)
-        back.sum(axis=0, out=of_bias1)
-        return loss, gradient
+        return loss, self.network.backward(weights, shown, hidden, towards)
+
+    def places(self, part: int, parts: int, step: int) -> np.ndarray:
+        """Which of the pictures to learn from stand in this share of the minibatch."""
+        answers = self.pictures.answers
+        if self.skewed:
+            return share_of_a_kind(answers, self.batch, part, parts, step, self.seed)
+        return share(len(answers), self.batch, part, parts, step, self.seed)
 
     def loss(self, weights: np.ndarray) -> float:
         """The mean loss over the pictures held out."""
-        _, _, pictures, answers = _pictures(self.dtype)
-        return _surprise(self._forward(weights, pictures)[1], answers)
+        data = self.pictures
+        scores = self.network.forward(weights, data.held_out)[1]
+        return surprise(softmax(scores), data.held_out_answers)
 
     def accuracy(self, weights: np.ndarray) -> float:
         """The share of the pictures held out that is recognised."""
-        _, _, pictures, answers = _pictures(self.dtype)
-        return float(np.mean(self._forward(weights, pictures)[1].argmax(axis=1) == answers))
-
-    def _arrays(self, vector: np.ndarray) -> list[np.ndarray]:
-        return [
-            vector[begin:end].reshape(shape)
-            for (begin, end), shape in zip(pairwise(self.layers), self.shapes, strict=True)
-        ]
-
-    def _forward(self, weights: np.ndarray, pictures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        first, bias1, second, bias2 = self._arrays(weights)
-        hidden = np.maximum(pictures @ first + bias1, 0)
-        scores = hidden @ second + bias2
-        likely = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return hidden, likely / likely.sum(axis=1, keepdims=True)
-
-    def _share(self, part: int, parts: int, step: int) -> tuple[np.ndarray, np.ndarray]:
-        pictures, answers, _, _ = _pictures(self.dtype)
-        if self.skewed:
-            chosen = share_of_a_kind(answers, self.batch, part, parts, step, self.seed)
-        else:
-            chosen = share(len(answers), self.batch, part, parts, step, self.seed)
-        return pictures[chosen], answers[chosen]
+        data = self.pictures
+        scores = self.network.forward(weights, data.held_out)[1]
+        return float(np.mean(scores.argmax(axis=1) == data.held_out_answers))
 
 
-def _surprise(likely: np.ndarray, answers: np.ndarray) -> float:
+def surprise(likely: np.ndarray, answers: np.ndarray) -> float:
+    """The mean of -log of what was thought of the right answers."""
     right = likely[np.arange(len(answers)), answers]
     return float(-np.log(np.maximum(right, np.finfo(likely.dtype).tiny)).mean())
 
 
 @cache
-def _pictures(dtype: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Pictures and answers to learn from, and those held out: points of mean 0 and variance 1."""
+def pictures(dtype: str = "float32", validation: bool = False) -> Pictures:
+    """All pictures, as points of mean 0 and variance 1 over those to learn from.
+
+    They are scaled alike with `validation` and without, so that weights fit both.
+    """
     images, answers = digits_table()
-    held_out = np.arange(len(images)) % EVERY == 0
-    learnt = images[~held_out]
-    images = ((images - learnt.mean()) / learnt.std()).astype(dtype)
-    parts = images[~held_out], answers[~held_out], images[held_out], answers[held_out]
+    first = _every_fifth_apart(images, answers)
+    images = ((images - first.learnt.mean()) / first.learnt.std()).astype(dtype)
+    parts = _every_fifth_apart(images, answers)
+    if validation:
+        parts = _every_fifth_apart(parts.learnt, parts.answers)
     for array in parts:
         array.setflags(write=False)  # all ranks that are simulated share them
     return parts
+
+
+def _every_fifth_apart(images: np.ndarray, answers: np.ndarray) -> Pictures:
+    held_out = np.arange(len(images)) % EVERY == 0
+    return Pictures(images[~held_out], answers[~held_out], images[held_out], answers[held_out])

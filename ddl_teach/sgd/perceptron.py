@@ -1,0 +1,86 @@
+"""A perceptron of two layers over one flat vector of weights, in NumPy.
+
+    hidden = max(0, x W1 + b1);    scores = hidden W2 + b2
+
+The gradient is written out: no library computes behind it. The loss is the caller's: it says what
+it wants of the scores, and `backward` what that asks of the weights. One step of n samples takes
+about 6 n hidden (inputs + outputs) operations.
+What to look at: hidden units have no order. Renumber them, in W1, b1 and W2 alike, and the scores
+are the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from ddl_teach.sgd.task import offsets
+
+
+@dataclass(frozen=True)
+class Perceptron:
+    """How many numbers go in, are hidden, and come out."""
+
+    inputs: int
+    hidden: int
+    outputs: int
+
+    @cached_property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Two matrices, each with its bias."""
+        return (self.inputs, self.hidden), (self.hidden,), (self.hidden, self.outputs), (
+            self.outputs,
+        )  # fmt: skip
+
+    @cached_property
+    def layers(self) -> tuple[int, ...]:
+        """Where each of them begins in the vector, and its size."""
+        return offsets(self.shapes)
+
+    def initial(self, seed: int, dtype: str = "float64") -> np.ndarray:
+        """Normal numbers, of a size that keeps signals alive (He et al., 2015)."""
+        random = np.random.default_rng(seed)
+        scales = (2 / self.inputs) ** 0.5, 0.0, (1 / self.hidden) ** 0.5, 0.0
+        drawn = [
+            random.normal(0, 1, np.prod(shape)) * scale
+            for shape, scale in zip(self.shapes, scales, strict=True)
+        ]
+        return np.concatenate(drawn).astype(dtype)
+
+    def arrays(self, vector: np.ndarray) -> list[np.ndarray]:
+        """W1, b1, W2 and b2 as views of the vector."""
+        return [
+            vector[begin:end].reshape(shape)
+            for (begin, end), shape in zip(pairwise(self.layers), self.shapes, strict=True)
+        ]
+
+    def forward(self, weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What the hidden units say of each row of `x`, and its scores."""
+        first, bias1, second, bias2 = self.arrays(weights)
+        hidden = np.maximum(x @ first + bias1, 0)
+        return hidden, hidden @ second + bias2
+
+    def backward(
+        self, weights: np.ndarray, x: np.ndarray, hidden: np.ndarray, towards: np.ndarray
+    ) -> np.ndarray:
+        """The gradient by the weights, a new vector; `towards` is that by the scores."""
+        _, _, second, _ = self.arrays(weights)
+        gradient = np.empty_like(weights)
+        of_first, of_bias1, of_second, of_bias2 = self.arrays(gradient)
+        np.matmul(hidden.T, towards, out=of_second)
+        towards.sum(axis=0, out=of_bias2)
+        back = (towards @ second.T) * (hidden > 0)
+        np.matmul(x.T, back, out=of_first)
+        back.sum(axis=0, out=of_bias1)
+        return gradient
+
+
+def softmax(scores: np.ndarray, temperature: float = 1.0) -> np.ndarray:
+    """Scores of each row as probabilities, the more even the higher the temperature."""
+    if temperature != 1.0:
+        scores = scores / temperature
+    likely = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return likely / likely.sum(axis=1, keepdims=True)
