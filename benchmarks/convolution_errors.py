@@ -17,7 +17,7 @@ from statistics import median
 import torch
 from torch import Tensor
 
-from benchmarks.machine import describe, heading, keep
+from ddl_teach.measure.machine import describe, heading, keep
 from ddl_teach.operators.convolution.errors import relative_error
 from ddl_teach.operators.convolution.methods import METHODS
 from ddl_teach.operators.convolution.problem import Convolution

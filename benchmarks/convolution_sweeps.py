@@ -17,7 +17,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.machine import describe, heading, keep
+from ddl_teach.measure.machine import describe, heading, keep
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.rates import machine_rates
 from ddl_teach.operators.convolution.sweep import Sweep, sweep

@@ -28,8 +28,8 @@ from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.convolution_targets import verdicts
 from benchmarks.layers import shared
-from benchmarks.machine import PACKAGES, describe, heading, keep
 from ddl_teach.measure.interval import interval
+from ddl_teach.measure.machine import PACKAGES, describe, heading, keep
 from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.chooser import Choice, choose
 from ddl_teach.operators.convolution.methods import METHODS

@@ -20,9 +20,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchmarks.machine import describe, heading, keep
 from ddl_teach import Comm, Ranks
 from ddl_teach.measure.interval import interval
+from ddl_teach.measure.machine import describe, heading, keep
 from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.networks.data_parallel.ladder import Rung, rungs, step_of
 from ddl_teach.networks.models.alexnet import alexnet

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.machine import describe, heading, keep
 from ddl_teach import Ranks
 from ddl_teach.exchange.forms import only_time
 from ddl_teach.exchange.forms.deep_gradient_compression import DeepGradientCompression
@@ -35,6 +34,7 @@ from ddl_teach.exchange.forms.terngrad import TernGrad
 from ddl_teach.exchange.forms.threshold import Threshold
 from ddl_teach.exchange.forms.top_k import TopK
 from ddl_teach.measure.interval import interval
+from ddl_teach.measure.machine import describe, heading, keep
 from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.theory import compression
 from ddl_teach.theory.crossover import crossing

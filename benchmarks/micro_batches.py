@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmarks.machine import describe, heading, keep
 from ddl_teach.measure.interval import interval
+from ddl_teach.measure.machine import describe, heading, keep
 from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.methods import METHODS
 from ddl_teach.operators.convolution.problem import Convolution

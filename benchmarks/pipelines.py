@@ -29,9 +29,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import describe, heading, keep
 from ddl_teach import Comm, Ranks
 from ddl_teach.measure.interval import interval
+from ddl_teach.measure.machine import describe, heading, keep
 from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.machine import describe, heading, keep
 from ddl_teach import Comm, Ranks
 from ddl_teach.exchange.forms.feedback import Feedback
 from ddl_teach.exchange.product import FORMS, Combination, sensible
 from ddl_teach.exchange.trainer import train
 from ddl_teach.measure.interval import interval
+from ddl_teach.measure.machine import describe, heading, keep
 from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.sgd.digits import Digits
 from ddl_teach.sgd.updates.sgd import SGD

@@ -25,9 +25,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from benchmarks.machine import describe, heading, keep
 from ddl_teach import Comm, simulate
 from ddl_teach.measure.interval import interval
+from ddl_teach.measure.machine import describe, heading, keep
 from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.networks.memory import measured
 from ddl_teach.networks.memory.keeping import resident

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.machine import describe, heading, keep
 from ddl_teach.measure.interval import interval
+from ddl_teach.measure.machine import describe, heading, keep
 from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.operators.recurrence import all_steps, cells, fused, per_gate, stack, wavefront
 from ddl_teach.operators.recurrence.stack import Stack

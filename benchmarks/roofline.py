@@ -17,8 +17,8 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.machine import describe, heading, keep
 from ddl_teach.measure.ceilings import Ceilings, Rate, ceilings
+from ddl_teach.measure.machine import describe, heading, keep
 from ddl_teach.operators.analysis import analyse
 from ddl_teach.operators.analysis.layer_times import LayerRate, layer_rates, layer_times
 from ddl_teach.operators.zoo import alexnet, resnet50

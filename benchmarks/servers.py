@@ -22,11 +22,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.machine import describe, heading, keep
 from ddl_teach import Comm, Ranks
 from ddl_teach.exchange.forms.dense import Dense
 from ddl_teach.exchange.paths.server import Server
 from ddl_teach.measure.interval import interval
+from ddl_teach.measure.machine import describe, heading, keep
 from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.sgd.service import Service
 from ddl_teach.sgd.updates.sgd import SGD

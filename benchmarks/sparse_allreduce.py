@@ -20,13 +20,13 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.machine import describe, heading, keep
 from ddl_teach import Comm, Ranks
 from ddl_teach.collectives import ring
 from ddl_teach.collectives.sparse import dense_second_phase, recursive_doubling, split_allgather
 from ddl_teach.collectives.sparse.stream import Stream
 from ddl_teach.exchange.forms.qsgd import QSGD
 from ddl_teach.measure.interval import interval
+from ddl_teach.measure.machine import describe, heading, keep
 from ddl_teach.measure.repetitions import side_by_side
 
 RESULTS = Path(__file__).parent / "results" / "sparse_allreduce.txt"

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.machine import describe, heading, keep
 from ddl_teach import Ranks, Run, simulate
 from ddl_teach.comm.networks import TwoLevel
 from ddl_teach.exchange.paths.server import Server
@@ -25,6 +24,7 @@ from ddl_teach.exchange.paths.shared_vector import SharedVector
 from ddl_teach.exchange.stability import stable_limit
 from ddl_teach.exchange.trainer import train
 from ddl_teach.measure.interval import interval
+from ddl_teach.measure.machine import describe, heading, keep
 from ddl_teach.sgd.asynchronous import Asynchronous
 from ddl_teach.sgd.hogwild import Hogwild
 from ddl_teach.sgd.paces import Even, OneSlow

