@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import machine
 from benchmarks.simgrid.programs import PATTERNS
 from benchmarks.simgrid.runner import NotInstalled, SimGrid
 from ddl_teach import simulate
@@ -24,6 +23,7 @@ from ddl_teach.comm.fat_tree import FatTree
 from ddl_teach.comm.networks import Uniform
 from ddl_teach.comm.shared_links import SharedBus, Star, Topology
 from ddl_teach.comm.torus import Torus
+from ddl_teach.measure import machine
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "simgrid.txt"
 KIB, MIB = 2**10, 2**20
