@@ -1,0 +1,97 @@
+"""Distillation: one network learns to answer as a teacher does, an ensemble for instance.
+
+    q = the teacher's probabilities at temperature T,   p_T = softmax(scores / T)
+    loss = soft T^2 (- sum of q log p_T)  +  (1 - soft) (- log p_1[answer])
+    gradient by the scores = soft T (p_T - q)  +  (1 - soft) (p_1 - right answer)
+
+both as means over samples. What the teacher thinks of *wrong* answers, that a 7 is rather a 1 than
+an 8, is more than a label says; a higher temperature shows more of it. 1/T of the gradient comes
+from softmax and 1/T from p - q itself, which T^2 makes up for: so the two parts keep their
+proportion when T changes. Hinton, Vinyals and Dean, "Distilling the knowledge in a neural
+network", 2015.
+What to look at: the student is one network's work and memory, whatever the teacher was. It is a
+task like any other, so any WHEN, path and form trains it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ddl_teach.sgd.digits import Digits, surprise
+from ddl_teach.sgd.perceptron import softmax
+
+
+def loss(
+    scores: np.ndarray, teacher: np.ndarray, answers: np.ndarray, temperature: float, soft: float
+) -> tuple[float, np.ndarray]:
+    """Scores against a teacher's probabilities and the answers: the loss, and its gradient."""
+    softened, plain = softmax(scores, temperature), softmax(scores)
+    crossed = -np.sum(
+        teacher * np.log(np.maximum(softened, np.finfo(softened.dtype).tiny)), axis=1
+    )
+    total = soft * temperature**2 * float(crossed.mean()) + (1 - soft) * surprise(plain, answers)
+    plain[np.arange(len(answers)), answers] -= 1
+    towards = soft * temperature * (softened - teacher) + (1 - soft) * plain
+    return total, (towards / len(answers)).astype(scores.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class Distilled:
+    """A student of `digits` (its width, start, batch and data) and of a `teacher`.
+
+    The teacher is a table: its probabilities at the temperature for each picture to learn from.
+    """
+
+    digits: Digits
+    teacher: np.ndarray
+    temperature: float = 3.0
+    soft: float = 0.9
+
+    def __post_init__(self) -> None:
+        needed = len(self.digits.pictures.answers), self.digits.network.outputs
+        if np.shape(self.teacher) != needed:
+            raise ValueError(
+                f"teacher has shape {np.shape(self.teacher)}, and must have {needed}: what it "
+                "thinks of each picture to learn from"
+            )
+        if not (self.temperature > 0 and 0 <= self.soft <= 1):
+            raise ValueError(
+                f"temperature={self.temperature} must be positive, and soft={self.soft}, the "
+                "teacher's share of the loss, between 0 and 1"
+            )
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """Where each of the student's arrays begins."""
+        return self.digits.layers
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Their shapes."""
+        return self.digits.shapes
+
+    def initial(self) -> np.ndarray:
+        """The weights to begin with."""
+        return self.digits.initial()
+
+    def gradient(
+        self, weights: np.ndarray, part: int, parts: int, step: int
+    ) -> tuple[float, np.ndarray]:
+        """The mean loss over this share of the minibatch, and its gradient."""
+        data, chosen = self.digits.pictures, self.digits.places(part, parts, step)
+        shown, network = data.learnt[chosen], self.digits.network
+        hidden, scores = network.forward(weights, shown)
+        error, towards = loss(
+            scores, self.teacher[chosen], data.answers[chosen], self.temperature, self.soft
+        )
+        return error, network.backward(weights, shown, hidden, towards)
+
+    def loss(self, weights: np.ndarray) -> float:
+        """Against the true answers of the pictures held out, as of any student."""
+        return self.digits.loss(weights)
+
+    def accuracy(self, weights: np.ndarray) -> float:
+        """The share of the pictures held out that is recognised."""
+        return self.digits.accuracy(weights)

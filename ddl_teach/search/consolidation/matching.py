@@ -1,0 +1,87 @@
+"""Matching: number one network's hidden units as another's, and they can be averaged.
+
+Hidden units have no order: for every permutation p the *twin* W1[:, p], b1[p], W2[p, :] computes
+the same function, and there are hidden! of them. The mean of two twins mixes units that have
+nothing to do with each other. Matching finds the twin that is nearest to a reference,
+
+    min over p of |reference - twin(w, p)|^2   =   max over p of  sum over i of  S[i, p(i)],
+    S = W1_ref^T W1 + b1_ref b1^T + W2_ref W2^T,
+
+a linear assignment: hidden^2 (inputs + outputs) operations for S and at most hidden^3 for p. With
+one hidden layer that is exact; with more, the layers' permutations depend on each other and are
+improved in turns. Ainsworth, Hayase and Srinivasa, "Git Re-Basin: merging models modulo
+permutation symmetries", ICLR 2023, also for matching many to their mean.
+What to look at: of twins the matched mean is the original; of networks that were trained apart it
+is better than the plain mean, and the wider they are the more so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from ddl_teach.collectives import ring, tree
+from ddl_teach.comm import Comm
+from ddl_teach.search.consolidation.members import mean_of_members, rows_of
+from ddl_teach.sgd.perceptron import Perceptron
+
+
+@dataclass(frozen=True)
+class Matched:
+    """The mean after matching, this rank's members as they went into it, and after each round the
+    mean squared distance of all members to their mean."""
+
+    mean: np.ndarray
+    members: tuple[np.ndarray, ...]
+    apart: tuple[float, ...]
+
+
+def twin(network: Perceptron, weights: np.ndarray, order: Sequence[int]) -> np.ndarray:
+    """The same function with unit `order[i]` in the place of unit i: a new vector."""
+    if sorted(order) != list(range(network.hidden)):
+        raise ValueError(
+            f"order={list(order)} must name each of the {network.hidden} hidden units once, as "
+            "np.random.default_rng(0).permutation(hidden) does"
+        )
+    first, bias, second, last = network.arrays(weights)
+    order = np.asarray(order)
+    return np.concatenate([first[:, order].ravel(), bias[order], second[order].ravel(), last])
+
+
+def match(network: Perceptron, reference: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The order of hidden units that makes the twin of `weights` nearest to `reference`."""
+    first, bias, second, _ = network.arrays(reference)
+    other_first, other_bias, other_second, _ = network.arrays(weights)
+    alike = first.T @ other_first + np.outer(bias, other_bias) + second @ other_second.T
+    return linear_sum_assignment(alike, maximize=True)[1]
+
+
+def matched_mean(
+    comm: Comm, network: Perceptron, members: Sequence[np.ndarray], rounds: int = 20
+) -> Matched:
+    """The mean of all ranks' members, each matched to the mean of the round before.
+
+    In the first round they are matched to the first member there is. A matching makes distances to
+    the mean smaller, and so does a new mean; so this comes to an end.
+    """
+    if rounds < 1:
+        raise ValueError(f"rounds={rounds}: members are matched at least once")
+    holder = np.array([comm.rank if members else comm.size])
+    ring.allreduce(comm, holder, "min")
+    mean = np.zeros(network.layers[-1])
+    if comm.rank == holder[0]:
+        mean[:] = members[0]
+    tree.broadcast(comm, mean, root=int(holder[0]) % comm.size)
+    apart: list[float] = []
+    for _ in range(rounds):
+        members = [twin(network, one, match(network, mean, one)) for one in members]
+        mean = mean_of_members(comm, rows_of(members, len(mean)))
+        squares = [[np.sum((one - mean) ** 2)] for one in members]
+        apart += [float(mean_of_members(comm, rows_of(squares, 1))[0])]
+        # All ranks have the same bits of these sums, and so they stop together.
+        if len(apart) > 1 and apart[-1] >= apart[-2]:
+            break
+    return Matched(mean, tuple(members), tuple(apart))
