@@ -35,7 +35,13 @@ PRIVATE = pytest.StashKey[tempfile.TemporaryDirectory]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give the notebooks' kernels and engines folders of their own."""
+    """Give the notebooks' kernels and engines folders of their own, and every process one thread.
+
+    Two files of tests run at the same time: threads of two libraries would wait for one another's
+    processors, spinning.
+    """
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
     config.stash[PRIVATE] = tempfile.TemporaryDirectory(prefix="ddl-teach-tests-")
     folder = config.stash[PRIVATE].name
     for variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "DDL_TEACH_DATA"):
