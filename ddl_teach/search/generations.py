@@ -1,0 +1,80 @@
+"""The journal of a population: what its ranks must know to go on after a kill.
+
+    {"losses": [0.41, null, ...]}            a line for each generation; null: this member crashed
+
+That is all: who copied whom, and all settings, follow from the losses and the seed. The states of
+the members lie beside it, each written by the rank that has trained it, into a folder that all
+ranks see. The all-gather that brings the losses together also tells rank 0 that all states are on
+the disk, and only then does it write the line.
+What to look at: a journal that was begun on three ranks goes on on five.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from types import TracebackType
+
+import numpy as np
+
+from ddl_teach.collectives import tree
+from ddl_teach.comm import Comm
+from ddl_teach.search.journal import Journal
+
+
+class Generations:
+    """What was done before, and a place for what is done now; without a folder, neither."""
+
+    def __init__(self, comm: Comm, folder: str | os.PathLike | None, members: int) -> None:
+        self._comm, self._members = comm, members
+        self._journal = None if folder is None else Journal(folder)
+        self._writes = folder is not None and comm.rank == 0
+
+    def __enter__(self) -> Generations:
+        return self
+
+    def __exit__(
+        self, kind: type | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._writes:
+            self._journal.close()
+
+    def before(self, search: str) -> list[np.ndarray]:
+        """The losses of all generations that this search has behind it, alike on all ranks."""
+        if self._journal is None:
+            return []
+        lines = []
+        if self._writes:
+            lines = [event["losses"] for event in self._journal.open(search)]
+        count = np.array([len(lines)])
+        tree.broadcast(self._comm, count)
+        losses = np.empty((int(count[0]), self._members))
+        if self._writes:
+            losses[:] = np.array(lines, float).reshape(losses.shape)
+        tree.broadcast(self._comm, losses)
+        return [np.where(np.isnan(row), np.inf, row) for row in losses]
+
+    def states(self, generation: int, losses: np.ndarray, mine: range) -> dict:
+        """The packed states of one's own members after this generation."""
+        return {
+            member: self._journal.state(member, generation) if losses[member] < np.inf else None
+            for member in mine
+        }
+
+    def keep(self, generation: int, states: Mapping[int, np.ndarray | None]) -> None:
+        """Put down one's own members' states after this generation."""
+        if self._journal is not None:
+            for member, state in states.items():
+                if state is not None:
+                    self._journal.keep(member, generation, state)
+
+    def write(self, generation: int, losses: np.ndarray, mine: range) -> None:
+        """All states of this generation are kept: say so."""
+        if self._writes:
+            row = [loss if math.isfinite(loss) else None for loss in losses.tolist()]
+            self._journal.write({"losses": row})
+        if self._journal is not None:
+            for member in mine:
+                # Not the one before: rank 0 may be killed before its line of this one is there.
+                self._journal.forget(member, generation - 2)
