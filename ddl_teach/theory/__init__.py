@@ -30,6 +30,7 @@ robust_line       how fit lays a line through times of which some are far too lo
 split_layers      what tensor-parallel layers send in a step, layer by layer
 staleness         how old a gradient may be before training blows up, and the stable step size
 stragglers        what waiting costs: for delays that pass, and for one worker that stays slow
+ensembles         what a majority would gain if its members erred independently
 wavefront         how parallel layers by steps of a recurrent network are, and their time on ranks
 work_depth        operations of a layer and their longest chain, of every operator and pass
 ================= ==========================================================================
