@@ -15,18 +15,25 @@ synchronous form at the same budget.
 from __future__ import annotations
 
 import bisect
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ddl_teach.search.deciders.trials import Trials, check_plan
 from ddl_teach.search.job import Decision, Job
 from ddl_teach.search.space import Space
 
+Promotion = Callable[
+    [list[dict[int, float]], list[list[int]], int], tuple[int, int] | None
+]  # of losses by trial, trials that went on (both for each rung) and eta: a trial and its new rung
+
 
 @dataclass
 class AsynchronousHalving:
     """Up to `budget` steps on so many `rungs`: as many new trials as the budget allows.
 
-    A trial that crashes gives its steps back and leaves its rungs, so that the next best moves up.
+    A trial that crashes gives its steps back, and its place: the next best moves up. A rule of
+    your own may take the place of this one: `promote(finished, promoted, eta)` returns a trial and
+    the rung that it enters, or None for a new trial.
     """
 
     space: Space
@@ -35,6 +42,7 @@ class AsynchronousHalving:
     eta: int = 3
     least: int = 10
     seed: int = 0
+    promote: Promotion | None = field(default=None, kw_only=True, repr=False)
     decisions: list[Decision] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -47,8 +55,9 @@ class AsynchronousHalving:
                 "steps of one trial"
             )
         self._all = Trials(self.space, self.seed)
-        self._done: list[list[tuple[float, int]]] = [[] for _ in range(self.rungs)]  # sorted
-        self._promoted: list[set[int]] = [set() for _ in range(self.rungs)]
+        # Of each rung (loss, trial), sorted: all that are done, and those not promoted.
+        self._done: list[list[tuple[float, int]]] = [[] for _ in range(self.rungs)]
+        self._waiting: list[list[tuple[float, int]]] = [[] for _ in range(self.rungs)]
         self._given = self._running = 0
 
     @property
@@ -59,39 +68,67 @@ class AsynchronousHalving:
     @property
     def finished(self) -> bool:
         """Whether the budget is given out and nobody runs any more."""
-        return self._running == 0 and self._given + self.least > self.budget
+        return self._running == 0 and not self._pays(0)
 
     def next(self) -> Job | None:
         """The best that can go on, or a new trial; None only when the budget is given out."""
-        for rung in reversed(range(self.rungs)):
-            steps = self.least * self.eta**rung
-            if self._given + steps > self.budget:
-                continue
-            trial = self._all.new() if rung == 0 else self._promotable(rung - 1)
-            if trial is not None:
-                self._given += steps
-                self._running += 1
-                return self._all.job(trial, rung, steps)
+        if not self._pays(0):
+            return None
+        chosen = self._promotable() if self.promote is None else self._ask()
+        if chosen is None or not self._pays(chosen[1]):
+            trial, rung = self._all.new(), 0
+        else:
+            trial, rung = chosen
+            self._waiting[rung - 1] = _without(trial, self._waiting[rung - 1])
+            self.decisions.append(Decision(trial, rung - 1, "promoted"))
+        self._given += self._steps(rung)
+        self._running += 1
+        return self._all.job(trial, rung, self._steps(rung))
+
+    def _promotable(self) -> tuple[int, int] | None:
+        for rung in reversed(range(1, self.rungs)):
+            done, waiting = self._done[rung - 1], self._waiting[rung - 1]
+            best = len(done) // self.eta
+            if waiting and bisect.bisect_left(done, waiting[0]) < best and self._pays(rung):
+                return waiting[0][1], rung
         return None
 
-    def _promotable(self, rung: int) -> int | None:
-        done = self._done[rung]
-        for _, trial in done[: len(done) // self.eta]:
-            if trial not in self._promoted[rung]:
-                self._promoted[rung].add(trial)
-                self.decisions.append(Decision(trial, rung, "promoted"))
-                return trial
-        return None
+    def _ask(self) -> tuple[int, int] | None:
+        waiting = [{trial for _, trial in rung} for rung in self._waiting]
+        finished = [{trial: loss for loss, trial in rung} for rung in self._done]
+        promoted = [
+            [trial for trial in of_rung if trial not in left]
+            for of_rung, left in zip(finished, waiting, strict=True)
+        ]
+        chosen = self.promote(finished, promoted, self.eta)
+        if chosen is not None:
+            trial, rung = chosen
+            if not (0 < rung < self.rungs and trial in waiting[rung - 1]):
+                raise ValueError(
+                    f"promote returned {chosen!r}: a trial enters rung {rung!r} of {self.rungs} "
+                    "after it has finished the one below, and only once"
+                )
+        return chosen
+
+    def _steps(self, rung: int) -> int:
+        return self.least * self.eta**rung
+
+    def _pays(self, rung: int) -> bool:
+        return self._given + self._steps(rung) <= self.budget
 
     def tell(self, job: Job, loss: float) -> None:
         """One more that others of its rung are compared with."""
         self._running -= 1
         bisect.insort(self._done[job.rung], (loss, job.trial))
+        bisect.insort(self._waiting[job.rung], (loss, job.trial))
 
     def crashed(self, job: Job, error: str) -> None:
         """Its steps go to others, and so does its place."""
         self._running -= 1
         self._given -= job.steps
         if job.rung > 0:
-            below = self._done[job.rung - 1]
-            below[:] = [(loss, trial) for loss, trial in below if trial != job.trial]
+            self._done[job.rung - 1] = _without(job.trial, self._done[job.rung - 1])
+
+
+def _without(trial: int, pairs: list[tuple[float, int]]) -> list[tuple[float, int]]:
+    return [(loss, other) for loss, other in pairs if other != trial]

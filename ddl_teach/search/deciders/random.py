@@ -9,7 +9,6 @@ same budget. What to look at: how much of the budget goes to trials that were ho
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 
 from ddl_teach.search.deciders.trials import Trials, check_plan
@@ -30,8 +29,7 @@ class RandomSearch:
     def __post_init__(self) -> None:
         check_plan("RandomSearch", self.space, self.seed, trials=self.trials, steps=self.steps)
         self._all = Trials(self.space, self.seed)
-        self._queue = deque(self._all.new() for _ in range(self.trials))
-        self._done = 0
+        self._to_begin, self._done = self.trials, 0
 
     @property
     def planned(self) -> int:
@@ -44,8 +42,11 @@ class RandomSearch:
         return self._done == self.trials
 
     def next(self) -> Job | None:
-        """The next trial that nobody has begun."""
-        return self._all.job(self._queue.popleft(), 0, self.steps) if self._queue else None
+        """A new trial."""
+        if self._to_begin == 0:
+            return None
+        self._to_begin -= 1
+        return self._all.job(self._all.new(), 0, self.steps)
 
     def tell(self, job: Job, loss: float) -> None:
         """One trial is done."""
@@ -53,4 +54,4 @@ class RandomSearch:
 
     def crashed(self, job: Job, error: str) -> None:
         """A new one takes its place."""
-        self._queue.append(self._all.new())
+        self._to_begin += 1

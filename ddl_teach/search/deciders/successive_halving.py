@@ -14,7 +14,6 @@ the last rungs most of them have nothing to do.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ddl_teach.search.deciders.trials import Trials, check_plan
@@ -57,8 +56,10 @@ class SuccessiveHalving:
             )
         self._all = Trials(self.space, self.seed, self.first, self.stride)
         self._rung = 0
+        self._to_begin = self._places = trials  # of the first rung; of this one
+        self._queue: deque[int] = deque()  # who has entered it
         self._reserve: deque[int] = deque()  # who was stopped in the rung below, best first
-        self._enter(self._all.new() for _ in range(trials))
+        self._losses: dict[int, float] = {}
 
     @property
     def schedule(self) -> tuple[tuple[int, int], ...]:
@@ -78,9 +79,14 @@ class SuccessiveHalving:
 
     def next(self) -> Job | None:
         """The next trial that has entered the rung; None while the rung's last ones run."""
-        if not self._queue:
+        if self._to_begin > 0:
+            self._to_begin -= 1
+            trial = self._all.new()
+        elif self._queue:
+            trial = self._queue.popleft()
+        else:
             return None
-        return self._all.job(self._queue.popleft(), self._rung, self.schedule[self._rung][1])
+        return self._all.job(trial, self._rung, self.schedule[self._rung][1])
 
     def tell(self, job: Job, loss: float) -> None:
         """The last trial of a rung to be done ends it."""
@@ -90,7 +96,7 @@ class SuccessiveHalving:
     def crashed(self, job: Job, error: str) -> None:
         """Somebody else gets the place, if there is anybody."""
         if self._rung == 0:
-            self._queue.append(self._all.new())
+            self._to_begin += 1
         elif self._reserve:
             self._queue.append(self._promote(self._reserve.popleft()))
         else:
@@ -107,13 +113,10 @@ class SuccessiveHalving:
             count = self.schedule[self._rung][0]
             self._reserve = deque(ranking[count:])
             self.decisions += [Decision(it, self._rung - 1, "stopped") for it in self._reserve]
-            self._enter(self._promote(trial) for trial in ranking[:count])
+            self._queue = deque(map(self._promote, ranking[:count]))
+            self._places = len(self._queue)
+            self._losses = {}
 
     def _promote(self, trial: int) -> int:
         self.decisions.append(Decision(trial, self._rung - 1, "promoted"))
         return trial
-
-    def _enter(self, trials: Iterable[int]) -> None:
-        self._queue = deque(trials)
-        self._places = len(self._queue)
-        self._losses: dict[int, float] = {}

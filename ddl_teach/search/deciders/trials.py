@@ -15,17 +15,14 @@ class Trials:
     def __init__(self, space: Space, seed: int, first: int = 0, stride: int = 1) -> None:
         self._space, self._seed = space, seed
         self._numbers = itertools.count(first, stride)
-        self._settings: dict[int, dict[str, Any]] = {}
 
     def new(self) -> int:
         """The number of a trial that has not been before."""
-        trial = next(self._numbers)
-        self._settings[trial] = self._space.sample(self._seed, trial)
-        return trial
+        return next(self._numbers)
 
     def job(self, trial: int, rung: int, steps: int) -> Job:
         """So many more steps for this trial."""
-        return Job(trial, self._settings[trial], rung, steps, self._seed)
+        return Job(trial, self._space.sample(self._seed, trial), rung, steps, self._seed)
 
 
 def check_plan(name: str, space: Any, seed: int, **counts: int) -> None:
