@@ -27,4 +27,4 @@ class Ground:
 def ground(request: pytest.FixtureRequest) -> Ground:
     if request.param == "real":
         return Ground("real", (1, 2, 3, 4, 5, 8), request.getfixturevalue("real"))
-    return Ground("simulated", (*range(1, 10), 12, 16), simulate)
+    return Ground("simulated", (*range(1, 9), 11), simulate)
