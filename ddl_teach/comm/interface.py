@@ -217,6 +217,11 @@ class Comm(ABC):
     def _start(self, place: Any, function: Callable[..., Any], args: tuple) -> Request:
         """Begin `function` concurrently, with the communicator of that place and `args`."""
 
+    def aside(self, label: str) -> Comm:
+        """The same ranks, for messages about a program and not of it, such as those that compare
+        clocks: they meet none of its own, are on no timeline, and are in the ledger by `label`."""
+        return self._meeting(label)
+
     # -- checks -----------------------------------------------------------------------------
 
     def _check(self, peer: int, tag: int, verb: str) -> tuple[int, int]:

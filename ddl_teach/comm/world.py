@@ -32,7 +32,7 @@ class World:
         records = Records(trace)
         comm = MPIComm(mpi, range(ranks), self._nodes[:ranks], records, monitor)
         mpi.Barrier()
-        # One clock for all ranks of a node; COURSE unit 20 corrects the offsets between nodes.
+        # One clock for all ranks of a node; measure.clocks corrects the offsets between nodes.
         records.began = mpi.bcast(time.perf_counter())
         return comm
 

@@ -4,12 +4,13 @@ torch's profiler notes each time its allocator hands out memory and takes it bac
 of these, at its highest, is what the work needed beyond what stood before, temporaries inside of
 operators included. What to look at: an operator's peak minus the size of its result is its
 *workspace*. Not seen is memory that a library takes without asking torch, such as the plans of an
-FFT, and what NumPy allocates.
+FFT, and what NumPy allocates, which Python's own tracer sees instead.
 """
 
 from __future__ import annotations
 
 import os
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -40,3 +41,21 @@ def peak_allocation(work: Callable[[], Any]) -> int:
         held += nbytes
         most = max(most, held)
     return most
+
+
+def peak_numpy_allocation(work: Callable[[], Any]) -> int:
+    """The same of NumPy's arrays and Python's own objects, some hundreds of bytes of which do not
+    belong to the work. It makes Python several times slower: time the work apart."""
+    tracing = tracemalloc.is_tracing()
+    if not tracing:
+        tracemalloc.start()
+    try:
+        tracemalloc.reset_peak()
+        before, _ = tracemalloc.get_traced_memory()
+        result = work()
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        if not tracing:
+            tracemalloc.stop()
+    del result
+    return most - before

@@ -1,24 +1,105 @@
-"""How sure a median is: its 95% interval by order statistics.
+"""How sure a median is, and a ratio of two: 95% intervals that ask nothing of the distribution.
 
 Of n independent times, the number that lie below the true median is binomial with mean n/2 and
-standard deviation sqrt(n)/2. So the times whose ranks are 0.98 sqrt(n) to both sides of the middle
-enclose it in 95 of 100 experiments, however the times are distributed (Hoefler & Belli 2015). What
-to look at: with few repetitions the interval is all that was measured, from least to most.
+standard deviation sqrt(n)/2. So the times about 0.98 sqrt(n) places to both sides of the middle
+enclose it in 95 of 100 experiments or more, however the times are distributed (Hoefler & Belli
+2015); which places they are is counted exactly. A ratio of medians has an interval as well: on a
+logarithmic scale it is a difference, and the spread of each median is read off two of its ordered
+times (Price & Bonett 2002).
+What to look at: with fewer than six repetitions the interval is all that was measured, from least
+to most, and that is not enough: `coverage` says how little it is worth.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from statistics import NormalDist
 
 import numpy as np
 
+Times = Sequence[float] | np.ndarray
+Interval = tuple[float, float, float]
+"""The middle, and the two ends around it."""
 
-def interval(times: Sequence[float] | np.ndarray) -> tuple[float, float, float]:
-    """Median, and the two ends of its 95% interval."""
+FEWEST = 6  # times of which the least and the most enclose the median in 95 of 100 experiments
+
+
+def interval(times: Times, confidence: float = 0.95) -> Interval:
+    """Median, and the two ends of its interval."""
     ordered = np.sort(times)
-    count = len(ordered)
-    reach = 0.98 * np.sqrt(count)
-    middle = (count - 1) / 2
-    low = max(0, int(np.floor(middle - reach)))
-    high = min(count - 1, int(np.ceil(middle + reach)))
+    low, high = _places(len(ordered), confidence)
     return float(np.median(ordered)), float(ordered[low]), float(ordered[high])
+
+
+def coverage(count: int, confidence: float = 0.95) -> float:
+    """In which share of experiments the interval of so many independent times holds the median."""
+    low, high = _places(count, confidence)
+    return sum(_chance(below, count) for below in range(low + 1, high + 1))
+
+
+def ratio_of_turns(times: Times, baseline: Times) -> Interval:
+    """How many times the baseline's: the median of the turns' quotients, and its 95% interval.
+
+    For contestants that took turns: what disturbed the machine in one turn disturbed both, and
+    falls out of the quotient.
+    """
+    times, baseline = _positive(times), _positive(baseline)
+    if len(times) != len(baseline):
+        raise ValueError(
+            f"{len(times)} times and {len(baseline)} of the baseline are no turns: measure them "
+            "with side_by_side, or compare them with ratio_of_medians"
+        )
+    return interval(times / baseline)
+
+
+def ratio_of_medians(times: Times, baseline: Times) -> Interval:
+    """How many times the baseline's median: the quotient of medians, and its 95% interval.
+
+    For times that were measured apart, as many of each as there are.
+    """
+    times, baseline = _positive(times), _positive(baseline)
+    middle = float(np.median(times) / np.median(baseline))
+    if min(len(times), len(baseline)) < FEWEST:
+        least, most = times.min() / baseline.max(), times.max() / baseline.min()
+        return middle, float(least), float(most)
+    reach = NormalDist().inv_cdf(0.975) * math.hypot(_spread(times), _spread(baseline))
+    return middle, middle * math.exp(-reach), middle * math.exp(reach)
+
+
+def _places(count: int, confidence: float) -> tuple[int, int]:
+    """Of the ends of the interval, among so many ordered times."""
+    if count < 1:
+        raise ValueError("no times were given: a median needs at least one")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence={confidence} is a share between 0 and 1, such as 0.95")
+    # It misses a median below its lower end where `low` times at most lie below the median. The
+    # narrowest one whose chance of that is half of what may be missed:
+    low, missed = 0, _chance(0, count)
+    while (missed := missed + _chance(low + 1, count)) <= (1 - confidence) / 2 * (1 + 1e-9):
+        low += 1
+    return low, count - 1 - low
+
+
+def _chance(below: int, count: int) -> float:
+    """That so many lie below the true median; by logarithms, as 2^count is soon too large."""
+    ways = math.lgamma(count + 1) - math.lgamma(below + 1) - math.lgamma(count - below + 1)
+    return math.exp(ways - count * math.log(2))
+
+
+def _spread(times: np.ndarray) -> float:
+    """The standard deviation of the logarithm of their median."""
+    logs, count = np.sort(np.log(times)), len(times)
+    outside = max(1, round(count / 2 - math.sqrt(count)))
+    tail = sum(_chance(below, count) for below in range(outside))
+    return float(logs[-outside] - logs[outside - 1]) / (2 * NormalDist().inv_cdf(1 - tail))
+
+
+def _positive(times: Times) -> np.ndarray:
+    times = np.asarray(times, float)
+    if not times.size or not (times > 0).all():
+        raise ValueError(
+            "a ratio needs times above 0, at least one; a time of 0 is shorter than the clock "
+            "can tell: repeat the work in a row and divide"
+        )
+    return times

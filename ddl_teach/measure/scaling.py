@@ -1,0 +1,126 @@
+"""Strong and weak scaling, each against a baseline that is stated.
+
+    strong: the same work on more ranks      speed-up   = T(baseline) / T(P)
+    weak:   as much work for every rank      speed-up   = rate(P) / rate(baseline)
+    both:                                    efficiency = speed-up / (ranks / baseline's ranks)
+
+A speed-up is a quotient, and whoever chooses its denominator chooses its size: there is none
+without a baseline, and the baseline says what it is. Strong scaling ends at the share s of the
+work that is not divided, 1 / (s + (1-s)/P) (Amdahl 1967); measured speed-ups tell that share back
+(Karp and Flatt 1990). Weak scaling has no such wall (Gustafson 1988), which is why it must not be
+shown for strong. What to look at: a serial share that grows with the ranks is no serial work but
+communication.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ddl_teach.measure.interval import Interval, interval, ratio_of_medians
+
+ALIKE = 1e-9  # relative difference of two amounts of work that are called the same
+
+
+@dataclass(frozen=True)
+class Measured:
+    """All repetitions of so much `work` on so many ranks; samples, or whatever can be counted."""
+
+    ranks: int
+    work: float
+    seconds: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if self.ranks < 1 or not self.work > 0 or not self.seconds or min(self.seconds) <= 0:
+            raise ValueError(
+                f"Measured: ranks={self.ranks}, work={self.work} and all seconds must be above "
+                "0, and there must be a time"
+            )
+
+
+@dataclass(frozen=True)
+class Baseline(Measured):
+    """What others are compared with: `what` says so that a reader could build it."""
+
+    what: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number of ranks; each triple is a median and the ends of its 95% interval."""
+
+    ranks: int
+    work: float
+    seconds: Interval
+    throughput: Interval
+    speed_up: Interval
+    efficiency: Interval
+    serial_share: float | None
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """`kind` is "strong" or "weak"; `baseline` what the rows are compared with."""
+
+    kind: str
+    baseline: Baseline
+    rows: tuple[Row, ...]
+
+
+def strong(points: Iterable[Measured], baseline: Baseline | None = None) -> Scaling:
+    """The same work on more ranks."""
+    return _scaling("strong", list(points), baseline)
+
+
+def weak(points: Iterable[Measured], baseline: Baseline | None = None) -> Scaling:
+    """The same work for every rank."""
+    return _scaling("weak", list(points), baseline)
+
+
+def throughput(measured: Measured) -> Interval:
+    """Work a second, and the ends of its 95% interval."""
+    middle, low, high = interval(measured.seconds)
+    return measured.work / middle, measured.work / high, measured.work / low
+
+
+def _scaling(kind: str, points: list[Measured], baseline: Baseline | None) -> Scaling:
+    if not isinstance(baseline, Baseline) or not baseline.what.strip():
+        raise ValueError(
+            f"{kind} scaling: against what? A speed-up without a baseline says nothing. Give "
+            "baseline=Baseline(ranks, work, seconds, what), where `what` says what ran, such as "
+            "'the same program on 1 rank' or 'one process of NumPy, no messages'"
+        )
+    for point in points:
+        _check(kind, point, baseline)
+    ordered = sorted(points, key=lambda point: point.ranks)
+    return Scaling(kind, baseline, tuple(_row(point, baseline) for point in ordered))
+
+
+def _check(kind: str, point: Measured, baseline: Baseline) -> None:
+    """Refuse one kind of scaling that is sold as the other."""
+    grown, more = point.work / baseline.work, point.ranks / baseline.ranks
+    same, for_each = (abs(grown - wanted) <= ALIKE * wanted for wanted in (1, more))
+    if not (same if kind == "strong" else for_each):
+        amounts = f"{point.work:g} on {point.ranks} ranks, {baseline.work:g} on {baseline.ranks}"
+        hint = (
+            "this is weak scaling: call it so"
+            if for_each
+            else "this is strong scaling: call it so"
+            if same
+            else "this is neither: measure again"
+        )
+        rule = "does the same work on all ranks" if kind == "strong" else "has work for each rank"
+        raise ValueError(f"{kind} scaling {rule}, but here the work is {amounts}; {hint}")
+
+
+def _row(point: Measured, baseline: Baseline) -> Row:
+    grown, more = point.work / baseline.work, point.ranks / baseline.ranks
+    # Work a second: for strong scaling the works are equal and fall out.
+    quotient = ratio_of_medians(baseline.seconds, point.seconds)
+    speed_up = tuple(grown * edge for edge in quotient)
+    efficiency = tuple(edge / more for edge in speed_up)
+    serial = (more / speed_up[0] - 1) / (more - 1) if more > 1 else None
+    return Row(
+        point.ranks, point.work, interval(point.seconds), throughput(point), speed_up, efficiency,
+        serial,
+    )  # fmt: skip

@@ -1,0 +1,76 @@
+"""Time AND epochs to an accuracy on data held out: what a faster step is for.
+
+Throughput counts samples, whatever is learnt from them; a larger batch has more of it and learns
+less from each. Time to accuracy is epochs to accuracy times seconds of an epoch, and one needs
+both to see which of the two changed (Coleman et al. 2017; Mattson et al. 2020).
+What to look at: an accuracy that is looked at often crosses the target once by luck; ask for
+several in a row. A training that never came there has taken infinitely long, and counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ddl_teach.measure.interval import Interval, interval
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One look at the data held out: after so many steps, epochs and seconds of training.
+
+    `evaluating` are the seconds that all looks so far have taken, which are not in `seconds`.
+    """
+
+    step: int
+    epochs: float
+    seconds: float
+    evaluating: float
+    accuracy: float
+
+
+@dataclass(frozen=True)
+class ToAccuracy:
+    """Of several trainings: median and 95% interval, infinite where the target was not reached."""
+
+    seconds: Interval
+    epochs: Interval
+    reached: int
+    trainings: int
+
+
+def reached(
+    checkpoints: Sequence[Checkpoint], target: float, in_a_row: int = 1
+) -> Checkpoint | None:
+    """The first of `in_a_row` looks that all had the target accuracy or more; None without."""
+    _check(target, in_a_row)
+    good = 0
+    for place, checkpoint in enumerate(checkpoints):
+        good = good + 1 if checkpoint.accuracy >= target else 0
+        if good == in_a_row:
+            return checkpoints[place - in_a_row + 1]
+    return None
+
+
+def to_accuracy(
+    trainings: Sequence[Sequence[Checkpoint]], target: float, in_a_row: int = 1
+) -> ToAccuracy:
+    """What several trainings took, which differ in their seeds alone."""
+    if not trainings:
+        raise ValueError("to_accuracy: no training was given, and one says little: use several")
+    firsts = [reached(checkpoints, target, in_a_row) for checkpoints in trainings]
+    never = float("inf")
+    return ToAccuracy(
+        interval([never if first is None else first.seconds for first in firsts]),
+        interval([never if first is None else first.epochs for first in firsts]),
+        sum(first is not None for first in firsts),
+        len(firsts),
+    )
+
+
+def _check(target: float, in_a_row: int) -> None:
+    if not 0 < target <= 1 or in_a_row < 1:
+        raise ValueError(
+            f"target={target} is a share of right answers, above 0 and up to 1, and "
+            f"in_a_row={in_a_row} at least 1"
+        )
