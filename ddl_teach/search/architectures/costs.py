@@ -1,0 +1,68 @@
+"""What a genotype costs: work and depth on one rank, and what is left of them on many.
+
+    compute  = work / flops                       messages = ring all-reduce of the weights' bytes
+    seconds  = compute + messages                 efficiency = compute / seconds
+
+for a data-parallel step of so many samples on each rank, whose gradients are averaged when all are
+there. Work and depth are counted operation by operation (`operators.analysis`) on the network
+itself, forward and backward; the loss and the update are not in them.
+What to look at: efficiency alone is a bad goal. Whoever computes more than it needs is efficient;
+`seconds` tells them apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from ddl_teach.operators.analysis import analyse
+from ddl_teach.operators.analysis.table import in_turn
+from ddl_teach.search.architectures.cells import Genotype
+from ddl_teach.search.architectures.network import IMAGE, standing_alone
+from ddl_teach.theory.collectives import ring
+from ddl_teach.theory.inputs import count
+
+ITEMSIZE = 4  # bytes of a weight
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """The training that is planned: `ranks` with `samples` each, and what a message costs."""
+
+    ranks: int = 16
+    samples: int = 8
+    flops: float = 1e11  # operations a second of one rank
+    latency: float = 5e-6
+    bandwidth: float = 1.25e9
+
+    def __post_init__(self) -> None:
+        count("ranks", self.ranks)
+        count("samples", self.samples)
+
+    def messages(self, nbytes: float) -> float:
+        """Seconds of an all-reduce of so many bytes."""
+        return ring(self.ranks, nbytes, self.latency, 1 / self.bandwidth)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Of a training step of one rank: operations, the longest chain of them, bytes to average,
+    seconds on all ranks together, and the share of these that is spent on computing."""
+
+    work: int
+    depth: int
+    nbytes: int
+    seconds: float
+    efficiency: float
+
+
+def costs(genotype: Genotype, scaling: Scaling = Scaling(), channels: int = 8) -> Costs:
+    """Counted on the genotype's own network."""
+    network = standing_alone(genotype, channels)
+    counted = analyse(network, torch.empty(scaling.samples, *IMAGE))
+    step = in_turn(counted.forward, counted.backward)
+    nbytes = counted.parameters * ITEMSIZE
+    compute = step.work / scaling.flops
+    seconds = compute + scaling.messages(nbytes)
+    return Costs(step.work, step.depth, nbytes, seconds, compute / seconds)

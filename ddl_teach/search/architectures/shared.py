@@ -1,0 +1,67 @@
+"""Weight sharing: one network holds all architectures, and is trained once.
+
+    w -= rate * gradient of the loss of a path,      each step draws another path at random
+
+A path is a genotype: the operations it names are used, all others rest. In the mean over paths
+that is a step down the mean loss of all architectures. Afterwards any of them is scored with the
+weights it finds there, by a forward pass and no training: thousands cost what one training costs.
+Pham, Guan, Zoph, Le and Dean, "Efficient neural architecture search via parameter sharing", ICML
+2018, draw paths by a controller; Bender, Kindermans, Zoph, Vasudevan and Le, "Understanding and
+simplifying one-shot architecture search", ICML 2018, at random.
+It is a task as all others: several workers draw a path each and average their gradients, so that
+`exchange.trainer` trains it on any ranks, along any path of updates, in any form.
+What to look at: a score says how good an architecture is with weights made for all of them;
+whether it is as good by itself has to be measured (`agreement`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ddl_teach.search.architectures.cells import CELLS, Genotype
+from ddl_teach.search.architectures.network import shared
+from ddl_teach.search.architectures.training import to_learn
+from ddl_teach.search.space import Settings
+from ddl_teach.sgd.network_task import NetworkTask
+
+
+class SharedTask:
+    """A task for `exchange.trainer`: the weights of all architectures, in one vector."""
+
+    def __init__(self, channels: int = 8, batch: int = 32, seed: int = 0) -> None:
+        self._network, self._seed = shared(channels, seed), seed
+        self._task = NetworkTask(self._network, to_learn(), batch, seed=seed)
+        self.shapes, self.layers = self._task.shapes, self._task.layers
+        self.initial = self._task.initial
+
+    def path(self, part: int, parts: int, step: int) -> Genotype:
+        """What worker `part` uses in this step: all workers together draw from one row."""
+        return CELLS.sample(self._seed, step * parts + part)
+
+    def gradient(
+        self, weights: np.ndarray, part: int, parts: int, step: int
+    ) -> tuple[float, np.ndarray]:
+        """Of this worker's path and share of the minibatch; zero where its path does not go."""
+        self._network.chosen = self.path(part, parts, step)
+        return self._task.gradient(weights, part, parts, step)
+
+    def error(self, weights: np.ndarray, genotype: Genotype) -> float:
+        """The share of the validation part that a genotype gets wrong with these weights."""
+        self._network.chosen = genotype
+        return 1 - self._task.accuracy(weights)
+
+
+@dataclass(frozen=True)
+class SharedTraining:
+    """What a search advances where nothing is trained any more: shared `weights` score a cell."""
+
+    weights: np.ndarray
+    channels: int = 8
+
+    def __call__(
+        self, settings: Settings, state: dict | None, steps: int, seed: int
+    ) -> tuple[dict, float]:
+        """No state, and the error on the validation part."""
+        return {}, SharedTask(self.channels).error(self.weights, settings)

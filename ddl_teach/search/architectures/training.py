@@ -1,0 +1,59 @@
+"""A cell's own training on the digits, as a search advances it: the costly and honest score.
+
+The loss that the search sees is the share of the validation part that is answered wrongly. Three
+parts of the data, as for the other trainings: 1,149 pictures to learn from, 288 to compare by, and
+360 that only the winner sees.
+What to look at: 288 pictures tell two networks with 5% and 7% of errors apart only in two of three
+cases: a standard deviation of each is 1.3% or more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from ddl_teach.networks.models.data import Batch
+from ddl_teach.search.architectures.network import IMAGE, standing_alone
+from ddl_teach.search.space import Settings
+from ddl_teach.search.training import State, advanced
+from ddl_teach.sgd.digits import pictures
+from ddl_teach.sgd.network_task import NetworkTask
+from ddl_teach.sgd.updates.momentum import Momentum
+
+
+@dataclass(frozen=True)
+class CellTraining:
+    """Momentum on the network of a genotype; the settings are the genotype."""
+
+    channels: int = 8
+    batch: int = 32
+    rate: float = 0.05
+    momentum: float = 0.9
+
+    def __call__(
+        self, settings: Settings, state: State | None, steps: int, seed: int
+    ) -> tuple[State, float]:
+        """So many more steps; the state after them, and the error on the validation part."""
+        network = standing_alone(settings, self.channels, seed)
+        task = NetworkTask(network, to_learn(), self.batch, seed=seed)
+        state = advanced(task, Momentum(self.rate, self.momentum), state, steps)
+        return state, 1 - task.accuracy(state["weights"])
+
+    def test(self, settings: Settings, state: State) -> float:
+        """The share of the test part that is recognised: for the winner, once."""
+        network, data = standing_alone(settings, self.channels), pictures()
+        task = NetworkTask(network, _as_batch(data.held_out, data.held_out_answers), every=1)
+        return task.accuracy(state["weights"])
+
+
+def to_learn() -> Batch:
+    """All pictures but those of the test part; `NetworkTask` holds every fifth of them out."""
+    data = pictures()
+    return _as_batch(data.learnt, data.answers)
+
+
+def _as_batch(images: np.ndarray, answers: np.ndarray) -> Batch:
+    # Copies: torch wants none of the read-only arrays that all simulated ranks share.
+    return torch.tensor(images).reshape(-1, *IMAGE), torch.tensor(answers)
