@@ -1,0 +1,114 @@
+"""A claim with the entries and series that it names: what the rules look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from ddl_teach.measure.reports.report import (
+    COMMUNICATION,
+    HIGHER,
+    QUANTITIES,
+    STEP_PARTS,
+    Claim,
+    Entry,
+    Report,
+    Series,
+)
+
+TO_TARGET = ("seconds to target", "epochs to target", "steps to target")
+A_TRAINING = "a training"  # what each trial makes one value of
+SAME = 1e-3  # largest difference of weights, relative, that rounding may make
+
+
+@dataclass(frozen=True)
+class Case:
+    """One claim; `entries` are those that exist."""
+
+    where: str
+    report: Report
+    claim: Claim
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """The contestants, in the claim's order."""
+        by_name = {entry.name: entry for entry in self.report.entries or ()}
+        return tuple(by_name[it] for it in self.claim.entries or () if it in by_name)
+
+    @cached_property
+    def baseline(self) -> Entry | None:
+        """What they are compared with."""
+        named = [it for it in self.report.entries or () if it.name == self.claim.baseline]
+        return named[0] if self.claim.baseline is not None and named else None
+
+    @property
+    def everybody(self) -> tuple[Entry, ...]:
+        """Contestants, and the baseline."""
+        others = (self.baseline,) if self.baseline else ()
+        return others + tuple(it for it in self.entries if it is not self.baseline)
+
+    @property
+    def training(self) -> bool:
+        """Whether it speaks of training."""
+        return self.claim.about == "training"
+
+    @property
+    def to_target(self) -> bool:
+        """Whether it tells how long a target takes."""
+        return self.claim.quantity in TO_TARGET
+
+    def series(self, entry: Entry | None) -> Series | None:
+        """What it cites of an entry."""
+        wanted = self.claim.quantity, self.claim.of
+        found = (it for it in (entry.series if entry else None) or ())
+        return next((it for it in found if (it.quantity, it.of) == wanted), None)
+
+    @property
+    def pair(self) -> tuple[Series, Series] | None:
+        """What `number` compares: of the last contestant, and of the baseline; with values."""
+        cited = [self.series(self.entries[-1] if self.entries else None)]
+        cited.append(self.series(self.baseline))
+        return tuple(cited) if all(it is not None and it.values for it in cited) else None
+
+
+def cases(report: Report) -> Iterator[Case]:
+    """All claims of a report."""
+    for place, claim in enumerate(report.claims or ()):
+        yield Case(f"claims[{place}]", report, claim)
+
+
+def trained(report: Report) -> tuple[Entry, ...]:
+    """All that was trained, where training is spoken of: also what no claim names."""
+    named = {it.name for case in cases(report) if case.training for it in case.everybody}
+    return tuple(
+        entry
+        for entry in report.entries or ()
+        if entry.name in named or (named and any(it.of == A_TRAINING for it in entry.series or ()))
+    )
+
+
+def find(entry: Entry, quantity: str) -> tuple[Series, ...]:
+    """All series of this quantity."""
+    return tuple(it for it in entry.series or () if it.quantity == quantity)
+
+
+def same_numbers(entry: Entry) -> bool:
+    """Whether it was measured that this learns what the baseline learns, bit by bit or nearly."""
+    return any(it.values and max(it.values) <= SAME for it in find(entry, "error"))
+
+
+def higher_is_better(series: Series) -> bool:
+    """Which way is up."""
+    usual = QUANTITIES.get(series.quantity or "", (None, series.better))
+    return usual[1] == HIGHER
+
+
+def timed(series: Series) -> bool:
+    """Whether a clock was read for it."""
+    return "second" in (series.quantity or "")
+
+
+def parts_of_a_step(entry: Entry) -> tuple[str, ...]:
+    """What a step of a training has in it."""
+    return STEP_PARTS + ((COMMUNICATION,) if (entry.ranks or 1) > 1 else ())

@@ -1,0 +1,149 @@
+"""A report as a file: JSON that a person can read, there whole or not at all.
+
+Lists of numbers stand on as few lines as they need; a number is written with all its digits, so
+that what is read is what was measured. What never came is written "never" and read as infinite.
+A word that the format does not know is refused with the nearest one that it does: a fact under a
+misspelt name would be a fact that nobody finds. What is not said may be missing: that is for
+`review` to find.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import types
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from ddl_teach.measure.reports.report import Report
+from ddl_teach.measure.whole_file import write_whole
+
+FORMAT = 1
+MARK = "ddl-teach report"
+NEVER = "never"
+WIDTH = 99
+SCALARS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
+
+def save(path: Path | str, report: Report) -> None:
+    """Keep a report: after this the file is there whole, or as it was before."""
+    write_whole(Path(path), to_json(report))
+
+
+def load(path: Path | str) -> Report:
+    """Read what `save` wrote, or what a person wrote in its format."""
+    text = Path(path).read_text(encoding="utf-8")
+    try:
+        return from_json(text)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def to_json(report: Report) -> str:
+    """A report as text."""
+    return _written({MARK: FORMAT, **_plain(report, "report")}) + "\n"
+
+
+def from_json(text: str) -> Report:
+    """The report that a text holds."""
+    try:
+        found = json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"this is not JSON: {error}") from None
+    if not isinstance(found, dict) or found.pop(MARK, None) != FORMAT:
+        raise ValueError(f'a report begins with {{"{MARK}": {FORMAT}; save() writes one')
+    return _read(found, Report, "report")
+
+
+def _plain(value: Any, where: str) -> Any:
+    """Data that JSON has; fields that say nothing are left out."""
+    if is_dataclass(value):
+        said = [(it.name, getattr(value, it.name), it.default) for it in fields(value)]
+        return {name: _plain(it, f"{where}.{name}") for name, it, usual in said if it != usual}
+    if isinstance(value, Mapping):
+        return {str(name): _plain(it, f"{where}.{name}") for name, it in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(it, f"{where}[{place}]") for place, it in enumerate(value)]
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float) and value == math.inf:
+        return NEVER
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    raise ValueError(
+        f"{where} = {value!r} ({type(value).__name__}) cannot be kept: give a text, a finite "
+        "number, inf for what never came, or a tuple of these"
+    )
+
+
+def _read(value: Any, kind: Any, where: str) -> Any:
+    """`value` from JSON as `kind`, or an error that says where it is not that."""
+    choices = get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+    if value is None and type(None) in choices:
+        return None
+    kind = choices[0]
+    if is_dataclass(kind):
+        return _read_fields(value, kind, where)
+    if get_origin(kind) is tuple:
+        if not isinstance(value, list):
+            raise ValueError(f"{where} must be a list, not {value!r}")
+        inner = get_args(kind)[0]
+        return tuple(_read(it, inner, f"{where}[{place}]") for place, it in enumerate(value))
+    if get_origin(kind) is not None:  # a mapping
+        if not isinstance(value, dict):
+            raise ValueError(f"{where} must be names with values, not {value!r}")
+        inner = get_args(kind)[1]
+        return {name: _read(it, inner, f"{where}.{name}") for name, it in value.items()}
+    if kind is object:
+        return tuple(_read(it, object, where) for it in value) if type(value) is list else value
+    if kind is float and value == NEVER:
+        return math.inf
+    if kind is float and type(value) is int:
+        return float(value)
+    if type(value) is not kind:
+        raise ValueError(f"{where} must be {SCALARS[kind]}, not {value!r}")
+    return value
+
+
+def _read_fields(value: Any, kind: type, where: str) -> Any:
+    if not isinstance(value, dict):
+        raise ValueError(f"{where} must be fields with values, not {value!r}")
+    known = get_type_hints(kind)
+    for name in value:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known)}"
+            raise ValueError(f"{where} has no field '{name}': {hint}")
+    return kind(**{name: _read(it, known[name], f"{where}.{name}") for name, it in value.items()})
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f'{name} is no number that was measured; write "{NEVER}" for what never came')
+
+
+def _written(value: Any, indent: int = 0, taken: int = 0) -> str:
+    """JSON on one line where it fits behind `taken` characters, else one line for each part."""
+    line = json.dumps(value, ensure_ascii=False)
+    if indent + taken + len(line) < WIDTH or not isinstance(value, dict | list) or not value:
+        return line
+    margin = " " * (indent + 2)
+    if isinstance(value, dict):
+        names = {name: json.dumps(str(name), ensure_ascii=False) + ": " for name in value}
+        parts = [
+            names[name] + _written(it, indent + 2, len(names[name]) + 1)
+            for name, it in value.items()
+        ]
+        return "{\n" + margin + f",\n{margin}".join(parts) + "\n" + " " * indent + "}"
+    parts = [_written(it, indent + 2, 1) for it in value]
+    if any(isinstance(it, dict | list) for it in value):
+        return "[\n" + margin + f",\n{margin}".join(parts) + "\n" + " " * indent + "]"
+    rows = [parts[0]]
+    for part in parts[1:]:  # as many on a line as fit
+        if indent + 2 + len(rows[-1]) + len(part) + 3 < WIDTH:
+            rows[-1] += f", {part}"
+        else:
+            rows.append(part)
+    return "[\n" + margin + f",\n{margin}".join(rows) + "\n" + " " * indent + "]"

@@ -1,0 +1,82 @@
+"""Which code made a report, with which packages: found out, not typed.
+
+The code's version is git's where the package lies in its repository, with "+changes" where its
+files differ from that commit; else the package's own. The lock's hash says which versions were
+asked for, and what is installed is compared with it, package by package.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import re
+import subprocess
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+
+from ddl_teach.measure.reports.report import Made
+
+ROOT = Path(__file__).resolve().parents[3]
+SHOWN = 3  # packages that differ are named up to so many
+
+
+def made(command: str, seeds: Sequence[int] = ()) -> Made:
+    """Where a report comes from that is measured now, by `command`."""
+    today = datetime.date.today().isoformat()
+    return Made(today, command, code_version(ROOT), lock_hash(ROOT), tuple(seeds))
+
+
+def code_version(root: Path) -> str | None:
+    """The commit, or the version of the package where there is no repository; None: unknown."""
+    commit = _git(root, "rev-parse", "HEAD") if (root / ".git").exists() else None
+    if commit is None:
+        try:
+            return f"ddl-teach {metadata.version('ddl-teach')}"
+        except metadata.PackageNotFoundError:
+            return None
+    changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", "ddl_teach")
+    return f"{commit[:12]}{'+changes' if changed else ''}"
+
+
+def lock_hash(root: Path) -> str:
+    """The hash of the lock, and what of it is installed otherwise; without one, of all."""
+    installed = {_usual(it.name): it.version for it in metadata.distributions() if it.name}
+    lock = root / "requirements.lock"
+    if not lock.is_file():
+        names = "\n".join(f"{name}=={installed[name]}" for name in sorted(installed))
+        return f"installed packages, sha256 {_hash(names)}"
+    text = lock.read_text(encoding="utf-8")
+    pinned = dict(_pins(text))
+    other = [
+        f"{name} {installed[name]}"
+        for name, version in pinned.items()
+        if installed.get(name, version).partition("+")[0] != version
+    ]
+    more = f" and {len(other) - SHOWN} more" if len(other) > SHOWN else ""
+    kept = f"but {', '.join(other[:SHOWN])}{more}" if other else "all as locked"
+    return f"requirements.lock, sha256 {_hash(text)}, {kept}"
+
+
+def _pins(text: str) -> list[tuple[str, str]]:
+    lines = (line.partition(";")[0].strip() for line in text.splitlines())
+    pairs = [line.split("==") for line in lines if "==" in line and not line.startswith("#")]
+    return [(_usual(name), version) for name, version in pairs]
+
+
+def _usual(name: str) -> str:
+    """A package's name as registries compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _git(root: Path, *words: str) -> str | None:
+    command = ["git", "-C", str(root), *words]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

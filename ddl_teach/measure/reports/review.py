@@ -1,0 +1,54 @@
+"""Read a report as a careful reader does: what is missing, what does not follow, what to do next.
+
+    for finding in review(load("mine.json")):
+        print(finding)
+
+Each rule reads the same plain data and knows nothing of the others. Nobody is accused: most
+misleading reports were written by people who misled themselves first. An empty answer means that
+what is claimed follows from what is shown; not that what is shown is true, nor that it was worth
+doing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ddl_teach.measure.reports import comparing, numbers, saying, training
+from ddl_teach.measure.reports.findings import FAULTS, Finding
+from ddl_teach.measure.reports.report import Report
+
+RULES: tuple[Callable[[Report], Iterator[Finding]], ...] = (
+    saying.what_is_missing,
+    saying.what_is_unclear,
+    numbers.uncertainty,
+    numbers.claimed_numbers,
+    training.accuracy,
+    training.the_way_there,
+    training.all_trials,
+    training.what_time_includes,
+    comparing.hardware,
+    comparing.batches,
+    comparing.inputs,
+    comparing.operations,
+    comparing.state_of_the_art,
+)
+
+
+def review(report: Report) -> tuple[Finding, ...]:
+    """All that is wrong with a report, each thing once."""
+    return tuple(dict.fromkeys(finding for rule in RULES for finding in rule(report)))
+
+
+def told(findings: tuple[Finding, ...]) -> str:
+    """The findings as a text: what a reader would believe, and what to do next."""
+    if not findings:
+        return "Nothing found: what is claimed follows from what is shown."
+    lines = []
+    for finding in findings:
+        fault = FAULTS[finding.fault]
+        lines += [
+            f"{finding.where}: {finding.fault} ({fault.source})",
+            f"    {finding.found}; a reader believes {fault.believed}",
+            f"    next: {finding.next}",
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,262 @@
+"""Rules about training: what was learnt, on which data it was judged, and what it took.
+
+A step that is twice as fast is worth nothing if twice the steps are needed, or if they lead
+elsewhere. So a claim about training needs an accuracy on data held out, at the end, of every
+configuration that it speaks of, found under the same settings as the times; or the proof that both
+learn the same numbers; or a target, fixed before, that all must reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ddl_teach.measure.interval import interval
+from ddl_teach.measure.reports.cases import (
+    A_TRAINING,
+    Case,
+    cases,
+    find,
+    parts_of_a_step,
+    same_numbers,
+    timed,
+    trained,
+)
+from ddl_teach.measure.reports.findings import Finding
+from ddl_teach.measure.reports.numbers import POINT
+from ddl_teach.measure.reports.report import HELD_OUT, Entry, Report, Series
+
+
+def accuracy(report: Report) -> Iterator[Finding]:
+    """Every configuration that a claim about training speaks of has learnt, and what."""
+    for case in cases(report):
+        if not case.training:
+            continue
+        if not case.to_target and case.claim.quantity not in ("accuracy", "loss"):
+            yield from _learnt(case)
+        for entry in case.everybody:
+            yield from _judged(case, entry)
+        yield from _worse(case)
+
+
+def the_way_there(report: Report) -> Iterator[Finding]:
+    """When training was stopped, and who decided that."""
+    target = report.target
+    for case in cases(report):
+        for entry in case.everybody if case.training else ():
+            for series in (*find(entry, "accuracy"), *find(entry, "loss")):
+                if series.taken == "best on the way":
+                    yield Finding(
+                        "stopped at the right time",
+                        f"entries['{entry.name}']",
+                        f"its {series.quantity} is the best on the way",
+                        "take that at the end, or stop by validation data",
+                    )
+        if target is None or not case.to_target:
+            continue
+        if target.fixed == "after":
+            yield Finding(
+                "stopped at the right time",
+                "target",
+                f"{target.accuracy} was fixed after the runs",
+                "fix a target that is usual for these data, then run",
+            )
+        if target.split is not None and target.split != HELD_OUT:
+            yield Finding(
+                "no test accuracy",
+                "target",
+                f"the target is on {target.split} data",
+                "take the accuracy on held-out data as the target",
+            )
+        yield from _reached(case)
+
+
+def all_trials(report: Report) -> Iterator[Finding]:
+    """Every training that was run is listed, also those that chose the settings."""
+    for entry in trained(report):
+        name, where = entry.name, f"entries['{entry.name}']"
+        if entry.searched and entry.chosen_on == HELD_OUT:
+            yield Finding(
+                "chosen on the test data",
+                where,
+                f"{entry.searched} trials were judged on it",
+                "choose by validation data, and look at held-out data once",
+            )
+        own = [it for it in report.trials or () if it.entry == name]
+        same = [it for it in own if it.settings == entry.settings and it.outcome != "chosen"]
+        repeated = [it.values for it in entry.series or () if it.of == A_TRAINING and it.values]
+        runs = max(map(len, repeated), default=0)
+        if len(same) > runs and repeated:
+            yield Finding(
+                "best of n",
+                where,
+                f"{runs} of {len(same)} trainings with its settings are shown",
+                "show all of them, the crashed ones as what they reached",
+            )
+        if any(it.outcome == "kept" and it.settings not in (None, entry.settings) for it in own):
+            yield Finding(
+                "other settings for accuracy",
+                where,
+                "trials with other settings were kept",
+                "make another entry for other settings",
+            )
+        if report.trials is None or entry.searched is None:
+            continue
+        others = len([it for it in own if it.outcome != "kept"]) - len(
+            [it for it in same if it.outcome != "kept"]
+        )
+        if others != entry.searched or len(same) < runs:
+            yield Finding(
+                "tuning hidden",
+                where,
+                f"{entry.searched} trials chose its settings and {runs} trainings were measured; "
+                f"listed are {others} and {len(same)}",
+                "list every training in 'trials', with settings, seed and outcome",
+            )
+
+
+def what_time_includes(report: Report) -> Iterator[Finding]:
+    """A training reads its data, and all of its parts take time."""
+    for case in cases(report):
+        told = {it.name: case.series(it) for it in case.everybody}
+        for entry in case.everybody:
+            series = told[entry.name]
+            if series is None or not timed(series) or not series.includes:
+                continue
+            where = f"entries['{entry.name}'].series['{series.quantity}']"
+            needed = parts_of_a_step(entry) if case.training else ()
+            if case.claim.about == "inference":
+                needed = "input", "forward"
+            absent = [part for part in needed if part not in series.includes]
+            if "input" in absent:
+                yield Finding(
+                    "no input time",
+                    where,
+                    "reading and preparing samples is not in it",
+                    "measure with the loader at work, or the whole training by the wall's clock",
+                )
+            rest = [part for part in absent if part != "input"]
+            if rest:
+                yield Finding(
+                    "kernel only",
+                    where,
+                    f"{', '.join(rest)} not in it: no {case.claim.about}",
+                    "measure whole steps, or speak of the part only: about='an operator'",
+                )
+        if not case.training and case.claim.about != "inference":
+            yield from _unlike_parts(case)
+
+
+def _learnt(case: Case) -> Iterator[Finding]:
+    others = [it for it in case.entries if it is not case.baseline]
+    proven = all(map(same_numbers, others)) and others
+    without = [it for it in case.everybody if not find(it, "accuracy")]
+    if proven or not without:
+        return
+    names = ", ".join(str(it.name) for it in without)
+    found = f"{case.claim.quantity} of {names}, and no accuracy"
+    having = [it for it in case.report.entries or () if find(it, "accuracy")]
+    if case.claim.scaling and len(without) < len(case.everybody):
+        yield Finding(
+            "accuracy left behind",
+            case.where,
+            found,
+            "measure held-out accuracy at every number of ranks",
+        )
+    elif any(_twin(one, other) for one in without for other in having):
+        yield Finding(
+            "other settings for accuracy",
+            case.where,
+            f"{found}: that is of {', '.join(str(it.name) for it in having)}",
+            "measure time and accuracy in one and the same training",
+        )
+    else:
+        yield Finding(
+            "throughput without accuracy",
+            case.where,
+            found,
+            "add the accuracy on held-out data at the end of training, a value for each seed; or "
+            "an 'error' that proves the same weights",
+        )
+
+
+def _twin(one: Entry, other: Entry) -> bool:
+    """Whether these are one contestant's, told apart by switches."""
+    alike = one.machine == other.machine and one.ranks == other.ranks
+    switches = [(it.settings, it.batch, it.shape) for it in (one, other)]
+    return alike and switches[0] != switches[1]
+
+
+def _judged(case: Case, entry: Entry) -> Iterator[Finding]:
+    for quantity in ("accuracy", "loss"):
+        splits = {it.split for it in find(entry, quantity)} - {None}
+        wanted = quantity == "accuracy" or case.claim.quantity == "loss"
+        if wanted and splits and HELD_OUT not in splits:
+            yield Finding(
+                "no test accuracy",
+                f"entries['{entry.name}']",
+                f"its {quantity} is on {' and '.join(sorted(splits))} data",
+                "measure it on data that neither training nor choosing has seen",
+            )
+
+
+def _worse(case: Case) -> Iterator[Finding]:
+    """Faster than the baseline, but not as good, and silent about it."""
+    before = _held_out(case.baseline)
+    if before is None or case.claim.quantity in ("accuracy", "loss"):
+        return
+    old, low, _ = interval(before.values, before.confidence)
+    for entry in case.entries:
+        after = _held_out(entry)
+        if after is None or entry is case.baseline:
+            continue
+        new, _, high = interval(after.values, after.confidence)
+        said = case.claim.accuracy_change
+        if high < low and old - new > POINT and (said is None or said > new - old + POINT):
+            yield Finding(
+                "faster but worse",
+                case.where,
+                f"'{entry.name}' ends at {new:.3f}, the baseline at {old:.3f}",
+                f"say accuracy_change={new - old:.3f}, or compare times to one target",
+            )
+
+
+def _held_out(entry: Entry | None) -> Series | None:
+    found = find(entry, "accuracy") if entry else ()
+    ends = (it for it in found if it.split == HELD_OUT and it.taken != "on the way")
+    return next((it for it in ends if it.values), None)
+
+
+def _reached(case: Case) -> Iterator[Finding]:
+    for entry in case.entries:
+        times, last = case.series(entry), _held_out(entry)
+        if times is None or not times.values:
+            continue
+        never = sum(not np.isfinite(it) for it in times.values)
+        goal = case.report.target.accuracy
+        below = last is not None and goal is not None and np.median(last.values) < goal
+        if 2 * never >= len(times.values) or below:
+            yield Finding(
+                "target not reached",
+                f"entries['{entry.name}']",
+                f"{never} of {len(times.values)} trainings never came to the target"
+                + (f"; they end at {np.median(last.values):.3f}, not {goal}" if below else ""),
+                "train longer, or say that it does not get there",
+            )
+
+
+def _unlike_parts(case: Case) -> Iterator[Finding]:
+    mine = case.series(case.entries[-1]) if case.entries else None
+    its = case.series(case.baseline)
+    if mine is None or its is None or not mine.includes or not its.includes:
+        return
+    absent = sorted(set(its.includes) - set(mine.includes))
+    if absent:
+        yield Finding(
+            "kernel only",
+            case.where,
+            f"the baseline's time has {', '.join(absent)} in it, "
+            f"that of '{case.entries[-1].name}' has not",
+            "measure both from the same beginning to the same end",
+        )
