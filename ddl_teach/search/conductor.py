@@ -77,7 +77,12 @@ class Conductor:
         self._begun = now()
         self._journal = None if journal is None else Journal(journal)
         if self._journal is not None:
-            self._resume(self._journal)
+            events = self._journal.open(repr(self._decider))
+            try:
+                self._resume(self._journal, events)
+            except BaseException:
+                self._journal.close()
+                raise
 
     def __enter__(self) -> Conductor:
         return self
@@ -219,8 +224,7 @@ class Conductor:
         if self._journal is not None:
             self._journal.write({what: [job.trial, job.rung], **more, "seconds": seconds})
 
-    def _resume(self, journal: Journal) -> None:
-        events = journal.open(repr(self._decider))
+    def _resume(self, journal: Journal, events: list[Event]) -> None:
         for event in events:
             self._replay(event)
             self._take_decisions()
@@ -232,6 +236,7 @@ class Conductor:
         self._states = {trial: journal.state(trial, rung) for trial, rung in reached.items()}
         if events:
             self._begun -= events[-1]["seconds"]
+            self._changed()
 
     def _replay(self, event: Event) -> None:
         (what,) = {"begun", "done", "crashed"} & set(event)

@@ -36,26 +36,33 @@ class Journal:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._file = open(self._path, "a+b")  # noqa: SIM115 -- open as long as the search runs
         try:
-            fcntl.flock(
-                self._file, fcntl.LOCK_EX | fcntl.LOCK_NB
-            )  # a killed process lets go of it
+            self._lock()
+            events = self._read()
+            if not events:
+                events.append({"search": search})
+                self.write(events[0])
+            self._check(events[0], search)
+        except BaseException:
+            self.close()
+            raise
+        return events[1:]
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # a killed process lets go of it
         except BlockingIOError:
-            self._file.close()
             raise RuntimeError(
                 f"another search is writing its journal in {self.folder}: let it end, or take "
                 "another folder"
             ) from None
-        events = self._read()
-        if not events:
-            self.write({"search": search})
-        elif events[0] != {"search": search}:
-            self._file.close()
+
+    def _check(self, first: Event, search: str) -> None:
+        if first != {"search": search}:
             raise ValueError(
-                f"the journal in {self.folder} is of another search:\n    {_about(events[0])}\n"
-                f"and this one is\n    {search}\nGive the same settings and seed to go on with "
-                "it, or another folder to begin anew"
+                f"the journal in {self.folder} is of another search:\n    "
+                f"{first.get('search', first)}\nand this one is\n    {search}\nGive the same "
+                "settings and seed to go on with it, or another folder to begin anew"
             )
-        return events[1:]
 
     def _read(self) -> list[Event]:
         self._file.seek(0)
@@ -65,9 +72,8 @@ class Journal:
         events = []
         for number, line in enumerate(lines[:-1], 1):
             try:
-                events.append(json.loads(line))
+                events.append(dict(json.loads(line)))
             except ValueError:
-                self._file.close()
                 raise ValueError(
                     f"line {number} of {self._path} is no line of a journal: {line[:60]!r}. "
                     "Remove it and all after it, and the search goes on from there"
@@ -107,7 +113,3 @@ class Journal:
     def close(self) -> None:
         """Let another search write here."""
         self._file.close()
-
-
-def _about(first: Event) -> str:
-    return str(first.get("search", first))
