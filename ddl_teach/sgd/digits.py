@@ -19,6 +19,7 @@ import numpy as np
 from ddl_teach.networks.models.digits_table import digits_table
 from ddl_teach.sgd.perceptron import Perceptron, softmax
 from ddl_teach.sgd.shares import share, share_of_a_kind
+from ddl_teach.sgd.updates.kfac import Factors
 
 PIXELS, CLASSES = 64, 10
 EVERY = 5  # of so many pictures one is held out
@@ -92,6 +93,20 @@ class Digits:
         towards[np.arange(len(answers)), answers] -= 1
         towards /= len(answers)
         return loss, self.network.backward(weights, shown, hidden, towards)
+
+    def curvature(
+        self, weights: np.ndarray, part: int, parts: int, step: int
+    ) -> tuple[float, list[Factors]]:
+        """The mean loss over this share of the minibatch, and what K-FAC needs of each layer."""
+        data, chosen = self.pictures, self.places(part, parts, step)
+        shown, answers = data.learnt[chosen], data.answers[chosen]
+        hidden, scores = self.network.forward(weights, shown)
+        likely = softmax(scores)
+        lots = np.random.default_rng([self.seed, step, part]).random((len(answers), 1))
+        drawn = (likely.cumsum(axis=1) > lots * likely.sum(axis=1, keepdims=True)).argmax(axis=1)
+        classes = np.eye(CLASSES, dtype=likely.dtype)
+        towards = (likely - classes[drawn], likely - classes[answers])
+        return surprise(likely, answers), self.network.curvature(weights, shown, hidden, *towards)
 
     def places(self, part: int, parts: int, step: int) -> np.ndarray:
         """Which of the pictures to learn from stand in this share of the minibatch."""

@@ -18,6 +18,7 @@ from itertools import pairwise
 import numpy as np
 
 from ddl_teach.sgd.task import offsets
+from ddl_teach.sgd.updates.kfac import Factors, factors
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,27 @@ class Perceptron:
         np.matmul(x.T, back, out=of_first)
         back.sum(axis=0, out=of_bias1)
         return gradient
+
+    def curvature(
+        self,
+        weights: np.ndarray,
+        x: np.ndarray,
+        hidden: np.ndarray,
+        drawn: np.ndarray,
+        towards: np.ndarray,
+    ) -> list[Factors]:
+        """What K-FAC needs of both layers; a bias is the weight of an input of 1.
+
+        `drawn` and `towards` are the loss of each sample by its scores, for answers that were
+        drawn and for the true ones.
+        """
+        _, _, second, _ = self.arrays(weights)
+        ones, alive = np.ones((len(x), 1), x.dtype), hidden > 0
+        back = [(each @ second.T) * alive for each in (drawn, towards)]
+        return [
+            factors(np.hstack([x, ones]), *back),
+            factors(np.hstack([hidden, ones]), drawn, towards),
+        ]
 
 
 def softmax(scores: np.ndarray, temperature: float = 1.0) -> np.ndarray:

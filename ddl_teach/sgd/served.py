@@ -11,8 +11,7 @@ from ddl_teach.sgd.worker import Worker
 
 def follow_servers(worker: Worker) -> None:
     """One worker's training, whatever the servers wait for before they answer."""
-    station = worker.station
-    clock = station.pull(worker.weights)
+    clock = worker.pull(0)
     while clock < worker.steps:
-        station.push(worker.gradient(clock))
-        clock = station.pull(worker.weights)
+        worker.station.push(worker.gradient(clock))
+        clock = worker.pull(clock + 1)

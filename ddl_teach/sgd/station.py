@@ -7,6 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
+from ddl_teach.sgd.rows import Rows
+
 
 @dataclass(frozen=True)
 class Shift:
@@ -37,9 +39,10 @@ class Station(Protocol):
     def push(self, update: np.ndarray) -> None:
         """Send the servers an update."""
 
-    def pull(self, weights: np.ndarray) -> int:
+    def pull(self, weights: np.ndarray, rows: Rows | None = None) -> int:
         """Get the servers' weights, as soon as the service's bound allows; the clock to go on
-        with: one more than the one pushed last, or later where one was overtaken."""
+        with: one more than the one pushed last, or later where one was overtaken. Of weights
+        outside of `rows` nothing is promised."""
 
     def mix(self, vector: np.ndarray, step: int) -> None:
         """The weighted mean with the neighbours of this step, in place."""

@@ -15,6 +15,7 @@ from ddl_teach.comm import Comm
 from ddl_teach.networks.memory.updates import Update
 from ddl_teach.sgd.station import Station
 from ddl_teach.sgd.task import Task
+from ddl_teach.sgd.updates.kfac import Factors
 
 Pace = Callable[[int, int], float]
 
@@ -56,9 +57,13 @@ class Worker:
         ascending, and their values."""
         return self._timed(self.task.touched, step, None, None)
 
+    def curvature(self, step: int) -> list[Factors]:
+        """Of a task that knows its layers: what K-FAC makes its step of, gradients among it."""
+        return self._timed(self.task.curvature, step, None, None)[0]
+
     def _timed(
         self, ask: Callable, step: int, weights: np.ndarray | None, comm: Comm | None
-    ) -> tuple[np.ndarray, ...]:
+    ) -> tuple:
         comm, number = comm or self.comm, self.station.worker
         weights = self.weights if weights is None else weights
         with comm.span("gradient", kind="work"):
@@ -71,6 +76,18 @@ class Worker:
         self.seconds.append(comm.now() - self._begun)
         self.bytes.append(self._sent)
         return tuple(gradient)
+
+    def pull(self, step: int) -> int:
+        """Get the servers' weights for gradient `step`; the step to go on with. Where the task
+        knows which rows it will look at only those travel, and all of them after the last step."""
+        station = self.station
+        while True:
+            knows = hasattr(self.task, "needed") and step < self.steps
+            rows = self.task.needed(station.worker, station.workers, step) if knows else None
+            clock = station.pull(self.weights, rows)
+            if rows is None or clock == step:
+                return clock
+            step = clock  # overtaken: the step it goes on with looks at other rows
 
     def update(self, gradient: np.ndarray) -> None:
         """One step of the rule, on this worker's own weights."""

@@ -17,7 +17,10 @@ from ddl_teach.exchange.paths.shared_vector import SharedVector
 from ddl_teach.exchange.paths.sparse_all_reduce import WAYS, SparseAllReduce
 from ddl_teach.exchange.refusals import refusal
 from ddl_teach.exchange.trainer import train
+from ddl_teach.sgd.asynchronous import Asynchronous
 from ddl_teach.sgd.hogwild import Hogwild
+from ddl_teach.sgd.rows import Rows
+from ddl_teach.sgd.stale_synchronous import StaleSynchronous
 from ddl_teach.sgd.statements import downstream
 from ddl_teach.sgd.statements.corpus import Corpus, read
 from ddl_teach.sgd.statements.embedding import Statements
@@ -141,31 +144,69 @@ def test_sparse_and_dense_all_reduce_train_the_same_embedding(real, task):
                 assert found["recursive_doubling"][1] < 0.5 * found["dense"][1]
 
 
-def lock_free_and_served(comm, task):
-    settings = {"comm": comm, "task": task, "update": SGD(2.0)}
-    free = train(when=Hogwild(), path=SharedVector(), steps=100, **settings)
-    served, plain = (
-        train(when=Synchronous(), path=Sharded(2), form=form, steps=STEPS, **settings)
+class Unaware(Statements):
+    """The same task, but it cannot say beforehand which rows it will look at."""
+
+    @property
+    def needed(self):
+        raise AttributeError
+
+
+def lock_free_and_served(comm, task, unaware):
+    settings = {"comm": comm, "update": SGD(2.0)}
+    free = train(task=task, when=Hogwild(), path=SharedVector(), steps=100, **settings)
+    settings |= {"path": Sharded(2), "steps": STEPS}
+    averaged, plain = (
+        train(task=task, when=Synchronous(), form=form, **settings)
         for form in (NonZero(), Dense())
     )
-    if served.weights is None:
-        return task.loss(free.weights), free.total_bytes, 0.0, 0, 1
-    apart = np.abs(served.weights - plain.weights).max()
-    return (
-        task.loss(free.weights), free.total_bytes, apart, served.total_bytes, plain.total_bytes
-    )  # fmt: skip
+    rows, whole = (
+        train(task=each, when=StaleSynchronous(0), form=NonZero(), **settings)
+        for each in (task, unaware)
+    )
+    asynchronous = train(task=task, when=Asynchronous(), form=NonZero(), **settings)
+    if asynchronous.weights is not None:
+        assert np.isfinite(asynchronous.weights).all()
+    return free, averaged, plain, rows, whole
 
 
 def test_lock_free_and_through_a_sharded_server(real, task):
-    begin = task.loss(task.initial())
+    begin, width, itemsize = task.loss(task.initial()), task.width, 8
+    unaware = Unaware(task.corpus, task.width, task.batch, dtype=task.dtype)
     for ranks in (2, 3, 5):
-        for loss, free, apart, sparse, dense in real(
-            lock_free_and_served, ranks, task=task, timeout=120
-        ).results:
-            assert loss < 0.95 * begin
-            assert free == 0
-            assert apart < 1e-12
-            assert sparse < dense
+        servers = min(2, ranks - 1)
+        workers = ranks - servers
+        given = {"task": task, "unaware": unaware, "timeout": 120}
+        results = real(lock_free_and_served, ranks, **given).results
+        for free, averaged, plain, rows, whole in results:
+            assert task.loss(free.weights) < 0.95 * begin
+            assert free.total_bytes == 0
+            if plain.weights is not None:
+                np.testing.assert_allclose(averaged.weights, plain.weights, atol=1e-12)
+                np.testing.assert_allclose(rows.weights, plain.weights, atol=1e-12)
+                assert np.array_equal(rows.weights, whole.weights)
+                assert averaged.total_bytes < plain.total_bytes
+        # What servers send: an answer of 16 bytes, the rows that each step needs, all at last.
+        seen = [len(task.needed(w, workers, step).numbers) for w in range(workers)
+                for step in range(STEPS)]  # fmt: skip
+        answers = (STEPS + 1) * workers * servers * 16 + workers * itemsize * task.layers[-1]
+        sent, dense = (
+            sum(each[place].total_bytes for each in results[:servers]) for place in (3, 4)
+        )
+        assert sent == answers + sum(seen) * width * itemsize
+        assert dense == answers + STEPS * workers * itemsize * task.layers[-1]
+        assert sent < dense / 2
+
+
+def test_the_rows_of_a_step_are_those_that_its_gradient_touches(task):
+    for part, step in ((0, 0), (2, 7)):
+        rows = task.needed(part, 3, step)
+        _, touched, _ = task.touched(task.initial(), part, 3, step)
+        assert np.array_equal(rows.places(0, task.layers[-1]), touched)
+        for begin, end in ((0, 100), (97, 605), (5, 7)):  # also where a row is cut in two
+            packed = Rows.unpacked(rows.packed(begin, end))
+            here = touched[(touched >= begin) & (touched < end)] - begin
+            assert np.array_equal(packed.places(begin, end), here)
 
 
 def test_a_lossy_form_and_a_quantised_second_phase_train_as_well(task):

@@ -9,6 +9,7 @@ import numpy as np
 
 from ddl_teach.exchange.forms.form import Form
 from ddl_teach.exchange.paths.books import Books
+from ddl_teach.sgd.rows import Rows
 from ddl_teach.sgd.service import Service
 from ddl_teach.sgd.station import Shift
 
@@ -28,8 +29,8 @@ class Alone:
         seen = self._form.decode(self._link.encode(update), update.size)
         self.books.push(0, self.books.version, seen)
 
-    def pull(self, weights: np.ndarray) -> int:
-        """Fill `weights`; returns the clock to go on from."""
+    def pull(self, weights: np.ndarray, rows: Rows | None = None) -> int:
+        """Fill `weights`, for nothing travels; returns the clock to go on from."""
         self.books.pull(0)
         self.books.answers()
         weights[...] = self.books.weights

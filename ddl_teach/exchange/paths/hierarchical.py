@@ -24,6 +24,7 @@ from ddl_teach.comm import Comm
 from ddl_teach.exchange.forms.form import Form, at_least_one
 from ddl_teach.exchange.paths.alone import Alone
 from ddl_teach.exchange.paths.server import Served, Server, Serving
+from ddl_teach.sgd.rows import Rows
 from ddl_teach.sgd.service import Service
 
 
@@ -74,8 +75,9 @@ class Member:
             total *= self._above.workers / self.workers
             self._above.push(total)
 
-    def pull(self, weights: np.ndarray) -> int:
-        """Fill `weights` in the whole group; returns the clock to go on from."""
+    def pull(self, weights: np.ndarray, rows: Rows | None = None) -> int:
+        """Fill `weights` in the whole group, for each member needs other rows; returns the clock
+        to go on from."""
         clock = np.zeros(1, np.int64)
         if self._above is not None:
             clock[0] = self._above.pull(weights)

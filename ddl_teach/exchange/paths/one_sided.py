@@ -24,10 +24,11 @@ from ddl_teach.comm import Comm
 from ddl_teach.comm.arrays import split_evenly
 from ddl_teach.exchange.forms.dense import Dense
 from ddl_teach.exchange.forms.form import Form
+from ddl_teach.exchange.paths.alarm import check_patience
 from ddl_teach.exchange.paths.alone import Alone
 from ddl_teach.exchange.paths.path import Path
-from ddl_teach.exchange.paths.server import check_patience
 from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.rows import Rows
 from ddl_teach.sgd.service import Service
 from ddl_teach.sgd.station import Shift
 from ddl_teach.sgd.when import When
@@ -113,8 +114,9 @@ class Reaching:
         self._clock += 1
         self._tell(1, self._clock)
 
-    def pull(self, weights: np.ndarray) -> int:
-        """Fill `weights`, once the bound allows; returns the clock to go on from."""
+    def pull(self, weights: np.ndarray, rows: Rows | None = None) -> int:
+        """Fill `weights`, once the bound allows; returns the clock to go on from. Whatever rows
+        are needed, all are read: each of them would be a message of its own."""
         if self._service.bound < np.inf:
             self._wait(1, self._clock - int(self._service.bound))
         version = np.empty(1, np.int64)

@@ -7,6 +7,7 @@ speak to each other. On one rank alone, that rank is server and worker, without 
 Cost for n bytes of weights on S servers and P workers, each clock: P n/S bytes come in at every
 server and as many go out, P n/S / bandwidth on its port, where a ring needs 2 n / bandwidth.
 Beside each update travels a request of 24 bytes; a pull is another, and its answer has 16 more.
+Who needs only R rows of a table of w columns names them: 4 (R + 1) bytes, and w R numbers back.
 Smola and Narayanamurthy, "An architecture for parallel topic models", VLDB 2010; Li et al.,
 "Scaling distributed machine learning with the parameter server", OSDI 2014.
 What to look at: `ledger.bytes_to(0)` of all workers together is the ingress of the first server.
@@ -14,8 +15,8 @@ What to look at: `ledger.bytes_to(0)` of all workers together is the ingress of 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import ClassVar
 
 import numpy as np
@@ -24,24 +25,20 @@ from ddl_teach.comm import ANY, Comm, Request
 from ddl_teach.comm.arrays import split_evenly
 from ddl_teach.exchange.forms.dense import Dense
 from ddl_teach.exchange.forms.form import Form, at_least_one, checked
+from ddl_teach.exchange.paths.alarm import Alarm, check_patience
 from ddl_teach.exchange.paths.alone import Alone
 from ddl_teach.exchange.paths.books import Books
 from ddl_teach.exchange.paths.path import Path
 from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.rows import Rows
 from ddl_teach.sgd.service import Service
 from ddl_teach.sgd.station import Shift
 from ddl_teach.sgd.when import When
 
-UPDATE, ANSWER, WEIGHTS, REQUEST = 1, 2, 3, 4  # tags; REQUEST and those above it for requests
+UPDATE, ROWS, ANSWER, WEIGHTS = 1, 2, 3, 4  # tags
+REQUEST = 5  # and those above it: tags of requests
 TRAININGS = 1000  # one after another on one communicator, whose requests are told apart
 PUSH, PULL, LEAVE = range(3)  # what a request asks for
-
-
-def check_patience(seconds: float) -> None:
-    """Refuse what is no time to wait."""
-    plain = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-    if not (plain and 0 < seconds < math.inf):
-        raise ValueError(f"patience must be a positive number of seconds, not {seconds!r}")
 
 
 @dataclass(frozen=True)
@@ -97,7 +94,8 @@ class Sharded:
         shard = split_evenly(weights, servers)[comm.rank]
         books = Books(shard, comm.size - servers, service, self.late)
         alarm = Alarm(alone, self.patience) if alone else None
-        return Serving(comm, servers, books, form, alarm, requests)
+        begin = _begins(weights, servers)[comm.rank]
+        return Serving(comm, servers, books, begin, form, alarm, requests)
 
 
 @dataclass(frozen=True)
@@ -105,25 +103,6 @@ class Server(Sharded):
     """One parameter server, rank 0."""
 
     servers: int = field(default=1, init=False)
-
-
-class Alarm:
-    """Rings again and again, so that a server looks up from waiting for requests."""
-
-    def __init__(self, alone: Comm, seconds: float) -> None:
-        self._alone = alone  # of this rank only: a background function meets nobody then
-        self.seconds = seconds
-        self._ringing: Request | None = None
-
-    def or_done(self, comm: Comm, coming: Request) -> bool:
-        """Wait for a message, or for the alarm; whether the message is there."""
-        if self._ringing is None:
-            # Twice as often as anybody may be silent, so that the dead are noticed not much later.
-            self._ringing = self._alone.background(_sleep, self.seconds / 2)
-        if comm.wait_any([coming, self._ringing]) == 0:
-            return True
-        self._ringing = None
-        return False
 
 
 class Served:
@@ -156,16 +135,28 @@ class Served:
             return checked(part).view(np.uint8)  # no copy: a push ends when they have left
         return self._links[server].encode(part)
 
-    def pull(self, weights: np.ndarray) -> int:
-        """Fill `weights`, once the servers give them out; returns the clock to go on from."""
+    def pull(self, weights: np.ndarray, rows: Rows | None = None) -> int:
+        """Fill `weights`, or these rows of them, once the servers give them out; returns the
+        clock to go on from."""
         answers = np.empty((len(self._links), 2), np.int64)
         under_way = []
-        parts = split_evenly(weights, len(self._links))
+        parts, begins = (of(weights, len(self._links)) for of in (split_evenly, _begins))
+        places: dict[int, np.ndarray] = {}
+        arriving = dict(enumerate(parts))
         for server in self._order:
+            named = np.empty(0, np.uint32)
+            if rows is not None:
+                here = begins[server], begins[server] + len(parts[server])
+                named, places[server] = rows.packed(*here), rows.places(*here)
+                arriving[server] = np.empty(len(places[server]), weights.dtype)
             under_way.append(self._comm.irecv(answers[server], server, ANSWER))
-            under_way.append(self._comm.irecv(parts[server], server, WEIGHTS))
-            under_way.append(self._ask(server, PULL))
+            under_way.append(self._comm.irecv(arriving[server], server, WEIGHTS))
+            under_way.append(self._ask(server, PULL, named.nbytes))
+            if rows is not None:
+                under_way.append(self._comm.isend(named, server, ROWS))
         _finish(under_way)
+        for server, its_places in places.items():
+            parts[server][its_places] = arriving[server]
         self._versions = answers[:, 0]
         return int(answers[:, 1].min())
 
@@ -194,6 +185,7 @@ class Serving:
         comm: Comm,
         servers: int,
         books: Books,
+        begin: int,
         form: Form,
         alarm: Alarm | None,
         requests: int,
@@ -204,6 +196,8 @@ class Serving:
         self._servers = servers
         self._form = form
         self._alarm = alarm
+        self._begin = begin  # where its shard begins in the whole vector
+        self._wanted: dict[int, np.ndarray] = {}  # by worker: where the rows are that it named
         self._room = np.empty(0, np.uint8)
 
     def serve(self) -> Shift:
@@ -221,6 +215,8 @@ class Serving:
                 update = read(message, books.weights.size)
                 books.push(worker, version, update, comm.now())
             elif what == PULL:
+                if nbytes:
+                    self._note_rows(worker, source, nbytes)
                 books.pull(worker, comm.now())
             else:
                 books.leave(worker)
@@ -238,12 +234,19 @@ class Serving:
             self._room = np.empty(nbytes, np.uint8)
         return self._room[:nbytes]
 
+    def _note_rows(self, worker: int, source: int, nbytes: int) -> None:
+        named = np.empty(nbytes // 4, np.uint32)
+        self._comm.recv(named, source, ROWS)
+        end = self._begin + len(self.books.weights)
+        self._wanted[worker] = Rows.unpacked(named).places(self._begin, end)
+
     def _answer(self) -> None:
         books, comm = self.books, self._comm
         for worker in books.answers():
             answer = np.array([books.version, books.clock[worker]])
             comm.send(answer, self._servers + worker, ANSWER)
-            comm.send(books.weights, self._servers + worker, WEIGHTS)
+            wanted = self._wanted.pop(worker, slice(None))
+            comm.send(books.weights[wanted], self._servers + worker, WEIGHTS)
 
     def _next(self, request: np.ndarray) -> int | None:
         """Wait for a request; returns who made it, or None if all who could are dead."""
@@ -258,13 +261,15 @@ class Serving:
         return coming.wait()
 
 
+def _begins(vector: np.ndarray, servers: int) -> list[int]:
+    """Where each server's shard begins."""
+    sizes = (len(part) for part in split_evenly(vector, servers))
+    return list(accumulate(sizes, initial=0))[:-1]
+
+
 def _finish(under_way: list[Request]) -> None:
     for request in under_way:
         request.wait()
-
-
-def _sleep(comm: Comm, seconds: float) -> None:
-    comm.work(seconds)
 
 
 def mean_of_workers(comm: Comm, x: np.ndarray, servers: int = 1) -> None:

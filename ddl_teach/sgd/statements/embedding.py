@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ddl_teach.sgd.rows import Rows
 from ddl_teach.sgd.shares import share
 from ddl_teach.sgd.statements import downstream
 from ddl_teach.sgd.statements.corpus import Corpus
@@ -66,16 +67,18 @@ class Statements:
         self, weights: np.ndarray, part: int, parts: int, step: int
     ) -> tuple[float, np.ndarray, np.ndarray]:
         """The same as ascending indices and the values there."""
-        own = share(len(self.corpus.pairs), self.batch, part, parts, step, self.seed)
-        pairs = self.corpus.pairs[own]
-        random = np.random.default_rng([self.seed, step])
-        drawn = random.random((parts, self.batch, self.negatives))[part]  # others draw the rest
-        loss, rows, towards = self.loss_and_rows(weights, pairs, self._contexts(drawn))
+        pairs, negatives = self._samples(part, parts, step)
+        loss, rows, towards = self.loss_and_rows(weights, pairs, negatives)
         touched, place = np.unique(rows, return_inverse=True)
         sums = np.zeros((len(touched), self.width), weights.dtype)
         np.add.at(sums, place, towards)
         indices = touched[:, None] * self.width + np.arange(self.width)
         return loss, indices.ravel(), sums.ravel()
+
+    def needed(self, part: int, parts: int, step: int) -> Rows:
+        """The rows of both tables that this share of the minibatch looks at."""
+        pairs, negatives = self._samples(part, parts, step)
+        return Rows(self.width, np.unique(np.append(pairs[:, 0], self._around(pairs, negatives))))
 
     def loss(self, weights: np.ndarray) -> float:
         """The mean loss over pairs of the files held out."""
@@ -96,16 +99,27 @@ class Statements:
         flatter = self.corpus.counts**FLATTER
         return np.cumsum(flatter) / flatter.sum()
 
+    def _samples(self, part: int, parts: int, step: int) -> tuple[np.ndarray, np.ndarray]:
+        """Pairs that were seen, and for each of them contexts that were drawn."""
+        own = share(len(self.corpus.pairs), self.batch, part, parts, step, self.seed)
+        random = np.random.default_rng([self.seed, step])
+        drawn = random.random((parts, self.batch, self.negatives))[part]  # others draw the rest
+        return self.corpus.pairs[own], self._contexts(drawn)
+
     def _contexts(self, drawn: np.ndarray) -> np.ndarray:
         """Numbers between 0 and 1 as statements, frequent ones more often."""
         return np.searchsorted(self._cumulated, drawn)
+
+    def _around(self, pairs: np.ndarray, negatives: np.ndarray) -> np.ndarray:
+        """The rows of the contexts of each pair: the one that was seen, then those drawn."""
+        return np.column_stack([pairs[:, 1], negatives]) + len(self.corpus.vocabulary)
 
     def loss_and_rows(
         self, weights: np.ndarray, pairs: np.ndarray, negatives: np.ndarray
     ) -> tuple[float, np.ndarray, np.ndarray]:
         """The mean loss; and the gradient in rows of the weights, of which some come twice."""
         rows = weights.reshape(-1, self.width)
-        contexts = np.column_stack([pairs[:, 1], negatives]) + len(self.corpus.vocabulary)
+        contexts = self._around(pairs, negatives)
         centres, around = rows[pairs[:, 0]], rows[contexts]
         scores = np.einsum("bd,bkd->bk", centres, around)
         scores[:, 0] *= -1  # the right one: large is good

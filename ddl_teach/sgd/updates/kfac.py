@@ -25,6 +25,7 @@ import numpy as np
 
 from ddl_teach.collectives import ring, tree
 from ddl_teach.comm import Comm
+from ddl_teach.sgd.task import offsets
 
 
 @dataclass(frozen=True)
@@ -50,27 +51,37 @@ def factors(inputs: np.ndarray, drawn: np.ndarray, derivatives: np.ndarray) -> F
 def step(layer: Factors, damping: float) -> np.ndarray:
     """Where to go, of the gradient's shape; weights -= rate * step(...)."""
     # The damping is shared out so that both factors are shifted by the same part of their size.
-    size_in = max(np.trace(layer.inputs) / len(layer.inputs), np.finfo(float).tiny)
-    size_out = max(np.trace(layer.derivatives) / len(layer.derivatives), np.finfo(float).tiny)
-    share = np.sqrt(size_in / size_out)
+    size_in = float(np.trace(layer.inputs)) / len(layer.inputs)
+    size_out = float(np.trace(layer.derivatives)) / len(layer.derivatives)
+    alive = size_in > 0 and size_out > 0  # a network that is sure of all samples has no curvature
+    share = (size_in / size_out) ** 0.5 if alive else 1.0
     shifted_in = layer.inputs + np.sqrt(damping) * share * np.eye(len(layer.inputs))
     shifted_out = layer.derivatives + np.sqrt(damping) / share * np.eye(len(layer.derivatives))
     halfway = np.linalg.solve(shifted_out, layer.gradient)
     return np.ascontiguousarray(np.linalg.solve(shifted_in, halfway.T).T)
 
 
+def flattened(layers: Sequence[Factors]) -> np.ndarray:
+    """All factors of all layers, one after another, as one vector that can travel."""
+    return np.concatenate([part.ravel() for layer in layers for part in vars(layer).values()])
+
+
+def restored(flat: np.ndarray, like: Sequence[Factors]) -> list[Factors]:
+    """The factors in such a vector, of the shapes of those given."""
+    shapes = tuple(part.shape for layer in like for part in vars(layer).values())
+    cuts = offsets(shapes)[1:-1]
+    parts = [p.reshape(shape) for p, shape in zip(np.split(flat, cuts), shapes, strict=True)]
+    return [Factors(*parts[at : at + 3]) for at in range(0, len(parts), 3)]
+
+
 def distributed(comm: Comm, layers: Sequence[Factors], damping: float) -> list[np.ndarray]:
     """The steps of all layers, on all ranks; each rank has equally many samples of its own."""
     steps = []
     for layer in layers:
-        flat = np.concatenate([part.ravel() for part in vars(layer).values()])
+        flat = flattened([layer])
         ring.allreduce(comm, flat)
         flat /= comm.size
-        ends = np.cumsum([part.size for part in vars(layer).values()])[:-1]
-        mean = Factors(*(
-            piece.reshape(part.shape)
-            for piece, part in zip(np.split(flat, ends), vars(layer).values(), strict=True)
-        ))  # fmt: skip
+        [mean] = restored(flat, [layer])
         mine = len(steps) % comm.size == comm.rank
         steps.append(step(mean, damping) if mine else np.empty_like(mean.gradient))
     for number, towards in enumerate(steps):

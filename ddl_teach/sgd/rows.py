@@ -1,0 +1,42 @@
+"""Rows: which part of a large table one step needs, so that nothing else has to travel.
+
+Weights are one flat vector; seen as a table of `width` columns, a step of an embedding reads a few
+rows of it. To name a row takes 4 bytes, to send it 4 width or more. A task that knows its rows
+beforehand has a method `needed(part, parts, step) -> Rows`.
+Li et al., "Scaling distributed machine learning with the parameter server", OSDI 2014: ranges of
+keys that are pushed and pulled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Rows:
+    """These rows, by ascending numbers, of a table with so many columns."""
+
+    width: int
+    numbers: np.ndarray
+
+    def between(self, begin: int, end: int) -> Rows:
+        """Those that have numbers at the places from `begin` to before `end` of the vector."""
+        first, last = np.searchsorted(self.numbers, (begin // self.width, -(-end // self.width)))
+        return Rows(self.width, self.numbers[first:last])
+
+    def places(self, begin: int, end: int) -> np.ndarray:
+        """Where their numbers stand in the part of the vector from `begin` to before `end`."""
+        rows = self.between(begin, end).numbers.astype(np.int64)
+        found = (rows[:, None] * self.width + np.arange(self.width)).ravel()
+        return found[(found >= begin) & (found < end)] - begin
+
+    def packed(self, begin: int, end: int) -> np.ndarray:
+        """What travels to whoever has that part: the width, then the numbers."""
+        return np.concatenate([[self.width], self.between(begin, end).numbers]).astype(np.uint32)
+
+    @classmethod
+    def unpacked(cls, message: np.ndarray) -> Rows:
+        """The rows that a message names."""
+        return cls(int(message[0]), message[1:])
