@@ -38,6 +38,7 @@ from ddl_teach.sgd.asynchronous_gossip import AsynchronousGossip
 from ddl_teach.sgd.backup_workers import BackupWorkers
 from ddl_teach.sgd.block_momentum import BlockMomentum
 from ddl_teach.sgd.compressed_gossip import CompressedGossip
+from ddl_teach.sgd.consensus_admm import ConsensusADMM
 from ddl_teach.sgd.elastic import Elastic
 from ddl_teach.sgd.gossip import Gossip
 from ddl_teach.sgd.hogwild import Hogwild
@@ -46,12 +47,14 @@ from ddl_teach.sgd.post_local import PostLocalSGD
 from ddl_teach.sgd.push_sum import PushSum
 from ddl_teach.sgd.stale_synchronous import StaleSynchronous
 from ddl_teach.sgd.synchronous import Synchronous
+from ddl_teach.sgd.synchronous_kfac import SynchronousKFAC
 from ddl_teach.sgd.when import When
 
 WHENS: tuple[When, ...] = (
     Synchronous(), BackupWorkers(1), StaleSynchronous(0), StaleSynchronous(2), Asynchronous(),
     Hogwild(), LocalSGD(4), PostLocalSGD(8, 4), AdaptiveLocalSGD(6), Elastic(1, 0.5),
-    BlockMomentum(4), Gossip(), CompressedGossip(), PushSum(), AsynchronousGossip(),
+    BlockMomentum(4), ConsensusADMM(4), SynchronousKFAC(), Gossip(), CompressedGossip(),
+    PushSum(), AsynchronousGossip(),
 )  # fmt: skip
 PATHS: tuple[Path, ...] = (
     AllReduce("ring"), SparseAllReduce(), Server(), Sharded(2), Hierarchical(2), OneSided(),

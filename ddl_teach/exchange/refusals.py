@@ -13,9 +13,9 @@ mix, meet, ...  all are neighbours   no neighbours    yes              no neighb
 share           each has its own     the server's     each has its own yes
 =============== ==================== ================ ================ =================
 
-A WHEN that sends weights themselves needs a form that is faithful to every entry. And each WHEN,
-path and form may have an objection of its own: a window cannot decode, a part of a layer has no
-norm. What to look at: a refusal names the next thing to try.
+A WHEN that sends weights themselves, or curvature, needs a form that is faithful to every entry.
+And each WHEN, path and form may have an objection of its own: a window cannot decode, a part of a
+layer has no norm. What to look at: a refusal names the next thing to try.
 """
 
 from __future__ import annotations
@@ -74,9 +74,24 @@ REASONS = {
 }
 
 
+# What a WHEN sends that must arrive whole: what happens where a form leaves out some of it.
+WHOLE = {
+    "weights": (
+        "weights themselves travel, and this form does not keep every entry of them: what a "
+        "gradient loses makes a smaller step, what weights lose is the network. Take Dense() or "
+        "Half()"
+    ),
+    "curvature": (
+        "the factors of curvature travel beside the gradient, and the step is divided by them: "
+        "what this form leaves out of them makes it far too long. Take Dense() or Half(), or the "
+        "WHEN that sends gradients only, Synchronous()"
+    ),
+}
+
+
 def refusal(when: When, path: Path, form: Form, update: Update | None = None) -> str | None:
     """Why this combination makes no sense, and what would; None where it does."""
-    reason = _no_verb(when, path) or _loses_weights(when, form)
+    reason = _no_verb(when, path) or _incomplete(when, form)
     for party in (when, path, form):
         objection = getattr(party, "objection", None)
         if reason is None and objection is not None:
@@ -96,11 +111,5 @@ def _no_verb(when: When, path: Path) -> str | None:
     )
 
 
-def _loses_weights(when: When, form: Form) -> str | None:
-    if when.sends != "weights" or form.faithful:
-        return None
-    return (
-        "weights themselves travel, and this form does not keep every entry of them: what a "
-        "gradient loses makes a smaller step, what weights lose is the network. Take Dense() or "
-        "Half()"
-    )
+def _incomplete(when: When, form: Form) -> str | None:
+    return None if form.faithful else WHOLE.get(when.sends)

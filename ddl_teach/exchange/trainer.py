@@ -78,7 +78,7 @@ def train(
     weights = task.initial()
     begun = comm.now()
     _, entries = comm.ledger.since(0)
-    station = path.open(comm, weights, form, when.service(update))
+    station = path.open(comm, when.travels(task, weights), form, when.service(update))
     worker = shift = None
     if station.worker is None:
         shift = station.serve()

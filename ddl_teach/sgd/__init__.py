@@ -7,11 +7,13 @@ quadratic           a bowl with chosen curvatures and noise, for theory
 network_task        any torch network
 statements          the standard library's code, embedded: gradients that are sparse by nature
 shares              which samples a worker looks at in which step
+rows                which part of a large table a step needs
 worker              one worker's weights, its share of the data, and its diary
 when                what a WHEN is: one worker's whole training, and what it needs of a path
 station, service    what a path gives a worker, and what a WHEN asks of a server
 
 synchronous         everybody waits for everybody
+synchronous_kfac    the same, and curvature travels beside the gradients
 backup_workers      for all but the slowest
 stale_synchronous   for those who are too far behind
 asynchronous        for nobody
@@ -23,6 +25,7 @@ post_local          first at every step, later now and then
 adaptive_local      the more often, the smaller the loss has become
 elastic             nobody agrees: springs hold the workers to a centre
 block_momentum      as local, and the agreed step keeps its momentum
+consensus_admm      as local, and each remembers what its own data want otherwise
 rounds              the loop of those that agree now and then
 gossip              each with its neighbours only, at every step
 compressed_gossip   the same, and only what is new travels

@@ -5,7 +5,19 @@ import pytest
 from sklearn.linear_model import Lasso
 
 from ddl_teach import simulate
+from ddl_teach.exchange.forms.dense import Dense
+from ddl_teach.exchange.paths.all_reduce import AllReduce
+from ddl_teach.exchange.paths.server import Server
+from ddl_teach.exchange.trainer import train
+from ddl_teach.sgd.consensus_admm import ConsensusADMM
+from ddl_teach.sgd.digits import Digits
+from ddl_teach.sgd.local import LocalSGD
+from ddl_teach.sgd.quadratic import Quadratic
+from ddl_teach.sgd.service import Service
+from ddl_teach.sgd.synchronous import Synchronous
+from ddl_teach.sgd.synchronous_kfac import SynchronousKFAC
 from ddl_teach.sgd.updates import admm, kfac
+from ddl_teach.sgd.updates.sgd import SGD
 
 SAMPLES = 120  # divided by 1, 2, 3, 4, 5 and 8
 
@@ -22,6 +34,8 @@ def test_a_step_is_that_of_the_kronecker_product():
     )
     right = np.linalg.solve(fisher, layer.gradient.ravel()).reshape(3, 4)
     np.testing.assert_allclose(kfac.step(layer, damping), right, rtol=1e-9)
+    sure = kfac.Factors(layer.inputs, np.zeros((3, 3)), layer.gradient)
+    assert np.isfinite(kfac.step(sure, damping)).all()
 
 
 def test_the_factors_are_the_fisher_matrix_where_inputs_and_derivatives_are_independent():
@@ -62,6 +76,10 @@ def test_on_least_squares_one_step_is_all_it_takes_on_any_number_of_ranks(ranks)
     assert all(np.array_equal(run.results[0], other) for other in run.results)
 
 
+def everybody(comm, start):
+    return AllReduce().open(comm, start, Dense(), Service())
+
+
 def quadratic(comm, parts, penalty, rounds, shared=admm.nothing_shared):
     inputs, answers = parts[comm.rank]
 
@@ -70,7 +88,9 @@ def quadratic(comm, parts, penalty, rounds, shared=admm.nothing_shared):
         return np.linalg.solve(normal, inputs.T @ answers + penalty * centre)
 
     start = np.ones(inputs.shape[1])
-    found = admm.consensus(comm, local, start, penalty=penalty, rounds=rounds, shared=shared)
+    found = admm.consensus(
+        everybody(comm, start), local, start, penalty=penalty, rounds=rounds, shared=shared
+    )
     assert (start == 1).all()
     return found
 
@@ -103,7 +123,8 @@ def test_the_error_shrinks_as_its_recursion_says():
     def rank(comm):
         c = (-1.0, 4.0)[comm.rank]
         local = lambda centre, penalty: (h * c + penalty * centre) / (h + penalty)  # noqa: E731
-        return admm.consensus(comm, local, np.array([10.0]), penalty=rho, rounds=rounds)
+        station = everybody(comm, np.zeros(1))
+        return admm.consensus(station, local, np.array([10.0]), penalty=rho, rounds=rounds)
 
     found, _ = simulate(rank, 2).results
     error = (10.0 - 1.5) * (rho / (h + rho)) ** np.arange(rounds + 1)
@@ -124,6 +145,69 @@ def test_what_is_shared_may_be_made_simple_the_lasso_over_five_ranks():
     np.testing.assert_allclose(run.results[0].consensus, best, atol=1e-7)
     with pytest.raises(Exception, match="must be positive"):
         simulate(quadratic, 2, parts=parts, penalty=0.0, rounds=1)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+def test_in_the_trainer_a_step_is_that_of_the_shared_factors(ranks):
+    """Every worker inverts all layers there; here each rank inverts one, and all ways agree."""
+    task, damping, rate = Digits(batch=12, hidden=5, dtype="float64"), 0.2, 0.7
+
+    def by_hand(comm):
+        weights = task.initial()
+        for step in range(3):
+            _, layers = task.curvature(weights, comm.rank, comm.size, step)
+            _, gradient = task.gradient(weights, comm.rank, comm.size, step)
+            slopes = np.concatenate([layer.gradient.T.ravel() for layer in layers])
+            np.testing.assert_allclose(slopes, gradient, atol=1e-12)
+            steps = kfac.distributed(comm, layers, damping)
+            weights -= rate * np.concatenate([towards.T.ravel() for towards in steps])
+        return weights
+
+    wanted = simulate(by_hand, ranks).results[0]
+    for path in (AllReduce("tree"), Server()):
+        given = {"when": SynchronousKFAC(damping), "path": path, "update": SGD(rate), "steps": 3}
+        run = simulate(train, ranks + (path == Server()), task=task, **given)
+        for result in run.results[-ranks:]:
+            np.testing.assert_allclose(result.weights, wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_curvature_saves_steps_and_is_asked_of_tasks_that_have_it():
+    task = Digits(batch=32)
+    settings = {"task": task, "steps": 40, "trace": False}
+    curved = simulate(train, 2, when=SynchronousKFAC(), update=SGD(0.2), **settings)
+    plain = simulate(train, 2, when=Synchronous(), update=SGD(0.2), **settings)
+    assert task.loss(curved.results[0].weights) < 0.8 * task.loss(plain.results[0].weights)
+    with pytest.raises(Exception, match="tells no factors"):
+        simulate(train, 2, task=Quadratic(), when=SynchronousKFAC(), steps=1)
+    with pytest.raises(ValueError, match="above zero"):
+        SynchronousKFAC(damping=0)
+
+
+@pytest.mark.parametrize("path", [AllReduce(), Server()], ids=["AllReduce", "Server"])
+def test_in_the_trainer_few_steps_of_a_rule_take_the_place_of_the_local_minimum(path):
+    task, when = Quadratic((1.0, 0.4), apart=2.0), ConsensusADMM(period=3, penalty=0.7)
+    settings = {"task": task, "path": path, "update": SGD(0.3)}
+    run = simulate(train, 5, when=when, steps=240, **settings)
+    workers = [result for result in run.results if result.worker is not None]
+    for result in workers:
+        np.testing.assert_allclose(result.weights, 0, atol=1e-8)  # the mean of all minima
+        # What its own data want is what the price holds against: it stays where all agree.
+        slope, _ = task.gradient(result.weights, result.worker, len(workers), 0)
+        assert result.losses[-1] == pytest.approx(slope, rel=1e-6)
+    odd = simulate(train, 3, when=when, steps=7, **settings).results[-1]
+    assert len(odd.losses) == 7, "the last round is a short one"
+    with pytest.raises(ValueError, match="at least one step"):
+        ConsensusADMM(period=0)
+
+
+def test_where_workers_see_a_few_digits_only_prices_help():
+    task = Digits(skewed=True)
+    settings = {"task": task, "update": SGD(0.1), "steps": 150, "trace": False}
+    ended = [
+        task.loss(simulate(train, 5, when=when, **settings).results[0].weights)
+        for when in (ConsensusADMM(8), LocalSGD(8))
+    ]
+    assert ended[0] < 0.8 * ended[1]
 
 
 def both(comm, inputs, answers, parts):

@@ -1,7 +1,7 @@
 """Consensus ADMM: each rank minimises its own part, pulled towards a point that all agree on.
 
     x_r = argmin of f_r(x) + rho/2 |x - z + u_r|^2          each rank for itself, however it likes
-    z   = mean of x_r + u_r, then made simple by `shared`   one all-reduce
+    z   = mean of x_r + u_r, then made simple by `shared`   one average
     u_r = u_r + x_r - z                                     what rank r had to give in, so far
 
 minimises f_1(x) + ... + f_P(x) + g(x). No gradient travels, and a rank may work as long as it
@@ -10,7 +10,7 @@ the other ranks want of it, a price.
 Boyd, Parikh, Chu, Peleato and Eckstein, "Distributed optimization and statistical learning via the
 alternating direction method of multipliers", 2011, section 7.
 What to look at: two residuals fall, how far ranks are from z and how far z still moves. A small
-rho lets ranks disagree for long; a large one lets z hardly move.
+rho lets ranks disagree for long; a large one lets z hardly move. `sgd.consensus_admm` trains so.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.collectives import ring
-from ddl_teach.comm import Comm
+from ddl_teach.sgd.station import Station
 
 Local = Callable[[np.ndarray, float], np.ndarray]
 """`local(centre, penalty)` minimises f_r(x) + penalty/2 |x - centre|^2."""
@@ -36,7 +35,7 @@ class Agreement:
     consensus: np.ndarray  # z, the same on all ranks
     own: np.ndarray  # x of this rank
     prices: np.ndarray  # u of this rank
-    apart: list[float]  # after each round, |x - z| over all ranks
+    apart: list[float]  # after each round, |x - z| of this rank
     moved: list[float]  # how far z went in each round
 
 
@@ -46,7 +45,7 @@ def nothing_shared(centre: np.ndarray, penalty: float) -> np.ndarray:
 
 
 def consensus(
-    comm: Comm,
+    station: Station,
     local: Local,
     start: np.ndarray,
     *,
@@ -54,19 +53,18 @@ def consensus(
     rounds: int,
     shared: Shared = nothing_shared,
 ) -> Agreement:
-    """So many rounds from the same `start` on all ranks; it is left as it was."""
+    """So many rounds from the same `start` on all workers of a path that averages."""
     if not penalty > 0:
         raise ValueError(f"penalty={penalty} must be positive: it is all that pulls the ranks")
     agreed, prices = start.copy(), np.zeros_like(start)
     own, apart, moved = start.copy(), [], []
     for _ in range(rounds):
         own = local(agreed - prices, penalty)
-        mean = own + prices
-        ring.allreduce(comm, mean)
-        before, agreed = agreed, shared(mean / comm.size, comm.size * penalty)
+        # The mean of the changes: small numbers, which may travel in forms that lose some of them.
+        change = own + prices - agreed
+        station.average(change)
+        before, agreed = agreed, shared(agreed + change, station.workers * penalty)
         prices += own - agreed
-        squares = np.array([np.sum((own - agreed) ** 2)])
-        ring.allreduce(comm, squares)
-        apart.append(float(squares[0]) ** 0.5)
+        apart.append(float(np.linalg.norm(own - agreed)))
         moved.append(float(np.linalg.norm(agreed - before)))
     return Agreement(agreed, own, prices, apart, moved)

@@ -1,0 +1,58 @@
+"""Consensus ADMM: as local SGD, but who is pulled away from its own minimum remembers by how much.
+
+    `period` steps along g_r(x_r) + rho (x_r - z + u_r)
+    z = mean over the workers of x_r + u_r;    u_r = u_r + x_r - z
+
+The local minimum that ADMM asks for is only approached, by a few steps of any rule. Where workers
+have data of different kinds, local SGD ends where their drifts cancel, which need not be the
+minimum of the sum: a worker far from its own makes longer steps. Here the prices u_r hold each
+worker at z by exactly what its own data wants otherwise. Between two messages lie `period` steps.
+Boyd, Parikh, Chu, Peleato and Eckstein, "Distributed optimization and statistical learning via the
+alternating direction method of multipliers", 2011, sections 4.3 and 7.
+What to look at: with hardly any penalty it begins as local SGD, with a large one nobody gets far
+from z.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import ClassVar
+
+import numpy as np
+
+from ddl_teach.sgd.updates import admm
+from ddl_teach.sgd.when import When
+from ddl_teach.sgd.worker import Worker
+
+
+@dataclass(frozen=True)
+class ConsensusADMM(When):
+    """Rounds of `period` steps, each pulled towards what all agree on with this `penalty`."""
+
+    period: int = 8
+    penalty: float = 0.5
+    needs: ClassVar[tuple[str, ...]] = ("average",)
+    sends: ClassVar[str] = "changes"
+
+    def __post_init__(self) -> None:
+        if self.period < 1 or not self.penalty > 0:
+            raise ValueError(
+                f"ConsensusADMM: period={self.period} must be at least one step, and "
+                f"penalty={self.penalty} above zero"
+            )
+
+    def run(self, worker: Worker) -> None:
+        """One worker's training."""
+        steps = iter(range(worker.steps))
+
+        def local(centre: np.ndarray, penalty: float) -> np.ndarray:
+            for step in islice(steps, self.period):
+                worker.update(worker.gradient(step) + penalty * (worker.weights - centre))
+            return worker.weights
+
+        rounds = -(-worker.steps // self.period)
+        found = admm.consensus(
+            worker.station, local, worker.weights, penalty=self.penalty, rounds=rounds
+        )
+        worker.weights = found.consensus
