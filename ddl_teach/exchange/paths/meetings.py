@@ -11,7 +11,8 @@ and nobody waits for somebody who waits. Gradients are computed in the backgroun
 
 All ranks draw whom they ask by one rule, so everybody knows how often it will be asked.
 Lian et al., "Asynchronous decentralized parallel stochastic gradient descent", ICML 2018.
-What to look at: a slow rank answers as fast as others; it only asks less often.
+What to look at: a slow rank answers as fast as others; it only asks less often, and who is asked
+by others as well does not wait for it.
 """
 
 from __future__ import annotations
@@ -51,11 +52,12 @@ class Meetings:
         self._link = form.link(seed=comm.rank)
         order = _order(graph)
         self._partners = partners(graph, order, comm.rank, steps + 1, seed)
-        self._expected = sum(
-            partners(graph, order, rank, steps + 1, seed).count(comm.rank)
+        asked = {
+            rank: partners(graph, order, rank, steps + 1, seed).count(comm.rank)
             for rank in _near(graph, comm.rank)
-        )
-        self._answered = 0
+        }
+        self._expected = {rank: often for rank, often in asked.items() if often}
+        self._answered = dict.fromkeys(self._expected, 0)
         self._message = np.empty(form.nbytes(vector.size, vector.itemsize), np.uint8)
         self._next = self._listen()
 
@@ -63,8 +65,7 @@ class Meetings:
         """Run `compute` in the background; meanwhile ask this step's neighbour, answer others."""
         computing = self._alone.background(compute)
         self._ask(self._partners[step])
-        due = self._expected * (step + 1 - self._ahead) / self._steps
-        while self._next and (not computing.waited or self._answered < due):
+        while self._next and (not computing.waited or self._runs_away(step)):
             if self._comm.wait_any([*self._next, computing][: 1 + (not computing.waited)]) == 0:
                 self._answer()
         computing.wait()
@@ -74,6 +75,11 @@ class Meetings:
         self._ask(self._partners[-1])
         while self._next:
             self._answer()
+
+    def _runs_away(self, step: int) -> bool:
+        """Whether this rank is too far ahead of all who ask it. One of them may be slow."""
+        done = max(self._answered[rank] / often for rank, often in self._expected.items())
+        return done * self._steps < step + 1 - self._ahead
 
     def _ask(self, partner: int | None) -> None:
         # Whoever asks now is answered afterwards: what this rank has must not change meanwhile.
@@ -91,11 +97,11 @@ class Meetings:
         difference = self._link.encode((theirs - self._vector) / 2)
         self._vector += self._form.decode(difference, self._vector.size)
         self._comm.send(difference, who, self._answers)
-        self._answered += 1
+        self._answered[who] += 1
         self._next = self._listen()
 
     def _listen(self) -> list[Request]:
-        more = self._answered < self._expected
+        more = self._answered != self._expected
         return [self._comm.irecv(self._message, ANY, self._asks)] if more else []
 
 
