@@ -7,7 +7,7 @@
 There is no step that all make together, and no server either: nobody waits for the slow. The price
 is staleness, as with an asynchronous server. Of two neighbours always the same one asks the other
 (`exchange.paths.meetings` says why), so one side of the graph does not ask, and must not run away:
-it is `ahead` steps at most of the furthest of those who ask it. A slow one among them holds nobody.
+it is `ahead` steps at most of the furthest of those who ask it. Slow ones among them hold nobody.
 Lian et al., "Asynchronous decentralized parallel stochastic gradient descent", ICML 2018.
 What to look at: one straggler delays synchronous gossip for all ranks, hop by hop.
 """
