@@ -97,7 +97,7 @@ class Conductor:
         """Something for this worker to do; None while there is nothing."""
         if self._stop is not None and not self._stopped and self._stop(self.progress):
             self._stopped = True
-            self._changed()
+            self._changed(self.seconds)
         if self._stopped:
             return None
         job = self._again.popleft() if self._again else self._decider.next()
@@ -112,7 +112,7 @@ class Conductor:
         about = {"steps": job.steps, "settings": job.settings, "worker": worker}
         self._write("begun", job, seconds, **about)
         self._begin(job, worker, seconds)
-        self._changed()
+        self._changed(seconds)
         return Task(job, self._states.get(job.trial))
 
     def done(self, job: Job, outcome: Outcome) -> None:
@@ -130,7 +130,7 @@ class Conductor:
             self._states[job.trial] = outcome.state
             if self._journal is not None:
                 self._journal.forget(job.trial, job.rung - 1)
-        self._changed()
+        self._changed(seconds)
 
     @property
     def finished(self) -> bool:
@@ -182,29 +182,30 @@ class Conductor:
 
     def _crash(self, job: Job, error: str, seconds: float) -> None:
         del self._under_way[job.trial, job.rung]
-        self._note(job.trial, job.rung, decision="crashed", end=seconds, error=error)
+        self._note(
+            job.trial, job.rung, decision="crashed", end=seconds, decided=seconds, error=error
+        )
         self._decider.crashed(job, error)
 
     def _note(self, trial: int, rung: int, **changes: Any) -> None:
         place = self._place[trial, rung]
         self.records[place] = dataclasses.replace(self.records[place], **changes)
 
-    def _changed(self) -> None:
-        self._take_decisions()
+    def _changed(self, seconds: float) -> None:
+        self._take_decisions(seconds)
         if self.finished:
             winner = best(self.records)
-            for record in self.records:
-                if record is winner:
-                    self._note(record.trial, record.rung, decision="best")
-                elif record.decision == "waiting":
-                    self._note(record.trial, record.rung, decision="stopped")
+            for record in list(self.records):
+                if record is winner or record.decision == "waiting":
+                    what = "best" if record is winner else "stopped"
+                    self._note(record.trial, record.rung, decision=what, decided=seconds)
         if self._watch is not None:
             self._watch(self.records)
 
-    def _take_decisions(self) -> None:
+    def _take_decisions(self, seconds: float) -> None:
         decisions = self._decider.decisions
-        for decision in decisions[self._decided :]:
-            self._note(decision.trial, decision.rung, decision=decision.what)
+        for it in decisions[self._decided :]:
+            self._note(it.trial, it.rung, decision=it.what, decided=seconds)
         self._decided = len(decisions)
 
     def _check_hope(self) -> None:
@@ -227,7 +228,7 @@ class Conductor:
     def _resume(self, journal: Journal, events: list[Event]) -> None:
         for event in events:
             self._replay(event)
-            self._take_decisions()
+            self._take_decisions(event["seconds"])
         self._again.extend(self._under_way.values())
         for trial, rung in self._under_way:
             self._note(trial, rung, decision="interrupted")
@@ -236,7 +237,7 @@ class Conductor:
         self._states = {trial: journal.state(trial, rung) for trial, rung in reached.items()}
         if events:
             self._begun -= events[-1]["seconds"]
-            self._changed()
+            self._changed(events[-1]["seconds"])
 
     def _replay(self, event: Event) -> None:
         (what,) = {"begun", "done", "crashed"} & set(event)

@@ -49,7 +49,8 @@ class Journal:
 
     def _lock(self) -> None:
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # a killed process lets go of it
+            # A process that is killed lets go of it.
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise RuntimeError(
                 f"another search is writing its journal in {self.folder}: let it end, or take "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,9 +13,9 @@ class Record:
     """One job: so many steps more of one trial, by one worker, from `start` to `end` in seconds.
 
     Its `decision` is "running", then "waiting" (done, nothing decided yet), and in the end
-    "promoted", "stopped", "crashed" or "best". `loss` is None until the job is done, and of one
-    that crashed, which has an `error` instead. A job that was under way when the search was killed
-    stays as "interrupted": it cost time, and was done again.
+    "promoted", "stopped", "crashed" or "best", since the second `decided`. `loss` is None until
+    the job is done, and of one that crashed, which has an `error` instead. A job that was under
+    way when the search was killed stays as "interrupted": it cost time, and was done again.
     """
 
     trial: int
@@ -23,11 +23,14 @@ class Record:
     rung: int
     steps: int
     loss: float | None
-    decision: str
+    decision: Literal[
+        "running", "waiting", "promoted", "stopped", "crashed", "best", "interrupted"
+    ]
     worker: int
     start: float
     end: float | None = None
     error: str | None = None
+    decided: float | None = None
 
 
 @dataclass(frozen=True)

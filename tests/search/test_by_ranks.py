@@ -116,6 +116,10 @@ def test_asynchronous_halving_never_waits_and_the_synchronous_form_does():
         assert abs(report.progress.steps - waiting.planned) < 10
         last = max(record.start for record in report.records)  # then the budget is given out
         waited = gaps(report, last)
+        if decider is waiting:  # who is stopped is stopped when the last of the rung is done
+            for rung in range(2):
+                mine = [it for it in report.records if it.rung == rung]
+                assert {it.decided for it in mine} == {max(it.end for it in mine)}
         assert set(waited) == set(range(1, workers + 1))
         idle[type(decider)] = np.concatenate(list(waited.values()))
     assert max(idle[AsynchronousHalving]) == 0.0
