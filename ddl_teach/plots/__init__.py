@@ -28,6 +28,15 @@ waits           who waits for whom in a deadlock
 arrivals        who came first, turn by turn
 activity        how the spans of a rank become one thing it does at a time
 forms           what few entries of a gradient hold, training with fewer bytes, when it pays
+repeated        every repetition in its order, outliers shown
+noise           equal quanta of work, and what many ranks lose
+clocks          clocks of ranks beside rank 0's
+scaling         strong beside weak scaling
+to_accuracy     accuracy over time and over epochs
+differences     where two results differ
+balance         the classes that each rank was given
+traffic         who sent how much to whom
+network_cost    seconds and memory of each part of a network
 svg             drawings as text, where matplotlib would be too slow
 =============== ===================================================================
 

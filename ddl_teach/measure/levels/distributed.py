@@ -1,0 +1,97 @@
+"""Level 3, distributed training: does it scale, what does it send, do ranks end up alike?
+
+A distributed training is one function of the number of ranks that gives back a `Run`: real
+processes or simulated ranks, one's own program or ours. From its runs come seconds, from its
+ledgers bytes, from its results whether all ranks hold the same weights. All numbers of ranks take
+turns, so that a disturbance of the machine meets all of them. Ben-Nun et al. 2019 (Deep500),
+level 3. What to look at: bytes per rank over the ranks, beside the formula of the algorithm; and
+the same ranks' weights, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ddl_teach.comm.run import Run
+from ddl_teach.measure.reports.report import Series
+from ddl_teach.measure.scaling import Baseline, Measured, Scaling, strong, weak
+from ddl_teach.measure.traffic import Traffic, traffic
+
+
+@dataclass(frozen=True)
+class OnRanks:
+    """One number of ranks: all times, the traffic of one run, and how far ranks ended apart.
+
+    `apart` is the largest difference between any rank's numbers and rank 0's: 0 if they are the
+    same to the bit.
+    """
+
+    measured: Measured
+    traffic: Traffic
+    apart: float
+
+    def series(self, ground: str = "measured") -> tuple[Series, ...]:
+        """For an entry of a report."""
+        seconds, simulated = self.measured.seconds, ground == "simulated"
+        sent = float(self.traffic.sent.max())
+        return (
+            Series("seconds", "a run", "s", seconds, len(seconds), ground, simulated,
+                   over_ranks="slowest"),
+            Series("bytes sent", "a run", "B", (sent,), 1, ground, True, over_ranks="most"),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Distributed:
+    """By numbers of ranks, and the scaling that their times are."""
+
+    on_ranks: tuple[OnRanks, ...]
+    scaling: Scaling
+
+
+def measure_distributed(
+    run_on: Callable[[int], Run],
+    ranks: Sequence[int],
+    work: Callable[[int], float],
+    baseline: Baseline | None,
+    *,
+    kind: str = "strong",
+    repetitions: int = 7,
+    weights: Callable[[Any], np.ndarray | None] = lambda result: result,
+) -> Distributed:
+    """Run on each number of `ranks`, in turns; `work(ranks)` is the amount that is done there.
+
+    `weights(result)` is what of a rank's result all ranks should have alike, None if it is no
+    rank that has any. A simulated run is always the same: one repetition is enough.
+    """
+    kinds = {"strong": strong, "weak": weak}
+    if kind not in kinds:
+        raise ValueError(f"kind={kind!r}: scaling is 'strong' or 'weak'")
+    if baseline is None:
+        kinds[kind]([], baseline)  # says what is missing, before hours of measuring
+    seconds: dict[int, list[float]] = {count: [] for count in ranks}
+    last: dict[int, Run] = {}
+    for _ in range(repetitions):
+        for count in ranks:
+            last[count] = run_on(count)
+            seconds[count].append(last[count].time)
+    found = tuple(
+        OnRanks(
+            Measured(count, work(count), tuple(seconds[count])),
+            traffic(last[count].ledger),
+            _apart([weights(result) for result in last[count].results]),
+        )
+        for count in ranks
+    )
+    return Distributed(found, kinds[kind]([each.measured for each in found], baseline))
+
+
+def _apart(weights: Sequence[np.ndarray | None]) -> float:
+    own = [np.asarray(each, float) for each in weights if each is not None]
+    if not own:
+        return 0.0
+    return float(max(np.abs(each - own[0]).max(initial=0.0) for each in own))

@@ -1,0 +1,153 @@
+"""Level 2, training: loss, accuracy on data held out, and what the input pipeline takes.
+
+A training is four plain functions: `batch(step)` fetches, `learn(batch)` computes and changes the
+weights and returns the loss, `accuracy()` looks at data held out; the order of a training is all
+that the harness adds. Two update rules are compared by walking both along the same gradients:
+what is called the same must stay together to rounding. Ben-Nun et al. 2019 (Deep500), level 2.
+What to look at: a step that waits for its input is no faster with a faster processor; and a wrong
+rule still trains, but walks away from the right one at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from ddl_teach.measure.levels.events import Events, Stop, fresh
+from ddl_teach.measure.reports.report import HELD_OUT, TRAINING, Series
+from ddl_teach.measure.to_accuracy import Checkpoint
+
+INPUT, LEARN, EVALUATE = "input", "learn", "evaluate"
+
+
+@dataclass(frozen=True)
+class Training:
+    """What was learnt and what it took: the loss of every step, every look at the data held out,
+    the seconds of every step's input and of its learning; `stopped` says who ended it early."""
+
+    samples: int
+    losses: tuple[float, ...]
+    checkpoints: tuple[Checkpoint, ...]
+    input_seconds: tuple[float, ...]
+    learn_seconds: tuple[float, ...]
+    stopped: str
+    events: Events
+
+    @property
+    def input_share(self) -> float:
+        """Of the training's seconds."""
+        waited = sum(self.input_seconds)
+        return waited / (waited + sum(self.learn_seconds))
+
+    @property
+    def throughput(self) -> float:
+        """Samples a second, input included and looks at data held out not."""
+        seconds = sum(self.input_seconds) + sum(self.learn_seconds)
+        return self.samples * len(self.losses) / seconds
+
+    def series(self, ground: str = "measured") -> tuple[Series, ...]:
+        """For an entry of a report."""
+        whole = tuple(map(sum, zip(self.input_seconds, self.learn_seconds, strict=True)))
+        parts = ("input", "forward", "backward", "update")
+        of = "a training"
+        return (
+            Series("seconds", "a step", "s", whole, len(whole), ground, False, parts),
+            Series("loss", of, "1", self.losses[-1:], 1, ground, split=TRAINING,
+                   taken="at the end"),
+            Series("accuracy", of, "1", (self.checkpoints[-1].accuracy,), 1, ground,
+                   split=HELD_OUT, taken="at the end"),
+        )  # fmt: skip
+
+
+def measure_training(
+    batch: Callable[[int], Any],
+    learn: Callable[[Any], float],
+    accuracy: Callable[[], float],
+    *,
+    steps: int,
+    samples: int,
+    epoch: int,
+    every: int | None = None,
+    events: Events | None = None,
+) -> Training:
+    """Train for `steps` of so many `samples`, of which `epoch` are one pass through the data.
+
+    Held-out data are looked at after every `every` steps, or at the end alone. A listener of
+    `events` may raise `Stop`; the looks are not in the seconds of training.
+    """
+    if steps < 1 or samples < 1 or epoch < 1 or (every is not None and every < 1):
+        raise ValueError(
+            f"steps={steps}, samples={samples}, epoch={epoch} and every={every} must be at least 1"
+        )
+    events = fresh(events)
+    losses: list[float] = []
+    checkpoints: list[Checkpoint] = []
+    stopped = ""
+
+    def look(step: int) -> None:
+        with events(EVALUATE):
+            right = float(accuracy())
+        seconds = events.total(INPUT) + events.total(LEARN)
+        epochs = step * samples / epoch
+        checkpoints.append(Checkpoint(step, epochs, seconds, events.total(EVALUATE), right))
+
+    try:
+        for step in range(steps):
+            with events(INPUT):
+                given = batch(step)
+            with events(LEARN):
+                losses.append(float(learn(given)))
+            if every is not None and (step + 1) % every == 0:
+                look(step + 1)
+    except Stop as reason:
+        stopped = str(reason) or "a listener stopped it"
+    if not checkpoints or checkpoints[-1].step < len(losses):
+        look(len(losses))
+    return Training(
+        samples, tuple(losses), tuple(checkpoints), tuple(events.seconds(INPUT)[: len(losses)]),
+        tuple(events.seconds(LEARN)[: len(losses)]), stopped, events,
+    )  # fmt: skip
+
+
+def rule_of(
+    update: Callable[[np.ndarray, np.ndarray, list[np.ndarray], int], None], states: int
+) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """A rule that changes weights in place and keeps so many vectors, as those of `sgd.updates`
+    do, as a plain function of weights and gradient."""
+    steps, kept = count(1), []
+
+    def rule(weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        if len(kept) < states:
+            kept.extend(np.zeros_like(weights) for _ in range(states))
+        weights = weights.copy()
+        update(weights, gradient, kept, next(steps))
+        return weights
+
+    return rule
+
+
+def divergence(
+    rule: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    reference: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    gradient: Callable[[np.ndarray, int], np.ndarray],
+    weights: np.ndarray,
+    steps: int,
+) -> np.ndarray:
+    """How far a rule has walked away from a reference after each step, relative to the way gone.
+
+    Both get the gradients of the *reference's* weights, so that a difference is the rule's own;
+    `rule(weights, gradient)` returns the new weights and may keep what it likes.
+    """
+    own, right, begun = weights.copy(), weights.copy(), weights.copy()
+    apart = np.empty(steps)
+    for step in range(steps):
+        slope = gradient(right.copy(), step)
+        own = np.array(rule(own, slope.copy()))
+        right = np.array(reference(right, slope.copy()))
+        gone = np.linalg.norm(right - begun)
+        apart[step] = np.linalg.norm(own - right) / gone if gone else np.inf
+    return apart
