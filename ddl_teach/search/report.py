@@ -48,7 +48,7 @@ class Report:
     def __str__(self) -> str:
         lines = [self._about_the_winner(), self._about_all()]
         errors = Counter(it.error for it in self.records if it.decision == "crashed")
-        lines += [f"  crashed {times} times: {error}" for error, times in errors.most_common(3)]
+        lines += [f"  {times} x crashed: {error}" for error, times in errors.most_common(3)]
         for rung in sorted({record.rung for record in self.records}):
             lines.append(_about_a_rung([it for it in self.records if it.rung == rung]))
         return "\n".join(lines)

@@ -60,7 +60,7 @@ def several(comm, **deciders):
 
 
 ALIKE = {
-    "random": RandomSearch(SPACE, 6, 4),
+    "random": RandomSearch(SPACE, 9, 2),
     "halving": HALVING,
     "hyperband": Hyperband(SPACE, 18, least=2),
 }
@@ -198,6 +198,33 @@ def test_a_search_can_be_watched_and_stopped():
     assert seen[1] == ["waiting"]
     assert sorted(seen[-1]) == ["best", *["stopped"] * 4]
     assert report.busy == sum(it.end - it.start for it in report.records) > 0
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_a_report_counts_every_run(name):
+    calls = []
+
+    def counted(settings, state, steps, seed):
+        calls.append(steps)
+        return fragile(settings, state, steps, seed)
+
+    kwargs = {"training": counted, "decider": ALIKE[name], "test": DIGITS.test}
+    report = simulate(search, 3, **kwargs).results[0]
+    crashed = [record for record in report.records if record.decision == "crashed"]
+    assert report.runs == len(calls) == report.progress.jobs + len(crashed) > len(crashed) > 0
+    assert report.progress.steps == sum(calls) - sum(it.steps for it in crashed)
+    text = str(report)
+    assert f"{report.runs} runs of {report.progress.trials} trials, {len(crashed)} of them" in text
+    assert f"accuracy {report.accuracy:.1%} on the test part, looked at once" in text
+    assert f"x crashed: {crashed[0].error}" in text
+    for rung in {record.rung for record in report.records}:
+        runs = [record for record in report.records if record.rung == rung]
+        done = sum(record.loss is not None for record in runs)
+        assert f"rung {rung}: {done} of {len(runs)} runs done" in text
+    lowest = min(
+        record.loss for record in report.records if record.decision in ("best", "stopped")
+    )
+    assert report.winner.loss == lowest
 
 
 def test_a_decider_that_waits_for_nothing_is_named():
