@@ -21,11 +21,14 @@ def side_by_side(
     repetitions: int = 11,
     warm_up: int = 1,
     before: Callable[[], Any] = lambda: None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, np.ndarray]:
     """The seconds of each of `repetitions` calls, by name; `interval` makes a median of them.
 
     Every contestant is called `warm_up` times before anything counts. `before()` goes before every
-    call and is not timed: a barrier, for what all ranks do together.
+    call and is not timed: a barrier, for what all ranks do together. The `clock` may be another:
+    `comm.now` tells the time of simulated ranks too, `time.process_time` leaves out what other
+    programs take.
     """
     if repetitions < 1:
         raise ValueError(f"repetitions={repetitions}: a median needs at least one measured call")
@@ -38,7 +41,7 @@ def side_by_side(
         first = turn % max(1, len(names))
         for name in names[first:] + names[:first]:
             before()
-            begun = time.perf_counter()
+            begun = clock()
             contestants[name]()
-            seconds[name][turn] = time.perf_counter() - begun
+            seconds[name][turn] = clock() - begun
     return seconds

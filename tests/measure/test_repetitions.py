@@ -22,3 +22,17 @@ def test_everybody_is_first_as_often(count):
 def test_without_repetitions_there_is_no_median():
     with pytest.raises(ValueError, match="repetitions=0"):
         side_by_side({"nothing": lambda: None}, repetitions=0)
+
+
+def test_time_is_told_by_the_clock_that_is_given():
+    """Of two ways, one waits for three ticks and one for one."""
+    now = [0.0]
+
+    def waiting(ticks):
+        now[0] += ticks
+
+    ways = {"slow": lambda: waiting(3), "fast": lambda: waiting(1)}
+    seconds = side_by_side(ways, repetitions=4, before=lambda: waiting(100), clock=lambda: now[0])
+    assert {name: times.tolist() for name, times in seconds.items()} == {
+        "slow": [3] * 4, "fast": [1] * 4,
+    }  # fmt: skip

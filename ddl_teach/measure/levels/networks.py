@@ -109,10 +109,10 @@ def measure_network(
     for _ in range(2):  # the first time libraries take what they keep for ever
         bytes_of = _held(parts, x, towards)
     for _ in range(warm_up):
-        _go(parts, x, towards, Events())
+        pass_through(parts, x, towards, Events())
     events = fresh(events)
     for _ in range(repetitions):
-        _go(parts, x, towards, events)
+        pass_through(parts, x, towards, events)
 
     def taken(name: str) -> Summary | None:
         seconds = events.seconds(name)
@@ -130,8 +130,8 @@ def measure_network(
     )  # fmt: skip
 
 
-def _go(parts: Sequence[Part], x: Any, towards: Callable | None, events: Events) -> None:
-    """One pass, and one back."""
+def pass_through(parts: Sequence[Part], x: Any, towards: Callable | None, events: Events) -> None:
+    """One pass, and one back if `towards(result)` gives the gradient to begin with."""
     inputs = []
     for part in parts:
         part.forget()
