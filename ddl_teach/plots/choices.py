@@ -1,0 +1,149 @@
+"""Who chooses what, and what that costs: maps of choices, and the regret of every chooser.
+
+A cell of a map has the colour of what is chosen there; where several are tied, so that nobody can
+tell who is the fastest, it is pale. Of the regrets every dot is a question, a bar is the mean with
+its interval. What to look at: where the maps differ, and how little or how much that matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter
+
+from ddl_teach.plots.convolutions import METHOD_COLOURS, method_name
+from ddl_teach.plots.style import (
+    ALGORITHM_COLOURS,
+    INK,
+    Picture,
+    describe,
+    in_style,
+    new_axes,
+    rank_colour,
+    spoken,
+)
+
+PALE = 0.45  # of a colour, where it is one among equals
+SPREAD = 0.3  # of a row: dots of one chooser above each other
+Mean = tuple[float, float, float]
+"""A mean and the two ends of its interval."""
+
+
+@in_style
+def plot_choices(
+    maps: Mapping[str, Sequence[Sequence[str]]],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    tied: Sequence[Sequence[bool]] | None = None,
+    row_quantity: str,
+    column_quantity: str,
+    title: str | None = None,
+) -> Figure:
+    """Draw maps beside each other, each a name for each row and column; the first is the truth.
+
+    An empty name leaves a cell white: nobody asked there.
+    """
+    shape = len(rows), len(columns)
+    for name, chosen in maps.items():
+        if np.shape(chosen) != shape:
+            raise ValueError(f"the map of {name} has shape {np.shape(chosen)}, not {shape}")
+    tables = {name: np.asarray(chosen) for name, chosen in maps.items()}
+    pale = np.zeros(shape, bool) if tied is None else np.asarray(tied)
+    figure = Picture(figsize=(1.4 + 2.5 * len(maps), 0.36 * len(rows) + 2.4))
+    axes = figure.subplots(1, len(maps), squeeze=False, sharey=True)[0]
+    names = [one for one in dict.fromkeys(np.concatenate([*tables.values()]).ravel()) if one]
+    colours = {one: _colour(one, place) for place, one in enumerate(sorted(names))}
+    for ax, (name, chosen) in zip(axes, tables.items(), strict=True):
+        full = np.array([[colours.get(one, (1, 1, 1)) for one in row] for row in chosen])
+        strength = np.where(pale, PALE, 1.0)[..., None]
+        ax.imshow(1 - strength * (1 - full), origin="lower", aspect="auto")
+        ax.set_title(name, weight="normal", size=10)
+        step = -(-len(columns) // 6)
+        ax.set_xticks(range(0, len(columns), step), columns[::step], rotation=45, ha="right")
+        ax.set_xlabel(column_quantity)
+    axes[0].set_yticks(range(len(rows)), rows)
+    axes[0].set_ylabel(row_quantity)
+    patches = [Patch(color=colours[one], label=_words(one)) for one in sorted(names)]
+    if pale.any():
+        patches.append(Patch(facecolor="none", label="(pale: tied)"))
+    axes[-1].legend(handles=patches, loc="upper left", bbox_to_anchor=(1.01, 1.0))
+    found = agreement(tables)
+    figure.suptitle(found if title is None else title, x=0.01, ha="left", weight="bold", size=11.5)
+    describe(figure, f"Maps of choices over {row_quantity} and {column_quantity}. {found}.")
+    return figure
+
+
+def agreement(tables: Mapping[str, np.ndarray]) -> str:
+    """How often each map agrees with the first, in one line."""
+    truth, *others = tables
+    asked = tables[truth] != ""
+    parts = [f"{name} {(tables[name] == tables[truth])[asked].mean():.0%}" for name in others]
+    if not parts:
+        return f"{truth}: {len(np.unique(tables[truth][asked]))} ways win somewhere"
+    return f"As {truth}: {', '.join(parts)}"
+
+
+@in_style
+def plot_regrets(
+    regrets: Mapping[str, Sequence[float]],
+    means: Mapping[str, Mean],
+    *,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw the regret of each question, a row for each chooser, the first one uppermost."""
+    if not regrets or set(regrets) != set(means):
+        raise ValueError(
+            f"regrets of {', '.join(regrets) or 'nobody'} and means of "
+            f"{', '.join(means) or 'nobody'}: give both of each chooser"
+        )
+    ax = new_axes(9.0, 1.6 + 0.5 * len(regrets)) if ax is None else ax
+    for row, (name, values) in enumerate(regrets.items()):
+        aside = SPREAD * (2 * np.random.default_rng(0).random(len(values)) - 1)
+        colour = rank_colour(row)
+        ax.plot(1 + np.asarray(values), row + aside, ".", color=colour, alpha=0.45, markersize=5)
+        mean, low, high = (1 + number for number in means[name])
+        ax.plot([low, high], [row, row], color=INK, linewidth=2.4)
+        ax.plot([mean], [row], "D", color=colour, markeredgecolor=INK, markersize=7)
+    ax.set_xscale("log")
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda times, _: f"{times:g}"))
+    ax.xaxis.set_minor_formatter(FuncFormatter(_some))
+    ax.set_yticks(range(len(regrets)), list(regrets))
+    ax.invert_yaxis()
+    ax.grid(True, axis="x")
+    ax.set_xlabel(
+        "time of what was chosen / time of the best   (diamond: mean, bar: 95% interval)"
+    )
+    found = least(means)
+    ax.set_title(found if title is None else title)
+    describe(ax.figure, f"Regret of each chooser on questions held out. {found}.")
+    return ax.figure
+
+
+def least(means: Mapping[str, Mean]) -> str:
+    """Who regrets least, and who cannot be told from that, in one line."""
+    best = min(means, key=lambda name: means[name][0])
+    close = [name for name, (_, low, _) in means.items() if name != best and low <= means[best][2]]
+    text = f"Least mean regret: {best}, {means[best][0]:.1%}"
+    return f"{text}; intervals overlap with {', '.join(close)}" if close else text
+
+
+def _some(times: float, _: int) -> str:
+    """Two and five times a power of ten have a label of their own."""
+    first = f"{times:.0e}"[0]
+    return f"{times:g}" if first in "25" else ""
+
+
+def _colour(name: str, position: int) -> tuple[float, float, float]:
+    known = {**ALGORITHM_COLOURS, **METHOD_COLOURS}
+    return to_rgb(known[name]) if name in known else rank_colour(position)
+
+
+def _words(name: str) -> str:
+    return method_name(name) if name in METHOD_COLOURS else spoken(name)

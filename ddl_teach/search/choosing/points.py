@@ -1,0 +1,176 @@
+"""What was measured: questions, ways to choose from, and the seconds of each repetition.
+
+A file has one row for each repetition of each choice, with names in its first line:
+
+    ranks,nbytes,choice,repetition,seconds
+    4,65536,ring,0,0.000213
+
+so that anybody can open it, add to it, and count. A choice that is not allowed takes inf seconds.
+What to look at: repetitions are kept, not their medians. How near a tie is can only be told from
+them, and one half of them can judge what was learnt from the other.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from ddl_teach.measure.interval import interval
+
+AFTER = ("choice", "repetition", "seconds")  # the columns behind those of the question
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """`questions[point, name]` are numbers, `seconds[point, choice, repetition]` what it took."""
+
+    names: tuple[str, ...]
+    questions: np.ndarray
+    choices: tuple[str, ...]
+    seconds: np.ndarray
+
+    def __post_init__(self) -> None:
+        count = len(self.questions)
+        if np.shape(self.questions) != (count, len(self.names)):
+            raise ValueError(
+                f"questions have shape {np.shape(self.questions)}; with the names {self.names} "
+                f"they must have {(count, len(self.names))}"
+            )
+        if np.ndim(self.seconds) != 3 or self.seconds.shape[:2] != (count, len(self.choices)):
+            raise ValueError(
+                f"seconds have shape {np.shape(self.seconds)}; for {count} questions and the "
+                f"choices {self.choices} it must be {(count, len(self.choices))} and repetitions"
+            )
+        if not np.isfinite(self.seconds).all(axis=2).any(axis=1).all():
+            raise ValueError("a question without any choice that is allowed: leave it out")
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    @cached_property
+    def medians(self) -> np.ndarray:
+        """Seconds of each choice at each point."""
+        return np.median(self.seconds, axis=2)
+
+    @property
+    def winners(self) -> np.ndarray:
+        """The number of the fastest choice at each point."""
+        return self.medians.argmin(axis=1)
+
+    @property
+    def slowdowns(self) -> np.ndarray:
+        """How many times as long as the fastest each choice takes."""
+        return self.medians / self.medians.min(axis=1, keepdims=True)
+
+    @cached_property
+    def tied(self) -> np.ndarray:
+        """Which choices may be the fastest, for all that their repetitions tell.
+
+        Those whose 95% interval begins before that of the winner ends.
+        """
+        middle, low, high = np.array(
+            [[interval(times) for times in of_choices] for of_choices in self.seconds]
+        ).transpose(2, 0, 1)
+        return low <= high[np.arange(len(self)), middle.argmin(axis=1)][:, None]
+
+    def column(self, name: str) -> np.ndarray:
+        """One of the numbers that questions are made of."""
+        if name not in self.names:
+            raise ValueError(f"no question has a {name!r}; there are {', '.join(self.names)}")
+        return self.questions[:, self.names.index(name)]
+
+    def groups(self, *names: str) -> np.ndarray:
+        """A number for each point, the same where these columns are the same."""
+        columns = np.stack([self.column(name) for name in names], axis=1)
+        return np.unique(columns, axis=0, return_inverse=True)[1].ravel()
+
+    def only(self, places: np.ndarray) -> Self:
+        """Some of the points, by a mask or by their places."""
+        return replace(self, questions=self.questions[places], seconds=self.seconds[places])
+
+    def halves(self) -> tuple[Self, Self]:
+        """Every second repetition, and the others; the same twice where there is only one."""
+        if self.seconds.shape[2] == 1:
+            return self, self
+        return tuple(replace(self, seconds=self.seconds[:, :, first::2]) for first in (0, 1))
+
+    def asked(self) -> Self:
+        """The same questions with no answers: 0 seconds what is allowed, inf what is not."""
+        allowed = np.isfinite(self.seconds[:, :, :1])
+        return replace(self, seconds=np.where(allowed, 0.0, np.inf))
+
+    def save(self, path: str | Path) -> None:
+        """Write the rows."""
+        with Path(path).open("w", newline="") as file:
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow((*self.names, *AFTER))
+            for (point, choice, turn), seconds in np.ndenumerate(self.seconds):
+                question = [f"{number:.15g}" for number in self.questions[point]]
+                rows.writerow((*question, self.choices[choice], turn, f"{seconds:.4g}"))
+
+
+def load(path: str | Path) -> Points:
+    """Read what `save` wrote, or rows that were put together in some other way."""
+    with Path(path).open(newline="") as file:
+        header, *rows = csv.reader(file)
+    names = tuple(header[:-3])
+    if tuple(header[-3:]) != AFTER:
+        raise ValueError(f"{path}: the last columns must be {','.join(AFTER)}, not {header[-3:]}")
+    choices = tuple(dict.fromkeys(row[-3] for row in rows))
+    questions = {tuple(map(float, row[:-3])): None for row in rows}
+    place = {question: number for number, question in enumerate(questions)}
+    turns = 1 + max(int(row[-2]) for row in rows)
+    seconds = np.full((len(place), len(choices), turns), np.nan)
+    for row in rows:
+        where = place[tuple(map(float, row[:-3]))], choices.index(row[-3]), int(row[-2])
+        seconds[where] = float(row[-1])
+    if np.isnan(seconds).any():
+        point, choice, turn = np.argwhere(np.isnan(seconds))[0]
+        raise ValueError(
+            f"{path}: no seconds of {choices[choice]}, repetition {turn}, for the question "
+            f"{[*questions][point]}; every choice needs as many repetitions"
+        )
+    return Points(names, np.array([*questions]), choices, seconds)
+
+
+def together(parts: Sequence[Points]) -> Points:
+    """Points of the same names, choices and repetitions, one part after the other."""
+    first = parts[0]
+    for part in parts:
+        if (part.names, part.choices, part.seconds.shape[2:]) != (
+            first.names, first.choices, first.seconds.shape[2:],
+        ):  # fmt: skip
+            raise ValueError(
+                f"these points do not belong together: {part.names} and {first.names}, "
+                f"{part.choices} and {first.choices}, {part.seconds.shape[2]} and "
+                f"{first.seconds.shape[2]} repetitions"
+            )
+    return replace(
+        first,
+        questions=np.concatenate([part.questions for part in parts]),
+        seconds=np.concatenate([part.seconds for part in parts]),
+    )
+
+
+Chooser = Callable[[Points], np.ndarray]
+"""Of questions: a number for each choice at each of them, the least for the one to take."""
+Learner = Callable[[Points], Chooser]
+"""Of points: a chooser."""
+
+
+def logarithms(points: Points) -> np.ndarray:
+    """The questions for those who learn: sizes grow by factors, so their logarithms count."""
+    if not (points.questions > 0).all():
+        raise ValueError("questions are of positive numbers, whose logarithms are learnt from")
+    return np.log2(points.questions)
+
+
+def log_slowdowns(points: Points) -> np.ndarray:
+    """What is learnt: 0 for the fastest, near 0 for a near tie, inf for what is not allowed."""
+    return np.log(points.slowdowns)
