@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ddl_teach.measure.reports.report import (
+    A_TRAINING,
     COMMUNICATION,
     HIGHER,
     QUANTITIES,
@@ -18,7 +19,6 @@ from ddl_teach.measure.reports.report import (
 )
 
 TO_TARGET = ("seconds to target", "epochs to target", "steps to target")
-A_TRAINING = "a training"  # what each trial makes one value of
 SAME = 1e-3  # largest difference of weights, relative, that rounding may make
 
 

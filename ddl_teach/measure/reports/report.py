@@ -23,6 +23,7 @@ from dataclasses import dataclass
 TRAINING, VALIDATION, HELD_OUT = "training", "validation", "held out"
 SPLITS = (TRAINING, VALIDATION, HELD_OUT)
 STEP_PARTS = ("input", "forward", "backward", "update")
+A_TRAINING = "a training"  # what each trial makes one value of
 COMMUNICATION = "communication"  # a part of a step besides, where there is more than one rank
 GROUNDS = ("measured", "injected delay", "simulated", "computed")
 LOWER, HIGHER = "lower", "higher"

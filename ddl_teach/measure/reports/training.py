@@ -14,7 +14,6 @@ import numpy as np
 
 from ddl_teach.measure.interval import interval
 from ddl_teach.measure.reports.cases import (
-    A_TRAINING,
     Case,
     cases,
     find,
@@ -25,7 +24,7 @@ from ddl_teach.measure.reports.cases import (
 )
 from ddl_teach.measure.reports.findings import Finding
 from ddl_teach.measure.reports.numbers import POINT
-from ddl_teach.measure.reports.report import HELD_OUT, Entry, Report, Series
+from ddl_teach.measure.reports.report import A_TRAINING, HELD_OUT, Entry, Report, Series
 
 
 def accuracy(report: Report) -> Iterator[Finding]:

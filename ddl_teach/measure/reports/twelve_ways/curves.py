@@ -1,0 +1,47 @@
+"""Accuracy on the way: the median over the seeds, epoch by epoch.
+
+In a report, the curve of each seed is a series of its own: `of` is "after each epoch, seed 3".
+What to look at: over seconds, two curves may cross; then who is better depends on when one stops.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddl_teach.measure.interval import interval
+from ddl_teach.measure.reports.report import HELD_OUT, Entry
+from ddl_teach.measure.reports.twelve_ways.trick import Line
+
+
+def accuracies(entry: Entry, split: str = HELD_OUT) -> np.ndarray:
+    """A row for each seed, a column for each epoch."""
+    return _table(entry, "accuracy", split)
+
+
+def seconds(entry: Entry) -> np.ndarray:
+    """The seconds of training by then, alike."""
+    return _table(entry, "seconds", None)
+
+
+def curve(entry: Entry, name: str, split: str = HELD_OUT, *, over: str) -> Line:
+    """Percent over epochs, or over the median seconds, with 95% intervals."""
+    table = 100 * accuracies(entry, split)
+    places = (
+        np.median(seconds(entry), axis=0) if over == "seconds" else 1 + np.arange(table.shape[1])
+    )
+    triples = np.array([interval(column) for column in table.T])
+    return Line(name, tuple(places.tolist()), *(tuple(it.tolist()) for it in triples.T))
+
+
+def _table(entry: Entry, quantity: str, split: str | None) -> np.ndarray:
+    rows = [
+        it.values
+        for it in entry.series or ()
+        if it.quantity == quantity and it.split == split and "each epoch" in (it.of or "")
+    ]
+    if not rows:
+        raise ValueError(
+            f"entry '{entry.name}' has no {quantity} after each epoch: give true measurements as "
+            "'python -m benchmarks.twelve_ways' makes them"
+        )
+    return np.array(rows)

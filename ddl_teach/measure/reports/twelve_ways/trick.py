@@ -1,0 +1,116 @@
+"""What a way to fool makes of true measurements: a report, and two pictures as plain data.
+
+What to look at: `less` never changes a number. It takes away entries, series and words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ddl_teach.measure.interval import interval
+from ddl_teach.measure.reports.numbers import good_ratio
+from ddl_teach.measure.reports.report import A_TRAINING, HELD_OUT, Claim, Entry, Report, Series
+
+Place = float | str
+
+
+@dataclass(frozen=True)
+class Line:
+    """Values with the ends of their intervals; over names they are bars. `ideal`: hoped for."""
+
+    name: str
+    x: tuple[Place, ...]
+    y: tuple[float, ...]
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+    ideal: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One picture: the title says what a reader is to believe."""
+
+    title: str
+    x: str
+    y: str
+    lines: tuple[Line, ...]
+    logarithmic: bool = False
+
+
+@dataclass(frozen=True)
+class Trick:
+    """One of the twelve ways, carried out."""
+
+    way: int
+    name: str
+    fooling: Report
+    fault: str  # what review finds in it
+    fools: Panel
+    honest: Panel
+    undone: str  # how, in a sentence
+
+
+def entry_of(report: Report, name: str) -> Entry:
+    """The entry of that name, or an error that says where it comes from."""
+    for entry in report.entries or ():
+        if entry.name == name:
+            return entry
+    raise ValueError(
+        f"the report has no entry '{name}': give true measurements as "
+        "'python -m benchmarks.twelve_ways' makes them"
+    )
+
+
+def series_of(entry: Entry, quantity: str, of: str = A_TRAINING, **wanted: str) -> Series:
+    """The series of that quantity, or an error that names it."""
+    for series in entry.series or ():
+        if (series.quantity, series.of) == (quantity, of) and all(
+            getattr(series, name) == value for name, value in wanted.items()
+        ):
+            return series
+    raise ValueError(f"entry '{entry.name}' has no series of {quantity} of {of}")
+
+
+def held_out(entry: Entry) -> Series:
+    """Its accuracies on data held out, at the end of training."""
+    return series_of(entry, "accuracy", split=HELD_OUT, taken="at the end")
+
+
+def less(
+    true: Report,
+    names: Iterable[str],
+    claim: Claim,
+    keep: Callable[[Series], bool] = lambda series: True,
+) -> Report:
+    """The report with these entries only, of which it keeps some series, and with one claim."""
+    entries = [entry_of(true, name) for name in names]
+    fewer = [replace(it, series=tuple(filter(keep, it.series))) for it in entries]
+    trials = tuple(it for it in true.trials or () if it.entry in {it.name for it in entries})
+    return replace(
+        true, title=claim.says, entries=tuple(fewer), trials=trials, claims=(claim,), target=None
+    )
+
+
+def as_good(one: Series, other: Series, summary: str = "medians") -> float:
+    """How many times as good as the other, in three digits."""
+    return float(f"{good_ratio(one, other, summary)[0]:.3g}")
+
+
+def line(name: str, places: Sequence[Place], series: Sequence[Series], factor=1.0) -> Line:
+    """Medians with the ends of their 95% intervals."""
+    triples = [interval(np.multiply(factor, it.values), it.confidence) for it in series]
+    return Line(name, tuple(places), *(tuple(column) for column in zip(*triples, strict=True)))
+
+
+def speed_ups(name: str, places: Sequence[float], series: Sequence[Series]) -> Line:
+    """Over the first of them; the first is 1 by definition and has no interval."""
+    triples = [(1.0, 1.0, 1.0), *(good_ratio(it, series[0], "medians") for it in series[1:])]
+    return Line(name, tuple(places), *(tuple(column) for column in zip(*triples, strict=True)))
+
+
+def ideal(places: Sequence[float]) -> Line:
+    """As many times as fast as there are ranks."""
+    return Line("ideal", tuple(places), tuple(float(it) for it in places), ideal=True)

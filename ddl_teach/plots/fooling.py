@@ -1,0 +1,125 @@
+"""Two pictures of the same measurements: the one that fools, and the one that does not.
+
+What is drawn are panels, plain data: a title, names of the axes, and lines with the ends of their
+95% intervals; over names they are bars. What to look at: both pictures are true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from ddl_teach.plots.style import ALGORITHM_COLOURS, INK, Picture, describe, in_style
+
+COLOURS = tuple(ALGORITHM_COLOURS.values())
+FOOLS, HONEST = "#ee6677", "#228833"
+IDEAL = "#999999"
+
+
+class Line(Protocol):
+    """Values over numbers, or over names; no ends, or as many as values."""
+
+    name: str
+    x: Sequence[float] | Sequence[str]
+    y: Sequence[float]
+    low: Sequence[float]
+    high: Sequence[float]
+    ideal: bool
+
+
+class Panel(Protocol):
+    """One picture."""
+
+    title: str
+    x: str
+    y: str
+    lines: Sequence[Line]
+    logarithmic: bool
+
+
+@in_style
+def plot_fooling(fools: Panel, honest: Panel, *, title: str | None = None) -> Figure:
+    """Draw both, beside each other."""
+    figure = Picture(figsize=(10.5, 4.0))
+    for ax, panel, colour, told in zip(
+        figure.subplots(1, 2), (fools, honest), (FOOLS, HONEST),
+        ("This one fools", "This one does not"), strict=True,
+    ):  # fmt: skip
+        draw(ax, panel)
+        ax.set_title(panel.title, fontsize=10, wrap=True)
+        ax.text(0.0, 1.13, told, transform=ax.transAxes, color=colour, weight="bold", fontsize=9)
+        for side in ("left", "bottom"):
+            ax.spines[side].set_color(colour)
+            ax.spines[side].set_linewidth(2.0)
+    if title is not None:
+        figure.suptitle(title, x=0.01, ha="left", weight="bold", size=11.5)
+    describe(figure, f"Left, what fools: {fools.title} Right, what does not: {honest.title}.")
+    return figure
+
+
+def draw(ax: Axes, panel: Panel) -> None:
+    """One of them into axes."""
+    names = [place for line in panel.lines for place in line.x if isinstance(place, str)]
+    if names:
+        _bars(ax, panel, list(dict.fromkeys(names)))
+    else:
+        _lines(ax, panel)
+    ax.set_xlabel(panel.x)
+    ax.set_ylabel(panel.y)
+    if len(panel.lines) > 1:
+        ax.legend(loc="best")
+
+
+def _bars(ax: Axes, panel: Panel, names: list[str]) -> None:
+    width = 0.7 / len(panel.lines)
+    for number, line in enumerate(panel.lines):
+        shift = (number - (len(panel.lines) - 1) / 2) * width
+        places = np.array([names.index(str(it)) for it in line.x]) + shift
+        ends = _ends(line)
+        ax.bar(places, line.y, 0.92 * width, color=COLOURS[number], label=line.name,
+               yerr=ends, error_kw={"ecolor": INK, "capsize": 3})  # fmt: skip
+        tops = line.y if ends is None else line.high
+        for place, value, top in zip(places, line.y, tops, strict=True):
+            ax.annotate(f"{value:.3g}", (place, top), (0, 2), textcoords="offset points",
+                        ha="center", fontsize=9)  # fmt: skip
+    ax.set_xticks(range(len(names)), names)
+    ax.set_xlim(-0.6 - (len(names) == 1), len(names) - 0.4 + (len(names) == 1))
+    ax.margins(y=0.18)
+
+
+def _lines(ax: Axes, panel: Panel) -> None:
+    number = 0
+    for line in panel.lines:
+        if line.ideal:
+            ax.plot(line.x, line.y, "--", color=IDEAL, linewidth=1.2, label=line.name)
+            continue
+        joined = list(line.x) == sorted(line.x)  # points in no order are no trend
+        style = {"color": COLOURS[number], "markersize": 5, "capsize": 2}
+        ax.errorbar(line.x, line.y, _ends(line), fmt="o-" if joined else "o", label=line.name,
+                    **style)  # fmt: skip
+        number += 1
+    ax.grid(True)
+    if not panel.logarithmic:
+        return
+    places = {float(place) for line in panel.lines for place in line.x}
+    powers_of_two = all(np.log2(place).is_integer() for place in places)
+    ax.set_xscale("log", base=2 if powers_of_two else 10)
+    if any(line.ideal for line in panel.lines):
+        ax.set_yscale("log", base=2)
+        ax.yaxis.set_major_locator(LogLocator(base=2))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda place, _: f"{place:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _ends(line: Line) -> np.ndarray | None:
+    if not line.low:
+        return None
+    middle = np.asarray(line.y)
+    return np.maximum(0, [middle - line.low, np.asarray(line.high) - middle])
