@@ -91,6 +91,8 @@ def plot_architectures(
     ax: Axes | None = None,
 ) -> Figure:
     """Draw clouds of (prices, errors) by the search's name, and the front through all of them."""
+    if not len(front[0]) or len(front[0]) != len(front[1]):
+        raise ValueError("a front needs at least one point, and as many errors as prices")
     ax = new_axes(9.0, 4.4) if ax is None else ax
     for number, (name, (prices, errors)) in enumerate(clouds.items()):
         look = {"color": rank_colour(number), "marker": "osD^v"[number % 5], "linestyle": ""}

@@ -99,7 +99,7 @@ def test_evolution_and_controller_find_more_than_chance_at_the_same_budget():
 
     by_chance = mean_best(lambda seed: RandomSearch(LINE, 150, 1, seed))
     assert mean_best(lambda seed: Evolution(LINE, 150, 1, seed)) < by_chance - 0.2
-    assert mean_best(lambda seed: Reinforce(LINE, 150, 1, seed, rate=1.0)) < by_chance - 0.1
+    assert mean_best(lambda seed: Reinforce(LINE, 150, 1, seed)) < by_chance - 0.1
 
 
 # -- the order of learning -------------------------------------------------------------------

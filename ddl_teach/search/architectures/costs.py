@@ -28,13 +28,13 @@ ITEMSIZE = 4  # bytes of a weight
 
 @dataclass(frozen=True)
 class Scaling:
-    """The training that is planned: `ranks` with `samples` each, and what a message costs."""
+    """The training that is planned: `ranks` with `samples` each; messages as on 1 Gbit/s."""
 
     ranks: int = 16
     samples: int = 8
-    flops: float = 1e11  # operations a second of one rank
+    flops: float = 1e10  # operations a second of one rank
     latency: float = 5e-6
-    bandwidth: float = 1.25e9
+    bandwidth: float = 1.25e8
 
     def __post_init__(self) -> None:
         count("ranks", self.ranks)

@@ -41,8 +41,8 @@ class Member(NamedTuple):
 class Evolution(InTurn):
     """`sample` of the `population` compete for each child; without `ageing` the worst leaves."""
 
-    population: int = 16
-    sample: int = 4
+    population: int = 8
+    sample: int = 3
     ageing: bool = True
 
     def __post_init__(self) -> None:

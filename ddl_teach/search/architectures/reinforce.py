@@ -28,7 +28,7 @@ from ddl_teach.search.space import Settings
 class Reinforce(InTurn):
     """`forget` is how much of the baseline each new loss replaces."""
 
-    rate: float = 3.0
+    rate: float = 1.0
     forget: float = 0.1
 
     def __post_init__(self) -> None:

@@ -17,6 +17,7 @@ whether it is as good by itself has to be measured (`agreement`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -64,4 +65,8 @@ class SharedTraining:
         self, settings: Settings, state: dict | None, steps: int, seed: int
     ) -> tuple[dict, float]:
         """No state, and the error on the validation part."""
-        return {}, SharedTask(self.channels).error(self.weights, settings)
+        return {}, self._task.error(self.weights, settings)
+
+    @cached_property
+    def _task(self) -> SharedTask:
+        return SharedTask(self.channels)
