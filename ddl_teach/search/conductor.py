@@ -65,6 +65,17 @@ class Conductor:
         stop: Callable[[Progress], bool] | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
+        if isinstance(decider, type) or not hasattr(decider, "tell"):
+            raise TypeError(
+                "a search needs a decider such as SuccessiveHalving(space, trials=27), not "
+                f"{decider!r}"
+            )
+        for name, given in (("watch", watch), ("stop", stop)):
+            if given is not None and not callable(given):
+                raise TypeError(
+                    f"{name} must be a function, as stop=lambda progress: progress.seconds > 60, "
+                    f"not {given!r}"
+                )
         self._decider = copy.deepcopy(decider)
         self._watch, self._stop, self._now = watch, stop, now
         self.records: list[Record] = []

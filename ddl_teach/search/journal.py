@@ -33,6 +33,8 @@ class Journal:
 
     def open(self, search: str) -> list[Event]:
         """What has happened so far in this `search`, described by itself; nothing in a new one."""
+        if self.folder.is_file():
+            raise NotADirectoryError(f"a journal is a folder, and {self.folder} is a file")
         self.folder.mkdir(parents=True, exist_ok=True)
         self._file = open(self._path, "a+b")  # noqa: SIM115 -- open as long as the search runs
         try:

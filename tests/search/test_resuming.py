@@ -22,12 +22,12 @@ from ddl_teach.search.journal import Journal
 from ddl_teach.search.space import LogUniform, Space
 
 SPACE = Space({"rate": LogUniform(1e-3, 1)})
-HALVING = SuccessiveHalving(SPACE, 9, seed=4)
+HALVING = SuccessiveHalving(SPACE, 5, eta=2, seed=29)
 DECIDERS = {
-    "random": RandomSearch(SPACE, 9, seed=4),
+    "random": RandomSearch(SPACE, 6, seed=29),
     "halving": HALVING,
-    "asynchronous": AsynchronousHalving(SPACE, 270, 3, seed=4),
-    "hyperband": Hyperband(SPACE, 30, seed=4),
+    "asynchronous": AsynchronousHalving(SPACE, 140, 3, eta=2, seed=29),
+    "hyperband": Hyperband(SPACE, 30, seed=29),
 }
 
 
@@ -194,8 +194,8 @@ def test_what_stands_in_a_journal_is_looked_at(tmp_path):
         Conductor(HALVING, folder)
     conductor.__exit__()
     simulate(search, 1, journal=folder, **kwargs)
-    with pytest.raises(ValueError, match=r"of another search:\n.*seed=4.*\n.*\n.*seed=5"):
-        Conductor(SuccessiveHalving(SPACE, 9, seed=5), folder)
+    with pytest.raises(ValueError, match=r"of another search:\n.*seed=29.*\n.*\n.*seed=30"):
+        Conductor(SuccessiveHalving(SPACE, 9, seed=30), folder)
 
     path = folder / "events.jsonl"
     lines = path.read_text().splitlines(keepends=True)
