@@ -7,13 +7,17 @@ any size. Lengths are pixels, y points downwards.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from html import escape
 from typing import Any
 
+import numpy as np
 from matplotlib.colors import to_hex
 
 from ddl_teach.plots.style import INK
+
+Scale = Callable[[float], float]
+"""From a number to its place, in pixels."""
 
 FONT = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 
@@ -64,6 +68,18 @@ class Drawing:
         size = f'width="{self.width}" height="{self.height}" style="max-width: 100%; height: auto"'
         page = f'<img src="data:image/svg+xml;base64,{data}" {size} alt="{escape(self.alt)}">'
         return {"text/html": page, "image/svg+xml": self.svg, "text/plain": self.alt}
+
+
+def linear(least: float, most: float, begin: float, end: float) -> Scale:
+    """From a number to its place between `begin` and `end`."""
+    factor = (end - begin) / (most - least) if most > least else 0.0
+    return lambda number: float(begin + (number - least) * factor)
+
+
+def logarithmic(least: float, most: float, begin: float, end: float) -> Scale:
+    """The same by the number's logarithm."""
+    by_logarithm = linear(np.log(least), np.log(most), begin, end)
+    return lambda number: by_logarithm(np.log(number))
 
 
 def _value(value: Any) -> str:

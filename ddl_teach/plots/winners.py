@@ -8,20 +8,19 @@ less bandwidth to the left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
 
 from ddl_teach.plots.style import INK, algorithm_colour, size_text, spoken, time_text
-from ddl_teach.plots.svg import Drawing
+from ddl_teach.plots.svg import Drawing, Scale, logarithmic
 
 WIDTH, HEIGHT = 980, 400
 TOP, BOTTOM = 78, 345  # of both frames
 MAP, ROW = (68, 455), (545, 800)  # from where to where the frames reach
 SAME = 1e-9  # relative difference below which two times count as equal
 NAME_CELLS = (3, 11)  # rows and columns of the map that a name covers
-Scale = Callable[[float], float]
 PALE = 0.85  # of the colours of the map, so that names on it can be read
 QUIET, GRID = "#666666", "#e4e4e4"
 
@@ -169,7 +168,7 @@ def _draw_row(
     """Draw times over sizes; returns where a size and where a time lie."""
     x = _frame(drawing, ROW, nbytes, "time on your row of the map")
     curves = np.array([*times.values()])
-    y = _logarithmic(curves.min(), curves.max(), BOTTOM - 5, TOP + 5)
+    y = logarithmic(curves.min(), curves.max(), BOTTOM - 5, TOP + 5)
     powers = np.arange(np.ceil(np.log10(curves.min())), np.log10(curves.max()) + 1e-9)
     for power in powers[:: -(-len(powers) // 8)]:
         height = y(10.0**power)
@@ -184,7 +183,7 @@ def _draw_row(
 
 def _frame(drawing: Drawing, reach: tuple[int, int], nbytes: Sequence[float], title: str) -> Scale:
     """An axis of sizes below, and what the frame shows above; returns where a size lies."""
-    x = _logarithmic(nbytes[0], nbytes[-1], *reach)
+    x = logarithmic(nbytes[0], nbytes[-1], *reach)
     first, last = (int(np.ceil(np.log2(size) - 1e-9)) for size in (nbytes[0], nbytes[-1]))
     step = max(1, round((last - first) / (reach[1] - reach[0]) * 62))
     for power in range(first + -first % step, last + 1, step):
@@ -196,13 +195,6 @@ def _frame(drawing: Drawing, reach: tuple[int, int], nbytes: Sequence[float], ti
     drawing.text(middle, BOTTOM + 42, "vector of each rank (bytes)", text_anchor="middle")
     drawing.text(reach[0], TOP - 10, title)
     return x
-
-
-def _logarithmic(least: float, most: float, begin: float, end: float) -> Scale:
-    """From a number to its place between `begin` and `end`."""
-    low, high = np.log(least), np.log(most)
-    factor = (end - begin) / (high - low) if high > low else 0.0
-    return lambda number: float(begin + (np.log(number) - low) * factor)
 
 
 def _mark(drawing: Drawing, x: float, y: float) -> None:

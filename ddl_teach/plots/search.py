@@ -1,0 +1,281 @@
+"""A search while it runs and when it is over: each trial a line, each worker a row.
+
+Left the loss of every trial over its steps: a line ends where its trial was stopped. Right who
+worked on which trial when; white is a worker that waited. Drawn as text, because it is drawn
+again and again while workers want the processors. What to look at: how many grey lines end on the
+left, and how little of the right is theirs; the white before a rung is what waiting for all costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import numpy as np
+
+from ddl_teach.plots.style import INK, time_text, time_unit
+from ddl_teach.plots.svg import Drawing, Scale, linear, logarithmic
+
+
+class Done(Protocol):
+    """A job: `steps` more of a trial, by a worker, from `start` to `end` in seconds."""
+
+    trial: int
+    settings: Mapping[str, Any]
+    rung: int
+    steps: int
+    loss: float | None
+    decision: str
+    worker: int
+    start: float
+    end: float | None
+
+
+DECISIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "stopped": ("#b8b8b8", "stopped, or behind at the end"),
+        "interrupted": ("#aa4499", "interrupted"),
+        "waiting": ("#e8c547", "done, not yet decided"),
+        "promoted": ("#56b4e9", "goes on"),
+        "running": ("#332288", "running"),
+        "crashed": ("#000000", "crashed"),
+        "best": ("#d55e00", "best"),
+    }
+)
+"""The colour of each decision and what it says; later ones are drawn above."""
+OVER = ("running", "interrupted")  # what has no end yet, or never will
+
+WIDTH, HEIGHT = 980, 460
+TOP, BOTTOM = 152, 408  # of both panels
+LINES, ROWS = (62, 470), (556, 962)  # from where to where they reach
+GRID = "#e4e4e4"
+FAR = 2.0  # times the median: losses above lie on the edge
+MOST_NAMED = 16  # workers whose row is named
+DIGIT = 7.0  # pixels that a digit is wide
+
+
+def plot_search(
+    records: Sequence[Done], *, planned: int | None = None, now: float | None = None
+) -> Drawing:
+    """Draw what was done until `now`, in seconds, or until the last event; `planned` is how many
+    steps it will be in all."""
+    latest = max((max(it.start, it.end or 0.0) for it in records), default=0.0)
+    now = latest if now is None else max(now, latest)
+    trials: dict[int, list[Done]] = {}
+    for record in records:
+        trials.setdefault(record.trial, []).append(record)
+    best, found = leader(records), finding(records)
+    spent = progress(records, now, planned)
+    drawing = Drawing(WIDTH, HEIGHT, f"{found}. {spent}.")
+    drawing.text(14, 24, found, font_size=16, font_weight="bold")
+    _draw_bar(drawing, spent, _steps(records) / planned if planned else None)
+    if best is not None:
+        drawing.text(14, 80, f"Trial {best.trial}: {_in_words(best.settings)}")
+    _draw_legend(drawing, {record.decision for record in records})
+    _draw_losses(drawing, trials, None if best is None else best.trial)
+    _draw_workers(drawing, records, now)
+    return drawing
+
+
+def leader(records: Sequence[Done]) -> Done | None:
+    """The best, and while none is called so, the one with the lowest loss so far."""
+    done = [record for record in records if record.loss is not None]
+    return min(done, key=lambda it: (it.decision != "best", it.loss), default=None)
+
+
+def finding(records: Sequence[Done]) -> str:
+    """Who leads, and what has become of the others."""
+    best, last = leader(records), {record.trial: record for record in records}
+    if best is None:
+        return f"{_count(len(last), 'trial')} begun, none done yet"
+    longest = max(record.rung for record in records)
+    early = sum(it.decision == "stopped" and it.rung < longest for it in last.values())
+    crashed = sum(record.decision == "crashed" for record in last.values())
+    others = [
+        f"{number} {fate}"
+        for number, fate in ((early, "stopped early"), (crashed, "crashed"))
+        if number
+    ]
+    verb = "is the best" if best.decision == "best" else "leads"
+    of = f"of {_count(len(last), 'trial')}{': ' if others else ''}{', '.join(others)}"
+    return f"Trial {best.trial} {verb} with a loss of {best.loss:.3g}, {of}"
+
+
+def progress(records: Sequence[Done], now: float, planned: int | None = None) -> str:
+    """How far it is, and how long it will go on if it goes on so."""
+    running, steps = sum(it.decision == "running" for it in records), _steps(records)
+    said = [f"{_count(len(records) - running, 'job')} done in {time_text(now)}"]
+    if running:
+        said.append(f"{running} running")
+    said.append(f"{steps:,} of {planned:,} steps" if planned else _count(steps, "step"))
+    if planned and running and steps:
+        said.append(f"about {time_text(now * max(planned - steps, 0) / steps)} left")
+    return ", ".join(said)
+
+
+def _in_words(settings: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in settings.items()
+    )
+
+
+def _steps(records: Sequence[Done]) -> int:
+    return sum(record.steps for record in records if record.loss is not None)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _draw_bar(drawing: Drawing, words: str, part: float | None) -> None:
+    drawing.rect(14, 40, 300, 16, fill="#eeeeee", stroke="#999999", rx=3)
+    if part is not None:
+        drawing.rect(14, 40, 300 * min(part, 1.0), 16, fill="#4477aa", rx=3)
+        drawing.text(324, 53, f"{part:.0%}", font_weight="bold")
+    drawing.text(378, 53, words)
+
+
+def _draw_legend(drawing: Drawing, there: set[str]) -> None:
+    x = 14.0
+    for name, (colour, label) in DECISIONS.items():
+        if name in there:
+            drawing.rect(x, 96, 14, 14, fill=colour)
+            drawing.text(x + 20, 108, label)
+            x += 44 + DIGIT * len(label)
+
+
+# -- losses -----------------------------------------------------------------------------------
+
+
+def _draw_losses(drawing: Drawing, trials: Mapping[int, Sequence[Done]], best: int | None) -> None:
+    """Every trial as a line; where none has more than one job, as a point at its number."""
+    several = any(len(jobs) > 1 for jobs in trials.values())
+    lines = {}
+    for trial, jobs in trials.items():
+        over = [record for record in jobs if record.decision not in OVER]
+        steps = accumulate(record.steps for record in over)
+        losses = [np.inf if record.loss is None else record.loss for record in over]
+        lines[trial] = [*zip(steps if several else [trial], losses, strict=False)]
+    points = np.array([point for line in lines.values() for point in line]).reshape(-1, 2)
+    _frame(drawing, LINES, "steps of the trial" if several else "trial", "loss")
+    if not np.isfinite(points[:, 1]).any():
+        return
+    x = _across(drawing, points[:, 0], several)
+    y = _upwards(drawing, points[np.isfinite(points[:, 1]), 1])
+    order = [*DECISIONS]
+    for trial in sorted(lines, key=lambda trial: order.index(trials[trial][-1].decision)):
+        places = [(x(at), y(loss)) for at, loss in lines[trial]]
+        _draw_line(drawing, places, trials[trial][-1].decision)
+    if best is not None:
+        at, loss = min(lines[best], key=lambda point: point[1])
+        left = x(at) > sum(LINES) / 2
+        look = {"stroke": "white", "stroke_width": 4, "paint_order": "stroke"}
+        look |= {"font_weight": "bold", "text_anchor": "end" if left else "start"}
+        drawing.text(x(at) + (-9 if left else 9), y(loss) + 17, f"trial {best}", **look)
+
+
+def _draw_line(drawing: Drawing, places: Sequence[tuple[float, float]], decision: str) -> None:
+    colour, _ = DECISIONS[decision]
+    best = decision == "best"
+    drawing.line(places, stroke=colour, stroke_width=3.2 if best else 1.4)
+    for place in places:
+        drawing.circle(*place, 4.5 if best else 2.4, fill=colour)
+    if decision == "crashed":
+        _cross(drawing, *places[-1], 5.0)
+
+
+def _across(drawing: Drawing, steps: np.ndarray, several: bool) -> Scale:
+    """The axis of steps, with a mark for each rung where they are few; or that of trials."""
+    marks, most = np.unique(steps), max(steps.max(), 1.0)
+    if not several or len(marks) > 8:
+        x, marks = linear(0, most, *LINES), _round_numbers(most)
+    elif most >= 6 * marks[0]:
+        x = logarithmic(marks[0] / 1.3, most * 1.15, *LINES)
+    else:
+        x = linear(0, most * 1.06, *LINES)
+    _mark_below(drawing, [(x(mark), f"{mark:,.0f}") for mark in marks])
+    return x
+
+
+def _upwards(drawing: Drawing, losses: np.ndarray) -> Scale:
+    """The axis of losses; what is far above the others lies on its edge."""
+    least, most = float(losses.min()), float(losses.max())
+    if least > 0:
+        most = max(min(most, FAR * float(np.median(losses))), 1.1 * least)
+        y = logarithmic(least, most, BOTTOM - 28, TOP + 6)
+        powers = 10.0 ** np.floor(np.log10(least)) * 10.0 ** np.arange(6)
+        marks = np.outer(powers, (1, 2, 3, 5, 7)).ravel()
+        marks = marks[(marks >= least) & (marks <= most)]
+    else:
+        low = min(least, 0.0)
+        y = linear(low, max(most, low + 1e-9), BOTTOM - 28, TOP + 6)
+        marks = low + _round_numbers(max(most - low, 1e-9))
+    for mark in marks if len(marks) > 1 else (least, most):
+        drawing.line([(LINES[0], y(mark)), (LINES[1], y(mark))], stroke=GRID)
+        drawing.text(LINES[0] - 8, y(mark) + 4.5, f"{mark:.3g}", text_anchor="end")
+    return lambda loss: max(y(loss), TOP + 6.0)
+
+
+# -- workers ----------------------------------------------------------------------------------
+
+
+def _draw_workers(drawing: Drawing, records: Sequence[Done], now: float) -> None:
+    """Every worker as a row of boxes, with the trial's number where there is room."""
+    workers = sorted({record.worker for record in records})
+    now = now or 1.0  # second: an axis needs a length
+    factor, unit = time_unit(now)
+    _frame(drawing, ROWS, f"time ({unit})", "worker")
+    x, high = linear(0, now, *ROWS), (BOTTOM - TOP - 4) / max(len(workers), 1)
+    _mark_below(drawing, [(x(t / factor), f"{t:g}") for t in _round_numbers(now * factor)])
+    middles = {worker: TOP + 4 + (row + 0.5) * high for row, worker in enumerate(workers)}
+    for worker in workers[:: 1 + len(workers) // MOST_NAMED]:
+        drawing.text(ROWS[0] - 8, middles[worker] + 4.5, f"{worker}", text_anchor="end")
+    for record in records:
+        begin, end = x(record.start), x(now if record.end is None else record.end)
+        _draw_box(drawing, record, begin, end, middles[record.worker], min(0.82 * high, 26.0))
+
+
+def _draw_box(
+    drawing: Drawing, record: Done, begin: float, end: float, middle: float, high: float
+) -> None:
+    colour, _ = DECISIONS[record.decision]
+    wide, words = max(end - begin, 0.6), f"{record.trial}"
+    edge = {"stroke": "white", "stroke_width": 0.8}
+    drawing.rect(begin, middle - high / 2, wide, high, fill=colour, **edge)
+    if wide > DIGIT * len(words) + 3 and high > 11:
+        ink = "white" if record.decision in ("running", "crashed", "best") else "black"
+        look = {"fill": ink, "font_size": 11, "text_anchor": "middle"}
+        drawing.text(begin + wide / 2, middle + 4, words, **look)
+    if record.decision == "crashed":
+        _cross(drawing, end, middle, min(5.0, high / 2))
+
+
+# -- both -------------------------------------------------------------------------------------
+
+
+def _frame(drawing: Drawing, reach: tuple[int, int], below: str, above: str) -> None:
+    drawing.line([(reach[0], TOP), (reach[0], BOTTOM), (reach[1], BOTTOM)], stroke=INK)
+    drawing.text(sum(reach) / 2, BOTTOM + 42, below, text_anchor="middle")
+    drawing.text(reach[0], TOP - 12, above, text_anchor="end")
+
+
+def _mark_below(drawing: Drawing, marks: Sequence[tuple[float, str]]) -> None:
+    for x, words in marks:
+        drawing.line([(x, BOTTOM), (x, BOTTOM + 5)], stroke=INK)
+        drawing.text(x, BOTTOM + 20, words, text_anchor="middle")
+
+
+def _round_numbers(most: float) -> np.ndarray:
+    """From 0 to `most` in four to ten steps of 1, 2 or 5."""
+    decade = 10.0 ** np.floor(np.log10(most))
+    step = next(step for step in (decade / 1, decade / 2, decade / 5) if most / step >= 4)
+    return np.arange(0, most * (1 + 1e-9), step)
+
+
+def _cross(drawing: Drawing, x: float, y: float, size: float) -> None:
+    for slope in (size, -size):
+        ends = [(x - size, y - slope), (x + size, y + slope)]
+        drawing.line(ends, stroke="black", stroke_width=2.4)
