@@ -174,7 +174,8 @@ class Conductor:
         winner = best(self.records)
         state = None if winner is None else unpack(self._states[winner.trial])
         accuracy = None if winner is None or test is None else test(winner.settings, state)
-        return Report(winner, accuracy, state, tuple(self.records), self.progress)
+        records = tuple(self.records)
+        return Report(winner, accuracy, state, records, self.progress, self._decider)
 
     # -- the books ---------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ddl_teach.search.job import Decider
 from ddl_teach.search.records import Progress, Record
 
 
@@ -27,13 +28,14 @@ def best(records: Sequence[Record]) -> Record | None:
 @dataclass(frozen=True)
 class Report:
     """The `winner`, its `accuracy` on the test part and its `state`; all `records` in the order in
-    which their jobs began; and in `progress` what they come to."""
+    which their jobs began; in `progress` what they come to; the `decider` as it was in the end."""
 
     winner: Record | None
     accuracy: float | None
     state: dict[str, Any] | None
     records: tuple[Record, ...]
     progress: Progress
+    decider: Decider
 
     @property
     def runs(self) -> int:

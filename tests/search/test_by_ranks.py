@@ -249,4 +249,6 @@ def test_a_decider_can_be_used_again():
     kwargs = {"training": slow, "decider": decider}
     first, second = (simulate(search, ranks, **kwargs).results[0] for ranks in (1, 3))
     assert first.winner.trial == second.winner.trial
+    assert first.decider.finished
+    assert first.decider.decisions == second.decider.decisions
     assert decider.next().trial == 0

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ddl_teach import simulate
+from ddl_teach import launch, simulate
 from ddl_teach.comm.story import RankFailed
 from ddl_teach.search.by_ranks import search
 from ddl_teach.search.conductor import Conductor
@@ -185,6 +185,22 @@ def test_processes_that_are_killed_again_and_again(name, tmp_path):
     assert [it.loss for it in interrupted] == [None, None]
     assert report.runs == undisturbed.runs + 2
     assert "2 interrupted" in str(report)
+
+
+def test_real_ranks_that_are_killed_and_simulated_ones_that_go_on(tmp_path):
+    def killing(settings, state, steps, seed):
+        if state is not None:  # whoever begins a second rung
+            os.kill(os.getpid(), signal.SIGKILL)
+        return training(settings, state, steps, seed)
+
+    kwargs = {"decider": HALVING, "journal": tmp_path}
+    with pytest.raises(RankFailed, match="killed by signal 9"):
+        launch(search, 3, training=killing, **kwargs)
+    assert len(done_lines(tmp_path)) >= 5
+    report = simulate(search, 3, training=training, **kwargs).results[0]
+    undisturbed = simulate(search, 1, training=training, decider=HALVING).results[0]
+    assert found(report) == found(undisturbed)
+    assert 1 <= report.runs - undisturbed.runs <= 2
 
 
 def test_what_stands_in_a_journal_is_looked_at(tmp_path):
