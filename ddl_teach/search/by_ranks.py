@@ -45,11 +45,13 @@ def search(
 ) -> Report | None:
     """Search; every rank calls it alike, and rank 0 gets the report.
 
-    `journal` is a folder: a search that was killed goes on from there when it is called again.
-    `test(settings, state)` is the winner's accuracy on the test part. `watch(records)` is called
-    on rank 0 whenever something has changed, and once `stop(progress)` is true nothing more is
-    begun. `pace(rank, job)` are seconds that a worker is busy besides, at each job: on real ranks
-    it sleeps through them, on simulated ones they are all that a job costs.
+    `journal` is a folder: a search that was killed goes on from there when it is called again,
+    with the same training; on any number of ranks. `test(settings, state)` is the winner's
+    accuracy on the test part. `watch(records)` is called on rank 0 whenever something has changed.
+    Once `stop(progress)` is true nothing more is begun: after a minute, for instance, with
+    `lambda progress: progress.seconds > 60`. `pace(rank, job)` are seconds that a worker is busy
+    besides, at each job: on real ranks it sleeps through them, on simulated ones they are all that
+    a job costs.
     """
     if comm.rank > 0:
         _work(comm, training, pace)
