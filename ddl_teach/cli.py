@@ -5,10 +5,12 @@
     ddl-teach doctor
     ddl-teach lab
     ddl-teach progress
+    ddl-teach recipe run FILE.toml
     ddl-teach release FOLDER
+    ddl-teach competition page FOLDER --out page.html
 
-It ends with 0 when all went well, 1 when the program failed or the doctor found a failure, 2 when
-what was typed cannot be done.
+It ends with 0 when all went well, 1 when the program failed, the doctor found a failure or a
+recipe missed its target, 2 when what was typed cannot be done.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ddl_teach.course.competition.command import add_competition
 from ddl_teach.course.mistake import Mistake
 
 FAILED, MISTAKEN, INTERRUPTED = 1, 2, 130
@@ -74,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     lab.add_argument("others", nargs="*", metavar="-- OPTION", help=argparse.SUPPRESS)
     lab.set_defaults(act=_lab)
     _add_grade(commands)
+    _add_recipe(commands)
     progress = commands.add_parser(
         "progress",
         help="show which exercises are solved",
@@ -88,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     release.add_argument("folder", type=Path, metavar="FOLDER")
     release.set_defaults(act=_release)
+    add_competition(commands)
     return parser
 
 
@@ -178,6 +183,43 @@ def _add_grade(commands: argparse._SubParsersAction) -> None:
     grade.set_defaults(act=_grade)
 
 
+def _add_recipe(commands: argparse._SubParsersAction) -> None:
+    recipe = commands.add_parser(
+        "recipe",
+        help="carry out a recipe, and say whether its target was reached",
+        description="A recipe says what is fixed, what is free, and the target.",
+    )
+    actions = recipe.add_subparsers(metavar="ACTION", required=True)
+    run = actions.add_parser(
+        "run",
+        help="train once for each seed; with --beside, repeat somebody's run",
+        description="Train once for each seed and keep a report of every training; 1 means that "
+        "the target was missed.",
+    )
+    run.add_argument("recipe", type=Path, metavar="FILE.toml")
+    run.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="another value for what is free; can be repeated",
+    )
+    run.add_argument(
+        "--out",
+        type=Path,
+        default=Path("report.json"),
+        metavar="MINE.json",
+        help="where the report goes (default: report.json)",
+    )
+    run.add_argument(
+        "--beside",
+        type=Path,
+        metavar="THEIRS.json",
+        help="their report: take its settings, and show both side by side",
+    )
+    run.set_defaults(act=_recipe)
+
+
 def _count(text: str) -> int:
     try:
         number = int(text)
@@ -216,6 +258,12 @@ def _lab(options: argparse.Namespace) -> int:
     from ddl_teach.course.lab import open_lab
 
     return open_lab(options.others)
+
+
+def _recipe(options: argparse.Namespace) -> int:
+    from ddl_teach.course.recipe_command import run_recipe
+
+    return run_recipe(options)
 
 
 def _progress(_: argparse.Namespace) -> int:

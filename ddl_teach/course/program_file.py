@@ -40,12 +40,7 @@ def load_program(target: str) -> Callable[..., Any]:
 
 def read_arguments(program: Callable[..., Any], pairs: list[str]) -> dict[str, Any]:
     """Turn ``name=value`` pairs into keyword arguments that ``program`` accepts."""
-    arguments = {}
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        if not equals or not name.isidentifier():
-            raise Mistake(f"--arg takes name=value, not '{pair}'")
-        arguments[name] = _value(text)
+    arguments = read_pairs("--arg", pairs)
     signature = inspect.signature(program)
     try:
         signature.bind("the communicator", **arguments)
@@ -56,6 +51,17 @@ def read_arguments(program: Callable[..., Any], pairs: list[str]) -> dict[str, A
             "A rank program takes the communicator first; give the others as --arg name=value."
         ) from error
     return arguments
+
+
+def read_pairs(option: str, pairs: list[str]) -> dict[str, Any]:
+    """What ``name=value`` pairs say, each value read as Python would."""
+    found = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise Mistake(f"{option} takes name=value, not '{pair}'")
+        found[name] = _value(text)
+    return found
 
 
 def _import_file(path: Path) -> ModuleType:

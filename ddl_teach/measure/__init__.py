@@ -18,6 +18,7 @@ ceilings         operations and bytes a second that this machine allows
 allocations      how much memory a piece of work took at most
 energy           joules, where the machine tells them
 levels           Deep500's four levels as one harness
+recipes          what is fixed, what is free, the target; repeated and laid side by side
 reports          results as plain data, and their review
 machine          what a measurement was made on
 whole_file       a file is there whole or not at all
