@@ -86,7 +86,7 @@ def trained(name: str, plan: Plan, runs: Sequence[Trained], **more: object) -> E
     ]
     for seed, run in enumerate(runs if plan.epochs > 3 else ()):
         when = f"after each epoch, seed {seed}"
-        series.append(made_of("seconds", when, run.seconds, **clock))
+        series.append(made_of("seconds", when, run.seconds, taken="on the way", **clock))
         series.append(replace(learnt(run.held_out, HELD_OUT, "on the way"), of=when))
         series.append(replace(learnt(run.learnt, TRAINING, "on the way"), of=when))
     shape, said = (plan.side, plan.side), {"searched": 0, **more}

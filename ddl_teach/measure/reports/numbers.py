@@ -94,6 +94,8 @@ def good_ratio(one: Series, other: Series, summary: str | None) -> Interval | No
 
 def _interval(series: Series, where: str) -> Iterator[Finding]:
     count = len(series.values or ())
+    if series.taken == "on the way":  # a curve: one value after another, no repetitions
+        return
     if not count or (series.deterministic and not (timed(series) and series.ground == "measured")):
         return
     confidence = series.confidence

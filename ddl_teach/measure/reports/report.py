@@ -88,7 +88,7 @@ class Series:
     includes: tuple[str, ...] | None = None  # of times and rates: "input", "forward", ...
     over_ranks: str | None = None  # of times on several ranks: "slowest", "mean" or "rank 0"
     split: str | None = None  # of accuracies and losses: one of SPLITS
-    taken: str | None = None  # of these: "at the end", "on the way" (a curve), "best on the way"
+    taken: str | None = None  # of these: "at the end", or "best on the way"; "on the way": a curve
     counted: str | None = None  # of operations: which ones, in which precision
     confidence: float = 0.95  # of its interval; few repetitions allow no more than a lower one
     better: str | None = None  # "lower" or "higher", for a quantity that is not in QUANTITIES

@@ -11,7 +11,7 @@ doing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from ddl_teach.measure.reports import comparing, numbers, saying, training
 from ddl_teach.measure.reports.findings import FAULTS, Finding
@@ -39,16 +39,23 @@ def review(report: Report) -> tuple[Finding, ...]:
     return tuple(dict.fromkeys(finding for rule in RULES for finding in rule(report)))
 
 
-def told(findings: tuple[Finding, ...]) -> str:
-    """The findings as a text: what a reader would believe, and what to do next."""
+def told(findings: Sequence[Finding]) -> str:
+    """The findings as a text: what a reader would believe, and what to do next.
+
+    What is wrong in many places for the same reason is told once.
+    """
     if not findings:
         return "Nothing found: what is claimed follows from what is shown."
-    lines = []
+    alike: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
-        fault = FAULTS[finding.fault]
+        alike.setdefault((finding.fault, finding.next), []).append(finding)
+    lines = []
+    for (name, advice), group in alike.items():
+        fault, first = FAULTS[name], group[0]
+        more = f" and {len(group) - 1} more places" if len(group) > 1 else ""
         lines += [
-            f"{finding.where}: {finding.fault} ({fault.source})",
-            f"    {finding.found}; a reader believes {fault.believed}",
-            f"    next: {finding.next}",
+            f"{first.where}{more}: {name} ({fault.source})",
+            f"    {first.found}; a reader believes {fault.believed}",
+            f"    next: {advice}",
         ]
     return "\n".join(lines)
