@@ -1,0 +1,120 @@
+"""The order of the entries: who is certainly faster stands before, all others share a place.
+
+    place = 1 + how many others are certainly faster: whose interval ends before this one begins
+
+Medians are shown, but two whose 95% intervals overlap are not told apart: the next afternoon could
+turn them round. A team has one entry; several would be the best of several.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ddl_teach.course.competition.judge import faults, raced
+from ddl_teach.course.mistake import Mistake
+from ddl_teach.measure.interval import Interval, interval
+from ddl_teach.measure.reports.cases import find
+from ddl_teach.measure.reports.file import load
+from ddl_teach.measure.reports.report import Report
+from ddl_teach.measure.reports.review import review
+
+HOUSE_FILE = "house.json"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A team on the board."""
+
+    place: int
+    team: str
+    ranks: int
+    seconds: Interval
+    epochs: Interval
+    accuracy: Interval
+    trainings: int
+    searched: int
+    file: str
+
+
+@dataclass(frozen=True)
+class Refused:
+    """An entry that is not shown, and every reason."""
+
+    file: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Board:
+    """Lines by their places, what was refused, and the house's own report."""
+
+    lines: tuple[Line, ...]
+    refused: tuple[Refused, ...]
+    house: Report
+
+
+def board(folder: str | os.PathLike) -> Board:
+    """The entries of a folder, one of which is the house's."""
+    files = sorted(Path(folder).glob("*.json"))
+    house = read_house(Path(folder) / HOUSE_FILE)
+    good: dict[str, Report] = {}
+    refused = []
+    for path in files:
+        try:
+            report = load(path)
+        except (ValueError, OSError) as error:
+            refused.append(Refused(path.name, (str(error),)))
+            continue
+        reasons = faults(report, house)
+        if reasons:
+            refused.append(Refused(path.name, tuple(reasons)))
+        else:
+            good[path.name] = report
+    teams = Counter(report.entries[0].name for report in good.values())
+    for file, report in list(good.items()):
+        name = report.entries[0].name
+        if teams[name] > 1:
+            reason = f"{name} has {teams[name]} entries: the best of several is not shown"
+            refused.append(Refused(file, (reason,)))
+            del good[file]
+    return Board(_ordered(good), tuple(refused), house)
+
+
+def read_house(path: Path) -> Report:
+    """The house's entry, which must be without fault itself."""
+    if not path.is_file():
+        raise Mistake(
+            f"there is no {path}: the lab's own entry says which machine, cores, target and seeds "
+            "are given. Make it first, by 'ddl-teach competition run' on the lab's machine"
+        )
+    house = load(path)
+    found = review(house)
+    if found or len(house.entries or ()) != 1 or raced(house) is None:
+        raise Mistake(f"{path} is no good example: {'; '.join(map(str, found)) or 'no entry'}")
+    return house
+
+
+def _ordered(reports: dict[str, Report]) -> tuple[Line, ...]:
+    times = {file: interval(raced(report).values) for file, report in reports.items()}
+    lines = [_line(file, report, times) for file, report in reports.items()]
+    return tuple(sorted(lines, key=lambda line: (line.place, line.seconds[0], line.team)))
+
+
+def _line(file: str, report: Report, times: dict[str, Interval]) -> Line:
+    [entry] = report.entries
+    surely = sum(high < times[file][1] for _, _, high in times.values())
+    return Line(
+        1 + surely, entry.name, entry.ranks, times[file], _middle(report, "epochs to target"),
+        _middle(report, "accuracy"), len(raced(report).values), entry.searched or 0, file,
+    )  # fmt: skip
+
+
+def _middle(report: Report, quantity: str) -> Interval:
+    values: Sequence[float] = [
+        value for series in find(report.entries[0], quantity) for value in series.values or ()
+    ]
+    return interval(values) if values else (float("nan"),) * 3

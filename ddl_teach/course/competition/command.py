@@ -1,0 +1,94 @@
+"""`ddl-teach competition`: make an entry, check it, build the page."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+
+NAMES = ("digits", "code")
+
+
+def add_competition(commands: argparse._SubParsersAction) -> None:
+    """The words that the command line knows for it."""
+    about = "measure, check and show the entries of a competition"
+    competition = commands.add_parser("competition", help=about, description=about.capitalize())
+    verbs = competition.add_subparsers(metavar="VERB", required=True)
+    run = verbs.add_parser("run", help="train a team's program for the board, and keep its entry")
+    run.add_argument("program", type=Path, metavar="FILE.py", help="with FORM and train")
+    run.add_argument("--discipline", choices=NAMES, default="digits")
+    run.add_argument("--ranks", type=int, default=2, metavar="N", help="default: 2")
+    run.add_argument("--out", type=Path, required=True, metavar="ENTRY.json")
+    run.set_defaults(act=_run)
+    check = verbs.add_parser("check", help="say what is wrong with an entry; 1 means something is")
+    check.add_argument("entry", type=Path, metavar="ENTRY.json")
+    check.add_argument("--house", type=Path, metavar="house.json", help="default: beside it")
+    check.set_defaults(act=_check)
+    page = verbs.add_parser("page", help="build the leaderboard from a folder of entries")
+    page.add_argument("folder", type=Path, metavar="FOLDER")
+    page.add_argument("--out", type=Path, required=True, metavar="PAGE.html")
+    page.set_defaults(act=_page)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from ddl_teach import Ranks
+    from ddl_teach.comm.story import StoryError
+    from ddl_teach.course.competition.disciplines import DISCIPLINES
+    from ddl_teach.course.competition.entry import compete, read_form
+    from ddl_teach.course.mistake import Mistake
+    from ddl_teach.course.program_file import BrokenFile, load_program
+    from ddl_teach.measure.reports.file import save
+
+    if options.ranks < 1:
+        raise Mistake(f"--ranks must be at least 1, not {options.ranks}")
+    if not options.out.parent.is_dir():
+        raise Mistake(f"there is no folder {options.out.parent} to write {options.out.name} into")
+    words = ["ddl-teach", "competition", "run", options.program.name]
+    words += ["--discipline", options.discipline, "--ranks", str(options.ranks)]
+    discipline = DISCIPLINES[options.discipline]
+    try:
+        train = load_program(f"{options.program}:train")
+        form = read_form(getattr(train, "__globals__", {}).get("FORM"))
+        with Ranks(options.ranks) as ranks:
+            command = shlex.join([*words, "--out", options.out.name])
+            report = compete(_patiently(ranks, discipline.limit), form, train, discipline,
+                             options.ranks, command)  # fmt: skip
+    except (BrokenFile, StoryError) as error:
+        raise Mistake(str(error)) from error
+    save(options.out, report)
+    print(f"{report.claims[0].says} Median: {report.claims[0].number:.3g} s. {options.out} holds "
+          "all of it")  # fmt: skip
+    return 0
+
+
+def _patiently(ranks: object, limit: float) -> object:
+    def run(program: object, count: int, **kwargs: object) -> object:
+        return ranks.run(program, count, timeout=10 * limit, trace=False, **kwargs)
+
+    return run
+
+
+def _check(options: argparse.Namespace) -> int:
+    from ddl_teach.course.competition.board import HOUSE_FILE, read_house
+    from ddl_teach.course.competition.judge import faults
+    from ddl_teach.course.mistake import Mistake
+    from ddl_teach.measure.reports.file import load
+
+    house = read_house(options.house or options.entry.with_name(HOUSE_FILE))
+    try:
+        found = faults(load(options.entry), house)
+    except (ValueError, OSError) as error:
+        raise Mistake(str(error)) from error
+    print("\n".join(found) or f"{options.entry}: nothing found; it may be shown")
+    return 1 if found else 0
+
+
+def _page(options: argparse.Namespace) -> int:
+    from ddl_teach.course.competition.board import board
+    from ddl_teach.course.competition.page import page
+    from ddl_teach.measure.whole_file import write_whole
+
+    entries = board(options.folder)
+    write_whole(options.out, page(entries))
+    print(f"{options.out}: {len(entries.lines)} entries, {len(entries.refused)} refused")
+    return 0

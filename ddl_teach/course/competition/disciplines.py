@@ -1,0 +1,76 @@
+"""What must be reached: data, a network that everybody has, an accuracy on data held out.
+
+The network is given, so that weights are one flat vector that the judges can look into; everything
+else is free: samples of a step, rule and rate, when ranks agree, along which path, in which form.
+A target must be met at two looks in a row: with many looks one is lucky. Dawn's and MLPerf's races
+go to an accuracy too (Coleman et al., "DAWNBench", 2017; Mattson et al., "MLPerf training
+benchmark", MLSys 2020).
+What to look at: seconds *and* epochs to the target: which of the two has a team shortened?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+import numpy as np
+
+from ddl_teach.measure.reports.report import Data
+from ddl_teach.sgd.digits import Digits, pictures
+from ddl_teach.sgd.statements.corpus import Corpus, read
+from ddl_teach.sgd.statements.downstream import LEAST
+from ddl_teach.sgd.statements.embedding import Statements
+from ddl_teach.sgd.task import Task
+
+HELD_OUT_FILES = 1  # of the thirds of all files; settings may be chosen on the others
+
+
+@dataclass(frozen=True)
+class Discipline:
+    """Reach `accuracy` in `in_a_row` looks, within `limit` seconds, on `task(batch, seed)`."""
+
+    name: str
+    title: str
+    accuracy: float
+    task: Callable[[int, int], Task]
+    data: Callable[[], Data]
+    in_a_row: int = 2
+    limit: float = 60.0
+
+
+def digits_task(batch: int, seed: int) -> Task:
+    """A perceptron of 32 units."""
+    return Digits(batch=batch, hidden=32, seed=seed)
+
+
+def digits_data() -> Data:
+    """The handwritten digits."""
+    data = pictures()
+    return Data("handwritten digits", len(data.answers), len(data.held_out_answers), (8, 8))
+
+
+def code_task(batch: int, seed: int) -> Task:
+    """Vectors of 24 numbers for the statements of Python's own library."""
+    return Statements(_corpus(), batch=batch, seed=seed)
+
+
+def code_data() -> Data:
+    """Pairs of statements to learn from, functions to be told apart."""
+    corpus = _corpus()
+    asked = corpus.held_out & (np.diff(corpus.begins) >= LEAST)
+    return Data("statements of Python's library", len(corpus.pairs), int(asked.sum()), (2,))
+
+
+@cache
+def _corpus() -> Corpus:
+    return read(fold=HELD_OUT_FILES)
+
+
+DISCIPLINES: Mapping[str, Discipline] = MappingProxyType(
+    {
+        "digits": Discipline("digits", "the handwritten digits", 0.95, digits_task, digits_data),
+        "code": Discipline("code", "an embedding of code", 0.44, code_task, code_data),
+    }
+)

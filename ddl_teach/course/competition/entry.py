@@ -1,0 +1,115 @@
+"""A team's entry: several trainings from seeds that nobody chooses, and all that must be said.
+
+The form is what only the team knows: its settings, and every training that chose them. The rest is
+measured or found out, so that an honest entry is less work than another one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ddl_teach.comm.run import Run
+from ddl_teach.course.competition.disciplines import Discipline
+from ddl_teach.course.competition.lap import Train, lap
+from ddl_teach.course.mistake import Mistake
+from ddl_teach.measure.interval import interval
+from ddl_teach.measure.machine import describe
+from ddl_teach.measure.reports.made import made
+from ddl_teach.measure.reports.report import (
+    A_TRAINING,
+    COMMUNICATION,
+    HELD_OUT,
+    STEP_PARTS,
+    VALIDATION,
+    Claim,
+    Entry,
+    Report,
+    Series,
+    Target,
+    Trial,
+)
+from ddl_teach.measure.to_accuracy import Checkpoint, reached
+
+SEEDS = tuple(range(101, 109))  # of the trainings that count; settings are chosen with others
+NEEDED = ("team", "settings", "batch", "trials")
+HOUSE = "the lab's machine"
+
+
+@dataclass(frozen=True)
+class Form:
+    """What the team says: `batch` samples of a step on all ranks, and every training that was run
+    to choose the settings, as (settings, seed, outcome)."""
+
+    team: str
+    settings: Mapping[str, Any]
+    batch: int
+    trials: Sequence[tuple[Mapping[str, Any], int, str]]
+
+
+def read_form(form: Any) -> Form:
+    """A program's FORM, or a Mistake that says what it lacks."""
+    if not isinstance(form, Mapping) or any(name not in form for name in NEEDED):
+        raise Mistake(
+            f"the program needs FORM = {{...}} with {', '.join(NEEDED)}: labs/competition has one "
+            "to copy"
+        )
+    return Form(**{name: form[name] for name in NEEDED})
+
+
+def compete(
+    run: Callable[..., Run], form: Form, train: Train, discipline: Discipline, ranks: int,
+    command: str, seeds: Sequence[int] = SEEDS,
+) -> Report:  # fmt: skip
+    """Train once for each seed by `run(program, ranks, **kwargs)`; the report of it."""
+    trainings = [
+        run(lap, ranks, train=train, discipline=discipline.name, seed=seed).results[0]
+        for seed in seeds
+    ]
+    firsts = [reached(looks, discipline.accuracy, discipline.in_a_row) for looks in trainings]
+    entry = Entry(
+        form.team, HOUSE, ranks, ranks, form.settings, _series(trainings, firsts, ranks),
+        form.batch, discipline.data().shape, len(form.trials), VALIDATION,
+    )  # fmt: skip
+    seconds = [math.inf if first is None else first.seconds for first in firsts]
+    kept = [
+        Trial(form.team, seed, form.settings, "kept", seconds=took if took < math.inf else None)
+        for seed, took in zip(seeds, seconds, strict=True)
+    ]
+    tried = [Trial(form.team, seed, *rest) for settings, seed, outcome in form.trials
+             for rest in [(settings, outcome)]]  # fmt: skip
+    claim = Claim(
+        f"{form.team} trains {discipline.title} to {discipline.accuracy:.0%}.", "training",
+        "seconds to target", A_TRAINING, interval(seconds)[0], "medians", (form.team,),
+    )  # fmt: skip
+    return Report(
+        title=f"competition: {discipline.name}",
+        made=made(command, seeds),
+        machines={HOUSE: describe()},
+        data=discipline.data(),
+        entries=(entry,),
+        trials=(*tried, *kept),
+        target=Target(discipline.accuracy, HELD_OUT, "before"),
+        claims=(claim,),
+        left_out=(),
+    )
+
+
+def _series(
+    trainings: Sequence[Sequence[Checkpoint]], firsts: Sequence[Checkpoint | None], ranks: int
+) -> tuple[Series, ...]:
+    count, parts = len(trainings), STEP_PARTS + (COMMUNICATION,) * (ranks > 1)
+    seconds, epochs = (
+        tuple(math.inf if it is None else getattr(it, name) for it in firsts)
+        for name in ("seconds", "epochs")
+    )
+    ends = tuple(looks[-1].accuracy for looks in trainings)
+    return (
+        Series("seconds to target", A_TRAINING, "s", seconds, count, "measured", False, parts,
+               "slowest" if ranks > 1 else None),
+        Series("epochs to target", A_TRAINING, "1", epochs, count, "measured", False),
+        Series("accuracy", A_TRAINING, "1", ends, count, "measured", False, split=HELD_OUT,
+               taken="at the end"),
+    )  # fmt: skip

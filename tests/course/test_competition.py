@@ -1,0 +1,214 @@
+"""Entries of a competition: honest ones are shown in order, others refused and told why."""
+
+import inspect
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from ddl_teach import cli, simulate
+from ddl_teach.course.competition import lap as laps
+from ddl_teach.course.competition.board import board
+from ddl_teach.course.competition.disciplines import DISCIPLINES
+from ddl_teach.course.competition.entry import SEEDS, Form, compete, read_form
+from ddl_teach.course.competition.judge import faults
+from ddl_teach.course.competition.page import page
+from ddl_teach.course.mistake import Mistake
+from ddl_teach.measure.interval import interval
+from ddl_teach.measure.reports.file import load, save
+from ddl_teach.measure.reports.report import Trial
+
+DIGITS = DISCIPLINES["digits"]
+FORM = Form("the house", {"rate": 0.3}, 32, [({"rate": 0.1}, 3, "not chosen")])
+
+
+def train(comm, make_task, look):
+    """Alone on every rank, and as fast as can be: nothing is sent, weights agree by themselves."""
+    task = make_task(32)
+    weights = task.initial()
+    for step in range(1000):
+        weights -= 0.3 * task.gradient(weights, 0, 1, step)[1]
+        if step % 40 == 39 and look(weights, 32 * (step + 1)):
+            return
+
+
+@pytest.fixture(scope="module")
+def measured(pool):
+    """A report as the command line makes it, on two real ranks."""
+    return compete(pool.run, FORM, train, DIGITS, 2, "ddl-teach competition run house.py")
+
+
+@pytest.fixture(scope="module")
+def house(measured):
+    """The same, as if nobody were changing the code at this moment; and with plain times."""
+    clean = replace(measured, made=replace(measured.made, code="4be0f1a2c3d4"))
+    return timed(clean, "the house", 2.0)
+
+
+def timed(report, team, middle, **more):
+    """An honest report of another team whose trainings take about so long."""
+    [entry] = report.entries
+    times = tuple(middle * (1 + 0.01 * place) for place in (0, 3, -2, 1, -3, 2, -1, 0))
+    series = (replace(entry.series[0], values=times), *entry.series[1:])
+    trials = tuple(replace(it, entry=team) for it in report.trials)
+    claim = replace(report.claims[0], number=interval(times)[0], entries=(team,), says=team)
+    own = replace(entry, name=team, series=series, **more)
+    return replace(report, entries=(own,), trials=trials, claims=(claim,))
+
+
+def test_what_is_measured_is_an_honest_entry(measured, house):
+    assert faults(house, house) == []
+    assert measured.made.seeds == SEEDS
+    assert [it.outcome for it in measured.trials] == ["not chosen"] + ["kept"] * 8
+    seconds, epochs, accuracy = (series.values for series in measured.entries[0].series)
+    assert len(seconds) == len(epochs) == len(accuracy) == len(SEEDS)
+    assert min(accuracy) >= DIGITS.accuracy
+    assert 0 < min(seconds) < DIGITS.limit
+    assert measured.claims[0].number == interval(seconds)[0]
+    assert faults(measured, measured) == faults(replace(house, made=measured.made), measured)
+
+
+def test_a_training_ends_when_the_target_was_met_twice_or_time_is_up(real, monkeypatch):
+    run = real(laps.lap, 2, train=train, discipline="digits", seed=5)
+    looks, others = run.results
+    assert others == ()
+    good = [look.accuracy >= DIGITS.accuracy for look in looks]
+    assert good[-2:] == [True, True]
+    assert not any(one and other for one, other in pairwise(good[:-1]))
+    assert [look.epochs for look in looks] == [1280 * look.step / 1437 for look in looks]
+    assert all(one.seconds < other.seconds for one, other in pairwise(looks))
+
+    def never(comm, make_task, look):
+        while not look(make_task(1).initial(), 0):
+            comm.work(seconds=1e9)
+
+    monkeypatch.setattr(laps, "DISCIPLINES", {"digits": replace(DIGITS, limit=1e8)})
+    [looks] = alone(never)
+    assert [look.seconds > 1e8 for look in looks] == [False, True]
+    with pytest.raises(Exception, match="without a look"):
+        alone(lambda comm, make_task, look: None)
+
+
+def alone(function):
+    return simulate(laps.lap, 1, train=function, discipline="digits", seed=1).results
+
+
+def cheats(house):
+    """Each with words of the reason why it is refused."""
+    [entry] = house.entries
+    seconds, *others = entry.series
+    machine = house.machines[entry.machine]
+
+    def with_entry(**changes):
+        return replace(house, entries=(replace(entry, **changes),))
+
+    def with_series(**changes):
+        return with_entry(series=(replace(seconds, **changes), *others))
+
+    best = sorted(seconds.values)[:6]
+    trainings = [Trial("the house", 900 + k, {"rate": 0.3}, "not chosen") for k in range(20)]
+    return {
+        "its machine's processor": replace(
+            house, machines={entry.machine: {**machine, "processor": "eight faster cores"}}
+        ),
+        "8 ranks on 8 cores: 2 cores are given": with_entry(ranks=8, cores=8),
+        "made.seeds": replace(house, made=replace(house.made, seeds=tuple(range(8)))),
+        "made.code": replace(house, made=replace(house.made, code="00000000beef")),
+        "nobody else has these changes": replace(
+            house, made=replace(house.made, code="4be0f1a2c3d4+changes")
+        ),
+        "trainings: at least 6": with_series(values=seconds.values[:4], repeated=4),
+        "best of n": with_series(values=tuple(best)),
+        "its times are simulated": with_series(ground="simulated"),
+        "target: ": replace(house, target=replace(house.target, accuracy=0.8)),
+        "stopped at the right time": replace(house, target=replace(house.target, fixed="after")),
+        "no test accuracy": with_entry(
+            series=(seconds, others[0], replace(others[1], split="training"))
+        ),
+        "chosen on the test data": with_entry(chosen_on="held out"),
+        "tuning hidden": replace(house, trials=house.trials[1:]),
+        "other trials are listed, tuning hidden": with_entry(searched=0),
+        "trainings with its settings are shown": replace(
+            house, trials=(*house.trials, *trainings)
+        ),
+        "target not reached": with_series(values=(float("inf"),) * 8),
+        "'values' is not said": with_series(values=None),
+        "more than measured": replace(house, claims=(replace(house.claims[0], number=0.1),)),
+        "and nothing else": replace(
+            house, claims=(replace(house.claims[0], quantity="accuracy", number=0.96),)
+        ),
+        "a report of one team": replace(house, entries=(entry, replace(entry, name="again"))),
+        "data: ": replace(house, data=replace(house.data, training=1797)),
+        "no input time": with_series(includes=("forward", "backward", "update", "communication")),
+    }
+
+
+def test_cheats_are_refused_with_the_reason(house):
+    missed = {}
+    for words, report in cheats(house).items():
+        found = faults(report, house)
+        if not any(words.split(", ")[-1] in reason for reason in found):
+            missed[words] = found
+    assert missed == {}
+
+
+@pytest.fixture
+def entries(house, tmp_path):
+    save(tmp_path / "house.json", house)
+    save(tmp_path / "a.json", timed(house, "<b>fast & fair</b>", 0.5))
+    save(tmp_path / "b.json", timed(house, "as fast", 0.51))
+    save(tmp_path / "c.json", timed(house, "twice", 0.1))
+    save(tmp_path / "d.json", timed(house, "twice", 1.0))
+    save(tmp_path / "e.json", timed(house, "more cores", 0.01, ranks=8, cores=8))
+    (tmp_path / "f.json").write_text("{")
+    return tmp_path
+
+
+def test_who_is_certainly_faster_stands_before_and_the_refused_stand_below(entries):
+    found = board(entries)
+    assert [(line.place, line.team) for line in found.lines] == [
+        (1, "<b>fast & fair</b>"), (1, "as fast"), (3, "the house")
+    ]  # fmt: skip
+    assert [one.file for one in found.refused] == ["e.json", "f.json", "c.json", "d.json"]
+    text = page(found)
+    assert "&lt;b&gt;fast &amp; fair&lt;/b&gt;" in text
+    assert "<b>fast" not in text
+    assert "twice has 2 entries" in text
+    assert "8 ranks on 8 cores: 2 cores are given" in text
+    assert "not JSON" in text
+
+
+def test_the_commands(entries, capsys):
+    words = ["competition", "check", str(entries / "b.json")]
+    assert cli.main(words) == 0
+    assert "nothing found" in capsys.readouterr().out
+    assert cli.main([*words[:2], str(entries / "e.json")]) == 1
+    assert "2 cores are given" in capsys.readouterr().out
+    out = entries / "board.html"
+    assert cli.main(["competition", "page", str(entries), "--out", str(out)]) == 0
+    assert "3 entries, 4 refused" in capsys.readouterr().out
+    assert out.read_text().startswith("<!doctype html>")
+    (entries / "house.json").unlink()
+    assert cli.main(words) == 2
+    assert "the lab's own entry says" in capsys.readouterr().err
+
+
+def test_a_program_becomes_an_entry_by_one_command(tmp_path, capsys):
+    form = "FORM = {'team': 'us', 'settings': {'rate': 0.3}, 'batch': 32, 'trials': []}"
+    (tmp_path / "us.py").write_text(f"{form}\n\n\n{inspect.getsource(train)}")
+    out = tmp_path / "us.json"
+    words = ["competition", "run", str(tmp_path / "us.py"), "--ranks", "1", "--out", str(out)]
+    assert cli.main(words) == 0
+    report = load(out)
+    assert report.entries[0].name == "us"
+    assert report.made.command == (
+        "ddl-teach competition run us.py --discipline digits --ranks 1 --out us.json"
+    )
+    assert f"{report.claims[0].number:.3g} s" in capsys.readouterr().out
+
+    (tmp_path / "us.py").write_text("def train(comm, make_task, look): ...")
+    assert cli.main(words) == 2
+    assert "FORM" in capsys.readouterr().err
+    assert cli.main([*words[:-1], str(tmp_path / "nowhere" / "us.json")]) == 2
+    with pytest.raises(Mistake, match="trials"):
+        read_form({"team": "us"})
