@@ -27,6 +27,7 @@ class Plan:
     batch: int = 32
     rate: float = 0.1
     epochs: int = 3
+    look: int = 0  # steps from one look at the accuracies to the next; 0: an epoch
     every: int = 1  # steps from one average to the next: of gradients if 1, else of weights
     width: int = 4  # bytes of a number in a message
     bandwidth: float = 1e9
@@ -40,7 +41,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Trained:
-    """After each epoch: seconds of training by then, of the slowest rank, and what was learnt."""
+    """At each look: seconds of training by then, of the slowest rank, and what was learnt."""
 
     seconds: tuple[float, ...]
     held_out: tuple[float, ...]
@@ -61,12 +62,13 @@ def program(comm: Comm, plan: Plan, seed: int) -> tuple[tuple[float, ...], ...]:
     )
     busy = plan.launch + plan.sample * task.batch * plan.side**2 / 64
     links = SlowLinks(comm, plan.bandwidth)
-    weights, steps = task.initial(), len(task.pictures.answers) // plan.batch
+    weights, epoch = task.initial(), len(task.pictures.answers) // plan.batch
     seconds, held_out, learnt, taken = [], [], [], 0.0
-    for epoch in range(plan.epochs):
+    look, steps = plan.look or epoch, epoch * plan.epochs
+    for first in range(0, steps, look):
         comm.barrier()
         begun = comm.now()
-        for step in range(epoch * steps, (epoch + 1) * steps):
+        for step in range(first, min(first + look, steps)):
             _, gradient = task.gradient(weights, comm.rank, comm.size, step)
             comm.work(seconds=busy)
             if plan.every == 1:

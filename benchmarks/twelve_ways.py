@@ -65,14 +65,14 @@ PLANS: dict[str, Plan] = {
        for side in (8, 16) for ranks in (1, 8)},
     **{f"{width} bytes, {age} accelerators": replace(SLOW, width=width, sample=sample)
        for width in (8, 4) for age, sample in (("old", 2e-3), ("new", 5e-4))},
-    "average now and then": replace(SLOW, every=9, skewed=True, bandwidth=2e6, epochs=4),
-    "average at every step": replace(SLOW, skewed=True, bandwidth=2e6, epochs=4),
+    "average now and then": replace(SLOW, look=9, every=9, skewed=True, bandwidth=2e6, epochs=4),
+    "average at every step": replace(SLOW, look=9, skewed=True, bandwidth=2e6, epochs=4),
 }  # fmt: skip
 BUSIEST = max(plan.ranks for plan in PLANS.values())
 
 
 def trained(name: str, plan: Plan, runs: Sequence[Trained], **more: object) -> Entry:
-    """What a plan came to, seed by seed; curves where there are several epochs."""
+    """What a plan came to, seed by seed; curves where there are looks."""
     parts = (*STEP, "communication") if plan.ranks > 1 else STEP
     clock = {"ground": "injected delay", "includes": parts}
     clock |= {"over_ranks": "slowest"} if plan.ranks > 1 else {}
@@ -84,8 +84,8 @@ def trained(name: str, plan: Plan, runs: Sequence[Trained], **more: object) -> E
         learnt([run.held_out[-1] for run in runs], HELD_OUT, "at the end"),
         learnt([run.learnt[-1] for run in runs], TRAINING, "at the end"),
     ]
-    for seed, run in enumerate(runs if plan.epochs > 3 else ()):
-        when = f"after each epoch, seed {seed}"
+    for seed, run in enumerate(runs if plan.look else ()):
+        when = f"at each look, seed {seed}"
         series.append(made_of("seconds", when, run.seconds, taken="on the way", **clock))
         series.append(replace(learnt(run.held_out, HELD_OUT, "on the way"), of=when))
         series.append(replace(learnt(run.learnt, TRAINING, "on the way"), of=when))
@@ -106,7 +106,7 @@ def made_of(quantity: str, of: str, values: Sequence[float], **more: object) -> 
 
 
 def learnt(values: Sequence[float], split: str, taken: str) -> Series:
-    """Accuracies, one for each training or each epoch."""
+    """Accuracies, one for each training or each look."""
     return made_of("accuracy", A_TRAINING, values, split=split, taken=taken)
 
 

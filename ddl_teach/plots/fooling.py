@@ -6,6 +6,7 @@ What is drawn are panels, plain data: a title, names of the axes, and lines with
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -14,11 +15,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from ddl_teach.plots.style import ALGORITHM_COLOURS, INK, Picture, describe, in_style
+from ddl_teach.plots.style import ALGORITHM_COLOURS, INK, Picture, describe, in_style, new_axes
 
 COLOURS = tuple(ALGORITHM_COLOURS.values())
 FOOLS, HONEST = "#ee6677", "#228833"
 IDEAL = "#999999"
+TITLE = 62  # letters of a line of it
 
 
 class Line(Protocol):
@@ -51,8 +53,11 @@ def plot_fooling(fools: Panel, honest: Panel, *, title: str | None = None) -> Fi
         ("This one fools", "This one does not"), strict=True,
     ):  # fmt: skip
         draw(ax, panel)
-        ax.set_title(panel.title, fontsize=10, wrap=True)
-        ax.text(0.0, 1.13, told, transform=ax.transAxes, color=colour, weight="bold", fontsize=9)
+        words = textwrap.fill(panel.title, TITLE)
+        ax.set_title(words, fontsize=10)
+        above = (0, 12 + 14 * len(words.splitlines()))
+        ax.annotate(told, (0, 1), above, "axes fraction", textcoords="offset points",
+                    color=colour, weight="bold", fontsize=9)  # fmt: skip
         for side in ("left", "bottom"):
             ax.spines[side].set_color(colour)
             ax.spines[side].set_linewidth(2.0)
@@ -60,6 +65,16 @@ def plot_fooling(fools: Panel, honest: Panel, *, title: str | None = None) -> Fi
         figure.suptitle(title, x=0.01, ha="left", weight="bold", size=11.5)
     describe(figure, f"Left, what fools: {fools.title} Right, what does not: {honest.title}.")
     return figure
+
+
+@in_style
+def plot_panel(panel: Panel) -> Figure:
+    """Draw one of them alone."""
+    ax = new_axes(6.5, 3.8)
+    draw(ax, panel)
+    ax.set_title(panel.title)
+    describe(ax.figure, f"{panel.y} over {panel.x or 'names'}: {panel.title}")
+    return ax.figure
 
 
 def draw(ax: Axes, panel: Panel) -> None:

@@ -1,6 +1,6 @@
-"""Accuracy on the way: the median over the seeds, epoch by epoch.
+"""Accuracy on the way: the median over the seeds, from look to look.
 
-In a report, the curve of each seed is a series of its own: `of` is "after each epoch, seed 3".
+In a report, the curve of each seed is a series of its own: `of` is "at each look, seed 3".
 What to look at: over seconds, two curves may cross; then who is better depends on when one stops.
 """
 
@@ -14,7 +14,7 @@ from ddl_teach.measure.reports.twelve_ways.trick import Line
 
 
 def accuracies(entry: Entry, split: str = HELD_OUT) -> np.ndarray:
-    """A row for each seed, a column for each epoch."""
+    """A row for each seed, a column for each look."""
     return _table(entry, "accuracy", split)
 
 
@@ -24,7 +24,7 @@ def seconds(entry: Entry) -> np.ndarray:
 
 
 def curve(entry: Entry, name: str, split: str = HELD_OUT, *, over: str) -> Line:
-    """Percent over epochs, or over the median seconds, with 95% intervals."""
+    """Percent over looks, or over the median seconds, with 95% intervals."""
     table = 100 * accuracies(entry, split)
     places = (
         np.median(seconds(entry), axis=0) if over == "seconds" else 1 + np.arange(table.shape[1])
@@ -37,11 +37,11 @@ def _table(entry: Entry, quantity: str, split: str | None) -> np.ndarray:
     rows = [
         it.values
         for it in entry.series or ()
-        if it.quantity == quantity and it.split == split and "each epoch" in (it.of or "")
+        if it.quantity == quantity and it.split == split and "each look" in (it.of or "")
     ]
     if not rows:
         raise ValueError(
-            f"entry '{entry.name}' has no {quantity} after each epoch: give true measurements as "
+            f"entry '{entry.name}' has no {quantity} at each look: give true measurements as "
             "'python -m benchmarks.twelve_ways' makes them"
         )
     return np.array(rows)

@@ -45,8 +45,8 @@ def large_inputs(true: Report) -> Trick:
     fools = Panel(says, "", "seconds of an epoch", (line("measured", ranks, big),))
     same = [100 * float(np.median(held_out(entries[side, 8]).values)) for side in SIDES]
     honest = Panel(
-        f"8 x 8 pictures: {small:.2g} times, much sooner, and as good "
-        f"({same[0]:.0f}% and {same[1]:.0f}%)", "", "seconds of an epoch",
+        f"… as they come: {small:.2g} times, and as good ({same[0]:.0f}%, {same[1]:.0f}%)", "",
+        "seconds of an epoch",
         (line("16 x 16", ranks, big), line("8 x 8", ranks, [seconds[8, it] for it in RANKS])),
     )  # fmt: skip
     return Trick(

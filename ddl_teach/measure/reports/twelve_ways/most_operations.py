@@ -34,7 +34,7 @@ def most_operations(true: Report) -> Trick:
     )  # fmt: skip
     fools = Panel(says, "", "10⁹ operations a second", (line("measured", NAMES, rates, 1e-9),))
     honest = Panel(
-        f"… but it is there only {fair:.2g} times as soon, with the same result", "",
+        f"… and takes {1 / fair:.3g} times as long, for the same result", "",
         "milliseconds of a product", (line("measured", NAMES, seconds, 1e3),),
     )  # fmt: skip
     return Trick(

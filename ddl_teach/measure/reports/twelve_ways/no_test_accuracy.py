@@ -23,11 +23,12 @@ def no_test_accuracy(true: Report) -> Trick:
     found = float(np.median(series_of(entry, "accuracy", split=HELD_OUT).values))
     says = f"Four ranks train to an accuracy of {100 * known:.1f}%."
     claim = Claim(says, "training", "accuracy", A_TRAINING, known, "medians", (NAME,))
-    trained = curve(entry, "training pictures", TRAINING, over="epochs")
-    fools = Panel(says, "epochs", "accuracy (%)", (trained,))
+    trained = curve(entry, "training pictures", TRAINING, over="looks")
+    axes = "looks, nine steps apart", "accuracy (%)"
+    fools = Panel(says, *axes, (trained,))
     honest = Panel(
-        f"… of pictures that it has seen; of others {100 * found:.1f}%", "epochs", "accuracy (%)",
-        (trained, curve(entry, "held-out pictures", HELD_OUT, over="epochs")),
+        f"… of pictures that it has seen; of others {100 * found:.1f}%", *axes,
+        (trained, curve(entry, "held-out pictures", HELD_OUT, over="looks")),
     )  # fmt: skip
     return Trick(
         2, "Report no test accuracy",

@@ -39,7 +39,7 @@ def old_hardware(true: Report) -> Trick:
     fools = Panel(says, "", "seconds of a training", (
         line("measured", ("theirs", "ours"), [seconds[theirs], seconds[ours]]),))  # fmt: skip
     honest = Panel(
-        f"… of which the messages make {fair:.2g}, on the same accelerators", "",
+        f"… on the same accelerators {fair:.2g} times", "",
         "seconds of a training",
         tuple(line(told, [f"{age} accelerators" for age in AGES],
                    [seconds[width, age] for age in AGES]) for width, told in PROGRAMS.items()),
