@@ -33,6 +33,11 @@ class Summary:
     confidence: float
     outliers: tuple[int, ...]
 
+    def __str__(self) -> str:
+        ends = f"{self.low:.3g} to {self.high:.3g} s in {self.confidence:.0%} of experiments"
+        far = f", {len(self.outliers)} outliers" if self.outliers else ""
+        return f"median {self.median:.3g} s ({ends}; {len(self.times)} times{far})"
+
 
 def summarise(times: Sequence[float] | np.ndarray) -> Summary:
     """Median, interval and outliers of measured times; all of them stay in it."""

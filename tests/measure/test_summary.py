@@ -17,6 +17,7 @@ def test_outliers_are_pointed_at_and_stay():
     assert found.outliers == (2, 6)  # a time that is too good is one as well
     assert (found.median, found.low, found.high) == interval(times)
     assert found.confidence > 0.95
+    assert str(found) == ("median 1.1 s (0.1 to 9 s in 99% of experiments; 8 times, 2 outliers)")
     assert summarise([3.0]).outliers == ()
     assert summarise([3.0]).confidence == 0
 

@@ -34,12 +34,14 @@ class OnRanks:
     traffic: Traffic
     apart: float
 
-    def series(self, ground: str = "measured") -> tuple[Series, ...]:
-        """For an entry of a report."""
+    def series(
+        self, ground: str = "measured", includes: tuple[str, ...] = ("run",)
+    ) -> tuple[Series, ...]:
+        """For an entry of a report; `includes` says which parts of a step the clock saw."""
         seconds, simulated = self.measured.seconds, ground == "simulated"
         sent = float(self.traffic.sent.max())
         return (
-            Series("seconds", "a run", "s", seconds, len(seconds), ground, simulated,
+            Series("seconds", "a run", "s", seconds, len(seconds), ground, simulated, includes,
                    over_ranks="slowest"),
             Series("bytes sent", "a run", "B", (sent,), 1, ground, True),
         )  # fmt: skip

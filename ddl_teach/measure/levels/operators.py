@@ -55,7 +55,9 @@ class Candidate:
         """For an entry of a report."""
         values = self.times.times
         return (
-            Series("seconds", "a call", "s", values, len(values), ground, deterministic=False),
+            Series(
+                "seconds", "a call", "s", values, len(values), ground, False, includes=("call",)
+            ),
             Series("error", "a call", "1", (self.errors.relative,), 1, ground, self.repeats),
         )
 
@@ -66,10 +68,21 @@ def compare(
     *inputs: Any,
     repetitions: int = 11,
 ) -> dict[str, Candidate]:
-    """Call all of them with the same inputs, in turns, and hold them against the reference."""
-    expected = reference(*inputs)
+    """Call all of them with the same inputs, in turns, and hold them against the reference.
+
+    Whoever writes into the inputs is refused: all others would get what is left.
+    """
+    expected, before = as_array(reference(*inputs)), [as_array(x).copy() for x in inputs]
     calls = {name: (lambda call=call: call(*inputs)) for name, call in candidates.items()}
-    results = {name: (as_array(call()), as_array(call())) for name, call in calls.items()}
+    results = {}
+    for name, call in calls.items():
+        results[name] = as_array(call()).copy(), as_array(call()).copy()
+        for place, (x, old) in enumerate(zip(inputs, before, strict=True)):
+            if not np.array_equal(as_array(x), old, equal_nan=True):
+                raise ValueError(
+                    f"{name} has changed its input {place}, and all others get the same one: "
+                    "let it work on a copy"
+                )
     seconds = side_by_side(calls, repetitions=repetitions)
     return {
         name: Candidate(

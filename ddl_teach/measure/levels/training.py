@@ -10,7 +10,7 @@ rule still trains, but walks away from the right one at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ddl_teach.measure.levels.events import Events, Stop, fresh
-from ddl_teach.measure.reports.report import HELD_OUT, TRAINING, Series
+from ddl_teach.measure.reports.report import A_TRAINING, HELD_OUT, STEP_PARTS, TRAINING, Series
 from ddl_teach.measure.to_accuracy import Checkpoint
 
 INPUT, LEARN, EVALUATE = "input", "learn", "evaluate"
@@ -49,18 +49,23 @@ class Training:
         seconds = sum(self.input_seconds) + sum(self.learn_seconds)
         return self.samples * len(self.losses) / seconds
 
-    def series(self, ground: str = "measured") -> tuple[Series, ...]:
-        """For an entry of a report."""
-        whole = tuple(map(sum, zip(self.input_seconds, self.learn_seconds, strict=True)))
-        parts = ("input", "forward", "backward", "update")
-        of = "a training"
-        return (
-            Series("seconds", "a step", "s", whole, len(whole), ground, False, parts),
-            Series("loss", of, "1", self.losses[-1:], 1, ground, split=TRAINING,
-                   taken="at the end"),
-            Series("accuracy", of, "1", (self.checkpoints[-1].accuracy,), 1, ground,
-                   split=HELD_OUT, taken="at the end"),
-        )  # fmt: skip
+
+def series(trainings: Sequence[Training], ground: str = "measured") -> tuple[Series, ...]:
+    """Several trainings, which differ in their seeds alone, for an entry of a report."""
+    steps = tuple(
+        waited + learnt
+        for each in trainings
+        for waited, learnt in zip(each.input_seconds, each.learn_seconds, strict=True)
+    )
+    losses = tuple(each.losses[-1] for each in trainings)
+    accuracies = tuple(each.checkpoints[-1].accuracy for each in trainings)
+    count, end = len(trainings), {"taken": "at the end"}
+    return (
+        Series("seconds", "a step", "s", steps, len(steps), ground, False, STEP_PARTS),
+        Series("loss", A_TRAINING, "1", losses, count, ground, False, split=TRAINING, **end),
+        Series("accuracy", A_TRAINING, "1", accuracies, count, ground, False, split=HELD_OUT,
+               **end),
+    )  # fmt: skip
 
 
 def measure_training(
@@ -91,6 +96,11 @@ def measure_training(
     def look(step: int) -> None:
         with events(EVALUATE):
             right = float(accuracy())
+        if not 0 <= right <= 1:
+            raise ValueError(
+                f"accuracy() gave {right} after step {step}: it is a share of right answers, from "
+                "0 to 1"
+            )
         seconds = events.total(INPUT) + events.total(LEARN)
         epochs = step * samples / epoch
         checkpoints.append(Checkpoint(step, epochs, seconds, events.total(EVALUATE), right))

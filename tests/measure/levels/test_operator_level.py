@@ -147,6 +147,16 @@ def test_gradients_of_ours_and_of_torchs_are_checked_alike():
         assert check_gradient(part.forward, part.backward, rows).relative < GOOD
 
 
+def test_who_writes_into_the_inputs_is_named():
+    def in_place(x):
+        x += 1
+        return x
+
+    candidates = {"fresh": lambda x: x + 1, "in place": in_place}
+    with pytest.raises(ValueError, match="in place has changed its input 0"):
+        compare(candidates, lambda x: x + 1, np.zeros(3))
+
+
 def test_what_cannot_be_checked_is_refused():
     with pytest.raises(TypeError, match="x is float32"):
         check_gradient(square_forward, square_backward, np.ones((2, 2), np.float32))

@@ -8,7 +8,7 @@ import torch
 
 from ddl_teach.measure.levels.events import Events, Stop
 from ddl_teach.measure.levels.torch_parts import torch_rule
-from ddl_teach.measure.levels.training import divergence, measure_training, rule_of
+from ddl_teach.measure.levels.training import divergence, measure_training, rule_of, series
 from ddl_teach.measure.to_accuracy import reached
 from ddl_teach.sgd.digits import Digits
 from ddl_teach.sgd.updates.adam import Adam
@@ -51,7 +51,7 @@ def test_the_digits_are_learnt_as_without_the_harness():
     assert [look.evaluating for look in found.checkpoints] == [1, 2, 3, 4, 5]
     assert (found.input_share, found.throughput) == (0.5, 16)
     assert reached(found.checkpoints, 0.8).epochs <= found.checkpoints[-1].epochs
-    seconds, loss, accuracy = found.series()
+    seconds, loss, accuracy = series([found])
     assert seconds.values == (2,) * 90
     assert loss.values == (losses[-1],)
     assert accuracy.values == (plain.accuracy(),)
@@ -118,3 +118,8 @@ def test_a_training_has_steps(wrong):
     asked = {"steps": 1, "samples": 1, "epoch": 1, "every": 1, wrong: 0}
     with pytest.raises(ValueError, match=f"{wrong}=0"):
         measure_training(abs, float, lambda: 0.5, **asked)
+
+
+def test_an_accuracy_is_a_share():
+    with pytest.raises(ValueError, match=r"accuracy\(\) gave 97.0 after step 2"):
+        measure_training(abs, float, lambda: 97, steps=2, samples=1, epoch=1)
