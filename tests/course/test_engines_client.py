@@ -32,13 +32,14 @@ import sys
 from ddl_teach.course import Engines
 with Engines(1) as engines:
     there = engines.pull("'ipyparallel' in __import__('sys').modules")
-print("ipyparallel" in sys.modules, there)
+    print("ipyparallel" in sys.modules, there)
+    print(engines.run(lambda comm: comm.size).results, engines.client.ids)
 """
 
 
-def test_nothing_of_ipyparallel_is_loaded_before_it_is_used():
+def test_nothing_of_ipyparallel_is_loaded_before_it_is_used_perhaps_after_a_program():
     done = subprocess.run([sys.executable, "-c", UNUSED], capture_output=True, text=True)
-    assert done.stdout == "False [False]\n", done.stderr
+    assert done.stdout == "False [False]\n[1] [0]\n", done.stderr
 
 
 # -- one process, one namespace -------------------------------------------------------------

@@ -57,7 +57,9 @@ class Engine(worker.Worker):
         self._renew(world)
 
     def monitor_for(self, order: str) -> Monitor:
-        return self._comm_monitor if order in CELL_ORDERS else super().monitor_for(order)
+        # The monitor of a program has stopped with it: who joins after one needs another.
+        cells = order in CELL_ORDERS or order == "join"
+        return self._comm_monitor if cells else super().monitor_for(order)
 
     def obey(self, world: Any, what: str, *details: Any) -> None:
         if what in CELL_ORDERS:
