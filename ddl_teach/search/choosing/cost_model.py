@@ -3,11 +3,12 @@
     time = sum over kinds of  count of the kind  x  seconds of one
 
 Messages, bytes sent and bytes combined of an all-reduce; operations, bytes and calls of a
-convolution. Fitted to points, the constants minimise the *relative* errors of all times,
+convolution. Fitted to points, the constants minimise
 
-    sum of (counts @ constants / seconds - 1)^2,    constants >= 0    (Lawson and Hanson, 1974),
+    sum of (log(counts @ constants) - log(seconds))^2,    constants > 0,
 
-so the short times count as much as the long ones. Three or four numbers is all that is learnt.
+so that twice as long is as bad as half as long, and short times count as much as long ones. Three
+or four numbers is all that is learnt. Levenberg 1944; Marquardt 1963.
 What to look at: the structure is not learnt but known; so a model can be asked about sizes, ranks
 and shapes that are far from all points. It cannot know what its counts leave out.
 """
@@ -17,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import nnls
+from scipy.optimize import least_squares
 
 from ddl_teach.search.choosing.points import Chooser, Learner, Points
 
@@ -26,13 +27,21 @@ Counts = Callable[[Points], np.ndarray]
 
 
 def constants(points: Points, counts: Counts) -> np.ndarray:
-    """The seconds of one of each kind that explain the points best."""
-    known = np.isfinite(points.medians)
-    relative = counts(points)[known] / points.medians[known][:, None]
-    # Columns of one size: bytes are many and messages few.
-    sizes = np.linalg.norm(relative, axis=0)
-    sizes[sizes == 0] = 1.0
-    return nnls(relative / sizes, np.ones(len(relative)))[0] / sizes
+    """The seconds of one of each kind that explain the points best; 0 of what never occurs."""
+    table, seconds = counts(points), points.medians
+    known = np.isfinite(seconds) & table.any(axis=2)  # one rank alone sends nothing
+    table, seconds = table[known], seconds[known]
+    kinds = table.any(axis=0)
+    # Begin where each kind alone would explain its share of a typical time.
+    alone = [np.median(seconds[of > 0] / of[of > 0]) for of in table[:, kinds].T]
+    begin = np.log(np.array(alone) / kinds.sum())
+
+    def errors(logarithms: np.ndarray) -> np.ndarray:
+        return np.log(table[:, kinds] @ np.exp(logarithms)) - np.log(seconds)
+
+    found = np.zeros(len(kinds))
+    found[kinds] = np.exp(least_squares(errors, begin).x)
+    return found
 
 
 def fitted(counts: Counts) -> Learner:

@@ -11,7 +11,8 @@ overlap, so that nobody can tell which is the faster. Two bounds: "best possible
 repetitions themselves; "measured" takes the winner of the other half of the same question's
 repetitions, which is what somebody gets who tries all instead of predicting. Its regret is the
 noise of the stopwatch, and no chooser should be expected to fall below it. Intervals are from
-resampling groups (bootstrap): points of one group err together.
+resampling groups (bootstrap): points of one group err together. From five groups they are rather
+too narrow; a whole new size or network may be unlike all of them.
 What to look at: the learner with the best accuracy need not have the least regret.
 """
 
