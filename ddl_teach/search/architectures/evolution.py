@@ -11,7 +11,8 @@ stays are choices that did well again and again, in child after child. After the
 so nobody waits for one to end.
 Real, Aggarwal, Huang and Le, "Regularized evolution for image classifier architecture search",
 AAAI 2019; tournaments: Goldberg and Deb, 1991.
-What to look at: `parents`. The line of the winner is as long as its genotype is far from chance.
+What to look at: `parents` of the decider as it ended, which the report has: how long the winner's
+line is, and how few of the first trials have descendants at the end.
 """
 
 from __future__ import annotations

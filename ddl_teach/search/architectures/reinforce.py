@@ -10,7 +10,8 @@ it was drawn. Williams, "Simple statistical gradient-following algorithms for co
 reinforcement learning", Machine Learning 8, 1992; for architectures Zoph and Le, "Neural
 architecture search with reinforcement learning", ICLR 2017, where a recurrent network makes each
 choice depend on those before.
-What to look at: `likely`. The table believes that choices add up; evolution believes nothing.
+What to look at: `likely` of the decider as it ended. The table believes that choices add up;
+evolution believes nothing.
 """
 
 from __future__ import annotations
