@@ -39,6 +39,8 @@ traffic         who sent how much to whom
 network_cost    seconds and memory of each part of a network
 population      who lost, whom they copied, and the schedule that came of it
 search          every trial of a search and what each worker does, while it runs
+consolidation   what is made of several networks; the line between two of them
+choices         who chooses which algorithm where, and what everybody regrets
 svg             drawings as text, where matplotlib would be too slow
 =============== ===================================================================
 

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from ddl_teach.plots.convolutions import METHOD_COLOURS, method_name
 from ddl_teach.plots.style import (
@@ -30,6 +30,7 @@ from ddl_teach.plots.style import (
 
 PALE = 0.45  # of a colour, where it is one among equals
 SPREAD = 0.3  # of a row: dots of one chooser above each other
+TICKS = (1, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 1000)  # times as long as the best
 Mean = tuple[float, float, float]
 """A mean and the two ends of its interval."""
 
@@ -112,8 +113,9 @@ def plot_regrets(
         ax.plot([low, high], [row, row], color=INK, linewidth=2.4)
         ax.plot([mean], [row], "D", color=colour, markeredgecolor=INK, markersize=7)
     ax.set_xscale("log")
+    ax.xaxis.set_major_locator(FixedLocator(TICKS))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda times, _: f"{times:g}"))
-    ax.xaxis.set_minor_formatter(FuncFormatter(_some))
+    ax.xaxis.set_minor_locator(NullLocator())
     ax.set_yticks(range(len(regrets)), list(regrets))
     ax.invert_yaxis()
     ax.grid(True, axis="x")
@@ -131,13 +133,10 @@ def least(means: Mapping[str, Mean]) -> str:
     best = min(means, key=lambda name: means[name][0])
     close = [name for name, (_, low, _) in means.items() if name != best and low <= means[best][2]]
     text = f"Least mean regret: {best}, {means[best][0]:.1%}"
-    return f"{text}; intervals overlap with {', '.join(close)}" if close else text
-
-
-def _some(times: float, _: int) -> str:
-    """Two and five times a power of ten have a label of their own."""
-    first = f"{times:.0e}"[0]
-    return f"{times:g}" if first in "25" else ""
+    if not close:
+        return text
+    others = close[0] if len(close) == 1 else f"{len(close)} others"
+    return f"{text}; its interval meets that of {others}"
 
 
 def _colour(name: str, position: int) -> tuple[float, float, float]:
