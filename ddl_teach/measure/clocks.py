@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ddl_teach.comm import Comm
+from ddl_teach.comm.interface import check_program
 from ddl_teach.comm.ledger import Ledger
 from ddl_teach.comm.run import Run
 from ddl_teach.comm.timeline import Arrow, Timeline
@@ -109,6 +110,7 @@ def compare_clocks(comm: Comm, turns: int = TURNS) -> Reading:
 
 def with_clocks(program: Callable[..., Any], turns: int = TURNS) -> Callable[..., Timed]:
     """The same program, with clocks compared before and after it: `corrected` wants its run."""
+    check_program(program)
 
     @functools.wraps(program)
     def compared(comm: Comm, **kwargs: Any) -> Timed:

@@ -27,6 +27,12 @@ FEWEST = 6  # times of which the least and the most enclose the median in 95 of 
 
 def interval(times: Times, confidence: float = 0.95) -> Interval:
     """Median, and the two ends of its interval."""
+    times = np.asarray(times, float)
+    if times.ndim != 1 or np.isnan(times).any():
+        raise ValueError(
+            f"times of shape {times.shape}: give one row of times, each of them a number; one "
+            "that never came is infinite"
+        )
     ordered = np.sort(times)
     low, high = _places(len(ordered), confidence)
     return float(np.median(ordered)), float(ordered[low]), float(ordered[high])

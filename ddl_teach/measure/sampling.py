@@ -75,6 +75,11 @@ def class_balance(sampler: Sampler, classes: np.ndarray, parts: int, steps: int)
     for part in range(parts):
         for step in range(steps):
             places = np.asarray(sampler(part, parts, step))
+            if places.size and places.dtype.kind not in "iu":
+                raise ValueError(
+                    f"the sampler gave part {part} of {parts} in step {step} {places.dtype}: "
+                    "places are whole numbers"
+                )
             if not places.size or places.min() < 0 or places.max() >= len(classes):
                 raise ValueError(
                     f"the sampler gave part {part} of {parts} in step {step} "

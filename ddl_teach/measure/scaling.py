@@ -31,6 +31,7 @@ class Measured:
     seconds: tuple[float, ...]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "seconds", tuple(map(float, self.seconds)))
         if self.ranks < 1 or not self.work > 0 or not self.seconds or min(self.seconds) <= 0:
             raise ValueError(
                 f"Measured: ranks={self.ranks}, work={self.work} and all seconds must be above "

@@ -155,6 +155,8 @@ def test_what_cannot_be_corrected_is_refused():
         corrected(simulate(chain, 2))
     with pytest.raises(ValueError, match="2 ranks and 1 changes"):
         retimed(simulate(chain, 2).timeline, [lambda shown: shown])
+    with pytest.raises(TypeError, match="must be a function of a communicator"):
+        with_clocks(None)
     with pytest.raises(RankFailed, match="turns=0"):
         simulate(lambda comm: compare_clocks(comm, 0), 1)
     still = Clock(Reading(1.0, 2.0, 0.1), Reading(1.0, 2.0, 0.1))

@@ -77,6 +77,9 @@ def test_ratios_of_few_or_constant_times_are_no_surer_than_they_can_be():
 def test_what_is_no_measurement_is_refused():
     with pytest.raises(ValueError, match="no times were given"):
         interval([])
+    for wrong in (3.0, [[1.0, 2.0]], [1.0, np.nan]):
+        with pytest.raises(ValueError, match="give one row of times"):
+            interval(wrong)
     with pytest.raises(ValueError, match="confidence=95 is a share"):
         interval([1, 2, 3], confidence=95)
     with pytest.raises(ValueError, match="repeat the work in a row"):

@@ -64,11 +64,12 @@ def test_latency_is_that_of_each_call():
         ([0.5], [0], "one whole number from 0"),
         ([-1, 0], [0], "one whole number from 0"),
         ([0, 1], [2], "step 0 places 2 to 2, but samples are 0 to 1"),
+        ([0, 1], [0.5], "float64: places are whole numbers"),
         ([0, 1], [], "step 0 nothing at all"),
     ],
 )
 def test_what_is_no_sampler_is_refused(classes, places, words):
     with pytest.raises(ValueError, match=words):
-        class_balance(lambda *_: np.array(places, int), np.array(classes), 1, 1)
+        class_balance(lambda *_: np.array(places), np.array(classes), 1, 1)
     with pytest.raises(ValueError, match="parts=0"):
         class_balance(fair, CLASSES, 0, 1)

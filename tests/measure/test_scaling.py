@@ -67,4 +67,5 @@ def test_one_kind_of_scaling_is_not_sold_as_the_other():
 def test_what_was_not_measured_is_refused(wrong):
     with pytest.raises(ValueError, match="must be above 0"):
         Measured(*wrong)
+    assert Measured(1, 6, np.array([2, 3])).seconds == (2.0, 3.0)
     assert throughput(Measured(1, 6, (2.0, 3.0))) == (6 / 2.5, 2, 3)

@@ -152,18 +152,26 @@ def check_gradient(
     """`backward(x, towards)` against differences of `forward(x)`; right if `relative` is `GOOD`.
 
     Every number of `x` is moved, so that `worst` names a wrong one; or only so many random
-    `directions` are gone, of which already one meets any error.
+    `directions` are gone, of which already one meets any error. At a kink, as a ReLU's at 0,
+    differences are no gradient: random numbers are far from there.
     """
-    if x.dtype != np.float64:
+    x = np.asarray(x)
+    if x.dtype != np.float64 or not np.isfinite(x).all():
         raise TypeError(
-            f"check_gradient: x is {x.dtype}; differences of that precision are noise. Give "
-            "float64, and let the function compute in it"
+            f"check_gradient: x is {x.dtype}"
+            + ("" if np.isfinite(x).all() else " and has numbers that are not finite")
+            + "; give finite numbers of float64, and let the function compute in it: differences "
+            "in less precision are noise"
         )
     random = np.random.default_rng(seed)
     towards = random.standard_normal(np.shape(as_array(forward(x.copy()))))
     gradient = as_array(backward(x.copy(), towards.copy()))
-    if gradient.shape != x.shape:
-        raise ValueError(f"the gradient has shape {gradient.shape}, and x {x.shape}")
+    lost = int((~np.isfinite(gradient)).sum())
+    if gradient.shape != x.shape or lost:
+        raise ValueError(
+            f"the gradient has shape {gradient.shape}, and x {x.shape}; {lost} of its numbers are "
+            "not finite"
+        )
     scale = step * max(1.0, float(np.abs(x).max(initial=0.0)))
 
     def slope(way: np.ndarray) -> float:

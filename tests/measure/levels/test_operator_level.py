@@ -160,5 +160,9 @@ def test_who_writes_into_the_inputs_is_named():
 def test_what_cannot_be_checked_is_refused():
     with pytest.raises(TypeError, match="x is float32"):
         check_gradient(square_forward, square_backward, np.ones((2, 2), np.float32))
+    with pytest.raises(TypeError, match="not finite"):
+        check_gradient(square_forward, square_backward, [1.0, np.nan])
+    with pytest.raises(ValueError, match="1 of its numbers are not finite"):
+        check_gradient(np.sin, lambda x, towards: np.array([np.inf, 1]), [1.0, 2.0])
     with pytest.raises(ValueError, match=r"the gradient has shape \(5,\), and x \(2, 2\)"):
         check_gradient(square_forward, lambda x, towards: towards, np.ones((2, 2)))
