@@ -1,0 +1,16 @@
+"""Planted bugs: parts of this course with one line changed, for learners to find.
+
+A wrong optimizer still trains, a wrong all-reduce is right on two ranks, a server that drops a
+gradient still descends: none of these bugs stops a program, and a falling loss proves nothing.
+What finds them is a comparison with something that must be the same: another library, one rank
+instead of many, a sum, a difference quotient, a law.
+
+======== =======================================================================================
+bug      one changed line, and the part it is planted in
+bugs     all of them
+examine  for each part the comparison that finds its bugs (`measure.levels`)
+suspects the right part among its wrong twins, and what a check of the learner's own finds
+======== =======================================================================================
+
+What to look at: every part passes its own examination, so nobody is accused wrongly.
+"""

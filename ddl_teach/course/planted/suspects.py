@@ -1,0 +1,114 @@
+"""Suspects: right parts and their wrong twins, numbered, in an order that tells nothing.
+
+    for suspect in suspects("sgd.updates.adam.Adam"):
+        print(suspect.number, my_check(suspect.candidate))
+    print(find(my_check, "sgd.updates.adam.Adam"))
+
+A check is a function of a candidate that says whether it is right; one that raises has found it
+wrong. It must accuse all that are wrong and nobody else: to accuse everybody is no check.
+What to look at: `tell(number)` says what is wrong, when you have made up your mind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ddl_teach.course.planted.bug import Bug, planted, untouched
+from ddl_teach.course.planted.bugs import BUGS
+
+ORDER = 19  # what the order is drawn from: the same for everybody who talks about number 7
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A candidate for a part: perhaps right, perhaps not."""
+
+    number: int
+    part: str
+    candidate: Any = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Numbers: wrong ones that a check `caught` and `missed`, and right ones that it `accused`."""
+
+    caught: tuple[int, ...]
+    missed: tuple[int, ...]
+    accused: tuple[int, ...]
+
+    @property
+    def all(self) -> bool:
+        """Whether the check is right about everybody."""
+        return not self.missed and not self.accused
+
+    def __str__(self) -> str:
+        wrong = len(self.caught) + len(self.missed)
+        said = f"{len(self.caught)} of {wrong} bugs caught"
+        for numbers, what in ((self.missed, "missed"), (self.accused, "accused though right")):
+            if numbers:
+                said += f"; {what}: {', '.join(f'number {number}' for number in numbers)}"
+        return said
+
+
+def parts() -> tuple[str, ...]:
+    """The parts of which there are suspects."""
+    return tuple(dict.fromkeys(bug.part for bug in BUGS))
+
+
+def suspects(part: str | None = None) -> tuple[Suspect, ...]:
+    """All suspects, or those of one part, by their numbers."""
+    if part is not None and part not in parts():
+        raise ValueError(f"{part!r}: there are suspects of {', '.join(parts())}")
+    return tuple(
+        Suspect(number, own, untouched(own) if bug is None else planted(bug))
+        for number, (own, bug) in enumerate(_line_up())
+        if part in (None, own)
+    )
+
+
+def find(check: Callable[[Any], bool], part: str) -> Found:
+    """What a check finds among the suspects of a part."""
+    caught, missed, accused = [], [], []
+    for suspect in suspects(part):
+        guilty = _line_up()[suspect.number][1] is not None
+        if not _passes(check, suspect.candidate):
+            (caught if guilty else accused).append(suspect.number)
+        elif guilty:
+            missed.append(suspect.number)
+    return Found(tuple(caught), tuple(missed), tuple(accused))
+
+
+def tell(number: int) -> str:
+    """What is wrong with a suspect, if anything."""
+    line_up = _line_up()
+    if number not in range(len(line_up)):
+        raise ValueError(f"number {number!r}: the suspects are 0 to {len(line_up) - 1}")
+    part, bug = line_up[number]
+    if bug is None:
+        return f"number {number}, {part}: right"
+    return (
+        f"number {number}, {part}: {bug.what}\n- {bug.right.strip()}\n+ {bug.wrong.strip()}\n"
+        f"Seen by: {bug.hint}"
+    )
+
+
+@cache
+def _line_up() -> tuple[tuple[str, Bug | None], ...]:
+    everybody = [(bug.part, bug) for bug in BUGS] + [(part, None) for part in parts()]
+    order = np.random.default_rng(ORDER).permutation(len(everybody))
+    return tuple(everybody[place] for place in order)
+
+
+def _passes(check: Callable[[Any], bool], candidate: Any) -> bool:
+    try:
+        verdict = check(candidate)
+    except Exception:  # it does not even run as the part does
+        return False
+    if not isinstance(verdict, (bool, np.bool_)):
+        raise TypeError(f"a check says True (right) or False (wrong), not {verdict!r}")
+    return bool(verdict)
