@@ -212,3 +212,5 @@ def test_a_program_becomes_an_entry_by_one_command(tmp_path, capsys):
     assert cli.main([*words[:-1], str(tmp_path / "nowhere" / "us.json")]) == 2
     with pytest.raises(Mistake, match="trials"):
         read_form({"team": "us"})
+    with pytest.raises(Mistake, match="each is"):
+        read_form({"team": "us", "settings": {}, "batch": 1, "trials": [({}, 1, "lost")]})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from functools import partial
 from pathlib import Path
 
 NAMES = ("digits", "code")
@@ -51,21 +52,14 @@ def _run(options: argparse.Namespace) -> int:
         form = read_form(getattr(train, "__globals__", {}).get("FORM"))
         with Ranks(options.ranks) as ranks:
             command = shlex.join([*words, "--out", options.out.name])
-            report = compete(_patiently(ranks, discipline.limit), form, train, discipline,
-                             options.ranks, command)  # fmt: skip
+            run = partial(ranks.run, timeout=10 * discipline.limit, trace=False)
+            report = compete(run, form, train, discipline, options.ranks, command)
     except (BrokenFile, StoryError) as error:
         raise Mistake(str(error)) from error
     save(options.out, report)
-    print(f"{report.claims[0].says} Median: {report.claims[0].number:.3g} s. {options.out} holds "
-          "all of it")  # fmt: skip
+    took = report.claims[0].number
+    print(f"{report.claims[0].says} Median: {took:.3g} s. {options.out} holds all of it")
     return 0
-
-
-def _patiently(ranks: object, limit: float) -> object:
-    def run(program: object, count: int, **kwargs: object) -> object:
-        return ranks.run(program, count, timeout=10 * limit, trace=False, **kwargs)
-
-    return run
 
 
 def _check(options: argparse.Namespace) -> int:

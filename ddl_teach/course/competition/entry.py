@@ -22,6 +22,7 @@ from ddl_teach.measure.reports.report import (
     A_TRAINING,
     COMMUNICATION,
     HELD_OUT,
+    OUTCOMES,
     STEP_PARTS,
     VALIDATION,
     Claim,
@@ -56,6 +57,12 @@ def read_form(form: Any) -> Form:
             f"the program needs FORM = {{...}} with {', '.join(NEEDED)}: labs/competition has one "
             "to copy"
         )
+    for trial in form["trials"]:
+        if not (isinstance(trial, tuple) and len(trial) == 3 and trial[2] in OUTCOMES):
+            raise Mistake(
+                f'FORM["trials"] has {trial!r}: each is (settings, seed, outcome), the last one '
+                f"of {', '.join(OUTCOMES)}"
+            )
     return Form(**{name: form[name] for name in NEEDED})
 
 
@@ -78,8 +85,7 @@ def compete(
         Trial(form.team, seed, form.settings, "kept", seconds=took if took < math.inf else None)
         for seed, took in zip(seeds, seconds, strict=True)
     ]
-    tried = [Trial(form.team, seed, *rest) for settings, seed, outcome in form.trials
-             for rest in [(settings, outcome)]]  # fmt: skip
+    tried = [Trial(form.team, seed, settings, outcome) for settings, seed, outcome in form.trials]
     claim = Claim(
         f"{form.team} trains {discipline.title} to {discipline.accuracy:.0%}.", "training",
         "seconds to target", A_TRAINING, interval(seconds)[0], "medians", (form.team,),
