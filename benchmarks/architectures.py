@@ -247,7 +247,8 @@ def _agreement(counted: Counted, chosen: argparse.Namespace) -> list[str]:
     best = np.argsort(alone + other, kind="stable")[: COMPARED // 3]
     lines = [
         f"Kendall's tau with the errors of {COMPARED} genotypes trained alone for {chosen.steps} "
-        "steps, and its 95% interval",
+        "steps, and its 95% interval;\nthe best by the sum of both such trainings, which makes "
+        "just these two agree less",
         f"{'score':<34}{'steps it took':>14}{'all':>24}{f'the best {len(best)}':>24}",
     ]
     for name, (steps, errors) in scores.items():
