@@ -1,6 +1,6 @@
 """What can be made of several trained networks: every way, over several seeds, in one run.
 
-    python -m benchmarks.consolidation [--seeds 20] [--members 5] [--ranks 2]
+    python -m benchmarks.consolidation [--seeds 20] [--members 5] [--ranks 1]
 
 Members learn the digits on real ranks, each from a start of its own; then search.consolidation
 makes one answer of them in every way. Settings (rate, steps, temperature) were looked at on the
@@ -115,9 +115,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--members", type=int, default=5)
-    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--ranks", type=int, default=1, help="that share the members")
     chosen = parser.parse_args()
-    parts = [heading(describe())]
+    parts = [heading({**describe(), "real ranks": f"{chosen.ranks}"})]
     with Ranks(chosen.ranks) as ranks:
         text, temperature, soft = settings_tried(ranks, chosen.members, max(1, chosen.seeds // 4))
         taught = {"temperature": temperature, "soft": soft}

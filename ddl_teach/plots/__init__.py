@@ -41,6 +41,7 @@ population      who lost, whom they copied, and the schedule that came of it
 search          every trial of a search and what each worker does, while it runs
 consolidation   what is made of several networks; the line between two of them
 choices         who chooses which algorithm where, and what everybody regrets
+peers           our times over those of peers, every case a dot
 svg             drawings as text, where matplotlib would be too slow
 =============== ===================================================================
 

@@ -1,0 +1,67 @@
+"""Ours beside the peers': how many times as long, every case a dot, on a logarithmic axis.
+
+Left of the line at 1 ours is the faster. A bar stands at the median of a row's cases. What to look
+at: where dots of one row lie on both sides, it is the size that decides and not the maker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from ddl_teach.plots.style import INK, Picture, describe, in_style, rank_colour
+
+
+@in_style
+def plot_peers(
+    ratios: Mapping[tuple[str, str], Sequence[float]],
+    *,
+    machine: str = "",
+    title: str | None = None,
+) -> Figure:
+    """Draw a row for each (way of ours, peer): our time / the peer's in each case."""
+    if not ratios:
+        raise ValueError("nothing to draw: give the ratios of at least one way and its peer")
+    figure = Picture(figsize=(9.0, 1.5 + 0.27 * len(ratios)))
+    ax = figure.add_subplot()
+    peers = list(dict.fromkeys(peer for _, peer in ratios))
+    for row, ((_, peer), values) in enumerate(ratios.items()):
+        colour = rank_colour(peers.index(peer))
+        ax.plot(values, np.full(len(values), row), "o", color=colour, alpha=0.5, markersize=5)
+        middle = float(np.median(values))
+        ax.plot([middle, middle], [row - 0.36, row + 0.36], color=INK)
+    ax.axvline(1.0, color=INK, linewidth=1.0)
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=30))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set_yticks(range(len(ratios)), [f"{ours}  /  {peer}" for ours, peer in ratios])
+    ax.tick_params(axis="y", labelsize=8.5, length=0)
+    ax.tick_params(axis="x", labelsize=8.5)
+    ax.set_ylim(len(ratios) - 0.4, -0.6)
+    ax.grid(True, axis="x")
+    ax.set_xlabel(
+        "our time / the peer's   (dot: a case, bar: median; left of 1 ours is faster)"
+        + (f"\n{machine}" if machine else "")
+    )
+    found = faster(ratios)
+    figure.suptitle(found if title is None else title, x=0.01, ha="left", weight="bold", size=11.5)
+    words = "; ".join(
+        f"{ours} / {peer}: median {np.median(values):.2g}"
+        for (ours, peer), values in ratios.items()
+    )
+    describe(figure, f"Our times over those of peers. {found}. {words}. {machine}")
+    return figure
+
+
+def faster(ratios: Mapping[tuple[str, str], Sequence[float]]) -> str:
+    """In how many rows, and in how many cases, ours is the faster."""
+    rows = sum(np.median(values) < 1 for values in ratios.values())
+    cases = np.concatenate([*ratios.values()])
+    return (
+        f"Faster than the peer in {rows} of {len(ratios)} rows by the median, in "
+        f"{np.mean(cases < 1):.0%} of {len(cases)} cases"
+    )
