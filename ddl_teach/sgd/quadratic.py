@@ -50,9 +50,11 @@ class Quadratic:
         """This worker's loss and its noisy gradient."""
         away = weights - self.minimum(part, parts)
         slope = np.asarray(self.eigenvalues) * away
-        random = np.random.default_rng([self.seed, part, step])
-        noise = self.noise * random.normal(size=len(away)) if self.noise else 0.0
-        return float(slope @ away) / 2, slope + noise
+        loss = float(slope @ away) / 2
+        if self.noise:
+            random = np.random.default_rng([self.seed, part, step])
+            slope += self.noise * random.normal(size=len(away))
+        return loss, slope
 
     def loss(self, weights: np.ndarray) -> float:
         """What all workers want together."""

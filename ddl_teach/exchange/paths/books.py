@@ -90,15 +90,12 @@ class Books:
 
     def answers(self) -> list[int]:
         """Who may have the weights now; they count as answered."""
-        if self.service.bound:
-            slowest = min((self.clock[worker] for worker in self.here), default=0)
-            ready = [w for w, at in self._asked.items() if slowest >= at - self.service.bound]
-        else:
-            ready = [w for w, at in self._asked.items() if self.version >= at]
+        now = self._clock_now()
+        ready = [worker for worker, at in self._asked.items() if now >= at - self.service.bound]
         for worker in ready:
             del self._asked[worker]
             # A backup worker whose update came too late goes on with the others.
-            self.clock[worker] = max(self.clock[worker], self._clock_now())
+            self.clock[worker] = max(self.clock[worker], now)
         return ready
 
     def look_for_the_dead(self, now: float, patience: float) -> None:
@@ -116,10 +113,10 @@ class Books:
     # -- steps ------------------------------------------------------------------------------
 
     def _clock_now(self) -> int:
-        """Where somebody who comes now goes on."""
+        """Where somebody who comes now goes on: with the slowest."""
         if not self.service.bound:
             return self.version
-        return min((self.clock[worker] for worker in self.here), default=0)
+        return min(map(self.clock.__getitem__, self.here), default=0)
 
     def _step_if_complete(self) -> None:
         collected = self._collected
