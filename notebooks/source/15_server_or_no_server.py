@@ -168,7 +168,12 @@ simulated = ingress(simulate, [4, 16, 64, 256], **many)
 grid, nbytes = 2 ** np.arange(1, 11), 8192
 formulas = zip(ways, (grid, grid / 2, 2 * (grid - 1) / grid), strict=True)
 lines = {way: (grid, nbytes * each) for way, each in formulas}
-plot_ingress(lines, simulated)
+display(plot_ingress(lines, simulated))
+reveal("15.ingress", 512 * 100e6)
+through, around = (simulate(exchange, 512 + s, servers=s, **many).time for s in (1, 0))
+told = theory.server_step(512, nbytes, latency=1e-6, per_byte=1e-6)
+print(f"512 workers: {through:.2f} s (formula: {told:.2f} s), by the ring {around:.4f} s")
+reveal("15.slower", through / around)
 
 # %% [markdown]
 # A line is the formula, a square is the ledger of a simulated run: they agree to the byte (the
@@ -176,15 +181,7 @@ plot_ingress(lines, simulated)
 # server's door grows with the workers, however often you cut it; the ring's does not. And time?
 # The server must hear the last worker before it answers the first, so everything passes its door
 # twice, one after the other.
-
-# %%
-through, around = (simulate(exchange, 512 + s, servers=s, **many).time for s in (1, 0))
-told = theory.server_step(512, nbytes, latency=1e-6, per_byte=1e-6)
-print(f"512 workers: {through:.2f} s (formula: {told:.2f} s), by the ring {around:.4f} s")
-reveal("15.ingress", 512 * 100e6)
-reveal("15.slower", through / around)
-
-# %% [markdown]
+#
 # ## 5. On your own ranks · *intermediate*
 #
 # The same program on your engines, real processes with real messages: two and three workers
@@ -491,7 +488,26 @@ assert min(by_weights) > 0.85 > max(by_gradients)
 # | `PushSum()`, `AsynchronousGossip()` | SGP (Assran et al., 2019), AD-PSGD (Lian et al., 2018) |
 # | `mix` with MPI's own | `MPI_Dist_graph_create_adjacent`, `MPI_Neighbor_allgather` |
 #
-# `torch.distributed` itself has no gossip: its ranks agree by collectives.
+# `torch.distributed` itself has no gossip: its ranks agree by collectives. But it has messages,
+# and lists of them that begin together. The next cell gossips with those, over gloo, on a ring
+# of three engines, and so does yours. In short (all: `ddl_teach/course/torchs_gossip.py`):
+#
+# ```python
+# calls = [P2POp(isend, mine, to) for to in targets]
+# calls += [P2POp(irecv, into, source) for source, into in heard.items()]
+# for call in batch_isend_irecv(calls):
+#     call.wait()
+# ```
+
+# %%
+from ddl_teach.course import torchs_gossip
+
+given = {"matrices": mixing.mixing_matrices(graphs.ring(3)), "steps": 12, "timeout": 60}
+both = [engines.run(agree, 3, mix=way, **given).results for way in (my_mix, torchs_gossip.mix)]
+assert np.allclose(*both)
+
+# %% [markdown]
+# The same vectors, in every step.
 #
 # Why did all-reduce win for dense networks, and servers live on for recommendation? Look at your
 # picture. Where every worker sends everything, the door decides. Where a gradient touches a few

@@ -485,7 +485,8 @@ plots.plot_descents(losses, title, across=sent, **told)
 #
 # NCCL and MPI know none of them: they add numbers of the types they know, and a packed message is
 # no such type. That is why forms whose messages add up (float16, PowerSGD) are the ones in wide
-# use. A test of this course sends the same gradients through torch's two hooks and through ours.
+# use. The second notebook of this unit sends the same gradients through torch's two hooks and
+# through our forms, on your engines, and adds up sparse tensors by gloo.
 #
 # ## Three questions
 #
