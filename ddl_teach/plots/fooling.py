@@ -44,6 +44,15 @@ class Panel(Protocol):
     logarithmic: bool
 
 
+class Trick(Protocol):
+    """A way to fool, carried out."""
+
+    way: int
+    name: str
+    fools: Panel
+    honest: Panel
+
+
 @in_style
 def plot_fooling(fools: Panel, honest: Panel, *, title: str | None = None) -> Figure:
     """Draw both, beside each other."""
@@ -65,6 +74,11 @@ def plot_fooling(fools: Panel, honest: Panel, *, title: str | None = None) -> Fi
         figure.suptitle(title, x=0.01, ha="left", weight="bold", size=11.5)
     describe(figure, f"Left, what fools: {fools.title} Right, what does not: {honest.title}.")
     return figure
+
+
+def plot_trick(trick: Trick) -> Figure:
+    """Draw one of the twelve ways, with its name."""
+    return plot_fooling(trick.fools, trick.honest, title=f"Way {trick.way}: {trick.name}")
 
 
 @in_style

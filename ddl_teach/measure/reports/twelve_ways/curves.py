@@ -6,6 +6,8 @@ What to look at: over seconds, two curves may cross; then who is better depends 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ddl_teach.measure.interval import interval
@@ -31,6 +33,17 @@ def curve(entry: Entry, name: str, split: str = HELD_OUT, *, over: str) -> Line:
     )
     triples = np.array([interval(column) for column in table.T])
     return Line(name, tuple(places.tolist()), *(tuple(it.tolist()) for it in triples.T))
+
+
+def to_target(curves: Sequence[tuple[np.ndarray, np.ndarray]], target: float) -> float:
+    """The median over curves of (seconds, accuracy) of the first second at the target."""
+    return float(np.median([first_at(right, took, target) for took, right in curves]))
+
+
+def first_at(right: np.ndarray, took: np.ndarray, target: float) -> float:
+    """The first second at which `right` is at the target; infinite if that never is."""
+    there = np.flatnonzero(right >= target)
+    return float(took[there[0]]) if len(there) else float("inf")
 
 
 def _table(entry: Entry, quantity: str, split: str | None) -> np.ndarray:

@@ -21,7 +21,7 @@ from ddl_teach.measure.reports.report import (
     Series,
     Target,
 )
-from ddl_teach.measure.reports.twelve_ways.curves import accuracies, curve, seconds
+from ddl_teach.measure.reports.twelve_ways.curves import accuracies, curve, first_at, seconds
 from ddl_teach.measure.reports.twelve_ways.trick import Panel, Trick, entry_of, less
 
 QUICK, GOOD = "average now and then", "average at every step"
@@ -61,10 +61,8 @@ def the_right_time(true: Report) -> Trick:
 
 def times(entry: Entry, goal: float) -> Series:
     """Seconds to a target, seed by seed; infinite where it was not reached."""
-    found = []
-    for right, took in zip(accuracies(entry), seconds(entry), strict=True):
-        there = np.flatnonzero(right >= goal)
-        found.append(float(took[there[0]]) if len(there) else float("inf"))
+    curves = zip(accuracies(entry), seconds(entry), strict=True)
+    found = [first_at(right, took, goal) for right, took in curves]
     first = next(it for it in entry.series or () if it.quantity == "seconds")
     return replace(
         first, quantity=QUANTITY, of=A_TRAINING, values=tuple(found), repeated=len(found)

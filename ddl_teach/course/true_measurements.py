@@ -1,0 +1,27 @@
+"""The true measurements behind the twelve ways, as they were recorded; or a learner's own.
+
+They are a report like any other (measure.reports), made by `python -m benchmarks.twelve_ways`,
+with the machine, the code and the date in it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ddl_teach.course.mistake import Mistake
+from ddl_teach.measure.reports.file import load
+from ddl_teach.measure.reports.report import Report
+
+RECORDED = Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "twelve_ways.json"
+
+
+def true_measurements(path: Path | str = RECORDED) -> Report:
+    """Read them."""
+    try:
+        return load(path)
+    except FileNotFoundError:
+        raise Mistake(
+            f"There is no {path}. In the folder of the course, "
+            "'python -m benchmarks.twelve_ways --out FILE.json' measures for ten minutes and "
+            "makes one; then true_measurements('FILE.json') reads it."
+        ) from None
