@@ -12,7 +12,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
+from matplotlib.ticker import (
+    FuncFormatter,
+    LogLocator,
+    NullFormatter,
+    NullLocator,
+    PercentFormatter,
+)
 
 from ddl_teach.plots.style import (
     ALGORITHM_COLOURS,
@@ -53,7 +59,7 @@ def plot_curves(
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xticks(steps, [f"{count:,}" for count in steps])
-    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.xaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda loss, _: f"{loss:g}"))
     ax.yaxis.set_minor_formatter(NullFormatter())
@@ -109,7 +115,7 @@ def plot_waiting(
         ax.plot([], [], "o", color=INK, label="measured")
     ax.set_xscale("log", base=2)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.0f}"))
-    ax.set_ylim(0)
+    ax.set_ylim(0, 1.4 * ax.get_ylim()[1])  # the legend needs room
     ax.grid(True)
     ax.set_xlabel("workers")
     ax.set_ylabel("times as long as without waiting")
@@ -124,7 +130,7 @@ def waiting_finding(simulated: Mapping[str, Points]) -> str:
     """What each search takes at the largest number of workers."""
     most = max(max(points[0]) for points in simulated.values())
     ends = [
-        f"{name} {np.interp(most, *points):.2g}"
+        f"{name.partition(',')[0]} takes {np.interp(most, *points):.2g}"
         for name, points in simulated.items()
         if max(points[0]) == most
     ]

@@ -17,7 +17,7 @@ it promotes and begins would not have been.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,3 +83,20 @@ def waits(
         ends = sorted(record.end for record in report.records if record.rung == 1)
         times.append(ends[workers - 1])
     return float(np.mean(times)) / (WITHOUT * pace.second)
+
+
+def compared(
+    run: Callable[..., Run], pace: Pace, counts: Sequence[int]
+) -> dict[str, tuple[Sequence[int], list[float]]]:
+    """Both searches with so many workers, by name: the counts, and the waiting for each.
+
+    Means of four seeds, of fewer with many workers, where one search has many jobs already.
+    """
+    times = "times differ" if pace.differ else "times equal"
+    return {
+        f"{name}, {times}": (
+            counts,
+            [waits(run, count, search, pace, min(4, 1 + 64 // count)) for count in counts],
+        )
+        for name, search in (("halving", halving), ("asynchronous", asynchronous))
+    }

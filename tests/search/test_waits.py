@@ -4,7 +4,7 @@ import pytest
 
 from ddl_teach import simulate
 from ddl_teach.search.job import Job
-from ddl_teach.search.waits import Pace, asynchronous, halving, waits
+from ddl_teach.search.waits import Pace, asynchronous, compared, halving, waits
 from ddl_teach.theory.searches import waiting
 
 
@@ -34,5 +34,8 @@ def test_a_job_takes_as_long_wherever_it_runs():
 
 
 def test_on_real_ranks_as_many_trials_are_trained_to_the_end(real):
-    found = [waits(real, 2, search, Pace(False, 1e-4)) for search in (halving, asynchronous)]
-    assert min(found) >= 1  # who sleeps does not wake up early
+    found = compared(real, Pace(False, 1e-4), [1, 2])
+    assert [*found] == ["halving, times equal", "asynchronous, times equal"]
+    for counts, times in found.values():
+        assert counts == [1, 2]
+        assert min(times) >= 1  # who sleeps does not wake up early

@@ -1,0 +1,272 @@
+"""The judges of unit 17, first part: successive halving, and the promotion that waits for nobody.
+
+Losses that nobody has trained for yet stand in the table as well, and they are the lowest of all:
+whoever looks ahead walks into them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ddl_teach.course.exercises.exercise import Stage, Wrong
+
+SHOWN = 60  # letters of an answer that makes no sense
+SEARCHES = ((9, 3, 3), (8, 2, 4), (16, 4, 3), (20, 3, 3), (5, 3, 4), (1, 2, 2), (30, 3, 4))
+# trials, eta, rungs
+
+Finished = list[dict[int, float]]
+Promoted = list[list[int]]
+Next = tuple[int, int] | None
+
+
+def judge_halving(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """Each rung trains the best 1/eta of the one below, and nobody looks ahead."""
+    for trials, eta, rungs in SEARCHES:
+        curves = np.round(generator.uniform(0.5, 2.5, (trials, rungs)), 3)
+        if trials == 20:
+            curves[::2, 0] = curves[0, 0]  # equal losses: the lower number is kept
+        right = _halve(curves, eta)
+        for rung in range(1, rungs):
+            for trial in set(range(trials)) - set(right[rung]):
+                curves[trial, rung] = -1.0 - trial  # nobody has paid for it
+        call = f"halving(curves, eta={eta}) with {trials} trials and {rungs} rungs"
+        found = _rungs(stage.call(curves, eta), call, rungs)
+        if unknown := sorted(set().union(*found) - set(range(trials))):
+            raise Wrong(f"{call}: there is no trial {unknown[0]}; they are 0 to {trials - 1}.")
+        for rung, (mine, wanted) in enumerate(zip(found, right, strict=True)):
+            if sorted(mine) != sorted(wanted):
+                why = _why_not(curves, eta, right, rung, mine)
+                raise Wrong(
+                    f"{call}: in rung {rung} you train {_short(mine)}, and {_short(wanted)} is "
+                    f"right. {why}"
+                )
+
+
+def _halve(curves: np.ndarray, eta: int) -> list[list[int]]:
+    alive = list(range(len(curves)))
+    rungs = [alive]
+    for losses in curves.T[:-1]:
+        alive = sorted(alive, key=lambda trial: losses[trial])[: max(1, len(alive) // eta)]
+        rungs.append(alive)
+    return rungs
+
+
+def _why_not(
+    curves: np.ndarray, eta: int, right: list[list[int]], rung: int, mine: list[int]
+) -> str:
+    """What may have happened to the first rung that is wrong."""
+    if rung == 0:
+        return "Rung 0 trains all trials: before that nothing is known of any of them."
+    before = right[rung - 1]
+    places = np.argsort(curves[before, rung - 1], kind="stable")[: len(right[rung])]
+    if sorted(mine) == sorted(places.tolist()):
+        return (
+            "These are places among the trials that were left, not the trials' own numbers: "
+            "np.argsort counts from 0 in whatever it is given."
+        )
+    strangers = sorted(set(mine) - set(before))
+    if strangers:
+        ahead = curves[strangers[0], rung - 1] < 0
+        return (
+            f"Trial {strangers[0]} was not trained in rung {rung - 1}"
+            + (": its loss there is one that nobody has paid for" if ahead else "")
+            + ". Choose among those of the rung below only."
+        )
+    if len(set(mine)) < len(mine):
+        return "One of them stands there twice."
+    wanted = len(right[rung])
+    if len(mine) != wanted:
+        for count, why in (
+            (len(before) - len(before) // eta, f"You drop 1/{eta} of them: keep 1/{eta}."),
+            (-(-len(before) // eta), "You round up: it is len(...) // eta, and at least 1."),
+            # Whoever keeps all is found out in rung 1, where this count is the right one.
+            (max(1, len(curves) // eta), "You take 1/eta of all that there were at the beginning; "
+             "take it of those that are left."),
+            (len(before), "You keep all of them."),
+            (0, "Nobody is left: it is len(...) // eta, but at least 1."),
+        ):  # fmt: skip
+            if len(mine) == count:
+                return why
+        return f"{len(before)} trials are left before it, so {wanted} go on."
+    for column, why in (
+        (rung, f"You choose by the losses of rung {rung}, and nobody has trained for them yet: "
+         f"who comes into rung {rung} is decided by the losses of rung {rung - 1}."),
+        (0, "You choose by the losses of rung 0; newer ones are known."),
+        (-1, "You choose by the losses at the end, and nobody knows them yet."),
+    ):  # fmt: skip
+        best = sorted(before, key=lambda trial: curves[trial, column])[:wanted]
+        if sorted(mine) == sorted(best):
+            return why
+    worst = sorted(before, key=lambda trial: -curves[trial, rung - 1])[:wanted]
+    if sorted(mine) == sorted(worst):
+        return "Those are the worst: the lowest losses go on."
+    losses = curves[before, rung - 1].tolist()
+    return (
+        f"After rung {rung - 1} the losses are {dict(zip(before, losses, strict=True))}; of equal "
+        "ones the trial with the lower number goes on."
+    )
+
+
+def _rungs(value: Any, call: str, count: int) -> list[list[int]]:
+    """What came back as lists of trials, one for each rung."""
+    if value is None:
+        raise Wrong(f"{call} returns None. Is a `return` missing?")
+    wanted = f"{call}: return a list with the trials of each rung, such as [[0, 1, 2], [1]]"
+    try:
+        found = [[_trial(trial) for trial in rung] for rung in value]
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        raise Wrong(f"{wanted}, not {str(value)[:SHOWN]}.") from None
+    if len(found) != count:
+        raise Wrong(f"{wanted}: there are {count} rungs, one for each column, not {len(found)}.")
+    return found
+
+
+def _trial(value: Any) -> int:
+    number = int(value)
+    if isinstance(value, bool | str | bytes) or number != value:
+        raise ValueError
+    return number
+
+
+def judge_promote(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """Whom a free worker trains next: from the highest rung where somebody deserves it."""
+    for finished, promoted, eta in _states(generator):
+        right = _next(finished, promoted, eta)
+        call = f"promote({_losses(finished)}, {promoted}, eta={eta})"
+        found = _job(stage.call(finished, promoted, eta), call)
+        if found == right:
+            continue
+        said = f"{call} gives {found}, and {right} is right."
+        raise Wrong(f"{said} {_why_not_this(finished, promoted, eta, found, right)}".rstrip())
+
+
+def _states(generator: np.random.Generator) -> Iterator[tuple[Finished, Promoted, int]]:
+    """Searches as they may stand when a worker gets free."""
+    yield [{}, {}, {}], [[], [], []], 3
+    yield [{0: 0.5, 1: 0.7}, {}, {}], [[], [], []], 3  # too few to judge
+    yield [{0: 0.5, 1: 0.4, 2: 0.9}, {}, {}], [[], [], []], 3
+    yield [{0: 0.5, 1: 0.4, 2: 0.9}, {}, {}], [[1], [], []], 3
+    yield [{0: 0.5, 1: 0.4, 2: 0.9, 3: 0.8}, {}, {}], [[], [], []], 3  # one more than three
+    yield [{0: 0.5, 1: 0.4, 2: 0.9, 3: 0.8}, {}, {}], [[1, 0], [], []], 2  # both have gone
+    yield [{0: 0.5, 1: 0.4, 2: 0.9, 3: 0.8}, {1: 0.3, 0: 0.2}, {}], [[1, 0], [], []], 2
+    # The one that was promoted is not among the best any more.
+    yield [{0: 0.5, 1: 0.6, 2: 0.2, 3: 0.9}, {0: 0.4}, {}], [[0], [], []], 4
+    # Both rungs have one to promote, and the top rung has two.
+    yield [
+        {trial: 0.9 - 0.05 * trial for trial in range(12)},
+        {6: 0.6, 7: 0.3, 8: 0.5, 9: 0.2, 10: 0.4},
+        {7: 0.25, 8: 0.45},
+    ], [[6, 7, 8, 9, 10], [8, 7], []], 2  # fmt: skip
+    yield [{0: 0.5, 1: 0.5, 2: 0.7, 3: 0.5}, {}], [[], []], 2  # equal ones
+    for eta, rungs, jobs in ((2, 4, 25), (3, 3, 30), (4, 3, 40)):
+        finished: Finished = [{} for _ in range(rungs)]
+        promoted: Promoted = [[] for _ in range(rungs)]
+        under_way: list[tuple[int, int]] = []
+        begun = 0
+        for step in range(jobs):
+            job = _next(finished, promoted, eta)
+            if step % 3 == 0:
+                yield [dict(rung) for rung in finished], [list(rung) for rung in promoted], eta
+            if job is None:
+                job, begun = (begun, 0), begun + 1
+            else:
+                promoted[job[1] - 1].append(job[0])
+            under_way.append(job)
+            if len(under_way) == 4:  # workers; any of them may be the next to finish
+                trial, rung = under_way.pop(int(generator.integers(4)))
+                finished[rung][trial] = round(float(generator.uniform(0.1, 1)), 3)
+
+
+def _next(
+    finished: Finished,
+    promoted: Promoted,
+    eta: int,
+    upwards: bool = False,
+    roundup: bool = False,
+    again: bool = False,
+    worst: bool = False,
+    by_count: bool = False,
+    without: bool = False,
+) -> Next:
+    """The right job; or what comes out of one of the usual mistakes."""
+    rungs = range(len(finished) - 1)
+    for rung in rungs if upwards else reversed(rungs):
+        losses, gone = finished[rung], promoted[rung]
+        ranked = sorted(
+            losses, key=lambda trial: (-losses[trial] if worst else losses[trial], trial)
+        )
+        many = -(-len(ranked) // eta) if roundup else len(ranked) // eta
+        if without:  # the best of those that are left, as if nobody had gone before
+            left = [trial for trial in ranked if trial not in gone]
+            best = left[: len(left) // eta]
+        elif by_count:
+            left = [trial for trial in ranked if trial not in gone]
+            best = left[: max(0, many - len(gone))]
+        else:
+            best = [trial for trial in ranked[:many] if again or trial not in gone]
+        if best:
+            return best[0], rung + 1
+    return None
+
+
+def _why_not_this(
+    finished: Finished, promoted: Promoted, eta: int, found: Next, right: Next
+) -> str:
+    if found is not None and found[1] >= len(finished):
+        return "Who has finished the highest rung is done: nobody is promoted from there."
+    if found is not None and found[1] < 1:
+        return (
+            "Rung 0 is for new trials, and those are not yours to choose: a promotion leads to "
+            "rung 1 or higher, and without one return None."
+        )
+    if found is not None and right is not None and found == (right[0], right[1] - 1):
+        return "Return the rung in which it is to be trained next, one above where it stands."
+    trial, rung = found or (None, 0)
+    if found is not None and trial in promoted[rung - 1]:
+        return f"Trial {trial} has been promoted from rung {rung - 1} already."
+    if found is not None and trial not in finished[rung - 1]:
+        return f"Trial {trial} has not finished rung {rung - 1}."
+    usual = (
+        ({"upwards": True}, "You begin at the lowest rung. Begin at the highest: what has gone "
+         "furthest is worth most."),
+        ({"worst": True}, "That is the worst: the lowest losses are promoted."),
+        ({"roundup": True}, f"You round up: of n that have finished a rung the best n // {eta} "
+         "deserve it, and of fewer than eta nobody can be told to be among the best."),
+        ({"by_count": True}, f"You promote as many as n // {eta}, whoever went before. But it is "
+         f"who deserves it: among the best n // {eta} of all that have finished the rung, those "
+         "that have not been promoted."),
+        ({"without": True}, "You rank only those that have not been promoted. Rank all that have "
+         "finished the rung; then leave out who went before."),
+    )  # fmt: skip
+    for wrong, why in usual:
+        if found == _next(finished, promoted, eta, **wrong):
+            return why
+    if found is None:
+        return "Somebody deserves it: a free worker need not begin a new trial here."
+    if right is None:
+        return f"Nobody deserves it yet: of {eta} that have finished a rung one goes on."
+    return "Of equal losses the trial with the lower number goes first."
+
+
+def _job(value: Any, call: str) -> Next:
+    if value is None:
+        return None
+    wanted = f"{call}: return (trial, rung), or None where nobody is promoted"
+    try:
+        trial, rung = value
+        return _trial(trial), _trial(rung)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        raise Wrong(f"{wanted}; not {str(value)[:SHOWN]}.") from None
+
+
+def _losses(finished: Finished) -> str:
+    """The rungs in few letters."""
+    text = str(finished)
+    return text if len(text) <= 4 * SHOWN else f"{text[: 4 * SHOWN]} ..."
+
+
+def _short(trials: Sequence[int]) -> str:
+    return str(list(trials)) if len(trials) <= 12 else f"{list(trials[:12])} and so on"
