@@ -1,12 +1,13 @@
 """Entries of a competition: honest ones are shown in order, others refused and told why."""
 
-import inspect
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from ddl_teach import cli, simulate
+from ddl_teach.course.competition import disciplines
 from ddl_teach.course.competition import lap as laps
 from ddl_teach.course.competition.board import board
 from ddl_teach.course.competition.disciplines import DISCIPLINES
@@ -14,10 +15,13 @@ from ddl_teach.course.competition.entry import SEEDS, Form, compete, read_form
 from ddl_teach.course.competition.judge import faults
 from ddl_teach.course.competition.page import page
 from ddl_teach.course.mistake import Mistake
+from ddl_teach.course.program_file import load_program
 from ddl_teach.measure.interval import interval
 from ddl_teach.measure.reports.file import load, save
 from ddl_teach.measure.reports.report import Trial
+from ddl_teach.sgd.statements.corpus import read
 
+LAB = Path(__file__).resolve().parents[2] / "labs" / "competition"
 DIGITS = DISCIPLINES["digits"]
 FORM = Form("the house", {"rate": 0.3}, 32, [({"rate": 0.1}, 3, "not chosen")])
 
@@ -89,8 +93,18 @@ def test_a_training_ends_when_the_target_was_met_twice_or_time_is_up(real, monke
         alone(lambda comm, make_task, look: None)
 
 
-def alone(function):
-    return simulate(laps.lap, 1, train=function, discipline="digits", seed=1).results
+def alone(function, discipline="digits"):
+    return simulate(laps.lap, 1, train=function, discipline=discipline, seed=1).results
+
+
+def test_the_houses_program_learns_the_code(monkeypatch):
+    few = read(("unittest", "xml"), fold=disciplines.HELD_OUT_FILES)
+    monkeypatch.setattr(disciplines, "_corpus", lambda: few)
+    short = replace(DISCIPLINES["code"], limit=-1.0)  # one look, and time is up
+    monkeypatch.setattr(laps, "DISCIPLINES", {"code": short})
+    [[look]] = alone(load_program(f"{LAB / 'house_code.py'}:train"), "code")
+    assert look.epochs == pytest.approx(100 * 64 / short.data().training)
+    assert 0.2 < look.accuracy <= 1
 
 
 def cheats(house):
@@ -193,23 +207,23 @@ def test_the_commands(entries, capsys):
     assert "the lab's own entry says" in capsys.readouterr().err
 
 
-def test_a_program_becomes_an_entry_by_one_command(tmp_path, capsys):
-    form = "FORM = {'team': 'us', 'settings': {'rate': 0.3}, 'batch': 32, 'trials': []}"
-    (tmp_path / "us.py").write_text(f"{form}\n\n\n{inspect.getsource(train)}")
-    out = tmp_path / "us.json"
-    words = ["competition", "run", str(tmp_path / "us.py"), "--ranks", "1", "--out", str(out)]
+def test_the_houses_program_becomes_an_entry_by_one_command(tmp_path, capsys):
+    out = tmp_path / "house.json"
+    words = ["competition", "run", str(LAB / "house_digits.py"), "--ranks", "1", "--out", str(out)]
     assert cli.main(words) == 0
     report = load(out)
-    assert report.entries[0].name == "us"
+    assert report.entries[0].name == "the house"
     assert report.made.command == (
-        "ddl-teach competition run us.py --discipline digits --ranks 1 --out us.json"
+        "ddl-teach competition run house_digits.py --discipline digits --ranks 1 --out house.json"
     )
     assert f"{report.claims[0].number:.3g} s" in capsys.readouterr().out
 
+    words[2] = str(tmp_path / "us.py")
     (tmp_path / "us.py").write_text("def train(comm, make_task, look): ...")
     assert cli.main(words) == 2
     assert "FORM" in capsys.readouterr().err
     assert cli.main([*words[:-1], str(tmp_path / "nowhere" / "us.json")]) == 2
+    assert "no folder" in capsys.readouterr().err
     with pytest.raises(Mistake, match="trials"):
         read_form({"team": "us"})
     with pytest.raises(Mistake, match="each is"):
