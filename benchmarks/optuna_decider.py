@@ -92,7 +92,9 @@ class OptunaDecider:
     def _new(self) -> int:
         if self._study is None:
             sampler, pruner = self.sampler(self.seed), self.pruner(self._ends)
-            self._study = optuna.create_study(sampler=sampler, pruner=pruner)
+            self._study = optuna.create_study(
+                sampler=sampler, pruner=pruner, study_name=f"seed {self.seed}"
+            )
         trial = self._study.ask()
         self._trials[trial.number] = trial
         self._settings[trial.number] = {
