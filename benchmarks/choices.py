@@ -18,6 +18,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -110,7 +111,8 @@ def measure(repetitions: int, shapes: int) -> None:
     kept: dict[str, object] = {"machine": describe(PACKAGES)}
     with Ranks(max(COUNTS)) as ranks:
         kept["messages"] = asdict(allreduces.two_experiments(ranks.run))
-        allreduces.measured(ranks.run, COUNTS, SIZES, repetitions=repetitions).save(ALLREDUCES)
+        patient = partial(ranks.run, timeout=900)
+        allreduces.measured(patient, COUNTS, SIZES, repetitions=repetitions).save(ALLREDUCES)
     torch.set_num_threads(1)
     torch.manual_seed(0)
     kept["rates"] = asdict(machine_rates())

@@ -87,6 +87,14 @@ def judged(
             middle, low, high = interval([run[name].loss for run in runs])
             line += f"{middle:>9.4f}{low:>9.4f} to {high:.4f}"
         yield line
+    taught_by_all, by_labels = (
+        np.array([run[name] for run in runs]) for name in ("student", "pupil")
+    )
+    middle, low, high = interval(taught_by_all[:, 1] - by_labels[:, 1])
+    yield (
+        f"student less pupil, seed by seed: loss {middle:+.4f} ({low:+.4f} to {high:+.4f}), lower "
+        f"in {np.sum(taught_by_all[:, 1] < by_labels[:, 1])} of {seeds}"
+    )
     independent = np.mean([1 - majority_error(members, 1 - one) for one in usual])
     yield f"votes, if errors were independent: {independent:.2%}"
 

@@ -222,6 +222,7 @@ def test_what_cannot_be_consolidated_is_refused():
         (a_number, "members stand along the first axis"),
         (lambda comm: ensemble.probabilities(comm, SMALL, members(), X, 0.0), "temperature=0.0"),
         (lambda comm: matched_mean(comm, SMALL, members(), rounds=0), "rounds=0"),
+        (lambda comm: consolidate(comm, members=0), "members=0"),
     ):
         with pytest.raises(Exception, match=words):
             simulate(program, 2)

@@ -46,6 +46,8 @@ class Network(NamedTuple):
 
 def zeros(nbytes: int) -> np.ndarray:
     """A vector whose sums stay what they are, however often it is reduced."""
+    if nbytes < 4 or nbytes % 4:
+        raise ValueError(f"{nbytes} bytes are no vector of float32: take multiples of 4")
     return np.full(nbytes // 4, 0.0, np.float32)
 
 

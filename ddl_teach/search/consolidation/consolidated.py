@@ -65,6 +65,11 @@ def consolidate(
 
     Student and pupil have as many `hidden` units as a member, or `student` of them.
     """
+    if members < 1 or snapshots < 1:
+        raise ValueError(
+            f"members={members} and snapshots={snapshots}: of nothing nothing can be made, take "
+            "at least 1 of each"
+        )
     training, settings = DigitsTraining(hidden=hidden), {"rate": rate}
     numbers = list(share(members, comm.size, comm.rank))
     states = [training(settings, None, steps, seed + number) for number in numbers]
