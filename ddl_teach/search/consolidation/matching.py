@@ -12,7 +12,7 @@ one hidden layer that is exact; with more, the layers' permutations depend on ea
 improved in turns. Ainsworth, Hayase and Srinivasa, "Git Re-Basin: merging models modulo
 permutation symmetries", ICLR 2023, also for matching many to their mean.
 What to look at: of twins the matched mean is the original; of networks that were trained apart it
-is better than the plain mean, and the wider they are the more so.
+is far better than the plain mean and still below a member, the less so the wider they are.
 """
 
 from __future__ import annotations
