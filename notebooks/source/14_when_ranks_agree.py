@@ -222,9 +222,9 @@ both = [stragglers.slowest(256, 0.01), stragglers.slowest(248, 0.01, 8)]  # the 
 assert np.allclose(list(paces.values())[:2], both, rtol=0.25)
 
 # %% [markdown]
-# Waiting for all of 256 makes a step six times as long as a gradient. Eight backup workers, whose
-# gradients are thrown away, take nearly half of that off. A bound of a few steps does more, and
-# loses nothing: who was late catches up before anybody has to stop.
+# Waiting for all of 256 makes a step five or six times as long as a gradient. Eight backup
+# workers, whose gradients are thrown away, take more than a third of that off. A bound of a few
+# steps does more, and loses nothing: who was late catches up before anybody has to stop.
 #
 # Delays of the *second* kind stay. Let worker 0 take five times as long as the others, always. A
 # fast worker that may be $s$ steps ahead makes its $n$-th step at the time
@@ -543,13 +543,17 @@ assert np.allclose(ours, theirs)
 # ## Where to read on
 #
 # - B. Recht et al., "HOGWILD!: a lock-free approach to parallelizing stochastic gradient descent",
-#   *NIPS*, 2011. - Q. Ho et al., "More effective distributed ML via a stale synchronous parallel
-#   parameter server", *NIPS*, 2013. - J. Chen et al., "Revisiting distributed synchronous SGD",
-#   2016: backup workers. - W. Zhang et al., "Staleness-aware async-SGD for distributed deep
-#   learning", *IJCAI*, 2016. - S. Zhang, A. Choromanska and Y. LeCun, "Deep learning with elastic
-#   averaging SGD", *NIPS*, 2015. - I. Mitliagkas et al., "Asynchrony begets momentum", 2016: old
-#   gradients as a momentum that nobody asked for. - S. Levin and R. May, "A note on
-#   difference-delay equations", 1976: the formula, found for animals.
+#   *NIPS*, 2011.
+# - Q. Ho et al., "More effective distributed ML via a stale synchronous parallel parameter
+#   server", *NIPS*, 2013.
+# - J. Chen et al., "Revisiting distributed synchronous SGD", 2016: backup workers.
+# - W. Zhang et al., "Staleness-aware async-SGD for distributed deep learning", *IJCAI*, 2016.
+# - S. Zhang, A. Choromanska and Y. LeCun, "Deep learning with elastic averaging SGD",
+#   *NIPS*, 2015.
+# - I. Mitliagkas et al., "Asynchrony begets momentum", 2016: old gradients as a momentum that
+#   nobody asked for.
+# - S. Levin and R. May, "A note on difference-delay equations", 1976: the formula, found for
+#   animals.
 #
 # The library's ways stand in `ddl_teach/sgd`, one a file. `progress()` shows how far you have
 # come. Unit 15 asks along which paths the updates travel.

@@ -560,8 +560,9 @@ assert np.allclose(*both)
 # - X. Lian et al., "Can decentralized algorithms outperform centralized algorithms?", *NIPS*,
 #   2017; and "Asynchronous decentralized parallel stochastic gradient descent", *ICML*, 2018.
 # - B. Ying et al., "Exponential graph is provably efficient for decentralized deep training",
-#   *NeurIPS*, 2021. - M. Assran et al., "Stochastic gradient push for distributed deep learning",
-#   *ICML*, 2019. - L. Xiao and S. Boyd, "Fast linear iterations for distributed averaging", 2004.
+#   *NeurIPS*, 2021.
+# - M. Assran et al., "Stochastic gradient push for distributed deep learning", *ICML*, 2019.
+# - L. Xiao and S. Boyd, "Fast linear iterations for distributed averaging", 2004.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019, section 7.
 #

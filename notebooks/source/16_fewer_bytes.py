@@ -526,15 +526,19 @@ plots.plot_descents(losses, title, across=sent, **told)
 # ## Where to read on
 #
 # - F. Seide et al., "1-bit stochastic gradient descent and its application to data-parallel
-#   distributed training of speech DNNs", *Interspeech*, 2014. - D. Alistarh et al., "QSGD:
-#   communication-efficient SGD via gradient quantization and encoding", *NIPS*, 2017.
-# - S. Stich, J.-B. Cordonnier and M. Jaggi, "Sparsified SGD with memory", *NeurIPS*, 2018. -
-#   Y. Lin et al., "Deep gradient compression", *ICLR*, 2018. - T. Vogels et al., "PowerSGD:
-#   practical low-rank gradient compression for distributed optimization", *NeurIPS*, 2019.
-# - C. Renggli et al., "SparCML: high-performance sparse communication for machine learning", *SC*,
-#   2019. - S. Agarwal et al., "On the utility of gradient compression in distributed training
-#   systems", *MLSys*, 2022: when it does not pay. - T. Ben-Nun and T. Hoefler, "Demystifying
-#   parallel and distributed deep learning", *ACM Computing Surveys*, 2019: section 7.
+#   distributed training of speech DNNs", *Interspeech*, 2014.
+# - D. Alistarh et al., "QSGD: communication-efficient SGD via gradient quantization and encoding",
+#   *NIPS*, 2017.
+# - S. Stich, J.-B. Cordonnier and M. Jaggi, "Sparsified SGD with memory", *NeurIPS*, 2018.
+# - Y. Lin et al., "Deep gradient compression", *ICLR*, 2018.
+# - T. Vogels et al., "PowerSGD: practical low-rank gradient compression for distributed
+#   optimization", *NeurIPS*, 2019.
+# - C. Renggli et al., "SparCML: high-performance sparse communication for machine learning",
+#   *SC*, 2019.
+# - S. Agarwal et al., "On the utility of gradient compression in distributed training systems",
+#   *MLSys*, 2022: when it does not pay.
+# - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
+#   Computing Surveys*, 2019: section 7.
 #
 # All forms stand in `ddl_teach/exchange/forms`, one a file, and the sparse all-reduces in
 # `ddl_teach/collectives/sparse`. *Advanced*: the notebook `16_sparse_by_nature` trains on real

@@ -363,11 +363,13 @@ for name, (ours, theirs) in run.results[0].items():
 # ## Where to read on
 #
 # - T. Mikolov et al., "Distributed representations of words and phrases and their
-#   compositionality", *NIPS*, 2013. - T. Ben-Nun, A. Jakobovits and T. Hoefler, "Neural code
-#   comprehension: a learnable representation of code semantics", *NeurIPS*, 2018.
-# - C. Renggli et al., "SparCML: high-performance sparse communication for machine learning", *SC*,
-#   2019. - B. Recht et al., "HOGWILD!: a lock-free approach to parallelizing stochastic gradient
-#   descent", *NIPS*, 2011.
+#   compositionality", *NIPS*, 2013.
+# - T. Ben-Nun, A. Jakobovits and T. Hoefler, "Neural code comprehension: a learnable
+#   representation of code semantics", *NeurIPS*, 2018.
+# - C. Renggli et al., "SparCML: high-performance sparse communication for machine learning",
+#   *SC*, 2019.
+# - B. Recht et al., "HOGWILD!: a lock-free approach to parallelizing stochastic gradient descent",
+#   *NIPS*, 2011.
 #
 # The corpus and the task stand in `ddl_teach/sgd/statements`, the three ways of adding streams up
 # in `ddl_teach/collectives/sparse`, and longer trainings along all paths in
