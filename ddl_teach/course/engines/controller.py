@@ -120,7 +120,8 @@ class Controller:
 
     def client_for(self, mpiexec: subprocess.Popen | None) -> Client | None:
         """The client, where it belongs to these engines; another one if it was closed."""
-        if not self.alive or mpiexec is not self._mpiexec:
+        # It may be about to end: its client knows first, and tells who waits for a task.
+        if not self.alive or self._client.over or mpiexec is not self._mpiexec:
             return None
         if self._client.closed:
             self._client = self._connected_client(len(self._client.ids))
