@@ -1,0 +1,525 @@
+# %% [markdown]
+# # Twelve ways to fool
+#
+# **How are results faked?**
+#
+# Rarely by inventing numbers. Mostly by leaving something away, and mostly one fools oneself
+# first. In 1991 David Bailey collected twelve ways to fool the masses with parallel computers; in
+# 2018 Torsten Hoefler did the same for deep learning. In this unit you carry out all twelve, with
+# *true* measurements, and undo each; you write what undoes them: an interval, a time to a target,
+# and a small review that reads reports as a strict reader does.
+#
+# You need unit 08, and unit 13 helps. *Beginners* take sections 1 to 4, *intermediate* readers go
+# on to 7, *advanced* ones take all. About two hours.
+#
+# ## 1. A fine result · *beginner*
+#
+# The first cell starts four engines, the second reads measurements that were recorded: trainings
+# on 1 to 8 ranks, searches, steps, messages. Each rank had an accelerator that is make-believe (it
+# sleeps while one would compute), so that eight of them scale on two cores.
+
+# %%
+import numpy as np
+
+from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
+
+engines = Engines(4)
+
+# %%
+from ddl_teach.collectives import ring
+from ddl_teach.course.true_measurements import true_measurements
+from ddl_teach.measure.reports.twelve_ways.all_ways import WAYS
+from ddl_teach.measure.slowest_rank import slowest_of_all
+from ddl_teach.plots.fooling import plot_panel, plot_trick
+
+# %%
+true = true_measurements()
+tricks = {trick.way: trick for trick in (way(true) for way in WAYS)}
+print(f"{len(true.entries)} configurations, {len(true.trials)} trainings, {true.made.date}")
+plot_panel(tricks[1].fools)
+
+# %% [markdown]
+# Would you buy it? The more ranks, the more samples a second, and nothing in this picture is
+# wrong. Before you look at the next one: what is *not* in it? And then, as in every unit: commit
+# to some numbers, three of them.
+
+# %%
+display(plot_trick(tricks[1]))
+predict("18.lucky", ...)
+predict("18.repetitions", ...)
+predict("18.step", ...)
+
+# %% [markdown]
+# Every rank brought its own 32 samples. So the batch grew eightfold, the steps of an epoch became
+# eight times fewer, and far less was learnt in the same three epochs. Samples a second do not see
+# that. **The first rule:** no throughput without the accuracy that it led to, on data held out.
+#
+# ## 2. The luckiest run · *beginner*
+#
+# A time is never the same twice. Whoever may choose among $n$ runs will choose the best, and
+# compare it with the usual run of somebody else.
+#
+# **Exercise.** `ours` and `theirs` are times of two programs. We have run ours `runs` times, and
+# tell of the best only. Theirs must make do with a median.
+
+
+# %% name="18.lucky" tags=["answer"]
+def lucky(ours, theirs, runs):
+    """The speed-up of our best of the first `runs` times over the median of theirs."""
+    ### BEGIN SOLUTION
+    return np.median(theirs) / np.min(ours[:runs])
+    ### END SOLUTION
+
+
+# %% name="18.lucky" tags=["check"]
+check("18.lucky", lucky)
+### BEGIN HIDDEN TESTS
+judge("18.lucky", lucky, seed=181)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Now on your machine: *the same* work under two names, in turns, 20 times each. (`side_by_side`
+# rotates the order, so that nobody has the warm seat.)
+
+# %%
+from math import comb
+
+from ddl_teach.measure.repetitions import side_by_side
+
+numbers = np.random.default_rng(0).normal(size=200_000)
+both = side_by_side({it: lambda: np.sort(numbers) for it in ("A", "B")}, repetitions=20)
+my_lucky = yours("18.lucky", lucky, lambda a, b, runs: np.median(b) / np.min(a[:runs]))
+for runs in (1, 2, 5, 20):
+    print(f"best of {runs:2}: {my_lucky(both['A'], both['B'], runs):.3f} times as fast as itself")
+reveal("18.lucky", my_lucky(both["A"], both["B"], 20))
+
+# %% [markdown]
+# ## 3. How sure is a median? · *beginner*
+#
+# What undoes it is an interval. Take $n$ independent times and sort them. Each of them lies below
+# the *true* median with chance $\frac12$, whatever the times are like, for that is what a median
+# is. So the number that lie below is binomial, and the $\ell$-th smallest time (counted from 0)
+# is above the true median if at most $\ell$ lie below it:
+#
+# $$\Pr[\,t_{(\ell)} > \text{median}\,] = \sum_{i=0}^{\ell} \binom{n}{i}\, 2^{-n} .$$
+#
+# Leave out as many times as you may at each end, so that this stays at or below 0.025 there. What
+# is left encloses the median in 95 of 100 experiments. No bell curve is needed, and times have
+# none: they have a floor on one side and a long tail on the other.
+#
+# With few times nothing can be left out, and even from least to most may be too little.
+#
+# **Exercise.** Here $n \ge 6$, so that there is an answer. `comb(n, i)` is the binomial
+# coefficient.
+
+
+# %% name="18.interval" tags=["answer"]
+def interval(times):
+    """Median, low end, high end: with the most times left out at each end that 0.025 allows."""
+    ### BEGIN SOLUTION
+    ordered, n = np.sort(times), len(times)
+    left, missed = 0, 1 / 2**n
+    while (missed := missed + comb(n, left + 1) / 2**n) <= 0.025:
+        left += 1
+    return np.median(ordered), ordered[left], ordered[n - 1 - left]
+    ### END SOLUTION
+
+
+# %% name="18.interval" tags=["check"]
+check("18.interval", interval)
+### BEGIN HIDDEN TESTS
+judge("18.interval", interval, seed=182)
+### END HIDDEN TESTS
+
+# %%
+from ddl_teach.measure import interval as library
+
+my_interval = yours("18.interval", interval, library.interval)
+reveal("18.repetitions", next(n for n in range(1, 99) if 2 / 2**n <= 0.05))
+shown = "{:.3f} ({:.3f} to {:.3f})"
+print("A over B, turn by turn:", shown.format(*my_interval(both["A"] / both["B"])))
+rows = np.random.default_rng(18).lognormal(0.0, 0.5, size=(2000, 15))  # their true median is 1
+kept = np.mean([low <= 1 <= high for _, low, high in map(my_interval, rows)])
+print(f"the true median was inside in {kept:.1%} of 2,000 experiments")
+assert kept > 0.94
+
+# %% [markdown]
+# Times in turns share each disturbance, so their quotients are steadier than the times. If the
+# interval of the quotients holds 1, nobody can tell A from B, and that is what a report should
+# say. And it keeps its promise, also for times with a long tail.
+#
+# ## 4. Whose time is it? · *beginner*
+#
+# On several ranks each has its own clock and its own time. A step is over when the last rank has
+# ended it, so in each repetition the slowest rank's time counts, and it is another one each time.
+#
+# **Exercise.** `ring.allreduce(comm, x, "max")` leaves the largest of all ranks in `x`.
+
+
+# %% name="18.slowest" tags=["answer"]
+def slowest(comm, seconds):
+    """For each repetition the time of the rank that was slowest in it; `seconds` stays."""
+    ### BEGIN SOLUTION
+    slow = seconds.copy()
+    ring.allreduce(comm, slow, "max")
+    return slow
+    ### END SOLUTION
+
+
+# %% name="18.slowest" tags=["check"]
+check("18.slowest", slowest, engines=engines)
+### BEGIN HIDDEN TESTS
+judge("18.slowest", slowest, ranks=(6, 7, 12), seed=183)
+### END HIDDEN TESTS
+
+
+# %%
+def whose(comm):
+    own = side_by_side({"": lambda: np.sort(numbers)}, repetitions=30, before=comm.barrier)[""]
+    return np.median(own), np.median(my_slowest(comm, own))
+
+
+my_slowest = yours("18.slowest", slowest, slowest_of_all)
+for rank, (own, slow) in enumerate(engines.run(whose).results):
+    print(f"rank {rank} by its own clock {own * 1e3:5.1f} ms, the slowest {slow * 1e3:5.1f} ms")
+
+# %% [markdown]
+# ## 5. Weak or strong · *intermediate*
+#
+# Way 11, the most popular. A given training with a given batch on more ranks is **strong**
+# scaling: each rank has less to do and the messages stay. If every rank brings its own samples it
+# is **weak** scaling: work grows with the ranks. Both are useful, and neither is the other.
+#
+# $$E_\text{strong} = \frac{T_1}{P\,T_P},\qquad E_\text{weak} = \frac{T_1}{T_P}.$$
+#
+# **Exercise.** Each point is `(ranks, batch, seconds of a step)`, the batch is that of all ranks.
+# Which scaling is it? And how efficient is the last point against the first, which may itself have
+# several ranks?
+
+
+# %% name="18.scaling" tags=["answer"]
+def scaling(points):
+    """("strong" or "weak", efficiency), or ("neither", None)."""
+    ### BEGIN SOLUTION
+    (first, batch, before), (last, _, after) = points[0], points[-1]
+    if all(samples == batch for _, samples, _ in points):
+        return "strong", before * first / (after * last)
+    if all(samples * first == batch * ranks for ranks, samples, _ in points):
+        return "weak", before / after
+    return "neither", None
+    ### END SOLUTION
+
+
+# %% name="18.scaling" tags=["check"]
+check("18.scaling", scaling)
+### BEGIN HIDDEN TESTS
+judge("18.scaling", scaling, seed=184)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# The same two on ranks that nobody has at home. A step computes 1 ms for each sample and then
+# averages 4 MB of gradients by a ring; simulated on up to 256 ranks, and as the formula
+# $T_P = b\,c + 2(P-1)(L + n/(P B))$ has it for $b$ samples on each rank. Below: the same two,
+# measured on real ranks with make-believe accelerators. Left what fools, right what does not.
+
+# %%
+from ddl_teach import simulate
+from ddl_teach.comm import Phantom
+from ddl_teach.comm.networks import Uniform
+from ddl_teach.measure.reports.twelve_ways.trick import Line, Panel
+
+
+def step(comm, samples):
+    comm.work(seconds=1e-3 * samples)
+    ring.allreduce(comm, Phantom(4_000_000))
+
+
+# %%
+grid, lines = (1, 4, 16, 64, 256), []
+how = {"network": Uniform(latency=1e-5, bandwidth=1e9), "trace": False}
+for kind, shares in {"weak": [256] * 5, "strong": [256 // p for p in grid]}.items():
+    points = list(zip(grid, shares, strict=True))
+    took = [simulate(step, p, **how, samples=b).time for p, b in points]
+    formula = [1e-3 * b + 2 * (p - 1) * (1e-5 + 4e-3 / p) for p, b in points]
+    assert np.allclose(took, formula, rtol=1e-3)
+    lines.append(Line(kind, grid, tuple(np.prod(points, axis=1) / took / 1e3)))
+
+# %%
+lines.append(Line("ideal", grid, grid, ideal=True))
+title = "Simulated: weak scaling does not see what strong scaling sees"
+display(plot_panel(Panel(title, "ranks", "speed-up in samples a second", lines, logarithmic=True)))
+display(plot_trick(tricks[11]))
+
+# %% [markdown]
+# ## 6. Time to a target · *intermediate*
+#
+# Way 10: train just for the right time. Where two curves of accuracy cross, whoever chooses the
+# moment chooses the winner.
+#
+# **Exercise.** What undoes ways 1, 10 and 11 at once: the time to an accuracy that was fixed
+# *before*. Of each training (a seed) you have seconds and the accuracies on data held out at these
+# moments. A training that never comes to the target has taken infinitely long, and counts.
+#
+# Then look at four ranks with slow links, whose pictures are sorted by their digit. `quick`
+# averages weights every ninth step, `good` gradients at every step. At which target does quick
+# look best? That is the trick.
+
+
+# %% name="18.target" tags=["answer"]
+def to_target(curves, target):
+    """The median over the curves, pairs (seconds, right), of the first second at the target."""
+    ### BEGIN SOLUTION
+    firsts = []
+    for seconds, right in curves:
+        there = np.flatnonzero(right >= target)
+        firsts.append(seconds[there[0]] if len(there) else np.inf)
+    return np.median(firsts)
+    ### END SOLUTION
+
+
+# %% name="18.target" tags=["check"]
+check("18.target", to_target)
+### BEGIN HIDDEN TESTS
+judge("18.target", to_target, seed=185)
+### END HIDDEN TESTS
+
+# %%
+from ddl_teach.measure.reports.twelve_ways import curves
+from ddl_teach.measure.reports.twelve_ways.trick import entry_of
+
+named = [entry_of(true, f"average {when}") for when in ("now and then", "at every step")]
+pairs = [list(zip(curves.seconds(it), curves.accuracies(it), strict=True)) for it in named]
+my_target = yours("18.target", to_target, curves.to_target)
+for target in (0.7, 0.8, 0.85, 0.9, 0.93):
+    quick, good = (my_target(each, target) for each in pairs)
+    print(f"{target:.0%} of the pictures: quick {quick:5.2f} s, good {good:5.2f} s")
+plot_trick(tricks[10])
+
+# %% [markdown]
+# ## 7. The part and the whole · *intermediate*
+#
+# Ways 5 and 6: show a kernel, and leave the input out. If the part that became $s$ times as fast
+# is a share $f$ of the time, the whole becomes $1/(1 - f + f/s)$ times as fast (Amdahl, 1967).
+#
+# Measure on your own machine: gradients in float64 and in float32, alone, and in a step that reads
+# its pictures from text.
+
+# %%
+from functools import partial
+
+from ddl_teach.sgd.digits import Digits
+
+tasks = {it: Digits(256, 256, dtype=it) for it in ("float64", "float32")}
+start = {it: task.initial() for it, task in tasks.items()}
+text = ",".join(f"{it:.4f}" for it in tasks["float64"].pictures.learnt[:256].flat)
+
+
+# %%
+def gradient(dtype, read=False):
+    if read:  # the pictures, as they come
+        np.fromstring(text, dtype, sep=",")
+    return tasks[dtype].gradient(start[dtype], 0, 1, 0)[1]
+
+
+# %%
+ways = {(it, read): partial(gradient, it, read) for it in tasks for read in (False, True)}
+own = side_by_side(ways, repetitions=15, warm_up=2)
+ratios = [own["float64", read] / own["float32", read] for read in (False, True)]
+for name, each in zip(("gradients", "with input"), ratios, strict=True):
+    print(f"{name:10}", shown.format(*my_interval(each)), "times as fast in float32")
+reveal("18.step", my_interval(ratios[True])[0])
+
+# %% [markdown]
+# ## 8. The other nine · *intermediate*
+#
+# Two of them you have just seen at home: a part is shown, and spoken of as the whole (5, 6). Try
+# to say what is missing before you look right. *Accuracy* without the name of its data is that
+# of the training data (2). A training whose rate was the best of 24 took 25 trainings (3). Where
+# machine and program change at once, the program gets the credit for both (4). Operations are a
+# cost, not a result: two thin factors give the same numbers as their product (7). Fast with these
+# options, accurate with those, and no training was both (8). Pictures with four times the pixels
+# scale better and tell the network nothing new (9). And there is always somebody whom one can
+# beat (12).
+
+# %%
+for way in (5, 6, 2, 3, 4, 7, 8, 9, 12):
+    display(plot_trick(tricks[way]))
+
+# %% [markdown]
+# ## 9. A review of your own · *advanced*
+#
+# All of this can be asked by a program, if reports are data. Here is a small report:
+#
+#     {"values": [1.0, 1.1, ...],        # all repetitions, seconds of a step
+#      "repeated": 6,                    # how often it was measured
+#      "includes": ["input", "forward", "backward", "communication", "update"],
+#      "accuracy": {"training": 0.99, "held out": 0.95},   # {}: nobody looked
+#      "scaling": "strong",              # or "weak", or None: no scaling is claimed
+#      "batches": {1: 64, 8: 64}}        # ranks: samples of a step, on all ranks
+#
+# **Exercise.** Return the set of the faults it has:
+#
+# | fault | what is wrong |
+# |---|---|
+# | `"no interval"` | fewer than six values |
+# | `"best of n"` | not all repetitions are shown |
+# | `"no input time"` | input is not among the parts |
+# | `"throughput without accuracy"` | no accuracy at all |
+# | `"no test accuracy"` | there is one, but none on data held out |
+# | `"weak scaling sold as strong"` | called strong, and the batch is not the same |
+#
+# To accuse an honest report is as bad as to miss a fault. The library's `review` asks more, and
+# says what to do next. After yours it reads the twelve reports that fooled you (it prints what
+# each of them said, and its fault), and the true measurements behind them.
+
+
+# %% name="18.review" tags=["answer"]
+def faults(report):
+    """The set of the names of its faults; an empty set for an honest report."""
+    ### BEGIN SOLUTION
+    found = set()
+    if len(report["values"]) < 6:
+        found.add("no interval")
+    if report["repeated"] > len(report["values"]):
+        found.add("best of n")
+    if "input" not in report["includes"]:
+        found.add("no input time")
+    if not report["accuracy"]:
+        found.add("throughput without accuracy")
+    elif "held out" not in report["accuracy"]:
+        found.add("no test accuracy")
+    if report["scaling"] == "strong" and len(set(report["batches"].values())) > 1:
+        found.add("weak scaling sold as strong")
+    return found
+    ### END SOLUTION
+
+
+# %% name="18.review" tags=["check"]
+check("18.review", faults)
+### BEGIN HIDDEN TESTS
+judge("18.review", faults, seed=186)
+### END HIDDEN TESTS
+
+# %%
+from ddl_teach.measure.reports.review import review
+from ddl_teach.measure.reports.review import told as said
+
+assert review(true) == ()
+for way, trick in tricks.items():
+    assert trick.fault in {finding.fault for finding in review(trick.fooling)}
+    print(f"{way:2}  {trick.fooling.title[:52]:52}  {trick.fault}")
+
+# %% [markdown]
+# ## 10. A report of your own · *advanced*
+#
+# Your gradients of section 7, as a report: all repetitions go in, `made` finds out which code and
+# which packages it was, the machine describes itself. What does the review say?
+#
+# The first one speaks of training, and nothing was trained. One way out is to train. The other is
+# to claim less: these are gradients, an *operator*; and half the digits have to be paid for with
+# an error that belongs into the report. So says the second.
+
+# %%
+from ddl_teach.measure.machine import describe
+from ddl_teach.measure.reports import report as r
+from ddl_teach.measure.reports.made import made
+
+
+def entry(dtype, *more):
+    times = tuple(map(float, own[dtype, False]))
+    clock = r.Series("seconds", "a call", "s", times, len(times), "measured", False, ("gradient",))
+    return r.Entry(dtype, "mine", 1, 1, {"precision": dtype}, (clock, *more))
+
+
+# %%
+def reviewed(about, *entries):
+    factor = float(f"{my_interval(ratios[False])[0]:.3g}")
+    pair = ("paired ratios", ("float32",), "float64", "best known")
+    claim = r.Claim("float32 is faster.", about, "seconds", "a call", factor, *pair)
+    whence = made("my notebook", [0]), {"mine": describe()}, None
+    found = review(r.Report("Two precisions", *whence, entries, None, None, (claim,), ()))
+    print(said(found), end="\n\n")
+    return {finding.fault for finding in found}
+
+
+# %%
+assert "throughput without accuracy" in reviewed("training", *map(entry, tasks))
+exact, rounded = map(gradient, tasks)
+error = float(np.abs(exact - rounded).max() / np.abs(exact).max())
+wrong_by = r.Series("error", "the gradient", "1", (error,), 1, "measured", True)
+found = reviewed("an operator", entry("float64"), entry("float32", wrong_by))
+assert found <= {"not repeatable", "within the noise", "missing"}
+
+# %% [markdown]
+# (If it still finds *not repeatable*: the code of the course has been changed and not committed.
+# *Within the noise*: on this machine, at this hour, nobody can tell. Both are true.)
+#
+# ## 11. What everybody else uses · *intermediate*
+#
+# | here | elsewhere |
+# |---|---|
+# | `side_by_side`, `interval` | `torch.utils.benchmark.Timer`: median, middle half; no turns |
+# | `to_target` | DAWNBench (2017), MLPerf (from 2018): time to a quality that is fixed |
+# | `Report`, `made` | MLPerf's `mlperf_logging`; ReproZip; artifact descriptions of SC and PPoPP |
+# | `review` | MLPerf's compliance checker; artifact evaluation by people |
+#
+# MLPerf lets a training run several times, drops the fastest and the slowest and averages the
+# rest. Here is torch's timer on your work, beside yours.
+
+# %%
+from torch.utils.benchmark import Timer
+
+theirs = Timer("np.sort(numbers)", globals=globals()).blocked_autorange(min_run_time=0.3)
+print(f"torch: median {theirs.median * 1e3:.3f} ms, middle half {theirs.iqr * 1e3:.3f} ms wide")
+print("yours:", shown.format(*my_interval(1e3 * both["A"])), "ms")
+
+# %% [markdown]
+# ## Three questions
+#
+# **1.** You have three trainings of a week each and cannot afford a fourth. What may you say?
+#
+# <details><summary>An answer</summary>
+#
+# All three numbers, and that their range holds the median in 3 of 4 cases ($1 - 2 \cdot 2^{-3}$).
+# That is an honest report with a low confidence, and it says so. Their mean with a standard
+# deviation looks better and says less.
+#
+# </details>
+#
+# **2.** Somebody reports a speed-up of 50 on 64 GPUs and a batch of 32 samples for each. What do
+# you ask first?
+#
+# <details><summary>An answer</summary>
+#
+# Whether one GPU had a batch of 32 or of 2,048, and what came out: it is weak scaling, so the
+# accuracy on held-out data on 64 GPUs is as much a part of the result as the 50. Then: against
+# which program on one GPU, with the input or without.
+#
+# </details>
+#
+# **3.** A colleague's interval does not contain your median, yours not hers. Same code, same
+# machine. Who is wrong?
+#
+# <details><summary>An answer</summary>
+#
+# Perhaps nobody. An interval covers what varied *while* you measured; a machine changes from hour
+# to hour, and repetitions in a row are not independent. Measure both in turns.
+#
+# </details>
+#
+# ## Where to read on
+#
+# - D. H. Bailey, "Twelve ways to fool the masses when giving performance results on parallel
+#   computers", *Supercomputing Review*, 1991.
+# - T. Hoefler, "Twelve ways to fool the masses when reporting performance of deep learning
+#   workloads", 2018.
+# - T. Hoefler and R. Belli, "Scientific benchmarking of parallel computing systems", *SC*, 2015:
+#   twelve rules, and how to keep them.
+# - C. Coleman et al., "Analysis of DAWNBench, a time-to-accuracy machine learning performance
+#   benchmark", 2018. - P. Mattson et al., "MLPerf training benchmark", *MLSys*, 2020.
+# - G. M. Amdahl, "Validity of the single processor approach to achieving large scale computing
+#   capabilities", 1967. - J. L. Gustafson, "Reevaluating Amdahl's law", *CACM*, 1988.
+#
+# The ways stand in `ddl_teach/measure/reports/twelve_ways`, one a file; what finds them in
+# `ddl_teach/measure/reports`. `progress()` shows how far you have come. Unit 19 asks whether it is
+# right at all, and whether another can repeat it.
