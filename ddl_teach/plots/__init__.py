@@ -37,6 +37,7 @@ differences     where two results differ
 balance         the classes that each rank was given
 traffic         who sent how much to whom
 network_cost    seconds and memory of each part of a network
+validation      gradient checks over their step, rules that walk apart
 population      who lost, whom they copied, and the schedule that came of it
 search          every trial of a search and what each worker does, while it runs
 consolidation   what is made of several networks; the line between two of them

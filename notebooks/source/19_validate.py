@@ -1,0 +1,504 @@
+# %% [markdown]
+# # Validate
+#
+# **Is it right, and can another repeat it?**
+#
+# A program that sorts wrongly is found out at once. A program that *learns* is not: it makes up
+# for its own mistakes. A gradient that is half as long needs a few more steps; an optimizer with
+# a bug ends a little lower; an average that forgets one of four ranks averages three. The loss
+# falls, the curve looks like a curve, and nobody asks.
+#
+# In this unit you learn to ask. You write three checks that need no second author: one for
+# gradients, one for update rules, one for whole trainings. Then you look for planted bugs with
+# them. You need units 06 and 08. *Beginners* take sections 1 to 3, *intermediate* readers go on
+# to 6, *advanced* ones take all. About 80 minutes.
+#
+# ## 1. It still trains · *beginner*
+#
+# This course has a line-up of **suspects**: parts of its own library, some of them as they are,
+# some with a bug planted, in an order that tells nothing. Three of them are called Adam.
+
+# %%
+import numpy as np
+
+from ddl_teach import simulate
+from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_teach.course.planted.suspects import find, suspects, tell
+from ddl_teach.measure.levels.training import rule_of
+from ddl_teach.plots import validation as pictures
+from ddl_teach.sgd.digits import Digits
+
+adams = {f"number {each.number}": each.candidate for each in suspects("sgd.updates.adam.Adam")}
+
+# %% [markdown]
+# ### Predict
+#
+# At least one of them is wrong. In one that is, the second moment decays as fast as the first:
+# a mean over ten gradients instead of a thousand. All are to learn handwritten digits for 300
+# steps. The right one recognises some 97 of 100. And that one?
+#
+# And for section 2: differences $f(x+h)-f(x-h)$ tell whether a gradient is right. At which $h$ do
+# they tell it best, in double precision?
+
+# %%
+predict("19.still", ...)
+predict("19.step", ...)
+
+
+# %%
+def learn(candidate, steps=300):
+    task, adam = Digits(32), candidate(rate=0.01)
+    weights, rule, losses = task.initial(), rule_of(adam, adam.states), []
+    for step in range(steps):
+        loss, gradient = task.gradient(weights, 0, 1, step)
+        weights = rule(weights, gradient)
+        losses.append(loss)
+    return losses, 100 * task.accuracy(weights)
+
+
+# %%
+runs = {name: learn(candidate) for name, candidate in adams.items()}
+for name, (losses, right) in runs.items():
+    print(f"{name}: loss {np.mean(losses[-30:]):.3f} at the end, {right:.0f} of 100 digits right")
+assert min(right for _, right in runs.values()) > 85
+
+# %% [markdown]
+# All of them learn. If you had written any of these, and seen it recognise more than nine digits
+# of ten, would you have gone on looking? The differences between them are those between two
+# seeds. **That a training works says next to nothing about whether it is right.** So ask for
+# something that a wrong part cannot do by luck.
+#
+# ## 2. Ask the gradient · *beginner*
+#
+# A gradient can be asked without knowing how it was made, for it says how much a function will
+# change. With $y = f(x)$, and a vector $t$ as long as $y$, let $L(x) = \langle t, f(x)\rangle$.
+# What is called *backward* claims to give $\partial L/\partial x$. Move one number of $x$ a
+# little, both ways:
+#
+# $$\frac{\partial L}{\partial x_i} \approx \frac{L(x + h e_i) - L(x - h e_i)}{2h}$$
+#
+# The error of this is about $h^2$, for what is not straight in $f$, and about $\epsilon / h$, for
+# the digits that the difference loses. Take the *length* of what is wrong over the length of what
+# is right: one number, whatever the units.
+#
+# **Exercise.** `forward(x)` and `backward(x, towards)` are functions, `x` an array of any shape,
+# `towards` one of the shape of `forward(x)`. Return
+# $|\text{backward} - \text{differences}| \,/\, |\text{differences}|$.
+
+
+# %% name="19.gradient" tags=["answer"]
+def gradient_error(forward, backward, x, towards, step):
+    """Relative error of backward(x, towards) against central differences of every number."""
+    ### BEGIN SOLUTION
+    differences = np.empty(x.size)
+    for place in range(x.size):
+        way = np.zeros(x.size)
+        way[place] = step
+        way = way.reshape(x.shape)
+        change = forward(x + way) - forward(x - way)
+        differences[place] = np.sum(towards * change) / (2 * step)
+    apart = np.ravel(backward(x, towards)) - differences
+    return np.linalg.norm(apart) / np.linalg.norm(differences)
+    ### END SOLUTION
+
+
+# %% name="19.gradient" tags=["check"]
+check("19.gradient", gradient_error)
+### BEGIN HIDDEN TESTS
+judge("19.gradient", gradient_error, seed=191)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Which step is the best one? Try many on a function whose gradient is known to be right.
+
+# %%
+from ddl_teach.measure.levels.operators import check_gradient
+
+
+def library_error(forward, backward, x, towards, step):
+    return check_gradient(forward, backward, x, step=step).relative
+
+
+# %%
+my_error = yours("19.gradient", gradient_error, library_error)
+
+# %% [markdown]
+# Here $f$ is a hyperbolic tangent.
+
+# %%
+steps, x = 10.0 ** np.arange(-13, 0), np.linspace(-1, 1, 9)
+bent = lambda x, towards: towards * 3 * (1 - np.tanh(3 * x) ** 2)  # noqa: E731
+row = [my_error(lambda x: np.tanh(3 * x), bent, x, np.ones(9), step) for step in steps]
+reveal("19.step", steps[np.argmin(row)])
+assert 1e-8 < steps[np.argmin(row)] < 1e-2
+pictures.plot_checks(steps, {"central differences": row})
+
+# %% [markdown]
+# To the right of its best step the check takes a curve for a line. To the left it subtracts two
+# numbers that agree in nearly all their digits, and what is left is rounding. In the valley
+# between, a right gradient is right to nine digits or more. So there is nothing to haggle about:
+# **an error of $10^{-2}$ is no rounding, it is a bug.**
+#
+# Now ask the perceptron that learns the digits: `forward` gives the scores of four samples as a
+# function of its *weights*.
+
+
+# %%
+def asked(candidate, error, step=1e-5):
+    network, x = candidate(5, 7, 3), np.random.default_rng(0).normal(size=(4, 5))
+    weights = network.initial(seed=1)
+
+    def backward(weights, towards):
+        return network.backward(weights, x, network.forward(weights, x)[0], towards)
+
+    towards = np.random.default_rng(1).normal(size=(4, 3))
+    return error(lambda w: network.forward(w, x)[1], backward, weights, towards, step)
+
+
+# %% [markdown]
+# Some of the perceptrons in the line-up are wrong. `find` tries a check on all suspects of a part,
+# and tells what it caught and whom it accused though they are right.
+
+# %%
+found = find(lambda candidate: asked(candidate, my_error) < 1e-6, "sgd.perceptron.Perceptron")
+print(found)
+assert found.all
+
+# %% [markdown]
+# And what was it? `tell` says so, when you have made up your mind. The next cell prints the line
+# that was changed.
+
+# %%
+print(tell(found.caught[0]))
+
+# %% [markdown]
+# That network learns, too: where a unit is silent it hands back a gradient that nothing will ever
+# come of. It only learns more slowly, and "needs more tuning".
+#
+# ## 3. Two rules along the same way · *beginner*
+#
+# An update rule has no derivative that could be asked. But it has a definition, and other people
+# have written it down as well. So let two of them walk side by side. If each walked along its own
+# gradients they would part for good over the smallest difference, as two trainings do. Therefore
+# both get the *same* gradients, those at the weights of the reference:
+#
+# $$\text{apart}_k = \frac{|w_k - r_k|}{|r_k - r_0|}$$
+#
+# **Exercise.** `rule(weights, gradient)` and `reference(weights, gradient)` return new weights and
+# remember what they like; `gradient(weights, step)` gives a gradient, with steps counted from 0.
+# Return the `steps` values of $\text{apart}$, one after each step.
+
+
+# %% name="19.apart" tags=["answer"]
+def apart(rule, reference, gradient, weights, steps):
+    """How far `rule` is from `reference` after each step, relative to the way that was gone."""
+    ### BEGIN SOLUTION
+    own, right, distances = weights.copy(), weights.copy(), []
+    for step in range(steps):
+        slope = gradient(right, step)
+        own = rule(own, slope)
+        right = reference(right, slope)
+        distances.append(np.linalg.norm(own - right) / np.linalg.norm(right - weights))
+    return np.array(distances)
+    ### END SOLUTION
+
+
+# %% name="19.apart" tags=["check"]
+check("19.apart", apart)
+### BEGIN HIDDEN TESTS
+judge("19.apart", apart, seed=192)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# The reference is torch's Adam. The gradients are those of the digits. It takes twelve steps, not
+# three hundred.
+
+# %%
+import torch
+
+from ddl_teach.measure.levels.torch_parts import torch_rule
+from ddl_teach.measure.levels.training import divergence
+
+my_apart = yours("19.apart", apart, divergence)
+task = Digits(32, dtype="float64")
+
+
+# %%
+def walk(candidate, steps=12):
+    adam = candidate(rate=0.01)
+    rules = rule_of(adam, adam.states), torch_rule(torch.optim.Adam, lr=0.01)
+    slope = lambda weights, step: task.gradient(weights, 0, 1, step)[1]  # noqa: E731
+    return my_apart(*rules, slope, task.initial(), steps)
+
+
+# %% [markdown]
+# The dashed line is what rounding could do at most.
+
+# %%
+walks = {name: walk(candidate) for name, candidate in adams.items()}
+pictures.plot_apart(walks, good=1e-6)
+
+# %%
+found = find(lambda candidate: max(walk(candidate)) < 1e-6, "sgd.updates.adam.Adam")
+print(found)
+assert found.all
+
+# %%
+for number in found.caught:
+    print(tell(number).splitlines()[0])
+
+# %% [markdown]
+# And the one whose second moment decays too fast, how good was it in section 1?
+
+# %%
+fast = next(number for number in found.caught if "decays like the first" in tell(number))
+reveal("19.still", runs[f"number {fast}"][1])
+
+# %% [markdown]
+# ### The surprise
+#
+# Look at the first step of the picture. All Adams agree in it, to the last digit. Whoever tests an
+# optimizer by one step, as many tests do, finds nothing. And whoever tests it by a training finds
+# nothing either, as section 1 has shown. Between one step and a whole training lie the few steps
+# in which a wrong rule *must* show itself.
+#
+# ## 4. Ranks that agree · *intermediate*
+#
+# For what several ranks do together there is a reference as well: one rank that has everything. An
+# all-reduce must give the sum, on every rank, in every number. Here is such a check. It tries four
+# ranks, for that is what one has.
+
+
+# %%
+def summed(comm, candidate, size=11):
+    x = np.arange(size) + 100.0 * comm.rank
+    candidate(comm, x)
+    right = comm.size * np.arange(size) + 50.0 * comm.size * (comm.size - 1)
+    return bool(np.allclose(x, right))
+
+
+def adds_up(candidate, counts=(4,), run=simulate):
+    return all(all(run(summed, p, candidate=candidate).results) for p in counts)
+
+
+# %%
+for part in ("collectives.ring.allreduce", "collectives.recursive_doubling.allreduce"):
+    print(f"{part:<42} {find(adds_up, part)}")
+missed = find(adds_up, part)
+assert missed.missed
+
+# %% [markdown]
+# One of the two gets away. Four is a power of two, and so are two and eight: those are the numbers
+# that people try, and those on which a step of recursive doubling that others need is not needed.
+# This is why all exercises of this course ran on 1, 2, 3, 4, 5 and 8 ranks. Try more, and on your
+# own engines as well.
+
+# %%
+engines = Engines(4)
+many = find(lambda candidate: adds_up(candidate, (1, 2, 3, 4, 5, 8)), part)
+real = find(lambda candidate: adds_up(candidate, (2, 3), engines.run), part)
+print(f"simulated: {many}\nmeasured:  {real}")
+assert many.all
+assert real.all
+
+# %% [markdown]
+# Simulated and real ranks accuse the same suspect, and the check is one function. What is *not*
+# caught by comparing with one rank? A bug that one rank has as well. That is what the gradient
+# check and the walk beside somebody else's rule are for. There are more suspects than these, of
+# pipelines, servers, compression, gossip: `suspects()` lists all of them.
+#
+# ## 5. Has the recipe worked? · *intermediate*
+#
+# Now the whole training. Others can repeat it only if they are told what was **fixed**, what was
+# **free**, and which **target** had to be reached; and whether it was reached must not depend on
+# who looks, or on which seed one shows. So three rules:
+#
+# - every seed counts, and a training that crashed has not got there;
+# - the accuracy on held-out data goes up and down: it must be there for some looks *in a row*;
+# - once it has been there for so long, it has been there.
+#
+# **Exercise.** `trainings` is a list with one list of accuracies for each seed, look after look. A
+# training that crashed has an empty list. Return True if the recipe has worked, else False.
+
+
+# %% name="19.worked" tags=["answer"]
+def has_worked(trainings, target, in_a_row):
+    """Whether every training was at the target or above for so many looks in a row."""
+    ### BEGIN SOLUTION
+    for looks in trainings:
+        run, there = 0, False
+        for accuracy in looks:
+            run = run + 1 if accuracy >= target else 0
+            there = there or run == in_a_row
+        if not there:
+            return False
+    return True
+    ### END SOLUTION
+
+
+# %% name="19.worked" tags=["check"]
+check("19.worked", has_worked)
+### BEGIN HIDDEN TESTS
+judge("19.worked", has_worked, seed=193)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# A recipe, then: the digits on two of your ranks, at most eight epochs, three seeds; 95% on
+# held-out data, twice in a row. The rate is free. The harness of this course counts and times.
+
+
+# %%
+from ddl_teach.collectives import ring
+from ddl_teach.measure.levels.training import measure_training
+
+
+def stir(comm, task, weights, rate, step):
+    loss, gradient = task.gradient(weights, comm.rank, comm.size, step)
+    ring.allreduce(comm, gradient)
+    weights -= rate / comm.size * gradient
+    return loss
+
+
+# %%
+from functools import partial
+
+
+def cook(comm, seed, rate):
+    task = Digits(batch=16, seed=seed)
+    weights = task.initial()
+    learn = partial(stir, comm, task, weights, rate)
+    given = {"steps": 360, "samples": 32, "epoch": 1437, "every": 15}
+    return measure_training(int, learn, lambda: task.accuracy(weights), **given).checkpoints
+
+
+# %% [markdown]
+# The verdict is yours, if it is right.
+
+
+# %%
+def library_worked(trainings, target, in_a_row):
+    def there(looks):
+        rows = [looks[i : i + in_a_row] for i in range(len(looks) - in_a_row + 1)]
+        return any(min(row) >= target for row in rows)
+
+    return all(there(looks) for looks in trainings)
+
+
+# %%
+my_verdict = yours("19.worked", has_worked, library_worked)
+
+# %% [markdown]
+# Two rates: which of them works?
+
+# %%
+for rate in (0.02, 0.4):
+    looks = [engines.run(cook, 2, seed=seed, rate=rate).results[0] for seed in range(3)]
+    accuracies = [[look.accuracy for look in each] for each in looks]
+    print(f"rate {rate}: at the end {[f'{each[-1]:.0%}' for each in accuracies]}, "
+          f"worked: {my_verdict(accuracies, 0.95, 2)}")  # fmt: skip
+assert my_verdict(accuracies, 0.95, 2)
+
+# %% [markdown]
+# Whether a recipe has worked is an *exit status*, so that a script can ask. On the command line
+#
+#     ddl-teach recipe run benchmarks/recipes/digits_on_two_ranks.toml --out mine.json
+#
+# ends with 0 if every seed got there and with 1 if one did not. `mine.json` holds the version of
+# the code, the hash of all packages' versions, the machine, the seeds, and every training. With
+# `--beside theirs.json` another person repeats it by one command and sees both side by side. The
+# learning must then be the same to the last digit; the seconds need not.
+#
+# ## 6. Is it repeated? · *intermediate*
+#
+# Try that here. The same seed, twice on real ranks and once on simulated ones: are the accuracies
+# the same?
+
+# %%
+again = [run(cook, 2, seed=2, rate=0.4).results[0] for run in (engines.run, simulate)]
+repeated = [[look.accuracy for look in each] for each in again]
+print("as before on real ranks:", repeated[0] == accuracies[2])
+print("and on simulated ones:  ", repeated[1] == accuracies[2])
+assert repeated[0] == repeated[1] == accuracies[2]
+
+# %% [markdown]
+# To the last digit. This is not luck: the seed fixes the weights and the samples, and the ring
+# always adds in the same order. On other hardware, or with a collective that adds in the order in
+# which messages come, last digits differ, and after some hundred steps the curves do, a little.
+# Then one compares medians over seeds, with their intervals (unit 18).
+#
+# ## 7. What production systems do · *advanced*
+#
+# | here | elsewhere |
+# |---|---|
+# | `gradient_error` | `torch.autograd.gradcheck`, `jax.test_util.check_grads` |
+# | `apart` | parity tests of optimizers, as those between apex and torch |
+# | one rank that has everything | the reference in DDP's and Megatron's own tests |
+# | suspects | mutation testing: `mutmut`, `cosmic-ray` |
+# | a recipe with a target | MLPerf's closed division; Deep500's level 2 and 3 |
+#
+# torch's own check of the same kind, on a layer with a bug in its backward pass, and on one
+# without:
+
+
+# %%
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(context, x):
+        context.save_for_backward(x)
+        return x**2
+
+    @staticmethod
+    def backward(context, towards):
+        return factor * context.saved_tensors[0] * towards
+
+
+# %%
+x = torch.linspace(-1, 1, 5, dtype=torch.float64, requires_grad=True)
+factor = 2
+assert torch.autograd.gradcheck(Square.apply, x)
+factor = 1.9
+print("with 1.9:", torch.autograd.gradcheck(Square.apply, x, raise_exception=False))
+assert not torch.autograd.gradcheck(Square.apply, x, raise_exception=False)
+
+# %% [markdown]
+# ## Three questions
+#
+# **1.** Your gradient check says $10^{-3}$, in single precision, at $h = 10^{-5}$. Is there a bug?
+#
+# <details><summary>An answer</summary>
+#
+# You cannot know. Single precision has $\epsilon \approx 10^{-7}$, so rounding alone makes
+# $\epsilon/h = 10^{-2}$. Check in double precision, whatever the training uses.
+#
+# </details>
+#
+# **2.** The gradient of `max(x, 0)` at $x = 0$ fails your check. Is it wrong?
+#
+# <details><summary>An answer</summary>
+#
+# No: there is a kink, and the difference sees both sides of it. Random numbers do not meet it;
+# weights that begin at exactly zero do.
+#
+# </details>
+#
+# **3.** A data-parallel training gives the same loss as one rank, to ten digits, on two and on
+# four ranks. What may still be wrong?
+#
+# <details><summary>An answer</summary>
+#
+# Whatever both have: the network's own gradient, the update rule, data that are in the held-out
+# set and in the training set. And what shows on three ranks only, or when the samples cannot be
+# divided by the ranks.
+#
+# </details>
+#
+# ## Where to read on
+#
+# - T. Ben-Nun, M. Besta, S. Huber, A. Ziogas, D. Peter and T. Hoefler, "A modular benchmarking
+#   infrastructure for high-performance and reproducible deep learning", *IPDPS*, 2019: Deep500,
+#   whose four levels the harness of this course follows.
+# - P. Mattson et al., "MLPerf training benchmark", *MLSys*, 2020: what is fixed, what is free.
+# - R. DeMillo, R. Lipton and F. Sayward, "Hints on test data selection: help for the practicing
+#   programmer", *Computer*, 1978: planting bugs to test the tests.
+#
+# `progress()` shows how far you have come. In unit 20 all of it runs on many nodes.
