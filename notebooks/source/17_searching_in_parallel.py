@@ -24,7 +24,6 @@
 import numpy as np
 
 from ddl_teach import simulate
-from ddl_teach.collectives import ring
 from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
 from ddl_teach.plots import searching as pictures
 from ddl_teach.search.space import LogUniform, Space, Uniform
@@ -288,16 +287,18 @@ pictures.plot_luck(validated, tested)
 # %% name="17.exploit" tags=["answer"]
 def exploit(comm, weights, settings, loss, pairs):
     """The worst ranks copy weights and settings of the best, in place."""
-    losses = np.full(comm.size, float(loss))
-    ring.allgather(comm, losses)  # now all ranks know what everybody's is
+    me, size, losses = comm.rank, comm.size, np.full(comm.size, float(loss))
+    for k in range(1, size):  # after this all ranks know all losses
+        to, source = (me + k) % size, (me - k) % size
+        comm.sendrecv(losses[me : me + 1], to, losses[source : source + 1], source)
     ### BEGIN SOLUTION
     order = np.argsort(losses, kind="stable")
     for good, bad in zip(order[:pairs], order[::-1], strict=False):
         for array in (weights, settings):
-            if comm.rank == good:
-                comm.send(array, int(bad))
-            elif comm.rank == bad:
-                comm.recv(array, int(good))
+            if me == good:
+                comm.send(array, bad)
+            elif me == bad:
+                comm.recv(array, good)
     ### END SOLUTION
 
 
@@ -426,7 +427,18 @@ print(f"ahead {np.mean(bred > at_random):.0%}, behind {np.mean(bred < at_random)
 #
 # **Exercise.** `scores` is this rank's own, a row for each sample and a column for each class.
 # Return the mean over the ranks of $e^{s_j}/\sum_k e^{s_k}$, the same on every rank.
-# `ring.allreduce(comm, x)` adds up `x` over the ranks, in place. Scores may be large.
+# `add_up(comm, x)` replaces `x` by its sum over the ranks. Scores may be large.
+
+
+# %%
+def add_up(comm, x):
+    """`x` becomes the sum over all ranks, in place: copies travel once round a ring."""
+    rank, size = comm.rank, comm.size
+    parts = [x.copy() for _ in range(size)]
+    for step in range(size - 1):
+        out, into = (rank - step) % size, (rank - step - 1) % size
+        comm.sendrecv(parts[out], (rank + 1) % size, parts[into], (rank - 1) % size)
+    x[...] = sum(parts)
 
 
 # %% name="17.ensemble" tags=["answer"]
@@ -435,7 +447,7 @@ def ensemble(comm, scores):
     ### BEGIN SOLUTION
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     likely = powers / powers.sum(axis=1, keepdims=True)
-    ring.allreduce(comm, likely)
+    add_up(comm, likely)
     return likely / comm.size
     ### END SOLUTION
 
@@ -456,7 +468,7 @@ judge("17.ensemble", ensemble, ranks=(6, 7, 12), seed=175)
 def together(comm, ensemble, task):
     own = training({"rate": 0.02}, None, 240, seed=comm.rank)[0]["weights"]
     mean, matched = own.copy(), matched_mean(comm, task.network, [own]).mean
-    ring.allreduce(comm, mean)
+    add_up(comm, mean)
     said = ensemble(comm, task.network.forward(own, task.pictures.held_out)[1])
     right = np.mean(said.argmax(axis=1) == task.pictures.held_out_answers)
     rest = [task.accuracy(weights) for weights in (own, mean / comm.size, matched)]
@@ -467,7 +479,6 @@ def together(comm, ensemble, task):
 # %%
 from ddl_teach.plots.consolidation import plot_consolidated
 from ddl_teach.search.consolidation.matching import matched_mean
-from ddl_teach.sgd.perceptron import softmax
 
 run = engines.run(together, ensemble=ensemble, task=Digits(), timeout=60)
 members, told = zip(*run.results, strict=True)
@@ -497,6 +508,12 @@ plot_consolidated(found)
 # **Exercise.** Return this loss, as a mean over the samples, and its gradient by the scores. Of
 # $-\sum q_j \log p_j(1)$ the gradient is $p(1) - q$. `softmax(scores, temperature)` is there;
 # `teacher` has a row of $q$ for each sample, `answers` the numbers of the right classes.
+
+
+# %%
+def softmax(scores, temperature=1.0):
+    powers = np.exp((scores - scores.max(axis=1, keepdims=True)) / temperature)
+    return powers / powers.sum(axis=1, keepdims=True)
 
 
 # %% name="17.distil" tags=["answer"]

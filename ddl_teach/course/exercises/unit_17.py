@@ -85,7 +85,7 @@ UNIT = Unit(
                 "is. So each rank first makes probabilities of its scores, row by row; then "
                 "these are averaged over the ranks.",
                 "powers = np.exp(scores - scores.max(axis=1, keepdims=True)); likely = powers / "
-                "powers.sum(axis=1, keepdims=True); ring.allreduce(comm, likely); return likely / "
+                "powers.sum(axis=1, keepdims=True); add_up(comm, likely); return likely / "
                 "comm.size.",
             ),
             judge=consolidation_judges.judge_ensemble,
