@@ -1,0 +1,69 @@
+"""The rate at which the whole product learns, chosen without the pictures it is asked about later.
+
+    python -m benchmarks.catalogue [--ranks 4] [--rates 0.1 0.2 0.4]
+
+One rate must do for every WHEN along every path, the forms taking turns, on simulated ranks. Each
+training is judged by a part of the pictures to learn from (`Digits(validation=True)`), by its
+worst worker. The rate whose worst training is best is chosen, and only then all train once more,
+at that rate, and are asked about the held-out digits.
+What to look at: a larger rate is better for most, and loses some.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.products import STEPS, TASK
+from ddl_teach import simulate
+from ddl_teach.comm.networks import TwoLevel
+from ddl_teach.exchange.product import every_pair, sensible
+from ddl_teach.exchange.trainer import train
+from ddl_teach.measure.machine import describe, heading, keep
+from ddl_teach.sgd.digits import Digits
+from ddl_teach.sgd.updates.sgd import SGD
+
+RESULTS = Path(__file__).parent / "results" / "catalogue.txt"
+
+
+def accuracies(task: Digits, rate: float, ranks: int) -> np.ndarray:
+    """Of every WHEN along every path, that of the worst worker."""
+    found = []
+    for one in every_pair(sensible(SGD(rate))):
+        run = simulate(
+            train, ranks, network=TwoLevel(ranks), trace=False, task=task, when=one.when,
+            path=one.path, form=one.form, update=SGD(rate), steps=STEPS,
+        )  # fmt: skip
+        workers = [result.weights for result in run.results if result.weights is not None]
+        found.append(min(task.accuracy(weights) for weights in workers))
+    return np.array(found)
+
+
+def line(name: str, found: np.ndarray) -> str:
+    """The worst training, the one in the middle, and how many get less than half right."""
+    return f"{name:<24}{found.min():>8.1%}{np.median(found):>8.1%}{np.sum(found < 0.5):>12}"
+
+
+def main() -> None:
+    """Choose on the validation part, report the held-out part once."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ranks", type=int, default=4)
+    parser.add_argument("--rates", type=float, nargs="+", default=[0.1, 0.2, 0.4])
+    chosen = parser.parse_args()
+    unseen = Digits(batch=TASK.batch, hidden=TASK.hidden, validation=True)
+    tried = {rate: accuracies(unseen, rate, chosen.ranks) for rate in chosen.rates}
+    best = max(tried, key=lambda rate: tried[rate].min())
+    lines = [
+        f"{len(tried[best])} combinations, {STEPS} steps, {chosen.ranks} simulated ranks",
+        f"{'':<24}{'worst':>8}{'median':>8}{'below half':>12}",
+        *(line(f"validation, rate {rate:g}", found) for rate, found in tried.items()),
+        line(f"held out, rate {best:g}", accuracies(TASK, best, chosen.ranks)),
+    ]
+    print(*lines, sep="\n")
+    keep(RESULTS, [heading(describe()), "\n".join(lines)])
+
+
+if __name__ == "__main__":
+    main()
