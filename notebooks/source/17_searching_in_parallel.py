@@ -487,11 +487,11 @@ assert found["ensemble"][0] > found["matched average"][0] > found["average"][0]
 plot_consolidated(found)
 
 # %% [markdown]
-# The ensemble is better than its members on the average. The averaged network knows next to
-# nothing, though each of its parents is good. Hidden units have no order: what is unit 3 of one
-# network may be unit 17 of the other, for every permutation is a **twin** that computes the very
-# same function. An average mixes units that have nothing to do with each other. If they are
-# *matched* first, each unit with its nearest, by the Hungarian algorithm, it becomes a network
+# The ensemble is better than its members on the average. The averaged network gets nearly half of
+# the pictures wrong, though each of its parents is good. Hidden units have no order: what is unit
+# 3 of one network may be unit 17 of the other, for every permutation is a **twin** that computes
+# the very same function. An average mixes units that have nothing to do with each other. If they
+# are *matched* first, each unit with its nearest, by the Hungarian algorithm, it becomes a network
 # again.
 #
 # ## 11. One that learnt from all · *advanced*
