@@ -71,9 +71,9 @@ class Client(ipyparallel.Client):
             for future in list(futures.values()):
                 with contextlib.suppress(InvalidStateError):  # it has just been done
                     future.set_result(outcome)
-        self.close(linger=0)
         # Balanced views ask this before they come to us, and would speak of other things.
         self._task_stream.closed = lambda: False
+        self.close(linger=0)
 
     def _check(self) -> None:
         if self.over:
