@@ -92,12 +92,10 @@ predict("17.seeds", ...)
 def halving(curves, eta):
     """The trials of each rung, as a list for each column of curves: [all, the best 1/eta, ...]."""
     ### BEGIN SOLUTION
-    alive = list(range(len(curves)))
-    trained = [alive]
+    trained = [list(range(len(curves)))]
     for losses in curves.T[:-1]:
-        ranked = sorted(alive, key=lambda trial: losses[trial])
-        alive = ranked[: max(1, len(alive) // eta)]
-        trained.append(alive)
+        ranked = sorted(trained[-1], key=lambda trial: losses[trial])
+        trained.append(ranked[: max(1, len(ranked) // eta)])
     return trained
     ### END SOLUTION
 
@@ -369,9 +367,8 @@ def evolve(score, population, tournaments, mutations):
     ### BEGIN SOLUTION
     for tournament, (place, value) in zip(tournaments, mutations, strict=True):
         parent = max((population[i] for i in tournament), key=lambda genes: score[genes])
-        child = list(parent)
-        child[place] = value
-        population = [*population[1:], tuple(child)]
+        child = (*parent[:place], value, *parent[place + 1 :])
+        population = [*population[1:], child]
     return population
     ### END SOLUTION
 
