@@ -7,7 +7,7 @@ they are the same on any number of them. Weight sharing spends half of that on t
 scores 200 genotypes with it and trains the best of them alone with the rest. The winner of each
 search is then trained again from three other seeds: its error then is what it is worth, and the
 test part is looked at only there. Medians over the seeds with nonparametric 95% intervals. What
-evolution and controller are set to was looked at with shared weights as scores, on other seeds.
+evolution and controller are set to was looked at with shared weights as scores, on seeds 0 to 7.
 Second: the same evolution with an error that pays for the predicted seconds of a step. Third:
 fronts of all that was trained. Fourth: rank correlations of cheaper scores with training alone.
 The last line counts every run.
