@@ -23,12 +23,15 @@ from typing import Any
 
 import numpy as np
 
+from ddl_teach.comm import Comm
 from ddl_teach.comm.run import Run
 from ddl_teach.search import by_ranks
 from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 from ddl_teach.search.job import Job
+from ddl_teach.search.report import Report
 from ddl_teach.search.space import Settings, Space, Uniform
+from ddl_teach.theory.searches import waiting
 
 WITHOUT = 6  # seconds, if nobody waits
 ENOUGH = 9  # seconds that the asynchronous search gives out for each worker
@@ -78,11 +81,18 @@ def waits(
     """
     times = []
     for seed in range(seeds):
-        given = {"training": pretended, "decider": search(workers, seed), "pace": pace}
-        report = run(by_ranks.search, workers + 1, trace=False, **given).results[0]
+        given = {"search": search, "workers": workers, "seed": seed, "pace": pace}
+        report = run(_searched, workers + 1, trace=False, **given).results[0]
         ends = sorted(record.end for record in report.records if record.rung == 1)
         times.append(ends[workers - 1])
     return float(np.mean(times)) / (WITHOUT * pace.second)
+
+
+def _searched(
+    comm: Comm, search: Callable[[int, int], Any], workers: int, seed: int, pace: Pace
+) -> Report | None:
+    # Made here, and not given as an argument: that would be copied for each of a thousand ranks.
+    return by_ranks.search(comm, pretended, search(workers, seed), pace=pace)
 
 
 def compared(
@@ -92,11 +102,20 @@ def compared(
 
     Means of four seeds, of fewer with many workers, where one search has many jobs already.
     """
-    times = "times differ" if pace.differ else "times equal"
     return {
-        f"{name}, {times}": (
+        f"{name}, {_times(pace)}": (
             counts,
             [waits(run, count, search, pace, min(4, 1 + 64 // count)) for count in counts],
         )
         for name, search in (("halving", halving), ("asynchronous", asynchronous))
     }
+
+
+def told(pace: Pace, counts: Sequence[int]) -> dict[str, tuple[Sequence[int], list[float]]]:
+    """What the formula says of the synchronous search, in the form of `compared`."""
+    name = f"halving, {_times(pace)}"
+    return {name: (counts, [waiting([(3 * w, 1.0), (w, 3.0)], w, pace.differ) for w in counts])}
+
+
+def _times(pace: Pace) -> str:
+    return "times differ" if pace.differ else "times equal"

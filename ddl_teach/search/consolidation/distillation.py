@@ -15,6 +15,7 @@ task like any other, so any WHEN, path and form trains it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,12 +43,14 @@ class Distilled:
     """A student of `digits` (its width, start, batch and data) and of a `teacher`.
 
     The teacher is a table: its probabilities at the temperature for each picture to learn from.
+    A `rule` of your own may take the place of `loss`.
     """
 
     digits: Digits
     teacher: np.ndarray
     temperature: float = 3.0
     soft: float = 0.9
+    rule: Callable[..., tuple[float, np.ndarray]] = loss
 
     def __post_init__(self) -> None:
         needed = len(self.digits.pictures.answers), self.digits.network.outputs
@@ -83,7 +86,7 @@ class Distilled:
         data, chosen = self.digits.pictures, self.digits.places(part, parts, step)
         shown, network = data.learnt[chosen], self.digits.network
         hidden, scores = network.forward(weights, shown)
-        error, towards = loss(
+        error, towards = self.rule(
             scores, self.teacher[chosen], data.answers[chosen], self.temperature, self.soft
         )
         return error, network.backward(weights, shown, hidden, towards)

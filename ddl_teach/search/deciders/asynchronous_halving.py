@@ -79,7 +79,7 @@ class AsynchronousHalving:
             trial, rung = self._all.new(), 0
         else:
             trial, rung = chosen
-            self._waiting[rung - 1] = _without(trial, self._waiting[rung - 1])
+            _remove(trial, self._waiting[rung - 1])
             self.decisions.append(Decision(trial, rung - 1, "promoted"))
         self._given += self._steps(rung)
         self._running += 1
@@ -127,8 +127,9 @@ class AsynchronousHalving:
         self._running -= 1
         self._given -= job.steps
         if job.rung > 0:
-            self._done[job.rung - 1] = _without(job.trial, self._done[job.rung - 1])
+            _remove(job.trial, self._done[job.rung - 1])
 
 
-def _without(trial: int, pairs: list[tuple[float, int]]) -> list[tuple[float, int]]:
-    return [(loss, other) for loss, other in pairs if other != trial]
+def _remove(trial: int, pairs: list[tuple[float, int]]) -> None:
+    # Whoever is promoted is the first in the line, or nearly.
+    del pairs[next(place for place, (_, other) in enumerate(pairs) if other == trial)]
