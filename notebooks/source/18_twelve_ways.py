@@ -5,9 +5,9 @@
 #
 # Rarely by inventing numbers. Mostly by leaving something away, and mostly one fools oneself
 # first. In 1991 David Bailey collected twelve ways to fool the masses with parallel computers; in
-# 2018 Torsten Hoefler did the same for deep learning. In this unit you carry out all twelve, with
-# *true* measurements, and undo each; you write what undoes them: an interval, a time to a target,
-# and a small review that reads reports as a strict reader does.
+# 2018 Torsten Hoefler did the same for deep learning. In this unit all twelve are carried out with
+# *true* measurements, and undone. You write what undoes them: an interval, a time to a target, and
+# a small review that reads reports as a strict reader does.
 #
 # You need unit 08, and unit 13 helps. *Beginners* take sections 1 to 4, *intermediate* readers go
 # on to 7, *advanced* ones take all. About two hours.
@@ -21,16 +21,14 @@
 # %%
 import numpy as np
 
-from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
-
-engines = Engines(4)
-
-# %%
 from ddl_teach.collectives import ring
+from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
 from ddl_teach.course.true_measurements import true_measurements
 from ddl_teach.measure.reports.twelve_ways.all_ways import WAYS
 from ddl_teach.measure.slowest_rank import slowest_of_all
 from ddl_teach.plots.fooling import plot_panel, plot_trick
+
+engines = Engines(4)
 
 # %%
 true = true_measurements()
@@ -40,8 +38,12 @@ plot_panel(tricks[1].fools)
 
 # %% [markdown]
 # Would you buy it? The more ranks, the more samples a second, and nothing in this picture is
-# wrong. Before you look at the next one: what is *not* in it? And then, as in every unit: commit
-# to some numbers, three of them.
+# wrong. Before you look at the next one: what is *not* in it?
+#
+# ### Predict
+#
+# Commit to three numbers as well: how much luck is worth, how often one must measure, and what a
+# faster part is worth to the whole. The next cell asks for them, below the picture.
 
 # %%
 display(plot_trick(tricks[1]))
@@ -56,11 +58,15 @@ predict("18.step", ...)
 #
 # ## 2. The luckiest run · *beginner*
 #
-# A time is never the same twice. Whoever may choose among $n$ runs will choose the best, and
-# compare it with the usual run of somebody else.
+# A time is never the same twice. So one measures often and reports the **median**: of all times in
+# order the one in the middle, with half of them below it. But whoever may choose among $n$ runs
+# will choose the best, and compare it with the usual run of somebody else.
 #
-# **Exercise.** `ours` and `theirs` are times of two programs. We have run ours `runs` times, and
-# tell of the best only. Theirs must make do with a median.
+# **Exercise.** `ours` and `theirs` are times of two programs, as arrays. We have run ours `runs`
+# times, and tell of the best only. Theirs must make do with its median.
+#
+# After the check your own machine does it: *the same* work under two names, in turns, 20 times
+# each. (`side_by_side` rotates the order, so that nobody has the warm seat.)
 
 
 # %% name="18.lucky" tags=["answer"]
@@ -77,10 +83,6 @@ check("18.lucky", lucky)
 judge("18.lucky", lucky, seed=181)
 ### END HIDDEN TESTS
 
-# %% [markdown]
-# Now on your machine: *the same* work under two names, in turns, 20 times each. (`side_by_side`
-# rotates the order, so that nobody has the warm seat.)
-
 # %%
 from math import comb
 
@@ -96,21 +98,26 @@ reveal("18.lucky", my_lucky(both["A"], both["B"], 20))
 # %% [markdown]
 # ## 3. How sure is a median? · *beginner*
 #
-# What undoes it is an interval. Take $n$ independent times and sort them. Each of them lies below
-# the *true* median with chance $\frac12$, whatever the times are like, for that is what a median
-# is. So the number that lie below is binomial, and the $\ell$-th smallest time (counted from 0)
-# is above the true median if at most $\ell$ lie below it:
+# What undoes luck is an interval. Behind your few times stands the *true* median, that of
+# endlessly many: half of these lie below it, for that is what a median is. So each of your $n$
+# times is like the toss of a coin: below the true median or above, whatever else the times are
+# like, as long as none depends on another. That exactly $i$ of them are below has the chance
+# $\binom{n}{i} 2^{-n}$.
 #
-# $$\Pr[\,t_{(\ell)} > \text{median}\,] = \sum_{i=0}^{\ell} \binom{n}{i}\, 2^{-n} .$$
+# Now sort them. The $\ell$-th smallest (counted from 0) is above the true median if at most $\ell$
+# of them are below it:
 #
-# Leave out as many times as you may at each end, so that this stays at or below 0.025 there. What
-# is left encloses the median in 95 of 100 experiments. No bell curve is needed, and times have
-# none: they have a floor on one side and a long tail on the other.
+# $$\Pr[\,t_{(\ell)} > \text{true median}\,] = \sum_{i=0}^{\ell} \binom{n}{i}\, 2^{-n} .$$
+#
+# Leave out as many times as you may at the lower end, so that this chance stays at or below 0.025,
+# and as many at the upper end. The least and the most of the others are the ends of the interval:
+# it holds the true median in 95 of 100 experiments or more. No bell curve is needed, and times
+# have none: they have a floor on one side and a long tail on the other.
 #
 # With few times nothing can be left out, and even from least to most may be too little.
 #
-# **Exercise.** Here $n \ge 6$, so that there is an answer. `comb(n, i)` is the binomial
-# coefficient.
+# **Exercise.** Of $n \ge 6$ times, so that there is an answer, return the median and both ends.
+# `comb(n, i)` is the binomial coefficient.
 
 
 # %% name="18.interval" tags=["answer"]
@@ -135,18 +142,19 @@ judge("18.interval", interval, seed=182)
 from ddl_teach.measure import interval as library
 
 my_interval = yours("18.interval", interval, library.interval)
-reveal("18.repetitions", next(n for n in range(1, 99) if 2 / 2**n <= 0.05))
 shown = "{:.3f} ({:.3f} to {:.3f})"
 print("A over B, turn by turn:", shown.format(*my_interval(both["A"] / both["B"])))
 rows = np.random.default_rng(18).lognormal(0.0, 0.5, size=(2000, 15))  # their true median is 1
 kept = np.mean([low <= 1 <= high for _, low, high in map(my_interval, rows)])
 print(f"the true median was inside in {kept:.1%} of 2,000 experiments")
 assert kept > 0.94
+reveal("18.repetitions", next(n for n in range(1, 99) if 2 / 2**n <= 0.05))
 
 # %% [markdown]
-# Times in turns share each disturbance, so their quotients are steadier than the times. If the
-# interval of the quotients holds 1, nobody can tell A from B, and that is what a report should
-# say. And it keeps its promise, also for times with a long tail.
+# A and B took turns and shared each disturbance, so their quotients are steadier than the times.
+# If the interval of the quotients holds 1, nobody can tell A from B, and that is what a report
+# should say. And the interval keeps its promise, for times with a long tail too: here 15 times
+# were drawn, 2,000 times over, from a distribution whose median is known.
 #
 # ## 4. Whose time is it? · *beginner*
 #
@@ -186,9 +194,10 @@ for rank, (own, slow) in enumerate(engines.run(whose).results):
 # %% [markdown]
 # ## 5. Weak or strong · *intermediate*
 #
-# Way 11, the most popular. A given training with a given batch on more ranks is **strong**
-# scaling: each rank has less to do and the messages stay. If every rank brings its own samples it
-# is **weak** scaling: work grows with the ranks. Both are useful, and neither is the other.
+# Way 11. A given training with a given batch on more ranks is **strong** scaling (Amdahl, 1967):
+# each rank has less to do and the messages stay. If every rank brings its own samples it is
+# **weak** scaling (Gustafson, 1988): work grows with the ranks. Both are useful, and neither is
+# the other. With $T_P$ for the seconds of a step on $P$ ranks, the efficiency, at best 1, is
 #
 # $$E_\text{strong} = \frac{T_1}{P\,T_P},\qquad E_\text{weak} = \frac{T_1}{T_P}.$$
 #
@@ -219,8 +228,9 @@ judge("18.scaling", scaling, seed=184)
 # %% [markdown]
 # The same two on ranks that nobody has at home. A step computes 1 ms for each sample and then
 # averages 4 MB of gradients by a ring; simulated on up to 256 ranks, and as the formula
-# $T_P = b\,c + 2(P-1)(L + n/(P B))$ has it for $b$ samples on each rank. Below: the same two,
-# measured on real ranks with make-believe accelerators. Left what fools, right what does not.
+# $T_P = b\,c + 2(P-1)(L + n/(P B))$ has it: $b$ samples on each rank, $c$ = 1 ms for each, a
+# latency $L$ of 10 µs, $n$ = 4 MB, a bandwidth $B$ of 1 GB/s. The second picture shows the same
+# two, measured on real ranks with make-believe accelerators: left what fools, right what does not.
 
 # %%
 from ddl_teach import simulate
@@ -257,10 +267,11 @@ display(plot_trick(tricks[11]))
 # moment chooses the winner.
 #
 # **Exercise.** What undoes ways 1, 10 and 11 at once: the time to an accuracy that was fixed
-# *before*. Of each training (a seed) you have seconds and the accuracies on data held out at these
-# moments. A training that never comes to the target has taken infinitely long, and counts.
+# *before*. The same training was run several times, each with a seed of its own; of each run you
+# have two arrays, seconds and the accuracies on data held out at these moments. A training that
+# never comes to the target has taken infinitely long, and counts.
 #
-# Then look at four ranks with slow links, whose pictures are sorted by their digit. `quick`
+# Then look at four ranks with slow links, each of which meets a few of the digits only. `quick`
 # averages weights every ninth step, `good` gradients at every step. At which target does quick
 # look best? That is the trick.
 
@@ -332,18 +343,23 @@ reveal("18.step", my_interval(ratios[True])[0])
 # %% [markdown]
 # ## 8. The other nine · *intermediate*
 #
-# Two of them you have just seen at home: a part is shown, and spoken of as the whole (5, 6). Try
-# to say what is missing before you look right. *Accuracy* without the name of its data is that
-# of the training data (2). A training whose rate was the best of 24 took 25 trainings (3). Where
-# machine and program change at once, the program gets the credit for both (4). Operations are a
-# cost, not a result: two thin factors give the same numbers as their product (7). Fast with these
-# options, accurate with those, and no training was both (8). Pictures with four times the pixels
-# scale better and tell the network nothing new (9). And there is always somebody whom one can
-# beat (12).
+# Look at the left picture of each, and try to say what is missing before you look right.
+#
+# - **5, 6** you have just seen at home: a part is shown, and spoken of as the whole.
+# - **2**: *accuracy* without the name of its data is that of the training data.
+# - **3**: a training whose rate is the best of 24 took 25 trainings.
+# - **4**: where machine and program change at once, the program gets the credit for both.
+# - **7**: operations are a cost, not a result. A matrix that is the product of two thin ones need
+#   not be multiplied as a whole: its two factors give the same numbers with far fewer.
+# - **8**: fast with these options, accurate with those, and no training was both.
+# - **9**: pictures blown up to four times the pixels mean more work for each message, so they
+#   scale better, and tell the network nothing new.
+# - **12**: there is always somebody whom one can beat.
 
 # %%
 for way in (5, 6, 2, 3, 4, 7, 8, 9, 12):
     display(plot_trick(tricks[way]))
+    print("What undoes it:", tricks[way].undone)
 
 # %% [markdown]
 # ## 9. A review of your own · *advanced*
@@ -464,7 +480,7 @@ assert found <= {"not repeatable", "within the noise", "missing"}
 # | `review` | MLPerf's compliance checker; artifact evaluation by people |
 #
 # MLPerf lets a training run several times, drops the fastest and the slowest and averages the
-# rest. Here is torch's timer on your work, beside yours.
+# rest (Mattson et al., 2020). Here is torch's timer on your work of section 2, beside yours.
 
 # %%
 from torch.utils.benchmark import Timer
@@ -480,7 +496,8 @@ print("yours:", shown.format(*my_interval(1e3 * both["A"])), "ms")
 #
 # <details><summary>An answer</summary>
 #
-# All three numbers, and that their range holds the median in 3 of 4 cases ($1 - 2 \cdot 2^{-3}$).
+# All three numbers, and that the true median is between the least and the most of three in 3 of 4
+# cases ($1 - 2 \cdot 2^{-3}$).
 # That is an honest report with a low confidence, and it says so. Their mean with a standard
 # deviation looks better and says less.
 #
@@ -510,9 +527,10 @@ print("yours:", shown.format(*my_interval(1e3 * both["A"])), "ms")
 # ## Where to read on
 #
 # - D. H. Bailey, "Twelve ways to fool the masses when giving performance results on parallel
-#   computers", *Supercomputing Review*, 1991.
+#   computers", *Supercomputing Review*, August 1991.
 # - T. Hoefler, "Twelve ways to fool the masses when reporting performance of deep learning
-#   workloads", 2018.
+#   workloads", blog of his group at ETH Zurich, November 2018. His order is kept here; the names
+#   of the ways are ours.
 # - T. Hoefler and R. Belli, "Scientific benchmarking of parallel computing systems", *SC*, 2015:
 #   twelve rules, and how to keep them.
 # - C. Coleman et al., "Analysis of DAWNBench, a time-to-accuracy machine learning performance

@@ -102,6 +102,7 @@ MISTAKES = [
     ("18.slowest", reduced("min"), "the fastest rank"),
     ("18.slowest", reduced("max", copy=False), "`seconds` has changed"),
     ("18.slowest", one_number, "returns 1 numbers for 7"),
+    ("18.slowest", lambda *given: reduced("max")(*given)[None], "one plain row"),
     ("18.scaling", lambda points: scaling(points)[0], "return two things"),
     ("18.scaling", lambda points: scaling(points, kinds=("weak", "strong", "neither")), "it is"),
     ("18.scaling", lambda points: scaling(points, seen="ends"), "Look at all points"),

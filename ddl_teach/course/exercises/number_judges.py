@@ -101,6 +101,11 @@ def judge_slowest(stage: Stage, generator: np.random.Generator, ranks: Sequence[
             if value is None:
                 raise Wrong(f"{call}: rank {rank} returns None. Is a `return` missing?")
             said = _row(value, f"{call}: return a time for each repetition", rank)
+            if said.ndim > 1:
+                raise Wrong(
+                    f"{call}: rank {rank} returns an array of shape {said.shape}. Return one "
+                    "plain row, a time for each repetition."
+                )
             if said.shape != right.shape:
                 raise Wrong(
                     f"{call}: rank {rank} returns {said.size} numbers for {right.size} "
