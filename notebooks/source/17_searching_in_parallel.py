@@ -10,15 +10,20 @@
 #
 # In this unit you write a search that stops early, and one that waits for nobody; you find out
 # when that pays; you let networks copy each other's weights, breed, answer together and teach each
-# other. You need units 06 and 08. *Beginners* take sections 1 to 6, *intermediate* readers go on
-# to 8, *advanced* ones take all. About two hours.
+# other. You need units 06 and 08. *Beginners* take sections 1 to 5, *intermediate* readers also 6,
+# 7 and 10, *advanced* ones take all. About two hours.
 #
 # ## 1. Twenty-seven tries · *beginner*
 #
 # A *trial* is one choice of settings. Here it is a learning rate and a momentum, drawn at random
-# from a *space*: rates by their logarithm, for they span decades. Each trial trains the small
-# network of unit 13 on the handwritten digits. Part of the pictures is held out to compare trials
-# by, the **validation part**; another part, the **test part**, is not touched before the end.
+# from a *space*: rates by their logarithm, for they span decades. Each trial trains a small
+# network, with 32 hidden units, on the handwritten digits. Part of the pictures is held out to
+# compare trials by, the **validation part**; another part, the **test part**, is not touched
+# before the end.
+#
+# `training(settings, state, steps, seed)` goes on from a state, `None` at first, for so many steps
+# more. It returns the new state and the loss on the validation part. Losses above 10, and what is
+# no number any more, are drawn at 10.
 
 # %%
 import numpy as np
@@ -27,60 +32,34 @@ from ddl_teach import simulate
 from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
 from ddl_teach.plots import searching as pictures
 from ddl_teach.search.space import LogUniform, Space, Uniform
-from ddl_teach.search.training import DigitsTraining
+from ddl_teach.search.training import DigitsTraining, advanced
 
 engines = Engines(5)
 
 # %%
 space = Space({"rate": LogUniform(3e-4, 1.0), "momentum": Uniform(0.0, 0.95)})
-training, rungs = DigitsTraining(), (5, 15, 45, 135)
-
-
-def learn(trial):
-    settings, state, losses = space.sample(0, trial), None, []
-    for steps in rungs:  # so many more
-        state, loss = training(settings, state, steps, seed=0)
-        losses.append(min(loss, 10.0) if np.isfinite(loss) else 10.0)
-    return losses
-
-
-# %%
-curves, trained = np.array([learn(trial) for trial in range(27)]), np.cumsum(rungs)
+training, rungs, curves = DigitsTraining(), (5, 15, 45, 135), np.empty((27, 4))
+for trial in range(27):
+    state = None
+    for rung, steps in enumerate(rungs):  # so many more
+        state, loss = training(space.sample(0, trial), state, steps, seed=0)
+        curves[trial, rung] = min(loss, 10.0) if np.isfinite(loss) else 10.0
+trained = np.cumsum(rungs)
 pictures.plot_curves(trained, curves)
 
 # %% [markdown]
 # Look at the left edge. After five steps nobody knows who will win, but many who will not are
-# known already. So: train all for a short time, keep the best third, train those three times as
-# long, keep the best third. That is **successive halving** (by $\eta = 3$ and not by 2, but so it
-# is called). With $n$ trials and $r$ steps in the first *rung*, rung $k$ trains $n/\eta^k$ trials
-# for $r\,\eta^k$ more steps, so each rung costs the same:
+# known already.
+#
+# ## 2. Successive halving · *beginner*
+#
+# So: train all for a short time, keep the best third, train those three times as long, keep the
+# best third of them, and so on. That is **successive halving** (by $\eta = 3$ and not by 2, but so
+# it is called). Each of these rounds is a *rung*, as of a ladder. With $n$ trials and $r$ steps in
+# the first rung, rung $k$ trains $n/\eta^k$ trials for $r\,\eta^k$ more steps, so all rungs cost
+# the same:
 #
 # $$\frac{n}{\eta^k}\cdot r\,\eta^k = n\,r .$$
-#
-# On $W$ workers a rung is over when its *last* job is. With run times that are all equal, and
-# enough jobs for everybody, that is after $n\,r/W$, and nobody waits. But run times differ: one
-# network is wider than another, one machine is shared, one disk is slow. Let them be exponentially
-# distributed around the same mean. Then $n$ jobs of $s$ seconds on the average take $W$ workers
-#
-# $$s\left(\frac nW - 1 + H_W\right),\qquad H_W = 1 + \frac12 + \dots + \frac1W \approx \ln W +
-# 0.58,$$
-#
-# since all work until the queue is empty, and then everybody waits for the slowest of $W$.
-#
-# ### Predict
-#
-# A thousand workers have 3,000 trials for one second each (on the average), then the best 1,000
-# for three seconds more. Run times differ like that. Which part of their time do workers work?
-#
-# And another question: train *one* setting with 30 random seeds, and take the best on the
-# validation part. How many percent fewer errors does it make there than the middle one?
-
-# %%
-predict("17.busy", ...)
-predict("17.seeds", ...)
-
-# %% [markdown]
-# ## 2. Successive halving · *beginner*
 #
 # **Exercise.** `curves[trial, rung]` is the loss of a trial after that rung. Return a list with
 # the trials that are trained in each rung: all in rung 0, and of each rung the best
@@ -156,20 +135,42 @@ judge("17.promote", promote, seed=172)
 # %% [markdown]
 # ## 4. A thousand workers · *beginner*
 #
-# `by_ranks.search` is a rank program: rank 0 conducts, all others train. On simulated ranks
-# nothing need be computed; what counts is how long a job takes, its *pace*. Here is the search
-# that you were asked about, with eight workers to see them wait: three trials of one second for
-# each of them, then the best third for three seconds more. First synchronous, then asynchronous,
-# with your rule. Left is what the losses are made up to be, right who worked on which trial when.
+# What does it cost to wait? On $W$ workers a rung is over when its *last* job is. If all jobs take
+# equally long, and there are enough for everybody, nobody waits. But run times differ: one network
+# is wider than another, one machine is shared, one disk is slow. Let them be exponentially
+# distributed around a mean of $s$ seconds. Then a rung of $n$ jobs ($n \ge W$) takes
+#
+# $$s\left(\frac nW - 1 + H_W\right),\qquad H_W = 1 + \frac12 + \dots + \frac1W \approx \ln W +
+# 0.58,$$
+#
+# since all work until the queue is empty, and then everybody waits for the slowest of $W$ jobs.
+#
+# ### Predict
+#
+# A thousand workers have 3,000 trials to train for one second each (on the average), then the best
+# 1,000 for three seconds more. Which part of their time do workers work?
+#
+# And a question about luck, for section 5: train *one* setting with 30 random seeds, and take the
+# best on the validation part. How many percent fewer errors does it make there than the middle
+# one?
+#
+# When you have said so in the first cell, look at the same search with eight workers in the
+# second: first synchronous, then asynchronous, with your rule. `by_ranks.search` is a rank
+# program: rank 0 conducts, all others train. On simulated ranks nothing need be computed; what
+# counts is how long a job takes, its *pace*. So the losses on the left are made up; on the right
+# you see who worked on which trial when.
+
+# %%
+predict("17.busy", ...)
+predict("17.seeds", ...)
 
 # %%
 from ddl_teach.plots.search import plot_search
 from ddl_teach.search import by_ranks
 from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
-from ddl_teach.search.waits import PLAN, Pace, compared, pretended
+from ddl_teach.search.waits import PLAN, Pace, compared, pretended, told
 
-# %%
 mine = {"promote": yours("17.promote", promote, None)}
 for search in SuccessiveHalving(trials=24, **PLAN), AsynchronousHalving(budget=48, **PLAN, **mine):
     given = {"training": pretended, "decider": search, "pace": Pace(differ=True)}
@@ -181,85 +182,70 @@ for search in SuccessiveHalving(trials=24, **PLAN), AsynchronousHalving(budget=4
 #
 # What is that worth? A fair measure is the time until *as many trials have been trained to the
 # end*: $W$ of them, by $W$ workers. If nobody ever waited, and nothing were done in vain, that
-# would be 6 seconds; `compared` says how many times as long both searches take. Up to a thousand
-# workers; and also with run times that are all equal.
+# would be 6 seconds; `compared` says how many times as long both searches take. The first cell
+# simulates it, with run times that are all equal and with such that differ, up to a thousand
+# workers. The second cell runs the same program on your engines, where two or four work: a job
+# sleeps as long as it would compute, a *second* being 15 milliseconds, and run times are drawn
+# from the same seeds. So dots (measured) should fall into squares (simulated); where a machine is
+# busy with other things they lie above. Lines are the formula.
 
 # %%
 simulated = compared(simulate, Pace(differ=False), [2, 4, 16])
 simulated |= compared(simulate, Pace(differ=True), [2, 4, 16, 64, 1000])
 reveal("17.busy", 100 / simulated["halving, times differ"][1][-1])
 
-# %% [markdown]
-# Four fifths of a thousand machines stand around, with the easiest parallelism of all.
-#
-# ## 5. On your own ranks · *beginner*
-#
-# The same program on your engines: rank 0 conducts, two or four others work. A job sleeps as long
-# as it would compute, a *second* being 15 milliseconds; run times were drawn from the same seeds
-# as in the simulation. So dots should fall into the squares, and where a machine is busy with
-# other things they lie above.
-
 # %%
-from ddl_teach.theory import searches as theory
-
-measured, lines, workers = {}, {}, [2**power for power in range(11)]
-for differ, name in ((False, "halving, times equal"), (True, "halving, times differ")):
+measured, lines = {}, {}
+for differ in (False, True):
     measured |= compared(engines.run, Pace(differ, second=0.015), [2, 4])
-    schedules = {count: [(3 * count, 1.0), (count, 3.0)] for count in workers}
-    lines[name] = workers, [theory.waiting(schedules[w], w, differ) for w in workers]
+    lines |= told(Pace(differ), [2**power for power in range(11)])
 pictures.plot_waiting(lines, simulated, measured)
 
 # %% [markdown]
 # ### The surprise
 #
-# **Asynchronous search wins when run times differ, and loses when they are equal.** With equal run
+# Four fifths of a thousand machines stand around, with the easiest parallelism of all. And yet:
+# **asynchronous search wins when run times differ, and loses when they are equal.** With equal run
 # times nobody waits anyway. But who promotes early promotes some that would not have been chosen
 # with more patience, and trains new trials that nobody asked for: a third of the work is in vain.
 # With run times that differ, the synchronous search waits for the slowest of $W$ again and again,
 # with every worker a little longer; the asynchronous one does not even notice how many there are.
 #
-# So before you choose, measure how much your run times differ. Lines are the formula, squares the
-# simulation, dots your engines. (A square is the mean of one to four searches, so it may lie
-# beside its line.)
+# So before you choose, measure how much your run times differ. (A square is the mean of one to
+# four searches only, so it may lie beside its line.)
 #
-# ## 6. A search you can watch · *beginner*
+# ## 5. A search you can watch, and what it cost · *beginner*
 #
-# Now in earnest: real trainings, and run times that differ because networks do. Engines are given
-# jobs by ipyparallel's load-balanced view; your rule promotes. The picture grows while the search
-# runs. With `journal="some folder"` you may interrupt it, or lose the whole notebook: the same
-# call goes on where it was, and repeats nothing that was done.
+# Now in earnest: real trainings, and run times that differ because networks do. In the first cell
+# engines are given jobs by ipyparallel's load-balanced view, and your rule promotes. The picture
+# grows while the search runs. With `journal="some folder"` you may interrupt it, or lose the whole
+# notebook: the same call goes on where it was, and repeats nothing that was done.
+#
+# "Our network trains in one second." Yes; after so many runs. The report below the picture states
+# every one: also those that were stopped, those that crashed, and the seconds of all workers
+# together. **Not to report the runs it took to find the settings** is the third of Torsten
+# Hoefler's *Twelve ways to fool the masses when reporting performance of deep learning workloads*
+# (2018). It hides the cost. And it hides luck: the second cell has thirty runs of *one* setting,
+# which differ by their seeds only.
 
 # %%
 from ddl_teach.course.live_search import LiveSearch
 from ddl_teach.search import by_view
 from ddl_teach.search.space import Choice
+from ddl_teach.sgd.digits import Digits
 
 wide = Space({**space.axes, "hidden": Choice(8, 32, 128), "batch": Choice(8, 32, 128)})
-
-# %%
 decider = AsynchronousHalving(wide, budget=2700, rungs=3, eta=3, least=20, **mine)
 view, live = engines.client.load_balanced_view(), LiveSearch(decider.planned)
 report = by_view.search(view, training, decider, test=training.test, watch=live)
 print(report)
 
-# %% [markdown]
-# ## 7. Count them all · *beginner*
-#
-# "Our network trains in one second." Yes; after so many runs. The report above states every one:
-# also those that were stopped, those that crashed, and the seconds of all workers together. **Not
-# to report the runs it took to find the settings** is the third of Torsten Hoefler's *Twelve ways
-# to fool the masses when reporting performance of deep learning workloads* (2018). It hides the
-# cost. And it hides luck: here are thirty runs of *one* setting, which differ by their seeds only.
-
 # %%
-from ddl_teach.sgd.digits import Digits
-
 runs = [training({"rate": 0.02}, None, 150, seed)[0] for seed in range(30)]
 validated = [1 - Digits(validation=True).accuracy(state["weights"]) for state in runs]
-tested = [1 - training.test({}, state) for state in runs]
-reveal("17.seeds", 100 * (1 - min(validated) / np.median(validated)))
 assert min(validated) < 0.9 * np.median(validated)
-pictures.plot_luck(validated, tested)
+display(reveal("17.seeds", 100 * (1 - min(validated) / np.median(validated))))
+pictures.plot_luck(validated, [1 - training.test({}, state) for state in runs])
 
 # %% [markdown]
 # Whoever shows the best run as "our method", and the middle one as "the other method", has just
@@ -268,7 +254,7 @@ pictures.plot_luck(validated, tested)
 # and look at the test part once, with the winner only. That is all there is to honesty here, and
 # `report` does it for you.
 #
-# ## 8. Copy the best · *intermediate*
+# ## 6. Copy the best · *intermediate*
 #
 # Halving throws away what a stopped trial has learnt, and settings stay what they were. In
 # **population-based training** (Jaderberg and others, 2017) all members train all the time. Now
@@ -279,23 +265,30 @@ pictures.plot_luck(validated, tested)
 #
 # **Exercise.** The `pairs` worst ranks (highest loss) take over `weights` and `settings`, two
 # arrays, of the `pairs` best, in place and to the last bit: each of the best gives to one of the
-# worst. All others keep theirs. Send weights to nobody who does not need them.
+# worst. All others keep theirs. Send weights to nobody who does not need them. `add_up`, a small
+# all-reduce, has told everybody all losses when your part begins.
+
+
+# %%
+def add_up(comm, x):  # everybody sends to everybody: `x` becomes the sum over all ranks
+    me, size, parts = comm.rank, comm.size, [x.copy() for _ in range(comm.size)]
+    for k in range(1, size):
+        comm.sendrecv(x, (me + k) % size, parts[me - k], (me - k) % size)
+    x[...] = sum(parts)
 
 
 # %% name="17.exploit" tags=["answer"]
 def exploit(comm, weights, settings, loss, pairs):
     """The worst ranks copy weights and settings of the best, in place."""
-    me, size, losses = comm.rank, comm.size, np.full(comm.size, float(loss))
-    for k in range(1, size):  # after this all ranks know all losses
-        to, source = (me + k) % size, (me - k) % size
-        comm.sendrecv(losses[me : me + 1], to, losses[source : source + 1], source)
+    losses = np.where(np.arange(comm.size) == comm.rank, loss, 0.0)
+    add_up(comm, losses)  # now all ranks know all losses
     ### BEGIN SOLUTION
     order = np.argsort(losses, kind="stable")
     for good, bad in zip(order[:pairs], order[::-1], strict=False):
         for array in (weights, settings):
-            if me == good:
+            if comm.rank == good:
                 comm.send(array, bad)
-            elif me == bad:
+            elif comm.rank == bad:
                 comm.recv(array, good)
     ### END SOLUTION
 
@@ -343,7 +336,7 @@ plot_population(losses, parents.astype(int), rates)
 # generations all are children of one or two, and if these have gone wrong all have. And the copied
 # ones begin where others have been, so "the loss of this rate" means little any more.
 #
-# ## 9. Evolution · *intermediate*
+# ## 7. Evolution · *intermediate*
 #
 # What if not a rate is sought but a network: how wide, how deep, what is connected with what? Such
 # things cannot be multiplied by 1.2; they can be *inherited*. A network is described by its
@@ -412,10 +405,10 @@ print(f"ahead {np.mean(bred > at_random):.0%}, behind {np.mean(bred < at_random)
 # Ahead on the average, and far from always: whoever shows a single search shows mostly its luck.
 # Careful comparisons found the same with real networks: random search is a baseline that many
 # published searches hardly beat (Li and Talwalkar, 2019). Whoever wants to go on finds evolution
-# over convolutional cells, shared weights, a controller, and networks that *scale* in
-# `ddl_teach/search/architectures`.
+# over convolutional cells, shared weights, a controller, and networks that *scale* in the notebook
+# `17_architectures`, and one a file in `ddl_teach/search/architectures`.
 #
-# ## 10. Ask them all · *advanced*
+# ## 8. Ask them all · *advanced*
 #
 # After a search there are many trained networks. Why keep one? An **ensemble** takes the mean of
 # what its members say; and on ranks, each with a network of its own, that is an all-reduce of a
@@ -424,18 +417,7 @@ print(f"ahead {np.mean(bred > at_random):.0%}, behind {np.mean(bred < at_random)
 #
 # **Exercise.** `scores` is this rank's own, a row for each sample and a column for each class.
 # Return the mean over the ranks of $e^{s_j}/\sum_k e^{s_k}$, the same on every rank.
-# `add_up(comm, x)` replaces `x` by its sum over the ranks. Scores may be large.
-
-
-# %%
-def add_up(comm, x):
-    """`x` becomes the sum over all ranks, in place: copies travel once round a ring."""
-    rank, size = comm.rank, comm.size
-    parts = [x.copy() for _ in range(size)]
-    for step in range(size - 1):
-        out, into = (rank - step) % size, (rank - step - 1) % size
-        comm.sendrecv(parts[out], (rank + 1) % size, parts[into], (rank - 1) % size)
-    x[...] = sum(parts)
+# `add_up(comm, x)` of section 6 replaces `x` by its sum over the ranks. Scores may be large.
 
 
 # %% name="17.ensemble" tags=["answer"]
@@ -476,6 +458,7 @@ def together(comm, ensemble, task):
 # %%
 from ddl_teach.plots.consolidation import plot_consolidated
 from ddl_teach.search.consolidation.matching import matched_mean
+from ddl_teach.sgd.updates.momentum import Momentum
 
 run = engines.run(together, ensemble=ensemble, task=Digits(), timeout=60)
 members, told = zip(*run.results, strict=True)
@@ -491,7 +474,7 @@ plot_consolidated(found)
 # are *matched* first, each unit with its nearest, by the Hungarian algorithm, it becomes a network
 # again.
 #
-# ## 11. One that learnt from all · *advanced*
+# ## 9. One that learnt from all · *advanced*
 #
 # An ensemble costs the work of all its members, in every answer, for ever. **Distillation** has a
 # small student learn from it (Hinton, Vinyals and Dean, 2015). A label says "7". The teacher says
@@ -507,13 +490,12 @@ plot_consolidated(found)
 # `teacher` has a row of $q$ for each sample, `answers` the numbers of the right classes.
 
 
-# %%
+# %% name="17.distil" tags=["answer"]
 def softmax(scores, temperature=1.0):
     powers = np.exp((scores - scores.max(axis=1, keepdims=True)) / temperature)
     return powers / powers.sum(axis=1, keepdims=True)
 
 
-# %% name="17.distil" tags=["answer"]
 def distil(scores, teacher, answers, temperature, soft):
     """The loss of a student with these scores, a mean over samples; and its gradient by them."""
     ### BEGIN SOLUTION
@@ -540,14 +522,10 @@ judge("17.distil", distil, seed=176)
 
 
 # %%
-def student(comm, distil, teacher, soft, rate, steps=400):
-    task = Digits(batch=16, hidden=8, seed=comm.rank, validation=True)
-    weights, shown = task.initial(), task.pictures
-    for step in range(steps):
-        chosen = task.places(0, 1, step)
-        hidden, scores = task.network.forward(weights, shown.learnt[chosen])
-        towards = distil(scores, teacher[chosen], shown.answers[chosen], 3.0, soft)[1]
-        weights -= rate * task.network.backward(weights, shown.learnt[chosen], hidden, towards)
+def student(comm, distil, teacher, soft, rate):
+    digits = Digits(batch=16, hidden=8, seed=comm.rank, validation=True)
+    task = distillation.Distilled(digits, teacher, soft=soft, rule=distil)
+    weights = advanced(task, Momentum(rate, 0.0), None, steps=400)["weights"]
     return Digits(hidden=8).accuracy(weights)
 
 
@@ -572,7 +550,7 @@ plot_consolidated(found)
 # What does remain is worth having: the students on the right are as good as those that learnt from
 # labels, and have never seen one. Pictures without labels are cheap.
 #
-# ## 12. What everybody else uses · *intermediate*
+# ## 10. What everybody else uses · *intermediate*
 #
 # | here | elsewhere |
 # |---|---|
@@ -608,7 +586,7 @@ plot_consolidated(found)
 #
 # <details><summary>An answer</summary>
 #
-# Nobody can say any more, that is the problem. At least by the luck of section 7, which grows with
+# Nobody can say any more, that is the problem. At least by the luck of section 5, which grows with
 # the number of trials: the best of thirty equal runs had some 20 to 50% fewer errors there.
 #
 # </details>
@@ -626,16 +604,17 @@ plot_consolidated(found)
 # ## Where to read on
 #
 # - L. Li et al., "A system for massively parallel hyperparameter tuning", *MLSys*, 2020: the
-#   asynchronous halving. - K. Jamieson and A. Talwalkar, "Non-stochastic best arm identification
-#   and hyperparameter optimization", *AISTATS*, 2016: halving. - L. Li et al., "Hyperband",
-#   *JMLR*, 2018. - J. Bergstra and Y. Bengio, "Random search for hyper-parameter optimization",
-#   *JMLR*, 2012.
+#   asynchronous halving.
+# - K. Jamieson and A. Talwalkar, "Non-stochastic best arm identification and hyperparameter
+#   optimization", *AISTATS*, 2016: halving.
+# - L. Li et al., "Hyperband", *JMLR*, 2018.
+# - J. Bergstra and Y. Bengio, "Random search for hyper-parameter optimization", *JMLR*, 2012.
 # - M. Jaderberg et al., "Population based training of neural networks", 2017.
 # - E. Real et al., "Regularized evolution for image classifier architecture search", *AAAI*, 2019.
-#   - L. Li and A. Talwalkar, "Random search and reproducibility for neural architecture search",
+# - L. Li and A. Talwalkar, "Random search and reproducibility for neural architecture search",
 #   *UAI*, 2019.
 # - G. Hinton, O. Vinyals and J. Dean, "Distilling the knowledge in a neural network", 2015.
-#   - S. Ainsworth, J. Hayase and S. Srinivasa, "Git re-basin: merging models modulo permutation
+# - S. Ainsworth, J. Hayase and S. Srinivasa, "Git re-basin: merging models modulo permutation
 #   symmetries", *ICLR*, 2023.
 # - T. Hoefler, "Twelve ways to fool the masses when reporting performance of deep learning
 #   workloads", 2018: all twelve are in unit 18.
