@@ -180,8 +180,9 @@ told(judge(measured, ours, *convolutions.SHAPE))
 
 # %% [markdown]
 # Ten shapes are few: read the intervals before the names. With 48 shapes
-# (`benchmarks/results/choices.txt`) the tree, the network and the model with three measured rates
-# could not be told apart where shapes were held out, and all of them were well above the noise.
+# (`benchmarks/results/choices.txt`) the network regretted less than the model with three measured
+# rates where shapes were held out, and the tree could not be told from either. Where a whole kernel
+# size was held out, nobody could be told from that model. All of them were well above the noise.
 #
 # ## 5. What production systems do · *intermediate*
 #
