@@ -317,6 +317,7 @@ plot_trick(tricks[10])
 
 # %%
 from functools import partial
+from itertools import product
 
 from ddl_teach.sgd.digits import Digits
 
@@ -326,19 +327,18 @@ text = ",".join(f"{it:.4f}" for it in tasks["float64"].pictures.learnt[:256].fla
 
 
 # %%
-def gradient(dtype, read=False):
+def gradient(dtype, read=0):
     if read:  # the pictures, as they come
         np.fromstring(text, dtype, sep=",")
     return tasks[dtype].gradient(start[dtype], 0, 1, 0)[1]
 
 
 # %%
-ways = {(it, read): partial(gradient, it, read) for it in tasks for read in (False, True)}
-own = side_by_side(ways, repetitions=15, warm_up=2)
-ratios = [own["float64", read] / own["float32", read] for read in (False, True)]
+own = side_by_side({it: partial(gradient, *it) for it in product(tasks, (0, 1))}, repetitions=15)
+ratios = [own["float64", read] / own["float32", read] for read in (0, 1)]
 for name, each in zip(("gradients", "with input"), ratios, strict=True):
     print(f"{name:10}", shown.format(*my_interval(each)), "times as fast in float32")
-reveal("18.step", my_interval(ratios[True])[0])
+reveal("18.step", my_interval(ratios[1])[0])
 
 # %% [markdown]
 # ## 8. The other nine · *intermediate*
@@ -442,14 +442,14 @@ from ddl_teach.measure.reports.made import made
 
 
 def entry(dtype, *more):
-    times = tuple(map(float, own[dtype, False]))
+    times = tuple(map(float, own[dtype, 0]))
     clock = r.Series("seconds", "a call", "s", times, len(times), "measured", False, ("gradient",))
     return r.Entry(dtype, "mine", 1, 1, {"precision": dtype}, (clock, *more))
 
 
 # %%
 def reviewed(about, *entries):
-    factor = float(f"{my_interval(ratios[False])[0]:.3g}")
+    factor = float(f"{my_interval(ratios[0])[0]:.3g}")
     pair = ("paired ratios", ("float32",), "float64", "best known")
     claim = r.Claim("float32 is faster.", about, "seconds", "a call", factor, *pair)
     whence = made("my notebook", [0]), {"mine": describe()}, None

@@ -164,8 +164,8 @@ print(found, tell(found.caught[0]), sep="\n")
 assert found.all
 
 # %% [markdown]
-# That one learns, too: it hands a gradient back to units that were silent, and whoever wrote it
-# would say that it needs more tuning.
+# It hands a gradient back to units that were silent. Whoever had written it would say of such a
+# training that it needs more tuning.
 #
 # ## 3. Two rules along the same way · *beginner*
 #
@@ -236,14 +236,13 @@ found = find(lambda candidate: max(walk(candidate)) < 1e-6, "sgd.updates.adam.Ad
 whats = {number: tell(number).splitlines()[0] for number in found.caught}
 print(found, *whats.values(), sep="\n")
 assert found.all
-fast = next(number for number, what in whats.items() if "decays like the first" in what)
-reveal("19.still", runs[f"number {fast}"][1])
+reveal("19.still", next(runs[f"number {it}"][1] for it in whats if "decays" in whats[it]))
 
 # %% [markdown]
 # ### The surprise
 #
-# Look at the first step of the picture. All Adams agree in it, to the last digit. Whoever tests an
-# optimizer by one step, as many tests do, finds nothing. And whoever tests it by a training finds
+# Look at the first step of the picture. All Adams agree in it, but for rounding. Whoever tests an
+# optimizer by one step finds nothing. And whoever tests it by a training finds
 # nothing either, as section 1 has shown. Between one step and a whole training lie the few steps
 # in which a wrong rule *must* show itself.
 #
@@ -283,8 +282,7 @@ engines = Engines(4)
 many = find(lambda candidate: adds_up(candidate, (1, 2, 3, 4, 5, 8)), part)
 real = find(lambda candidate: adds_up(candidate, (2, 3), engines.run), part)
 print(f"simulated: {many}\nmeasured:  {real}")
-assert many.all
-assert real.all
+assert all(found.all for found in (many, real))
 
 # %% [markdown]
 # Simulated and real ranks accuse the same suspect, by one and the same check. What is *not*
@@ -439,7 +437,6 @@ x = torch.linspace(-1, 1, 5, dtype=torch.float64, requires_grad=True)
 factor = 2
 assert torch.autograd.gradcheck(Square.apply, x)
 factor = 1.9
-print("with 1.9:", torch.autograd.gradcheck(Square.apply, x, raise_exception=False))
 assert not torch.autograd.gradcheck(Square.apply, x, raise_exception=False)
 
 # %% [markdown]
