@@ -244,7 +244,7 @@ print(report)
 runs = [training({"rate": 0.02}, None, 150, seed)[0] for seed in range(30)]
 validated = [1 - Digits(validation=True).accuracy(state["weights"]) for state in runs]
 assert min(validated) < 0.9 * np.median(validated)
-display(reveal("17.seeds", 100 * (1 - min(validated) / np.median(validated))))
+reveal("17.seeds", 100 * (1 - min(validated) / np.median(validated)))
 pictures.plot_luck(validated, [1 - training.test({}, state) for state in runs])
 
 # %% [markdown]
