@@ -359,7 +359,7 @@ reveal("18.step", my_interval(ratios[1])[0])
 # %%
 for way in (5, 6, 2, 3, 4, 7, 8, 9, 12):
     display(plot_trick(tricks[way]))
-    print("What undoes it:", tricks[way].undone)
+    print("What undoes it:", tricks[way].undone, end="\n\n")
 
 # %% [markdown]
 # ## 9. A review of your own · *advanced*
