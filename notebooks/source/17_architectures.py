@@ -77,6 +77,8 @@ assert len(set(networks)) < len(networks)
 # ranks find the same cells.)
 
 # %%
+import torch
+
 from ddl_teach import simulate
 from ddl_teach.plots.search import plot_search
 from ddl_teach.search import by_ranks
@@ -87,6 +89,7 @@ training = CellTraining()
 evolution = Evolution(CELLS, trials=10, steps=40, seed=5, population=4, sample=2, ahead=2)
 
 # %%
+torch.set_num_threads(1)
 given = {"training": training, "pace": lambda rank, job: 1 + len(living(job.settings))}
 report = simulate(by_ranks.search, 3, decider=evolution, **given).results[0]
 print(report)
