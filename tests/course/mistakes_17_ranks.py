@@ -78,6 +78,19 @@ def one_for_all(
                 comm.recv(mine, order[0])
 
 
+def into_a_short_array(
+    comm: Comm, weights: np.ndarray, settings: np.ndarray, loss: float, pairs: int
+) -> None:
+    """Receives weights into an array that is too short for them."""
+    losses = np.full(comm.size, loss)
+    ring.allgather(comm, losses)
+    for good, bad in zip(np.argsort(losses)[:pairs], np.argsort(losses)[::-1], strict=False):
+        if comm.rank == good:
+            comm.send(weights, bad)
+        elif comm.rank == bad:
+            comm.recv(np.empty(3), good)
+
+
 def ensemble_with(
     *,
     shift: bool = True,
@@ -156,6 +169,7 @@ MISTAKES = [
     ("17.exploit", exploit_with(worse=1), "is none of the worst"),
     ("17.exploit", exploit_with(to_all=True), "who sends to whom"),
     ("17.exploit", one_for_all, "Each of the best gives to one"),
+    ("17.exploit", into_a_short_array, "does not fit"),
     ("17.exploit", everybody_sends, "one of the best sends to one of the worst"),
     ("17.ensemble", ensemble_with(divide=False), "divide by comm.size"),
     (

@@ -136,7 +136,8 @@ def _from(source: int | None) -> str:
 
 
 def _about_story(story: str) -> str:
-    if "recv(" in story or "send(" in story:
+    raised = " raised " in story.partition("\n")[0]  # an error, which tells its own story
+    if not raised and ("recv(" in story or "send(" in story):
         return (
             "one of the best sends to one of the worst, who receives; nobody else does either. "
             "All ranks must come to the same pairs, so sort the same losses in the same way."
