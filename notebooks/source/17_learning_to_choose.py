@@ -181,8 +181,8 @@ told(judge(measured, ours, *convolutions.SHAPE))
 # %% [markdown]
 # Ten shapes are few: read the intervals before the names. With 48 shapes
 # (`benchmarks/results/choices.txt`) the network regretted less than the model with three measured
-# rates where shapes were held out, and the tree could not be told from either. Where a whole kernel
-# size was held out, nobody could be told from that model. All of them were well above the noise.
+# rates where shapes were held out, and the tree could not be told from either. Where a whole
+# kernel size was held out, neither could be told from that model. All were well above the noise.
 #
 # ## 5. What production systems do · *intermediate*
 #
