@@ -1,5 +1,6 @@
 """Engines that fail, die or are interrupted cost time, and no trial; they find what ranks find."""
 
+import contextlib
 import threading
 from collections import Counter
 from concurrent.futures import Future
@@ -20,11 +21,16 @@ HALVING = SuccessiveHalving(Space({"rate": LogUniform(1e-3, 3)}), 9, eta=3, leas
 
 
 class View:
-    """So many engines, which are threads here; GeneratorExit is the death of one."""
+    """So many engines, which are threads here; GeneratorExit is the death of one, or of so many
+    at the same moment, each in another job."""
 
-    def __init__(self, engines):
+    def __init__(self, engines, together=1):
         self.client = SimpleNamespace(ids=list(range(engines)))
         self.lock, self.busy, self.too_many = threading.Lock(), 0, 0
+        self.deaths = threading.Barrier(together, self._lose)
+
+    def _lose(self):
+        del self.client.ids[-self.deaths.parties :]
 
     def apply_async(self, function, *args):
         with self.lock:
@@ -39,13 +45,12 @@ class View:
         try:
             value = function(*args)
         except GeneratorExit:
+            self.deaths.wait(timeout=60)
             error = RemoteError("EngineError", "it died", "")
         except BaseException as raised:
             error = RemoteError(type(raised).__name__, str(raised), "")
         with self.lock:
             self.busy -= 1
-            if error is not None and error.ename == "EngineError":
-                del self.client.ids[-1:]
         if error is None:
             result.set_result(value)
         else:
@@ -58,11 +63,11 @@ def descend(settings, state, steps, seed, diary, deaths=0, ends=None, error=Gene
     rung, rate = 0 if state is None else state["rung"] + 1, settings["rate"]
     with open(diary, "a") as file:
         file.write(f"{rate} {rung}\n")
-    died = diary.with_name("deaths")
-    with open(died, "a+") as file:
-        file.seek(0)
-        if (rung == 1 and len(file.read()) < deaths) or rate == ends:
-            file.write("x")
+    if rate == ends:
+        raise error
+    for death in range(deaths if rung == 1 else 0):
+        with contextlib.suppress(FileExistsError):
+            diary.with_name(f"death {death}").touch(exist_ok=False)
             raise error
     if rate > 2:
         raise OverflowError("too large")
@@ -110,7 +115,7 @@ def test_engines_find_what_ranks_find(diary, undisturbed, engines):
 
 
 def test_an_engine_that_dies_takes_no_trial_with_it(diary, undisturbed):
-    view = View(4)
+    view = View(4, together=2)
     with pytest.warns(UserWarning, match="engine died in rung 1 of trial"):
         report = search(view, partial(descend, diary=diary, deaths=2), HALVING, test=accuracy)
     assert summary(report) == undisturbed
@@ -151,9 +156,9 @@ def goes_on(journal, diary, undisturbed):
 @pytest.mark.filterwarnings("ignore:an engine died")
 def test_when_all_engines_are_gone_the_search_goes_on_on_others(diary, tmp_path, undisturbed):
     journal = tmp_path / "journal"
-    deadly = partial(descend, diary=diary, deaths=9)
+    deadly = partial(descend, diary=diary, deaths=2)
     with pytest.raises(EnginesGone, match=rf"died in rung 1 .* 9 jobs are done, .*{journal}"):
-        search(View(2), deadly, HALVING, journal)
+        search(View(2, together=2), deadly, HALVING, journal)
     goes_on(journal, diary, undisturbed)
 
 
