@@ -101,8 +101,8 @@ class Perceptron:
 
 
 def softmax(scores: np.ndarray, temperature: float = 1.0) -> np.ndarray:
-    """Scores of each row as probabilities, the more even the higher the temperature."""
+    """Scores of each row, or of one, as probabilities; more even if the temperature is high."""
     if temperature != 1.0:
         scores = scores / temperature
-    likely = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return likely / likely.sum(axis=1, keepdims=True)
+    likely = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return likely / likely.sum(axis=-1, keepdims=True)

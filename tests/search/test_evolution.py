@@ -13,10 +13,11 @@ from ddl_teach import simulate
 from ddl_teach.search.architectures.cells import CELLS
 from ddl_teach.search.architectures.evolution import Evolution, Member, mutated, tournament
 from ddl_teach.search.architectures.in_turn import PROPOSE
-from ddl_teach.search.architectures.reinforce import Reinforce, slope, softmax
+from ddl_teach.search.architectures.reinforce import Reinforce, slope
 from ddl_teach.search.by_ranks import search
 from ddl_teach.search.deciders.random import RandomSearch
 from ddl_teach.search.space import Choice, LogUniform, Space
+from ddl_teach.sgd.perceptron import softmax
 
 RANKS = (1, 2, 3, 4, 5, 8)
 

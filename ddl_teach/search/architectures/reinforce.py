@@ -23,6 +23,7 @@ import numpy as np
 from ddl_teach.search.architectures.in_turn import InTurn
 from ddl_teach.search.job import Job
 from ddl_teach.search.space import Settings
+from ddl_teach.sgd.perceptron import softmax
 
 
 @dataclass
@@ -54,12 +55,6 @@ class Reinforce(InTurn):
         for name, towards in self._slopes.pop(job.trial).items():
             self.logits[name] += self.rate * (self.baseline - loss) * towards
         self.baseline += self.forget * (loss - self.baseline)
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """Numbers as likelihoods."""
-    powers = np.exp(logits - logits.max())
-    return powers / powers.sum()
 
 
 def slope(logits: np.ndarray, drawn: int) -> np.ndarray:
