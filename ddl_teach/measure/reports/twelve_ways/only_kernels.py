@@ -7,35 +7,19 @@ Undone by the whole step, with all its parts.
 
 from __future__ import annotations
 
-from ddl_teach.measure.reports.report import A_TRAINING, Claim, Report
-from ddl_teach.measure.reports.twelve_ways.trick import (
-    Panel,
-    Trick,
-    as_good,
-    entry_of,
-    less,
-    line,
-    series_of,
-)
+from ddl_teach.measure.reports.report import A_TRAINING, Report
+from ddl_teach.measure.reports.twelve_ways.part_for_whole import STEPS, part_for_whole
+from ddl_teach.measure.reports.twelve_ways.trick import Panel, Trick, less, line
 
-STEPS = {"float64": "step in float64", "float32": "step in float32"}
-KERNEL, WHOLE = "a gradient", "a step"
+KERNEL = "a gradient"
 
 
 def only_kernels(true: Report) -> Trick:
     """Time the gradient, speak of training."""
-    entries = {told: entry_of(true, name) for told, name in STEPS.items()}
-    kernel, step = (
-        [series_of(it, "seconds", of) for it in entries.values()] for of in (KERNEL, WHOLE)
+    entries, kernel, step, claim, fair = part_for_whole(
+        true, KERNEL, "float32 trains {} times as fast."
     )
-    factor = as_good(kernel[1], kernel[0], "paired ratios")
-    fair = as_good(step[1], step[0], "paired ratios")
-    says = f"float32 trains {factor:.2g} times as fast."
-    claim = Claim(
-        says, "training", "seconds", KERNEL, factor, "paired ratios", (STEPS["float32"],),
-        STEPS["float64"], "best known",
-    )  # fmt: skip
-    fools = Panel(says, "", "milliseconds", (line("measured", entries, kernel, 1e3),))
+    fools = Panel(claim.says, "", "milliseconds", (line("measured", entries, kernel, 1e3),))
     honest = Panel(
         f"… its gradients do; whole steps are {fair:.2g} times as fast", "", "milliseconds",
         (line("the gradient", entries, kernel, 1e3), line("the whole step", entries, step, 1e3)),
