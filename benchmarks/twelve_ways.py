@@ -30,6 +30,7 @@ from benchmarks.parts_of_a_step import (
 )
 from benchmarks.true_claims import claims
 from ddl_teach import Ranks
+from ddl_teach.course.true_measurements import RECORDED
 from ddl_teach.measure.machine import describe
 from ddl_teach.measure.reports.file import save
 from ddl_teach.measure.reports.made import made
@@ -47,7 +48,6 @@ from ddl_teach.measure.reports.report import (
 )
 from ddl_teach.measure.reports.review import review, told
 
-RESULTS = Path(__file__).parent / "results" / "twelve_ways.json"
 LEARNT, HELD = 1437, 360  # pictures
 STEP = ("input", "forward", "backward", "update")
 SCALES = (1, 2, 4, 8)
@@ -219,7 +219,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--repetitions", type=int, default=31)
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--out", type=Path, default=RECORDED)
     chosen = parser.parse_args()
     report = measure(range(chosen.seeds), chosen.repetitions, "python -m benchmarks.twelve_ways")
     save(chosen.out, report)

@@ -1,7 +1,8 @@
 """The true measurements behind the twelve ways, as they were recorded; or a learner's own.
 
 They are a report like any other (measure.reports), made by `python -m benchmarks.twelve_ways`,
-with the machine, the code and the date in it.
+with the machine, the code and the date in it. What a notebook reads belongs to the package, in the
+folder `recorded`: a notebook that was handed out has no checkout of the course beside it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from ddl_teach.course.mistake import Mistake
 from ddl_teach.measure.reports.file import load
 from ddl_teach.measure.reports.report import Report
 
-RECORDED = Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "twelve_ways.json"
+RECORDED = Path(__file__).resolve().parent / "recorded" / "twelve_ways.json"
 
 
 def true_measurements(path: Path | str = RECORDED) -> Report:
@@ -21,7 +22,7 @@ def true_measurements(path: Path | str = RECORDED) -> Report:
         return load(path)
     except FileNotFoundError:
         raise Mistake(
-            f"There is no {path}. In the folder of the course, "
+            f"There is no {path}. In a clone of the course, "
             "'python -m benchmarks.twelve_ways --out FILE.json' measures for ten minutes and "
             "makes one; then true_measurements('FILE.json') reads it."
         ) from None

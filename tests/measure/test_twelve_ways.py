@@ -1,21 +1,17 @@
 """The twelve ways: they fool with true numbers, and are found out."""
 
-from pathlib import Path
-
 import pytest
 
-from ddl_teach.measure.reports.file import load
+from ddl_teach.course.true_measurements import true_measurements
 from ddl_teach.measure.reports.report import Report
 from ddl_teach.measure.reports.review import review, told
 from ddl_teach.measure.reports.twelve_ways.all_ways import WAYS
 from ddl_teach.plots.fooling import plot_fooling
 
-RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "twelve_ways.json"
-
 
 @pytest.fixture(scope="module")
 def true():
-    return load(RESULTS)
+    return true_measurements()
 
 
 def values(report):

@@ -1,6 +1,6 @@
 """Twelve ways to fool with true measurements: each a function, a file, and two pictures.
 
-    trick = ignore_accuracy(load("benchmarks/results/twelve_ways.json"))
+    trick = ignore_accuracy(true_measurements())
     review(trick.fooling)  # finds trick.fault
 
 All numbers stay as they were measured. What fools is what is left away, put beside, or called by

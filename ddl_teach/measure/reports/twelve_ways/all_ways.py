@@ -1,6 +1,6 @@
 """The twelve, in Hoefler's order.
 
-for trick in all_tricks(load("benchmarks/results/twelve_ways.json")):
+for trick in all_tricks(true_measurements()):
     plot_fooling(trick.fools, trick.honest)
 """
 
