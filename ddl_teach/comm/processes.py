@@ -15,6 +15,15 @@ from pathlib import Path
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Left by an mpiexec that started us: a second one must not take them for its own.
 FOREIGN = ("OMPI_", "PMIX_", "PMI_", "PRTE_", "HYDRA_", "MPIR_", "MPI_LOCAL")
+# Settings that a person makes have such names too, as what switches CUDA on in Open MPI ...
+SETTINGS = ("OMPI_MCA_", "PRTE_MCA_", "MPIR_CVAR_")
+# ... but for these, which Open MPI's mpiexec tells its ranks.
+TOLD_TO_RANKS = (
+    "OMPI_MCA_PREFIXES",
+    "OMPI_MCA_num_procs",
+    "OMPI_MCA_initial_wdir",
+    "OMPI_MCA_cpu_type",
+)
 
 
 def mpiexec_path() -> Path:
@@ -59,9 +68,7 @@ def mpi_command(ranks: int) -> list[str]:
 
 def mpi_environment() -> dict[str, str]:
     """The environment of the ranks: one thread each, and no traces of another mpiexec."""
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)
-    }
+    environment = {name: value for name, value in os.environ.items() if not _is_foreign(name)}
     for name in THREAD_SETTINGS:
         environment.setdefault(name, "1")
     # Open MPI's window component for UCX complains at every window and then steps aside.
@@ -70,6 +77,11 @@ def mpi_environment() -> dict[str, str]:
     folders = [package, *environment.get("PYTHONPATH", "").split(os.pathsep)]
     environment["PYTHONPATH"] = os.pathsep.join(folder for folder in folders if folder)
     return environment
+
+
+def _is_foreign(name: str) -> bool:
+    is_setting = name.startswith(SETTINGS) and name not in TOLD_TO_RANKS
+    return name.startswith(FOREIGN) and not is_setting
 
 
 def start(ranks: int, words: list[str], extra: dict[str, str], folder: Path) -> subprocess.Popen:

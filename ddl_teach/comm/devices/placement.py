@@ -1,0 +1,72 @@
+"""Which GPU is whose: the ranks of a node take the GPUs of the node in turn.
+
+    GPU of a rank = (its number among the ranks of its node) mod (GPUs of the node)
+
+More ranks than GPUs share them. A rank sees *all* GPUs of its node, its own first: the list in
+CUDA_VISIBLE_DEVICES is turned round, so that plain "cuda" is the rank's own GPU in every library,
+and no library is loaded and no GPU memory taken to say so. To hide the others would keep MPI and
+NCCL from copying between GPUs directly. What to look at: `CUDA_VISIBLE_DEVICES` inside the ranks.
+
+CUDA reads the variable once, and an MPI library that knows GPUs calls CUDA when it starts: so this
+comes before MPI. That is why the number is asked of the launcher, in the variables named here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Mapping, MutableMapping, Sequence
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+# The rank's number on its node, as launchers say it: Open MPI, MPICH, Slurm's srun.
+LOCAL_RANK = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID")
+
+
+def take_own_gpu(environment: MutableMapping[str, str] = os.environ) -> None:
+    """Put this rank's GPU first; to be called before anything starts CUDA."""
+    gpus = visible_gpus(environment)
+    if len(gpus) > 1:
+        environment[VISIBLE] = ",".join(own_first(gpus, local_rank(environment)))
+
+
+def own_first(gpus: Sequence[str], local_rank: int) -> list[str]:
+    """The GPUs of a node as one of its ranks shall see them."""
+    own = local_rank % len(gpus) if gpus else 0
+    return [*gpus[own:], *gpus[:own]]
+
+
+def local_rank(environment: Mapping[str, str]) -> int:
+    """The rank's number among those of its node; 0 where no launcher says it."""
+    said = (environment[name] for name in LOCAL_RANK if name in environment)
+    return int(next(said, 0))
+
+
+def visible_gpus(environment: Mapping[str, str]) -> list[str]:
+    """Those that this process may use, by the names of CUDA_VISIBLE_DEVICES: numbers or UUIDs.
+
+    As in CUDA itself, the first name that means nothing ends the list.
+    """
+    if VISIBLE not in environment:
+        return [str(number) for number in range(installed_gpus())]
+    names = []
+    for name in environment[VISIBLE].replace(" ", "").split(","):
+        if not (name.isdigit() or name.startswith(("GPU-", "MIG-"))):
+            break
+        names.append(name)
+    return names
+
+
+def installed_gpus() -> int:
+    """How many there are, as the driver's own library counts them; it wakes none of them."""
+    try:
+        driver = ctypes.CDLL("libnvidia-ml.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_uint(0)
+    if driver.nvmlInit_v2() != 0:
+        return 0
+    try:
+        driver.nvmlDeviceGetCount_v2(ctypes.byref(count))
+    finally:
+        driver.nvmlShutdown()
+    return count.value
