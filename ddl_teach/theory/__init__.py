@@ -28,6 +28,7 @@ roofline          whether arithmetic or memory limits a layer, from two numbers 
 ring_bytes        what one rank sends round a ring, to the byte, also where P does not divide
 robust_line       how fit lays a line through times of which some are far too long
 split_layers      what tensor-parallel layers send in a step, layer by layer
+staging           messages between devices: direct, staged, in chunks; the best chunk
 staleness         how old a gradient may be before training blows up, and the stable step size
 stragglers        what waiting costs: for delays that pass, and for one worker that stays slow
 ensembles         what a majority would gain if its members erred independently

@@ -1,0 +1,198 @@
+"""From device memory to device memory: direct, staged through the hosts, or pipelined in chunks.
+
+On its way through host memory a message passes three stages: a copy out of the sender's device,
+the wire, a copy into the receiver's. Stage i keeps a chunk of s bytes for ``a_i + s b_i``, one at a
+time; what a chunk is under way beyond that, keeping nobody back, is its delay, such as a wire's
+latency. With A, B and D the sums of the a_i, the b_i and the delays, and k = n/s chunks:
+
+========= ============================== =====================================================
+path      time of n bytes                what happens
+========= ============================== =====================================================
+direct    a + n b + d                    the library reads device memory: the wire alone
+staged    D + A + n B                    one chunk passes all stages, of which two stand idle
+pipelined D + A + s B + (k-1) max(a+s b) one chunk fills the pipe, the others come out at the
+                                         pace of the slowest stage
+========= ============================== =====================================================
+
+Small chunks fill the pipe soon and pay many a; large ones the reverse. With m the slowest stage,
+
+    best chunk   s* = sqrt(n a_m / (B - b_m))
+    its time     D + A - a_m + n b_m + 2 sqrt(n a_m (B - b_m))
+
+and two chunks beat one from n = max 2 a_i / (B - b_i) on. What to look at: the best chunk grows
+like the root of the message, and a long message takes n b_m, as if there were one stage.
+
+Wang, Potluri, Luo, Singh, Sur & Panda, "MVAPICH2-GPU: optimized GPU to GPU communication for
+InfiniBand clusters", Computer Science - Research and Development 26, 2011: pipelining inside the
+library. Its chunks are tuned by hand: MVAPICH2's user guides name 64, 256 and 512 KiB, and direct
+transfers up to 8 KiB only, because network cards of the time read device memory slowly. Bienz,
+Olson, Gropp & Lockhart, "Modeling data movement performance on heterogeneous architectures", 2020
+(arXiv:2010.10378), fit such lines. Equal chunks in stages are a flow shop: Johnson, "Optimal two-
+and three-stage production schedules with setup times included", NRLQ 1(1), 1954.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ddl_teach.theory.collectives import formula
+from ddl_teach.theory.inputs import Bytes, Seconds, byte_count, cost, count, larger
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Seconds for which it keeps a chunk: `start` and `per_byte`; and the chunk's own `delay`."""
+
+    start: float
+    per_byte: float
+    delay: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("start", "per_byte", "delay"):
+            cost(name, getattr(self, name))
+
+    def keeps(self, nbytes: Bytes) -> Seconds:
+        """How long a chunk of so many bytes keeps the next one back."""
+        return self.start + nbytes * self.per_byte
+
+
+@dataclass(frozen=True)
+class Route:
+    """The three stages between two devices whose library reads host memory only."""
+
+    copy_out: Stage
+    wire: Stage
+    copy_in: Stage
+
+    @property
+    def stages(self) -> tuple[Stage, Stage, Stage]:
+        """In the order in which they are passed."""
+        return self.copy_out, self.wire, self.copy_in
+
+    @property
+    def as_one(self) -> Stage:
+        """What a staged message sees: a wire that is slower in everything."""
+        return Stage(
+            sum(stage.start for stage in self.stages),
+            sum(stage.per_byte for stage in self.stages),
+            sum(stage.delay for stage in self.stages),
+        )
+
+
+def direct(nbytes: Bytes, wire: Stage) -> Seconds:
+    """a + n b + d: the library takes the bytes from device memory, and nobody copies."""
+    return wire.keeps(byte_count(nbytes)) + wire.delay
+
+
+def staged(nbytes: Bytes, route: Route) -> Seconds:
+    """D + A + n B: copied out as a whole, sent as a whole, copied in as a whole."""
+    return direct(nbytes, route.as_one)
+
+
+def pipelined(nbytes: Bytes, chunk: float, route: Route) -> Seconds:
+    """Chunks of `chunk` bytes, the last one of what is left, each sent on as soon as it is out.
+
+    Exact, rest and all. The last chunk leaves the pipe behind k-1 whole ones that it meets last at
+    some stage i: these have passed stages 1 to i and kept the slowest of them busy k-2 times more,
+    and from i on the last one pays for itself. Whichever i makes this latest is what happens.
+    """
+    if not chunk >= 1:
+        raise ValueError(f"a chunk of {chunk!r} bytes: it must hold at least one")
+    size = byte_count(nbytes)
+    chunks = np.maximum(np.ceil(size / chunk), 1)
+    rest = size - (chunks - 1) * chunk
+    kept = [stage.keeps(chunk) for stage in route.stages]
+    own = [stage.keeps(rest) for stage in route.stages]
+    latest = sum(own)
+    for last in range(len(kept)):
+        ahead = sum(kept[: last + 1]) + (chunks - 2) * max(kept[: last + 1])
+        latest = np.where(chunks > 1, larger(latest, ahead + sum(own[last:])), latest)
+    answer = latest + route.as_one.delay
+    return answer if np.ndim(nbytes) else float(answer)
+
+
+def in_equal_chunks(nbytes: Bytes, chunks: int, route: Route) -> Seconds:
+    """D + A + n/k B + (k-1) max (a + n/k b): the same where the chunks come out even."""
+    size = byte_count(nbytes) / count("chunks", chunks)
+    first, second, third = (stage.keeps(size) for stage in route.stages)
+    return staged(size, route) + (chunks - 1) * larger(larger(first, second), third)
+
+
+def best_chunk(nbytes: float, route: Route) -> float:
+    """The size of the chunks, all equal, in which a message of `nbytes` arrives soonest.
+
+    The time over the number k of chunks is the largest of three curves that each fall and rise
+    again, so it has one valley: at the bottom of one of them, or where two of them cross.
+    """
+    size = float(byte_count(nbytes))
+    numbers = [1.0]
+    for stage in route.stages:
+        beside = route.as_one.per_byte - stage.per_byte
+        numbers.append(math.sqrt(size * beside / stage.start) if stage.start else size)
+        for other in route.stages:
+            if stage.start != other.start:
+                crossing = (other.per_byte - stage.per_byte) / (stage.start - other.start)
+                numbers.append(size * crossing)
+    sides = {side(one) for one in numbers for side in (math.floor, math.ceil)}
+    whole = sorted({int(min(max(k, 1), max(size, 1))) for k in sides})
+    return size / min(whole, key=lambda chunks: in_equal_chunks(size, chunks, route))
+
+
+def two_beat_one(route: Route) -> float:
+    """The size in bytes from which two equal chunks arrive sooner than the whole: max 2 a / (B-b).
+
+    Three chunks need half as much again, and so on. Infinite where one stage does all the work.
+    """
+    found = 0.0
+    for stage in route.stages:
+        beside = route.as_one.per_byte - stage.per_byte
+        found = max(found, 2 * stage.start / beside if beside > 0 else math.inf)
+    return found
+
+
+def allreduce_in_steps(
+    ranks: int,
+    nbytes: Bytes,
+    message: Callable[[Bytes], Seconds],
+    *,
+    per_byte_reduced: float = 0.0,
+) -> Seconds:
+    """A ring whose 2 (P-1) messages of n/P bytes each come from device memory and go back there.
+
+    `message` says how long one takes, staged or pipelined; sums are made on the device. Either way
+    2 (P-1)/P n bytes are copied out and as many in. Exact where P divides the vector's elements.
+    """
+    part = byte_count(nbytes) / count("ranks", ranks)
+    if ranks == 1:
+        return 0.0 * part
+    summing = (ranks - 1) * part * cost("per_byte_reduced", per_byte_reduced)
+    return 2 * (ranks - 1) * message(part) + summing
+
+
+def allreduce_once(
+    ranks: int,
+    nbytes: Bytes,
+    route: Route,
+    *,
+    algorithm: str = "ring",
+    per_byte_reduced: float = 0.0,
+) -> Seconds:
+    """The whole vector copied out, an all-reduce of host memory, the result copied in.
+
+    n bytes are copied out and n in, half of what a ring's steps copy, but nothing is overlapped,
+    and the host makes the sums: `per_byte_reduced` is the host's.
+    """
+    if count("ranks", ranks) == 1:
+        return 0.0 * byte_count(nbytes)
+    between = formula(algorithm)(
+        ranks,
+        nbytes,
+        route.wire.start + route.wire.delay,
+        route.wire.per_byte,
+        per_byte_reduced=per_byte_reduced,
+    )
+    return direct(nbytes, route.copy_out) + between + direct(nbytes, route.copy_in)
