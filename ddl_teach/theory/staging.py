@@ -1,8 +1,8 @@
 """From device memory to device memory: direct, staged through the hosts, or pipelined in chunks.
 
 On its way through host memory a message passes three stages: a copy out of the sender's device,
-the wire, a copy into the receiver's. Stage i keeps a chunk of s bytes for ``a_i + s b_i``, one at a
-time; what a chunk is under way beyond that, keeping nobody back, is its delay, such as a wire's
+the wire, a copy into the receiver's. Stage i keeps a chunk of s bytes for ``a_i + s b_i``, one at
+a time; what a chunk is under way beyond that, keeping nobody back, is its delay, such as a wire's
 latency. With A, B and D the sums of the a_i, the b_i and the delays, and k = n/s chunks:
 
 ========= ============================== =====================================================
