@@ -49,8 +49,9 @@ class Crew:
 
     @property
     def alive(self) -> bool:
-        """Whether the processes run; one that dies takes the others with it."""
-        return self.mpiexec is not None and self.mpiexec.poll() is None
+        """Whether the processes run; one that dies takes the others with it, a moment later."""
+        runs = self.mpiexec is not None and self.mpiexec.poll() is None
+        return runs and not any(line.gone for line in self.lines)
 
     def start(self, progress: Callable[[float], None] = lambda part: None) -> None:
         """Start them all, or raise the story of why not; `progress` is told the part that is

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import time
 from multiprocessing.connection import Connection, wait
@@ -28,6 +29,13 @@ class Line:
         self.output: Connection | None = None
         self.stack: Connection | None = None
         self._begun = b""  # a line of output that has not ended yet
+
+    @property
+    def gone(self) -> bool:
+        """Whether the rank has hung up."""
+        watcher = select.poll()
+        watcher.register(self.control.fileno(), 0)
+        return any(event & select.POLLHUP for _, event in watcher.poll(0))
 
     def tell(self, *order: Any) -> None:
         """Give the rank an order; a rank that is gone is noticed elsewhere."""

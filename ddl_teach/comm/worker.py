@@ -27,6 +27,7 @@ from typing import Any
 
 import cloudpickle
 
+from ddl_teach.comm.devices.placement import take_own_gpu
 from ddl_teach.comm.frames import error_text, importing, program_traceback, source_line
 from ddl_teach.comm.patience import Monitor, Stopped
 from ddl_teach.comm.story import Wait
@@ -80,7 +81,8 @@ class Worker:
         # Half a message would leave the launcher waiting for the other half.
         if self._running and self._monitor.stopping and not self._speaking:
             if importing(sys._getframe()):
-                os._exit(1)  # half a module would stay, and fail in every later program
+                # Half a module would stay, and fail in every later program.
+                leave("stopped in the middle of an import")
             self._running = False
             raise Stopped
 
@@ -100,12 +102,13 @@ class Worker:
                 else:
                     self._monitor = self.monitor_for(order[0])
                     self._orders.put(order)
-        except (EOFError, OSError):
-            os._exit(1)  # no launcher, no rank
+        except (EOFError, OSError) as error:
+            leave(f"no launcher, no rank: {error!r}")
 
     def serve(self) -> None:
         """Run one program after another."""
-        from ddl_teach.comm.world import World
+        take_own_gpu()
+        from ddl_teach.comm.world import World  # starts MPI
 
         world = World()
         self.prepare(world)
@@ -185,6 +188,13 @@ class Worker:
         except Exception:
             shipped = None
         return "raised", raised_at, error_text(error), program_traceback(error), shipped
+
+
+def leave(why: str) -> None:
+    """End this process at once. Its last words show if anybody still listens."""
+    with contextlib.suppress(OSError):
+        os.write(2, f"This process ends: {why}\n".encode())
+    os._exit(1)
 
 
 def main(address: str, kind: type[Worker] = Worker) -> None:
