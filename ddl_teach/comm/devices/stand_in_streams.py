@@ -1,0 +1,187 @@
+"""Streams of the stand-in device: what is put on them now is done later, and one can see when.
+
+    kernel on stream A       x = 2 x            asked for; the call returns at once
+    record an event on A     after the kernel
+    stream B waits for it    so that B's copy of x begins when the kernel has ended
+    copy on stream B         without the wait it may run first, and carry away the old bytes
+
+On a stream everything happens in the order in which it was asked for; between streams there is
+no order but what events make. A GPU's streams run by themselves, so a wait that was forgotten
+shows once in a thousand runs. Here nothing runs by itself: the device moves on only when somebody
+*looks* at an event, by as little as it must, and in the order that `schedule` prefers:
+
+    "late"     only what the event needs, one step a look: who forgot a wait is found out always
+    "early"    at once, whatever is free to run: who relied on lateness is found out
+    a number   a step or none, on any stream, by dice with this seed
+
+so that no test needs a clock. What to look at: run the same program under all three.
+CUDA C++ Programming Guide, "Asynchronous Concurrent Execution", has the rules of the real ones.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import deque
+from collections.abc import Callable
+from math import inf
+
+Schedule = str | int
+
+
+class Work:
+    """A kernel or a copy on a stream, or the stream's wait for an event.
+
+    It can be slow: it does not end before it was looked at so many times, or released.
+    """
+
+    __slots__ = ("after", "looks", "run")
+
+    def __init__(
+        self, run: Callable[[], None], after: StandInEvent | None = None, looks: float = 0
+    ) -> None:
+        self.run = run
+        self.after = after
+        self.looks = looks
+
+    @property
+    def free(self) -> bool:
+        """Whether it can be done now."""
+        return not self.looks and (self.after is None or self.after.reached)
+
+    def release(self) -> None:
+        """Let a slow kernel end."""
+        self.looks = 0
+
+
+class StandInStream:
+    """Work that is done in the order in which it was asked for."""
+
+    def __init__(self, streams: Streams) -> None:
+        self._streams = streams
+        self.open: deque[Work] = deque()
+        self.ended = 0
+
+    def put(self, work: Work) -> None:
+        """Ask for some work; returns at once."""
+        self._streams.put(self, work)
+
+    def record(self) -> StandInEvent:
+        """An event that is done when everything is that was asked for so far."""
+        return StandInEvent(self, self.ended + len(self.open))
+
+    def wait(self, event: StandInEvent) -> None:
+        """What is asked for from now on begins after the event; the caller goes on at once."""
+        if not event.reached:
+            self.put(Work(_nothing, after=event))
+
+    def step(self) -> None:
+        """Do what is first in the queue."""
+        work = self.open.popleft()
+        self.ended += 1
+        work.run()
+
+
+class StandInEvent:
+    """A mark on a stream."""
+
+    def __init__(self, stream: StandInStream, position: int) -> None:
+        self.stream = stream
+        self._position = position
+
+    @property
+    def reached(self) -> bool:
+        """Whether the stream has passed it; unlike `done`, this moves nothing on."""
+        return self.stream.ended >= self._position
+
+    def done(self) -> bool:
+        """Look whether the stream has passed it, which lets the device move on a little."""
+        return self.stream._streams.look(self)
+
+
+class Streams:
+    """All streams of one device, and how eagerly they move."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.choose(schedule)
+        self._lock = threading.RLock()  # a rank's background functions look, too
+        self._busy: dict[StandInStream, None] = {}
+
+    def choose(self, schedule: Schedule) -> None:
+        """Move on in this manner from now on."""
+        if schedule not in ("late", "early") and not isinstance(schedule, int):
+            raise ValueError(f'schedule: "late", "early" or a seed, not {schedule!r}')
+        self._early = schedule == "early"
+        self._dice = random.Random(schedule) if isinstance(schedule, int) else None
+
+    def put(self, stream: StandInStream, work: Work) -> None:
+        """Ask for work on a stream."""
+        with self._lock:
+            stream.open.append(work)
+            self._busy[stream] = None
+            if self._early:
+                self._run_what_is_free()
+            elif self._dice:
+                self._throw_dice()
+
+    def look(self, event: StandInEvent) -> bool:
+        """Whether an event was reached before the device moved on by one step."""
+        with self._lock:
+            reached = event.reached
+            if not reached:
+                self._towards(event)
+                if self._dice:
+                    self._throw_dice()
+            if self._early:
+                self._run_what_is_free()
+            return reached
+
+    def drain(self, event: StandInEvent) -> None:
+        """Look until the event is reached, as a host does that can do nothing else meanwhile."""
+        while not self.look(event):
+            stream = self._needed_on(event)
+            if stream and stream.open[0].looks == inf:
+                raise RuntimeError(
+                    "the host waits for the device, and the device for a kernel that is held "
+                    "back: release() it first, or this would never end"
+                )
+
+    def _needed_on(self, event: StandInEvent) -> StandInStream | None:
+        """The stream whose next work must be done first for an event to be reached."""
+        if event.reached:
+            return None
+        after = event.stream.open[0].after
+        return (self._needed_on(after) if after else None) or event.stream
+
+    def _towards(self, event: StandInEvent) -> None:
+        stream = self._needed_on(event)
+        if stream.open[0].looks > 0:
+            stream.open[0].looks -= 1
+        else:
+            self._step(stream)
+
+    def _step(self, stream: StandInStream) -> None:
+        try:
+            stream.step()
+        finally:
+            if not stream.open:
+                del self._busy[stream]
+
+    def _free(self) -> list[StandInStream]:
+        """Streams whose next work may begin, and is not slow."""
+        firsts = ((stream, stream.open[0]) for stream in self._busy)
+        return [stream for stream, work in firsts if work.free]
+
+    def _run_what_is_free(self) -> None:
+        while free := self._free():
+            for stream in free:
+                self._step(stream)
+
+    def _throw_dice(self) -> None:
+        free = self._free()
+        if free and self._dice.random() < 0.5:
+            self._step(self._dice.choice(free))
+
+
+def _nothing() -> None:
+    """A wait does nothing but wait."""
