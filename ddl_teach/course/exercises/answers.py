@@ -12,8 +12,13 @@ from ddl_teach.course.exercises.exercise import Wrong
 SHOWN = 60  # letters of an answer that is none
 
 
-def number(value: Any, wanted: str, finite: bool = True) -> float:
-    """`value` as a float, or `Wrong` with what was `wanted`: "return the number of steps"."""
+def number(value: Any, wanted: str, finite: bool = True, part: str = "") -> float:
+    """`value` as a float, or `Wrong` with what was `wanted`: "return the number of steps".
+
+    Where several things are returned, `part` names the one that this is: "the median".
+    """
+    if value is None and part:
+        raise Wrong(f"{wanted}: {part} is None.")
     if value is None:
         raise Wrong(f"{wanted}; yours returns None. Is a `return` missing?")
     try:
@@ -24,7 +29,8 @@ def number(value: Any, wanted: str, finite: bool = True) -> float:
     except (TypeError, ValueError, RuntimeError):  # the last is torch's word for it
         found = None
     if found is None:
-        raise Wrong(f"{wanted}: one number, not {str(value)[:SHOWN]}.")
+        one = f"{part} is one number" if part else "one number"
+        raise Wrong(f"{wanted}: {one}, not {str(value)[:SHOWN]}.")
     if finite and not math.isfinite(found):
-        raise Wrong(f"{wanted}: {found} is none.")
+        raise Wrong(f"{wanted}: {f'{part} is a number, and ' if part else ''}{found} is none.")
     return found

@@ -162,7 +162,7 @@ def _pair(value: Any, call: str, shape: tuple[int, ...]) -> tuple[float, Array]:
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise Wrong(f"{call}: return the loss and its gradient, two things, not "
                     f"{str(value)[:SHOWN]}.")  # fmt: skip
-    loss = number(value[0], f"{call}: the loss is one number, a mean over the samples")
+    loss = number(value[0], call, part="the loss")
     return loss, _array(value[1], f"{call}: the gradient", shape)
 
 

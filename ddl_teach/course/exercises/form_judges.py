@@ -141,10 +141,9 @@ def judge_one_bit(stage: Stage, generator: np.random.Generator, ranks: Sequence[
                 raise Wrong(f"{call}: the bits are {_shown(bits)}: {why}.")
         if not _alike([bits], [right_bits]):
             raise Wrong(f"{call}: the bits are {_shown(bits)}, and {_shown(right_bits)} is right.")
-        asked = f"{call}: the mean of those that are"
         found = [
-            number(upper, f"{asked} not negative", finite=False),
-            number(lower, f"{asked} negative", finite=False),
+            number(mean, call, finite=False, part=f"the mean of those that are {sign}")
+            for mean, sign in ((upper, "not negative"), (lower, "negative"))
         ]
         means = [
             float(part.mean()) if len(part) else 0.0 for part in (vector[above], vector[~above])
@@ -178,7 +177,7 @@ def judge_quantise(stage: Stage, generator: np.random.Generator, ranks: Sequence
         call = f"quantise({_shown(vector)}, {levels}, draws)"
         said = stage.call(vector.copy(), levels, draws.copy())
         length, found = _parts(said, 2, call, "(length, numbers)")
-        length = number(length, f"{call}: the length of the vector", finite=False)
+        length = number(length, call, finite=False, part="the length of the vector")
         if np.isnan(length) or np.isnan(found).any():
             raise Wrong(
                 f"{call}: nan comes back. A vector of zeros has the length 0: do not divide then."

@@ -196,7 +196,7 @@ def _four(value: Any, what: str) -> Numbers:
         raise Wrong(f"{wanted}; yours returns None. Is a `return` missing?")
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise Wrong(f"{wanted}, not {str(value)[:60]}.")
-    numbers = tuple(number(one, wanted) for one in value)
+    numbers = tuple(number(one, wanted, part="each of them") for one in value)
     if len(numbers) != 4:
         raise Wrong(f"{wanted}: yours returns {len(numbers)}.")
     return numbers

@@ -177,4 +177,4 @@ def _pair(value: Any, wanted: str, rank: int) -> tuple[float, float]:
         noise, signal = value
     except (TypeError, ValueError):
         raise Wrong(f"{wanted}, as in `return noise, signal`; not {str(value)[:60]}.") from None
-    return number(noise, wanted), number(signal, wanted)
+    return number(noise, wanted, part="the noise"), number(signal, wanted, part="the signal")

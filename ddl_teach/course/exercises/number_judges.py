@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.course.exercises.answers import number
+from ddl_teach.course.exercises.answers import SHOWN, number
 from ddl_teach.course.exercises.exercise import Stage, Wrong
 from ddl_teach.measure.interval import interval
 
 CLOSE = 1e-9
+ENDS = ("the median", "the low end", "the high end")
 COUNTS = (6, 7, 9, 12, 30, 101)  # of times whose interval is asked for
 Point = tuple[int, int, float]
 
@@ -46,7 +47,9 @@ def judge_interval(stage: Stage, generator: np.random.Generator, ranks: Sequence
     for count in (*COUNTS, int(generator.integers(13, 60))):
         times = generator.gamma(2.0, 1.0, count) + 1
         call = f"interval of {count} times"
-        said = _three(stage.call(times), f"{call}: return median, low, high")
+        wanted = f"{call}: return three numbers, {', '.join(ENDS)}"
+        answer = _several(stage.call(times), len(ENDS), wanted)
+        said = [number(it, wanted, part=end) for it, end in zip(answer, ENDS, strict=True)]
         right = interval(times)
         if not all(map(same, said, right)):
             near = next(
@@ -143,11 +146,8 @@ def judge_scaling(stage: Stage, generator: np.random.Generator, ranks: Sequence[
     """Which scaling it is, and how much of the ranks is used."""
     for points in _scalings(generator):
         call = f"scaling({points})"
-        answer = stage.call(points)
-        try:
-            kind, efficiency = answer
-        except (TypeError, ValueError):
-            raise Wrong(f"{call}: return two things, the kind and the efficiency.") from None
+        wanted = f"{call}: return two things, the kind and the efficiency"
+        kind, efficiency = _several(stage.call(points), 2, wanted)
         right, share = _scaling(points)
         if str(kind) != right:
             raise Wrong(f"{call}: you call it {kind!r}, and it is {right!r}. {_why(right)}")
@@ -155,7 +155,7 @@ def judge_scaling(stage: Stage, generator: np.random.Generator, ranks: Sequence[
             if efficiency is not None:
                 raise Wrong(f"{call}: what is neither has no efficiency: return None for it.")
             continue
-        said = number(efficiency, f"{call}: the second is the efficiency")
+        said = number(efficiency, wanted, part="the efficiency")
         if not same(said, share):
             near = named(said, _wrong_shares(points))
             raise Wrong(f"{call}: {said:.4g}, and {share:.4g} is right. {near}".rstrip())
@@ -212,19 +212,23 @@ def named(said: float, usual: Iterable[tuple[float, str]]) -> str:
     return next((why for wrong, why in usual if same(said, wrong)), "")
 
 
-def _three(value: Any, wanted: str) -> tuple[float, ...]:
+def _several(value: Any, count: int, wanted: str) -> tuple[Any, ...]:
+    if value is None:
+        raise Wrong(f"{wanted}; yours returns None. Is a `return` missing?")
     try:
-        middle, low, high = value
-    except (TypeError, ValueError):
-        raise Wrong(f"{wanted}: three numbers, not {str(value)[:60]}.") from None
-    return tuple(number(it, wanted) for it in (middle, low, high))
+        found = () if isinstance(value, str | bytes) else tuple(value)
+    except TypeError:
+        found = ()
+    if len(found) != count:
+        raise Wrong(f"{wanted}, not {str(value)[:SHOWN]}.")
+    return found
 
 
 def _row(value: Any, wanted: str, rank: int) -> np.ndarray:
     try:
         return np.atleast_1d(np.asarray(value, float))
     except (TypeError, ValueError):
-        raise Wrong(f"{wanted}: rank {rank} returns {str(value)[:60]}.") from None
+        raise Wrong(f"{wanted}: rank {rank} returns {str(value)[:SHOWN]}.") from None
 
 
 def _listed(numbers: Sequence[float]) -> str:

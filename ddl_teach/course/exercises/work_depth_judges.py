@@ -251,7 +251,7 @@ BOUND_MISTAKES = (
 def _pair(value: Any, wanted: str) -> tuple[float, float]:
     if value is None:
         raise Wrong(f"{wanted}; yours returns None. Is a `return` missing?")
-    numbers = [number(one, wanted) for one in _listed(value, wanted)]
+    numbers = [number(one, wanted, part="each of the two") for one in _listed(value, wanted)]
     if len(numbers) != 2:
         raise Wrong(f"{wanted}, as in `return work, depth`; yours returns {len(numbers)}.")
     return numbers[0], numbers[1]
