@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ddl_teach import simulate
-from ddl_teach.comm.devices.timed import TimedDevice
+from ddl_teach.comm.devices.timed import BANDWIDTH, START, TimedDevice
 from ddl_teach.comm.networks import Uniform
 from ddl_teach.course.exercises.exercise import NO_BUFFERS
 from ddl_teach.theory import staging
@@ -59,6 +59,15 @@ def test_who_waits_for_nothing_has_nothing():
     assert (begun == VALUES).all()  # the kernel has not run
     assert (kept == VALUES).all()  # nor have the copies into the device
     assert (arrived == 255).all()  # what pinned memory held before
+
+
+def test_a_copy_asked_for_takes_its_time_too():
+    def program(comm):
+        return TimedDevice(comm).array(VALUES).to_host()
+
+    run = simulate(program, 1)
+    assert (run.results[0] == VALUES).all()
+    assert np.isclose(run.time, START + len(VALUES) / BANDWIDTH)
 
 
 def test_the_timeline_shows_what_overlaps():

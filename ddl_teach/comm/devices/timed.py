@@ -35,11 +35,15 @@ class TimedEvent(NamedTuple):
         return self.mark.done()
 
 
-class TimedDevice(StandInDevice):
-    """A stand-in whose link to the host takes `start` seconds and moves `bandwidth` bytes in
-    each further one; the clock is that of `comm`."""
+# Twenty and a hundred times slower than PCIe, so that real ranks can sleep through it.
+START, BANDWIDTH = 2e-4, 2e8
 
-    def __init__(self, comm: Comm, start: float = 10e-6, bandwidth: float = 10e9) -> None:
+
+class TimedDevice(StandInDevice):
+    """A stand-in whose copies take `start` seconds and one for each `bandwidth` bytes; the clock
+    is that of `comm`."""
+
+    def __init__(self, comm: Comm, start: float = START, bandwidth: float = BANDWIDTH) -> None:
         super().__init__("late")
         self._comm = comm
         self._start = start
@@ -50,6 +54,12 @@ class TimedDevice(StandInDevice):
         x = super().array(values)
         super().synchronise()  # it was there before the program began
         return x
+
+    def read(self, x: Array) -> np.ndarray:
+        stream, host = self.current_stream(x), self.pinned(x.nbytes)
+        self.to_host(x, 0, host, stream)
+        self.finish(self.record(stream))
+        return host.view(x.dtype).reshape(x.shape)
 
     def work(self, x: Array, seconds: float) -> None:
         """Queue a kernel that is busy with `x` for so long, and leaves it as it is."""
