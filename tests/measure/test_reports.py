@@ -7,6 +7,8 @@ from dataclasses import fields, is_dataclass, replace
 import numpy as np
 import pytest
 from fooling_reports import DROP, FOOLING
+from further_fooling_reports import FOOLING as FURTHER_FOOLING
+from further_honest_reports import HONEST as FURTHER_HONEST
 from honest_reports import HONEST
 
 from ddl_teach.measure.reports.file import from_json, load, save, to_json
@@ -45,6 +47,19 @@ def test_what_fools_is_found_and_nothing_else(title):
     findings = review(edited(HONEST[honest], edits))
     assert {finding.fault for finding in findings} == faults, told(findings)
     assert all(finding.where and finding.found and finding.next for finding in findings)
+
+
+@pytest.mark.parametrize("title", FURTHER_HONEST)
+def test_nothing_is_found_in_an_honest_report_from_elsewhere(title):
+    assert told(review(FURTHER_HONEST[title])).startswith("Nothing found")
+    assert from_json(to_json(FURTHER_HONEST[title])) == FURTHER_HONEST[title]
+
+
+@pytest.mark.parametrize("title", FURTHER_FOOLING)
+def test_what_fools_elsewhere_is_found_and_nothing_else(title):
+    fault, fooling = FURTHER_FOOLING[title]
+    findings = review(from_json(to_json(fooling)))
+    assert {finding.fault for finding in findings} == {fault}, told(findings)
 
 
 def without_one_field(thing, path=()):

@@ -9,6 +9,7 @@ from functools import cached_property
 from ddl_teach.measure.reports.report import (
     A_TRAINING,
     COMMUNICATION,
+    HELD_OUT,
     HIGHER,
     QUANTITIES,
     STEP_PARTS,
@@ -91,6 +92,15 @@ def trained(report: Report) -> tuple[Entry, ...]:
 def find(entry: Entry, quantity: str) -> tuple[Series, ...]:
     """All series of this quantity."""
     return tuple(it for it in entry.series or () if it.quantity == quantity)
+
+
+def qualities(entry: Entry) -> tuple[Series, ...]:
+    """What says how well it has learnt: accuracies, and whatever was found on data held out."""
+    return tuple(
+        it
+        for it in entry.series or ()
+        if it.quantity == "accuracy" or (it.split == HELD_OUT and it.taken != "on the way")
+    )
 
 
 def same_numbers(entry: Entry) -> bool:

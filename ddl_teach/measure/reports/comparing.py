@@ -35,6 +35,7 @@ def hardware(report: Report) -> Iterator[Finding]:
                 yield from _machines(case, entry)
         cores = [it.cores for it in case.entries if it.cores is not None]
         scarce = case.baseline.cores is not None and cores and case.baseline.cores < min(cores)
+        yield from _cores_of_a_rank(case)
         if scarce and case.claim.scaling is None and case.claim.baseline_is != "other machine":
             yield Finding(
                 "single-core baseline",
@@ -50,6 +51,31 @@ def hardware(report: Report) -> Iterator[Finding]:
                     case.where,
                     f"{one} is compared with {other}",
                     "compare measured with measured and simulated with simulated",
+                )
+
+
+def all_ranks(report: Report) -> Iterator[Finding]:
+    """How it scales is told up to the most ranks that were tried, not up to those that suit."""
+    told = {
+        (case.claim.quantity, case.claim.of, it.name)
+        for case in cases(report)
+        for it in case.everybody
+    }
+    for case in cases(report):
+        if case.claim.scaling is None or not case.entries:
+            continue
+        last = case.entries[-1]
+        alike = ["machine", "settings", "shape"] + ["batch"] * (case.claim.scaling == "strong")
+        for entry in report.entries or ():
+            said = (case.claim.quantity, case.claim.of, entry.name) in told
+            same = all(getattr(entry, it) == getattr(last, it) for it in alike)
+            if not said and same and (entry.ranks or 0) > (last.ranks or 0) and case.series(entry):
+                yield Finding(
+                    "best of n",
+                    case.where,
+                    f"'{entry.name}' was measured as well, with {entry.ranks} ranks",
+                    "name all ranks that were tried in 'entries'; where it stops scaling is a "
+                    "result",
                 )
 
 
@@ -197,6 +223,24 @@ def _machines(case: Case, entry: Entry) -> Iterator[Finding]:
             f"{named}, with other settings",
             "run the same program with the same settings on both",
         )
+
+
+def _cores_of_a_rank(case: Case) -> Iterator[Finding]:
+    """Ranks that grow must not each grow as well."""
+    base = case.baseline
+    if case.claim.scaling is None or not (base.cores and base.ranks):
+        return
+    for entry in case.entries:
+        if not (entry.cores and entry.ranks) or entry.ranks == base.ranks:
+            continue
+        if entry.cores * base.ranks > base.cores * entry.ranks:
+            yield Finding(
+                "single-core baseline",
+                case.where,
+                f"'{entry.name}' has {entry.cores / entry.ranks:g} cores for each rank, the "
+                f"baseline {base.cores / base.ranks:g}",
+                "give each rank as many threads at every number of ranks",
+            )
 
 
 def _worth(large: Entry, other: Entry, natural: tuple[int, ...]) -> bool:

@@ -92,6 +92,12 @@ def good_ratio(one: Series, other: Series, summary: str | None) -> Interval | No
     return middle, low, high
 
 
+def percentile(summary: str | None) -> float | None:
+    """Which one a claim's `summary` means: "percentile 99"; None: another summary."""
+    found = (summary or "").removeprefix("percentile ")
+    return float(found) if found.isdigit() and found != summary else None
+
+
 def _interval(series: Series, where: str) -> Iterator[Finding]:
     count = len(series.values or ())
     if series.taken == "on the way":  # a curve: one value after another, no repetitions
@@ -143,7 +149,7 @@ def _compared(case: Case, one: Series, other: Series) -> Iterator[Finding]:
             "measure more repetitions, in turns, or say that no difference was seen: number 1",
         )
         return
-    if summary in ("means", "harmonic means") or _percentile(summary):
+    if summary in ("means", "harmonic means") or percentile(summary):
         mine, its = (_summed(it.values, summary) for it in (one, other))
         middle = mine / its if higher_is_better(one) else its / mine
     if number == 1 and low <= 1 <= high:
@@ -212,12 +218,7 @@ def _summed(values: Sequence[float], summary: str | None) -> float:
         return float(np.mean(values))
     if summary == "harmonic means":
         return float(len(values) / np.sum(1 / np.asarray(values)))
-    return float(np.percentile(values, _percentile(summary) or 50))
-
-
-def _percentile(summary: str | None) -> float | None:
-    found = (summary or "").removeprefix("percentile ")
-    return float(found) if found.isdigit() and found != summary else None
+    return float(np.percentile(values, percentile(summary) or 50))
 
 
 def _best(series: Series) -> float:

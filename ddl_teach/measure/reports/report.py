@@ -1,7 +1,7 @@
 """A report as plain data: what was run, what was measured, and what is said about it.
 
     made       who can repeat it: date, command, version of the code, hash of the lock, seeds
-    machines   what it ran on, by name
+    machines   what it ran on, by name: processor, cores, memory, system; year to compare them
     data       what was learnt from
     entries    one configuration each, with all that was measured of it: *every* repetition
     trials     every training that was run, also those that chose the settings, also the crashed
@@ -61,7 +61,7 @@ class Made:
     command: str | None = None  # the one line that measures all of it again
     code: str | None = None  # version or commit; "+changes" at its end: nobody else has that code
     lock: str | None = None  # hash of the exact versions of all that is installed
-    seeds: tuple[int, ...] | None = None  # all of them; (): no chance in it
+    seeds: tuple[int, ...] | None = None  # of all that is shown; (): no chance in it
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Series:
     repeated: int | None = None  # how often it was measured after the warm-up: as many values
     ground: str | None = None  # one of GROUNDS
     deterministic: bool | None = None  # counts and virtual times are: one value is all there is
-    includes: tuple[str, ...] | None = None  # of times and rates: "input", "forward", ...
+    includes: tuple[str, ...] | None = None  # of times: "input", "forward", ...; of joules: whose
     over_ranks: str | None = None  # of times on several ranks: "slowest", "mean" or "rank 0"
     split: str | None = None  # of accuracies and losses: one of SPLITS
     taken: str | None = None  # of these: "at the end", or "best on the way"; "on the way": a curve
@@ -149,7 +149,7 @@ class Claim:
     entries: tuple[str, ...] | None = None  # names; of a scaling claim all ranks that were tried
     baseline: str | None = None  # a name
     baseline_is: str | None = None  # one of BASELINES
-    scaling: str | None = None  # "strong" or "weak", where entries differ in ranks
+    scaling: str | None = None  # "strong" or "weak", where entries differ in ranks or cores
     accuracy_change: float | None = None  # if it got worse: how much, said openly
 
 

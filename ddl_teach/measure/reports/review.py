@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ddl_teach.measure.reports import comparing, numbers, saying, training
+from ddl_teach.measure.reports import chance, comparing, numbers, saying, training, trials
 from ddl_teach.measure.reports.findings import FAULTS, Finding
 from ddl_teach.measure.reports.report import Report
 
@@ -22,11 +22,17 @@ RULES: tuple[Callable[[Report], Iterator[Finding]], ...] = (
     saying.what_is_unclear,
     numbers.uncertainty,
     numbers.claimed_numbers,
+    chance.few_samples,
+    chance.few_answers,
+    chance.coarse_ticks,
     training.accuracy,
     training.the_way_there,
-    training.all_trials,
+    trials.all_trials,
+    trials.seeds,
+    trials.budgets,
     training.what_time_includes,
     comparing.hardware,
+    comparing.all_ranks,
     comparing.batches,
     comparing.inputs,
     comparing.operations,

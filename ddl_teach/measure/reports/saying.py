@@ -104,6 +104,7 @@ def what_is_unclear(report: Report) -> Iterator[Finding]:
         for name in (*(claim.entries or ()), *((claim.baseline,) if claim.baseline else ())):
             if name not in names:
                 yield _unclear(f"{case.where}.entries", f"no entry is called '{name}'")
+        yield from _what_the_baseline_is(case)
         summary = (claim.summary or SUMMARIES[0]).removeprefix("percentile ")
         if summary not in SUMMARIES and not summary.isdigit():
             yield _unclear(f"{case.where}.summary", f"'{summary}' is not one of {SUMMARIES}")
@@ -119,11 +120,10 @@ def _said(kind: str, thing: Any, where: str) -> Iterator[Finding]:
 
 def _said_of_series(entry: Entry, series: Series, where: str) -> Iterator[Finding]:
     quantity = series.quantity
-    if timed(series):
-        if not series.includes:
-            yield _missing(where, "includes")
-        if (entry.ranks or 1) > 1 and series.over_ranks is None:
-            yield _missing(where, "over_ranks")
+    if (timed(series) or quantity == "joules") and not series.includes:
+        yield _missing(where, "includes")
+    if timed(series) and (entry.ranks or 1) > 1 and series.over_ranks is None:
+        yield _missing(where, "over_ranks")
     if quantity in ("accuracy", "loss"):
         yield from (_missing(where, it) for it in ("split", "taken") if not getattr(series, it))
     if quantity == "operations a second" and not series.counted:
@@ -167,6 +167,25 @@ def _said_for_claim(case: Case) -> Iterator[Finding]:
         yield _missing(case.where, "scaling")
 
 
+def _what_the_baseline_is(case: Case) -> Iterator[Finding]:
+    """What it is called, and what it is."""
+    base, series = case.baseline, case.series(case.baseline)
+    if base is None:
+        return
+    machines = {entry.machine for entry in case.entries}
+    contrary = {
+        "one rank": base.ranks not in (None, 1) and f"it has {base.ranks} ranks",
+        "best serial": base.ranks not in (None, 1) and f"it has {base.ranks} ranks",
+        "other machine": machines == {base.machine} and "it is the same machine",
+        "theory": series is not None and series.ground == "measured" and "it was measured",
+    }.get(case.claim.baseline_is or "")
+    if contrary:
+        yield _unclear(
+            f"{case.where}.baseline_is",
+            f"'{base.name}' is called '{case.claim.baseline_is}', and {contrary}",
+        )
+
+
 def _words(thing: Any, where: str) -> Iterator[Finding]:
     for field, allowed in WORDS.items():
         word = getattr(thing, field, None)
@@ -186,6 +205,8 @@ def _unclear_series(series: Series, where: str) -> Iterator[Finding]:
         yield _unclear(
             f"{where}.repeated", f"{len(series.values)} values of {series.repeated} repetitions"
         )
+    if series.quantity == "accuracy" and not all(0 <= it <= 1 for it in series.values or ()):
+        yield _unclear(f"{where}.values", "an accuracy is a share, from 0 to 1")
     if series.deterministic and len(set(series.values or ())) > 1:
         yield _unclear(f"{where}.deterministic", "the values differ, so chance is in them")
 
@@ -214,7 +235,8 @@ ADVICE: Mapping[str, str] = {
     "repeated": "say how often it was measured, so that none can be missing unseen",
     "ground": f"say which it is: {', '.join(GROUNDS)}",
     "deterministic": "say whether the next run must give the same; a clock's times are not so",
-    "includes": "list the parts that the clock saw: input, forward, backward, communication, ...",
+    "includes": "list the parts that the clock saw: input, forward, backward, communication, ...; "
+    "or the meter: processor, memory, GPU 0, ...",
     "over_ranks": "say whose time it is: that of the slowest rank, if ranks began together",
     "split": "say which data it is the accuracy on; readers want held-out data",
     "taken": "say whether that is at the end of training or the best on the way",

@@ -17,22 +17,35 @@ from ddl_teach.measure.reports.cases import (
     Case,
     cases,
     find,
+    higher_is_better,
     parts_of_a_step,
+    qualities,
     same_numbers,
     timed,
-    trained,
 )
 from ddl_teach.measure.reports.findings import Finding
-from ddl_teach.measure.reports.numbers import POINT
-from ddl_teach.measure.reports.report import A_TRAINING, HELD_OUT, Entry, Report, Series
+from ddl_teach.measure.reports.numbers import POINT, ROUNDING
+from ddl_teach.measure.reports.report import (
+    COMMUNICATION,
+    HELD_OUT,
+    STEP_PARTS,
+    Entry,
+    Report,
+    Series,
+)
 
 
 def accuracy(report: Report) -> Iterator[Finding]:
     """Every configuration that a claim about training speaks of has learnt, and what."""
     for case in cases(report):
-        if not case.training:
+        about, baseline = case.claim.about, case.baseline
+        other_answers = about == "inference" and any(
+            baseline is not None and it.settings != baseline.settings for it in case.entries
+        )
+        if not (case.training or other_answers or about == "search"):
             continue
-        if not case.to_target and case.claim.quantity not in ("accuracy", "loss"):
+        learning = case.training and not case.to_target
+        if (learning or other_answers) and case.claim.quantity not in ("accuracy", "loss"):
             yield from _learnt(case)
         for entry in case.everybody:
             yield from _judged(case, entry)
@@ -71,50 +84,6 @@ def the_way_there(report: Report) -> Iterator[Finding]:
         yield from _reached(case)
 
 
-def all_trials(report: Report) -> Iterator[Finding]:
-    """Every training that was run is listed, also those that chose the settings."""
-    for entry in trained(report):
-        name, where = entry.name, f"entries['{entry.name}']"
-        if entry.searched and entry.chosen_on == HELD_OUT:
-            yield Finding(
-                "chosen on the test data",
-                where,
-                f"{entry.searched} trials were judged on it",
-                "choose by validation data, and look at held-out data once",
-            )
-        own = [it for it in report.trials or () if it.entry == name]
-        same = [it for it in own if it.settings == entry.settings and it.outcome != "chosen"]
-        repeated = [it.values for it in entry.series or () if it.of == A_TRAINING and it.values]
-        runs = max(map(len, repeated), default=0)
-        if len(same) > runs and repeated:
-            yield Finding(
-                "best of n",
-                where,
-                f"{runs} of {len(same)} trainings with its settings are shown",
-                "show all of them, the crashed ones as what they reached",
-            )
-        if any(it.outcome == "kept" and it.settings not in (None, entry.settings) for it in own):
-            yield Finding(
-                "other settings for accuracy",
-                where,
-                "trials with other settings were kept",
-                "make another entry for other settings",
-            )
-        if report.trials is None or entry.searched is None:
-            continue
-        others = len([it for it in own if it.outcome != "kept"]) - len(
-            [it for it in same if it.outcome != "kept"]
-        )
-        if others != entry.searched or len(same) < runs:
-            yield Finding(
-                "tuning hidden",
-                where,
-                f"{entry.searched} trials chose its settings and {runs} trainings were measured; "
-                f"listed are {others} and {len(same)}",
-                "list every training in 'trials', with settings, seed and outcome",
-            )
-
-
 def what_time_includes(report: Report) -> Iterator[Finding]:
     """A training reads its data, and all of its parts take time."""
     for case in cases(report):
@@ -143,19 +112,18 @@ def what_time_includes(report: Report) -> Iterator[Finding]:
                     f"{', '.join(rest)} not in it: no {case.claim.about}",
                     "measure whole steps, or speak of the part only: about='an operator'",
                 )
-        if not case.training and case.claim.about != "inference":
-            yield from _unlike_parts(case)
+        yield from _unlike_parts(case)
 
 
 def _learnt(case: Case) -> Iterator[Finding]:
     others = [it for it in case.entries if it is not case.baseline]
     proven = all(map(same_numbers, others)) and others
-    without = [it for it in case.everybody if not find(it, "accuracy")]
+    without = [it for it in case.everybody if not qualities(it)]
     if proven or not without:
         return
     names = ", ".join(str(it.name) for it in without)
     found = f"{case.claim.quantity} of {names}, and no accuracy"
-    having = [it for it in case.report.entries or () if find(it, "accuracy")]
+    having = [it for it in case.report.entries or () if qualities(it)]
     if case.claim.scaling and len(without) < len(case.everybody):
         yield Finding(
             "accuracy left behind",
@@ -188,10 +156,11 @@ def _twin(one: Entry, other: Entry) -> bool:
 
 
 def _judged(case: Case, entry: Entry) -> Iterator[Finding]:
-    for quantity in ("accuracy", "loss"):
+    judging = {it.quantity for it in entry.series or () if it.split}
+    # The loss on what is learnt is what training watches: a fault where a claim is made of it.
+    for quantity in sorted(judging - ({"loss"} - {case.claim.quantity})):
         splits = {it.split for it in find(entry, quantity)} - {None}
-        wanted = quantity == "accuracy" or case.claim.quantity == "loss"
-        if wanted and splits and HELD_OUT not in splits:
+        if splits and HELD_OUT not in splits:
             yield Finding(
                 "no test accuracy",
                 f"entries['{entry.name}']",
@@ -203,16 +172,19 @@ def _judged(case: Case, entry: Entry) -> Iterator[Finding]:
 def _worse(case: Case) -> Iterator[Finding]:
     """Faster than the baseline, but not as good, and silent about it."""
     before = _held_out(case.baseline)
-    if before is None or case.claim.quantity in ("accuracy", "loss"):
+    if before is None or case.claim.quantity in ("accuracy", "loss", before.quantity):
         return
-    old, low, _ = interval(before.values, before.confidence)
     for entry in case.entries:
         after = _held_out(entry)
-        if after is None or entry is case.baseline:
+        if after is None or entry is case.baseline or after.quantity != before.quantity:
             continue
-        new, _, high = interval(after.values, after.confidence)
-        said = case.claim.accuracy_change
-        if high < low and old - new > POINT and (said is None or said > new - old + POINT):
+        old, *between = interval(before.values, before.confidence)
+        new, *around = interval(after.values, after.confidence)
+        upwards = higher_is_better(before)
+        apart = around[1] < between[0] if upwards else around[0] > between[1]
+        least = POINT if before.quantity == "accuracy" else ROUNDING * abs(old)
+        said = (case.claim.accuracy_change or 0.0) * (-1 if upwards else 1)
+        if apart and abs(new - old) > max(least, said + least):
             yield Finding(
                 "faster but worse",
                 case.where,
@@ -222,9 +194,13 @@ def _worse(case: Case) -> Iterator[Finding]:
 
 
 def _held_out(entry: Entry | None) -> Series | None:
-    found = find(entry, "accuracy") if entry else ()
-    ends = (it for it in found if it.split == HELD_OUT and it.taken != "on the way")
-    return next((it for it in ends if it.values), None)
+    """How well it has learnt in the end: an accuracy, or else whatever was found on such data."""
+    ends = [
+        it
+        for it in (qualities(entry) if entry else ())
+        if it.split == HELD_OUT and it.taken != "on the way" and it.values
+    ]
+    return min(ends, key=lambda it: it.quantity != "accuracy", default=None)
 
 
 def _reached(case: Case) -> Iterator[Finding]:
@@ -246,16 +222,19 @@ def _reached(case: Case) -> Iterator[Finding]:
 
 
 def _unlike_parts(case: Case) -> Iterator[Finding]:
+    """What the baseline's time, or energy, has in it, and the contestant's has not."""
     mine = case.series(case.entries[-1]) if case.entries else None
     its = case.series(case.baseline)
     if mine is None or its is None or not mine.includes or not its.includes:
         return
-    absent = sorted(set(its.includes) - set(mine.includes))
+    absent = set(its.includes) - set(mine.includes)
+    if case.training or case.claim.about == "inference":
+        absent -= {*STEP_PARTS, COMMUNICATION}  # what a step needs has been asked for already
     if absent:
         yield Finding(
             "kernel only",
             case.where,
-            f"the baseline's time has {', '.join(absent)} in it, "
-            f"that of '{case.entries[-1].name}' has not",
-            "measure both from the same beginning to the same end",
+            f"the baseline's {mine.quantity} have {', '.join(sorted(absent))} in them, "
+            f"those of '{case.entries[-1].name}' have not",
+            "measure both from the same beginning to the same end, and the same parts",
         )
