@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from ddl_teach.plots.style import ALGORITHM_COLOURS, INK, Picture, describe, in_style, new_axes
 
@@ -133,9 +133,11 @@ def _lines(ax: Axes, panel: Panel) -> None:
                     **style)  # fmt: skip
         number += 1
     ax.grid(True)
-    if not panel.logarithmic:
-        return
     places = {float(place) for line in panel.lines for place in line.x}
+    if not panel.logarithmic:
+        if all(place.is_integer() for place in places):
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        return
     powers_of_two = all(np.log2(place).is_integer() for place in places)
     ax.set_xscale("log", base=2 if powers_of_two else 10)
     if any(line.ideal for line in panel.lines):

@@ -26,12 +26,14 @@ from ddl_teach.measure.reports.twelve_ways.trick import Panel, Trick, entry_of, 
 
 QUICK, GOOD = "average now and then", "average at every step"
 QUANTITY = "seconds to target"
+CREDIBLE = 0.7  # right: nobody would call less a target
 
 
 def the_right_time(true: Report) -> Trick:
     """Look for the target at which ours looks best, and call it the target."""
     quick, good = (entry_of(true, name) for name in (QUICK, GOOD))
-    goals = np.unique(np.median(accuracies(quick), axis=0))
+    reached = np.unique(np.median(accuracies(quick), axis=0))
+    goals = reached[reached >= min(CREDIBLE, reached[-1])]
     ratios = [good_ratio(times(quick, it), times(good, it), "medians") for it in goals]
     factors = [it[0] if it else 0.0 for it in ratios]
     goal, factor = float(goals[np.argmax(factors)]), float(f"{max(factors):.3g}")
