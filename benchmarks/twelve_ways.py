@@ -58,7 +58,7 @@ ACCELERATORS = {  # by seconds a sample: a name, and the year in which it might 
     5e-4: ("new accelerators", "2018"),
 }
 SLOW = Plan(4, 32, bandwidth=4e6, epochs=2)
-# Links so slow that averaging seldom comes to 80% first, digits so skewed that it never does to 93%.
+# Links so slow that averaging seldom comes to 80% first, digits so skewed that it ends below 93%.
 SLOWEST = Plan(4, 32, bandwidth=5e5, epochs=4, look=9, skewed=True)
 PLANS: dict[str, Plan] = {
     **{f"weak, {ranks} ranks": Plan(ranks, 32 * ranks) for ranks in SCALES},
