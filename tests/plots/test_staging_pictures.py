@@ -1,0 +1,87 @@
+"""Pictures of staging: titles say what was found, labels say on what, and nothing is left out."""
+
+import pytest
+
+from ddl_teach.plots.staging import (
+    NOTHING_RECORDED,
+    path_colour,
+    plot_chunk_sizes,
+    plot_decisions,
+    plot_paths,
+    plot_recorded,
+)
+
+SIZES = [1024, 4096, 16384, 65536]
+COMPUTED = (SIZES, [4e-4, 2e-4, 1e-4, 3e-4])
+MEASURED = {4096: (3e-4, 2e-4, 4e-4), 65536: (2e-4, 1e-4, 3e-4)}
+HOST = {size: (size * 1e-9, size * 0.9e-9, size * 1.2e-9) for size in SIZES}
+STAGED = dict.fromkeys(SIZES, (1e-5, 9e-6, 2e-5))
+
+
+def title(ax):
+    return ax.get_title(loc="left").strip()
+
+
+def test_the_valley_over_the_chunks_is_named_on_both_grounds():
+    figure = plot_chunk_sizes(
+        COMPUTED, nbytes=1 << 20, best=20_000, simulated=COMPUTED, measured=MEASURED,
+        others={"staged": 5e-4}, label="stand-in device: no GPU",
+    )  # fmt: skip
+    [ax] = figure.axes
+    found = "1 MiB in chunks of 16 KiB take least by the formula, of 64 KiB measured"
+    assert title(ax) == found
+    assert f"{found}. stand-in device: no GPU" in figure.alt
+    words = {text.get_text() for text in ax.texts}
+    assert words == {"best: 19.5 KiB", "stand-in device: no GPU"}
+    assert [line.get_marker() for line in ax.lines[:3]] == ["None", "s", "o"]
+
+
+def test_paths_are_compared_where_all_were_measured():
+    fewer = {size: STAGED[size] for size in SIZES[1:]}
+    figure = plot_paths(measured={"host": HOST, "staged": fewer}, crossovers={"equal": 10_000})
+    [ax] = figure.axes
+    assert title(ax) == "4 KiB: host is fastest, 4.1 µs; 64 KiB: staged is fastest, 10 µs"
+    rates = plot_paths({"host": COMPUTED}, simulated={"host": COMPUTED}, bandwidth=True, title="x")
+    [ax] = rates.axes
+    assert title(ax) == "x"
+    assert "64 KiB: 218 MB/s" in rates.alt
+    assert ax.lines[0].get_ydata()[0] == pytest.approx(1024 / 4e-4)
+
+
+def test_paths_without_a_common_size_are_not_compared():
+    figure = plot_paths({"a": ([1], [1.0]), "b": ([2], [1.0])})
+    assert "not measured at the same sizes" in figure.alt
+    with pytest.raises(ValueError, match="nothing to draw"):
+        plot_paths()
+
+
+def test_a_table_is_a_bar_for_each_reign():
+    tables = {
+        "default": [(0, "staged"), (1 << 17, "pipelined, 64 KiB"), (1 << 20, "pipelined, 1 MiB")],
+        "measured": [(0, "direct")],
+    }
+    figure = plot_decisions(tables, largest=1 << 24)
+    [ax] = figure.axes
+    assert title(ax) == "default: staged, pipelined from 128 KiB on; measured: direct"
+    assert len(ax.patches) == 4
+    assert {text.get_text() for text in ax.texts} == {"", "64 KiB", "1 MiB"}
+
+
+def test_recorded_runs_stand_beside_yours_and_each_says_on_what():
+    figure = plot_recorded(
+        {"host": HOST}, {"recorded on a GPU": {"staged": STAGED}}, label="host memory: no GPU"
+    )
+    yours, recorded = figure.axes
+    assert title(yours) == "yours: host memory: no GPU"
+    assert title(recorded) == "recorded on a GPU"
+    assert "recorded on a GPU" in figure.alt
+    alone = plot_recorded({"host": HOST}, {}, label="host memory: no GPU")
+    assert [text.get_text() for text in alone.axes[1].texts] == [NOTHING_RECORDED]
+
+
+def test_chunk_sizes_of_one_path_have_shades_of_one_colour():
+    names = ["staged", "pipelined, 64 KiB", "pipelined, 1 MiB"]
+    colours = [path_colour(name, names) for name in names]
+    assert len(set(colours)) == 3
+    assert path_colour("pipelined") == colours[1]
+    assert all(one >= other for one, other in zip(colours[2], colours[1], strict=True))
