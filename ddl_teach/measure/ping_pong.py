@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ddl_teach.comm import Comm
+from ddl_teach.comm.arrays import Array
 
 
 def ping_pong(comm: Comm, nbytes: int, turns: int) -> float | None:
@@ -19,9 +20,13 @@ def ping_pong(comm: Comm, nbytes: int, turns: int) -> float | None:
     `comm` may be anything with rank, now(), send and recv. Ranks beyond the first two return at
     once.
     """
+    return play(comm, np.zeros(nbytes, np.uint8), turns)
+
+
+def play(comm: Comm, ball: Array, turns: int) -> float | None:
+    """The same with any ball that can travel, wherever it lies."""
     if comm.rank > 1:
         return None
-    ball = np.zeros(nbytes, np.uint8)
     begun = comm.now()
     for _ in range(turns):
         if comm.rank == 0:
