@@ -2,267 +2,45 @@
 
     x = torch.zeros(3, device="standin")      model.to("standin")      x.cpu()      x.item()
 
-A tensor here is a shell: shape and type are torch's, the numbers are hidden. What torch asks of
-it arrives, after autograd, as one operation on shells. What only looks at memory in another way
-(a view) is done at once, with no number touched; everything else is a kernel on the current
-stream. Its result is an empty shell at first: what shape it will have, torch's "meta" tensors
-know. Where an answer depends on numbers (`item`, `nonzero`, `cpu`) the host waits, as on CUDA.
-Bits are those of torch on the CPU, which is what runs in the kernels; random numbers come from
-the CPU's generator too, so a seed gives the same ones.
-What to look at: `x.numpy()`, and the error; then `device.traffic` around a step of training.
+A program for CUDA needs another word for the device, and nothing else: parameters, autograd and
+optimizers work. Bits are those of torch on the CPU, which is what runs in the kernels; random
+numbers come from the CPU's generator too, so a seed gives the same ones. As with CUDA, a backward
+pass runs its hooks on a thread that belongs to the device.
 
 Importing this file tells torch of the device, once in a process, as every back end's package does.
-It needs a torch that takes devices written in Python (2.10 or newer).
+How a single operation is done is in `stand_in_tensor`.
+What to look at: `x.numpy()`, and the error; then `DEVICE.traffic` around a step of training.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 from torch.utils import backend_registration
-from torch.utils._pytree import tree_map
 
-from ddl_teach.comm.devices.stand_in import POISON, StandInDevice
-from ddl_teach.comm.devices.stand_in_array import not_for_the_host
-
-NAME = "standin"  # torch's own names for devices have no hyphen
-DEVICE = StandInDevice("late")
-"""Torch names devices by a number in the process, so that all shells share this one."""
+from ddl_teach.comm.devices.stand_in_tensor import NAME, StandInTensor, poisoned, run
 
 aten = torch.ops.aten
-FACTORIES = (
+FACTORIES = (  # whose results torch would resize, which a shell does not allow
     aten.arange.default, aten.arange.start, aten.arange.start_step, aten.linspace.default,
     aten.eye.default, aten.eye.m, aten.randperm.default, aten.tril_indices.default,
     aten.triu_indices.default,
 )  # fmt: skip
-COPY_IN = (aten.copy_.default, aten.index.Tensor, aten.index_put_.default)
-EMPTY = (
-    aten.new_empty.default, aten.new_empty_strided.default, aten.empty_like.default,
-    aten.empty_permuted.default,
-)  # fmt: skip
-
-
-class StandInTensor(torch.Tensor):
-    """A shell around numbers that only the device can read."""
-
-    @staticmethod
-    def __new__(cls, hidden: torch.Tensor) -> StandInTensor:
-        return torch.Tensor._make_wrapper_subclass(
-            cls, hidden.shape, strides=hidden.stride(), storage_offset=hidden.storage_offset(),
-            dtype=hidden.dtype, device=f"{NAME}:0",
-        )  # fmt: skip
-
-    def __init__(self, hidden: torch.Tensor) -> None:
-        self._hidden = hidden
-
-    @property
-    def comm_device(self) -> StandInDevice:
-        """The device of the numbers."""
-        return DEVICE
-
-    def memory_of(self, device: StandInDevice) -> torch.Tensor:
-        """The numbers, for the device's own kernels and copies."""
-        return self._hidden
-
-    @classmethod
-    def __torch_dispatch__(
-        cls, operation: Any, types: Any, args: tuple = (), kwargs: dict | None = None
-    ) -> Any:
-        return run(operation, args, kwargs or {})
-
-    @property
-    def data(self) -> torch.Tensor:
-        """The tensor without its history."""
-        return self.detach()
-
-    @data.setter
-    def data(self, other: StandInTensor) -> None:
-        torch.Tensor.data.__set__(self, other)
-        self._hidden = other._hidden
-
-    def tolist(self) -> Any:
-        """The numbers, for which the host waits."""
-        return self.cpu().tolist()
-
-    def numpy(self, *_: Any, **__: Any) -> NoReturn:
-        """Never: NumPy reads host memory."""
-        raise not_for_the_host("as a NumPy array", "Ask for a copy, x.cpu()")
-
-    __array__ = __dlpack__ = numpy
-
-    def data_ptr(self) -> NoReturn:
-        """Never: the address would mean nothing to the host."""
-        raise not_for_the_host("by its address", "Ask for a copy, x.cpu()")
-
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise not_for_the_host("to another process by pickle", "Return a copy, x.cpu()")
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> torch.Tensor:
-        if id(self) not in memo:
-            twin = self.detach().clone()
-            alike = torch.nn.Parameter(twin) if isinstance(self, torch.nn.Parameter) else twin
-            memo[id(self)] = alike.requires_grad_(self.requires_grad)
-        return memo[id(self)]
-
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
-        return f"StandInTensor(shape={tuple(self.shape)}, dtype={self.dtype}, device='{NAME}')"
-
-
-def run(operation: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """One operation of torch on shells: a view, a question, a copy to the host, or a kernel."""
-    tags, schema = operation.tags, operation._schema
-    if kwargs.get("device") is not None and torch.device(kwargs["device"]).type != NAME:
-        return _to_host(args[0], **kwargs)
-    if operation is aten.copy_.default and not isinstance(args[0], StandInTensor):
-        return args[0].copy_(_to_host(args[1]))
-    inside = _Inside(operation)
-    hidden, options = tree_map(inside, args), tree_map(inside, kwargs)
-    views = schema.returns and all(_is_view(each) for each in schema.returns)
-    if views and not schema.is_mutable:
-        return tree_map(_shell, operation(*hidden, **options))
-    if torch.Tag.data_dependent_output in tags or torch.Tag.dynamic_output_shape in tags:
-        return _answer(operation, hidden, options)
-    return _kernel(operation, (args, kwargs), hidden, options)
-
-
-class _Inside:
-    """Turns shells into their numbers, and refuses what is not on the device."""
-
-    def __init__(self, operation: Any) -> None:
-        self._operation = operation
-
-    def __call__(self, x: Any) -> Any:
-        if isinstance(x, StandInTensor):
-            return x._hidden
-        if isinstance(x, torch.device):
-            return torch.device("cpu")
-        if isinstance(x, torch.Tensor) and x.ndim:
-            if self._operation not in COPY_IN:
-                raise _mixed(self._operation, x)
-            return _carried_in(x)
-        return x
-
-
-def _mixed(operation: Any, x: Any) -> RuntimeError:
-    """The error that torch raises too where tensors of several devices meet."""
-    what = f"{operation._schema.name} of a tensor on {x.device} and one on {NAME}"
-    instead = f'Copy the other one to the device first, x.to("{NAME}")'
-    return RuntimeError(str(not_for_the_host(what, instead)))
-
-
-def _carried_in(x: torch.Tensor) -> torch.Tensor:
-    """What the device will hold of a host tensor; it may change as soon as this returns."""
-    DEVICE.traffic.copies_to_device += 1
-    DEVICE.traffic.bytes_to_device += x.nbytes
-    return x.detach().clone()
-
-
-def _to_host(x: StandInTensor, dtype: torch.dtype | None = None, **_: Any) -> torch.Tensor:
-    DEVICE.synchronise()
-    DEVICE.traffic.copies_to_host += 1
-    DEVICE.traffic.bytes_to_host += x.nbytes
-    return x._hidden.detach().clone().to(dtype or x.dtype)
-
-
-def _answer(operation: Any, hidden: Sequence[Any], options: dict[str, Any]) -> Any:
-    """What depends on the numbers themselves: the host waits for it."""
-    DEVICE.synchronise()
-    found = operation(*hidden, **options)
-    if not isinstance(found, torch.Tensor):
-        DEVICE.traffic.copies_to_host += 1
-        DEVICE.traffic.bytes_to_host += hidden[0].itemsize
-    return tree_map(_shell, found)
-
-
-def _kernel(operation: Any, shells: tuple, hidden: Sequence[Any], options: dict[str, Any]) -> Any:
-    """Queue it on the current stream; what it will return are shells, empty or its arguments."""
-    expected = operation(*tree_map(_meta, hidden), **tree_map(_meta, options))
-    several = isinstance(expected, (tuple, list))
-    returns = operation._schema.returns
-    written = _written(operation, *shells)
-    rooms: list[tuple[int, Any]] = []
-    results = []
-    for number, found in enumerate(expected if several else [expected]):
-        alias = returns[number].alias_info if len(returns) > number else None
-        if alias is not None and alias.is_write:
-            results.append(written[frozenset(alias.before_set)])
-            if results[-1].shape != found.shape:
-                raise RuntimeError(
-                    f"{operation._schema.name}: a tensor on {NAME} keeps its shape "
-                    f"{tuple(results[-1].shape)}: make room of shape {tuple(found.shape)} for it"
-                )
-        elif isinstance(found, torch.Tensor):
-            results.append(_shell(_poisoned(found)))
-            rooms.append((number, results[-1]._hidden))
-        else:
-            results.append(found)
-    if operation in EMPTY:
-        return results[0]
-
-    def compute() -> None:
-        with torch.no_grad():
-            found = operation(*hidden, **options)
-            for number, room in rooms:
-                room.copy_(found[number] if several else found)
-
-    if torch.Tag.nondeterministic_seeded in operation.tags:
-        DEVICE.synchronise()  # numbers are drawn in the order in which the program asks
-        compute()
-    else:
-        DEVICE.launch(compute)
-    if expected is None:
-        return None
-    return type(expected)(results) if several else results[0]
-
-
-def _written(operation: Any, args: tuple, kwargs: dict[str, Any]) -> dict[frozenset, Any]:
-    """The arguments that the operation writes into, by the name that its schema gives them."""
-    found = {}
-    for number, argument in enumerate(operation._schema.arguments):
-        alias = argument.alias_info
-        if alias is not None and alias.is_write:
-            value = args[number] if number < len(args) else kwargs.get(argument.name)
-            if isinstance(value, torch.Tensor) and not isinstance(value, StandInTensor):
-                raise _mixed(operation, value)
-            found[frozenset(alias.before_set)] = value
-    return found
-
-
-def _is_view(returned: Any) -> bool:
-    return returned.alias_info is not None and not returned.alias_info.is_write
-
-
-def _shell(x: Any) -> Any:
-    return StandInTensor(x) if isinstance(x, torch.Tensor) else x
-
-
-def _meta(x: Any) -> Any:
-    if isinstance(x, torch.device):
-        return torch.device("meta")
-    if isinstance(x, torch.Tensor):
-        return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="meta")
-    return x
-
-
-def _poisoned(like: torch.Tensor) -> torch.Tensor:
-    room = torch.empty_strided(like.shape, like.stride(), dtype=like.dtype)
-    room.untyped_storage().fill_(POISON)
-    return room
 
 
 # What torch asks for without a tensor of the device at hand.
 
 
 def _empty(size: Sequence[int], *, dtype: Any = None, **_: Any) -> StandInTensor:
-    return _shell(_poisoned(torch.empty(size, dtype=dtype, device="meta")))
+    return StandInTensor(poisoned(torch.empty(size, dtype=dtype, device="meta")))
 
 
 def _empty_strided(
     size: Sequence[int], stride: Sequence[int], *, dtype: Any = None, **_: Any
 ) -> StandInTensor:
-    return _shell(_poisoned(torch.empty_strided(size, stride, dtype=dtype, device="meta")))
+    return StandInTensor(poisoned(torch.empty_strided(size, stride, dtype=dtype, device="meta")))
 
 
 def _copy_from(source: torch.Tensor, target: torch.Tensor, _: bool = False) -> torch.Tensor:
@@ -271,13 +49,19 @@ def _copy_from(source: torch.Tensor, target: torch.Tensor, _: bool = False) -> t
 
 def _factory(operation: Any) -> Callable[..., StandInTensor]:
     def make(*args: Any, **kwargs: Any) -> StandInTensor:
-        return _shell(operation(*args, **{**kwargs, "device": "cpu", "pin_memory": None}))
+        return StandInTensor(operation(*args, **{**kwargs, "device": "cpu", "pin_memory": None}))
 
     return make
 
 
 def _register() -> torch.library.Library:
-    backend_registration._setup_privateuseone_for_python_backend(NAME)
+    tell = getattr(backend_registration, "_setup_privateuseone_for_python_backend", None)
+    if tell is None:
+        raise ImportError(
+            f"torch {torch.__version__} takes no device that is written in Python: tensors on the "
+            "stand-in need a newer one, 2.13 for instance; its arrays (`stand_in`) need no torch"
+        )
+    tell(NAME)
     library = torch.library.Library("aten", "IMPL")
     library.impl("empty.memory_format", _empty, "PrivateUse1")
     library.impl("empty_strided", _empty_strided, "PrivateUse1")
