@@ -25,21 +25,20 @@ CONFIDENCE = 0.95
 
 
 def few_samples(report: Report) -> Iterator[Finding]:
-    """Of every accuracy that a claim needs: enough held-out samples."""
+    """Of every accuracy that is claimed: enough held-out samples."""
     count = report.data.held_out if report.data else None
     for case in cases(report):
-        for entry in case.everybody if count else ():
-            for series in entry.series or ():
-                if series.quantity != "accuracy" or series.split != HELD_OUT or not series.values:
-                    continue
-                low, high = wilson(float(np.median(series.values)), count)
-                if high - low > 2 * POINTS:
-                    yield Finding(
-                        "no interval",
-                        f"entries['{entry.name}'].series['accuracy']",
-                        f"of {count} held-out samples it lies between {low:.2f} and {high:.2f}",
-                        "hold more samples out, or validate crosswise until all have been",
-                    )
+        for series in _cited(case) if count and case.claim.quantity == "accuracy" else ():
+            if series.split != HELD_OUT or not series.values:
+                continue
+            low, high = wilson(float(np.median(series.values)), count)
+            if high - low > 2 * POINTS:
+                yield Finding(
+                    "no interval",
+                    case.where,
+                    f"of {count} held-out samples it lies between {low:.2f} and {high:.2f}",
+                    "hold more samples out, or validate crosswise until all have been",
+                )
 
 
 def few_answers(report: Report) -> Iterator[Finding]:
