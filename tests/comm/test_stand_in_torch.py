@@ -78,6 +78,7 @@ QUESTIONS = {
     "numbers as numbers": lambda x: torch.tensor([x.sum().item(), float(x[1]), *x.tolist()]),
     "in words": lambda x: torch.tensor([torch.equal(x, x + 0), bool((x > 4).any())]),
     "to the host's own": lambda x: torch.zeros(6).copy_(x),
+    "whole numbers divided": lambda x: x.to(torch.int64) // (x.to(torch.int64) + 2),
     "random numbers": lambda x: torch.rand(4, device=x.device) + x.clone().normal_()[:4],
     "where data is put": lambda x: _data_set(x),
 }

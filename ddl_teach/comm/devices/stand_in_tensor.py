@@ -4,8 +4,8 @@ Shape and type are torch's own, the numbers are hidden. What torch asks arrives 
 autograd, one operation after another, and each is one of four:
 
     a view          memory looked at in another way: at once, and no number is touched
-    a kernel        queued on the current stream; the result is an empty shell, whose shape is
-                    what torch's "meta" tensors say it will be
+    a kernel        queued on the current stream; the result is an empty shell, whose shape the
+                    same operation on zeros has told
     a question      whose answer depends on numbers, as `item` and `nonzero`: the host waits
     a copy          to the host, for which it waits; or from it
 
@@ -195,12 +195,17 @@ def _answer(operation: Any, hidden: Sequence[Any], options: dict[str, Any]) -> A
 
 
 def _kernel(operation: Any, shells: tuple, hidden: Sequence[Any], options: dict[str, Any]) -> Any:
-    """Queue it on the current stream; what it will return are shells, empty or its arguments."""
-    expected = operation(*tree_map(_meta, hidden), **tree_map(_meta, options))
+    """Queue it on the current stream; what it returns are empty shells, or its arguments."""
+    drawing = torch.Tag.nondeterministic_seeded in operation.tags
+    if drawing:
+        DEVICE.synchronise()  # random numbers are drawn in the order in which the program asks
+        expected = operation(*hidden, **options)
+    else:
+        expected = _tried_out(operation, hidden, options)
     several = isinstance(expected, (tuple, list))
     returns = operation._schema.returns
     written = _written(operation, *shells)
-    rooms: list[tuple[int, Any]] = []
+    rooms: list[tuple[int, torch.Tensor]] = []
     results = []
     for number, found in enumerate(expected if several else [expected]):
         alias = returns[number].alias_info if len(returns) > number else None
@@ -211,13 +216,11 @@ def _kernel(operation: Any, shells: tuple, hidden: Sequence[Any], options: dict[
                     f"{operation._schema.name}: a tensor on {NAME} keeps its shape "
                     f"{tuple(results[-1].shape)}: make room of shape {tuple(found.shape)} for it"
                 )
-        elif isinstance(found, torch.Tensor):
-            results.append(_shell(poisoned(found)))
-            rooms.append((number, results[-1]._hidden))
         else:
-            results.append(found)
-    if operation in EMPTY:
-        return results[0]
+            if isinstance(found, torch.Tensor) and not drawing:
+                found = poisoned(found)
+                rooms.append((number, found))
+            results.append(_shell(found))
 
     def compute() -> None:
         with torch.no_grad():
@@ -225,14 +228,23 @@ def _kernel(operation: Any, shells: tuple, hidden: Sequence[Any], options: dict[
             for number, room in rooms:
                 room.copy_(found[number] if several else found)
 
-    if torch.Tag.nondeterministic_seeded in operation.tags:
-        DEVICE.synchronise()  # numbers are drawn in the order in which the program asks
-        compute()
-    else:
+    if not drawing and operation not in EMPTY:
         DEVICE.launch(compute)
-    if expected is None:
-        return None
-    return type(expected)(results) if several else results[0]
+    if several:
+        return type(expected)(results)
+    return results[0]
+
+
+def _tried_out(operation: Any, hidden: Sequence[Any], options: dict[str, Any]) -> Any:
+    """What it gives of zeros: shapes and types do not depend on the numbers, as far as is known.
+
+    Where zeros are not good enough (whole numbers divided by them), the device is waited for.
+    """
+    try:
+        return operation(*tree_map(_zeros, hidden), **tree_map(_zeros, options))
+    except (RuntimeError, IndexError):
+        DEVICE.synchronise()
+        return operation(*tree_map(_copied, hidden), **tree_map(_copied, options))
 
 
 def _written(operation: Any, args: tuple, kwargs: dict[str, Any]) -> dict[frozenset, Any]:
@@ -256,6 +268,10 @@ def _shell(x: Any) -> Any:
     return StandInTensor(x) if isinstance(x, torch.Tensor) else x
 
 
+def _copied(x: Any) -> Any:
+    return x.clone() if isinstance(x, torch.Tensor) else x
+
+
 def _meta(x: Any) -> Any:
     if isinstance(x, torch.device):
         return torch.device("meta")
@@ -264,8 +280,16 @@ def _meta(x: Any) -> Any:
     return x
 
 
+def _zeros(x: Any) -> Any:
+    return _filled(x, 0) if isinstance(x, torch.Tensor) else x
+
+
 def poisoned(like: torch.Tensor) -> torch.Tensor:
     """New memory of this shape and type, in which nothing looks right."""
+    return _filled(like, POISON)
+
+
+def _filled(like: torch.Tensor, byte: int) -> torch.Tensor:
     room = torch.empty_strided(like.shape, like.stride(), dtype=like.dtype)
-    room.untyped_storage().fill_(POISON)
+    room.untyped_storage().fill_(byte)
     return room
