@@ -42,12 +42,12 @@ from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 from ddl_teach.search.job import Decider, Job
 from ddl_teach.search.population import Plan, train_population
 from ddl_teach.search.report import Report
-from ddl_teach.search.space import Choice, LogUniform, Settings, Space, Uniform
+from ddl_teach.search.space import Choice, LogUniform, Settings, Space, UniformNumber
 from ddl_teach.search.training import DigitsTraining, State
 
 RESULTS = Path(__file__).parent / "results" / "searches.txt"
 SPACE = Space(
-    {"rate": LogUniform(1e-3, 3), "momentum": Uniform(0, 0.95), "hidden": Choice(8, 16, 32)}
+    {"rate": LogUniform(1e-3, 3), "momentum": UniformNumber(0, 0.95), "hidden": Choice(8, 16, 32)}
 )
 BUDGET, RUNGS = 2400, (10, 30, 90, 270)  # steps in all, and of a trial from rung to rung
 WORKERS, STEP = 4, 0.002  # seconds of a step on real ranks

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ddl_teach.comm.page import folded
 from ddl_teach.search.job import Decider
 from ddl_teach.search.records import Progress, Record
 
@@ -53,7 +54,7 @@ class Report:
         lines += [f"  {times} x crashed: {error}" for error, times in errors.most_common(3)]
         for rung in sorted({record.rung for record in self.records}):
             lines.append(_about_a_rung([it for it in self.records if it.rung == rung]))
-        return "\n".join(lines)
+        return folded("\n".join(lines))
 
     def _about_the_winner(self) -> str:
         if self.winner is None:

@@ -1,6 +1,6 @@
 """A space of settings: what a search may choose, and how likely.
 
-    Space({"rate": LogUniform(1e-3, 1), "momentum": Uniform(0, 0.99), "hidden": Choice(16, 32)})
+    Space({"rate": LogUniform(0.01, 1), "momentum": UniformNumber(0, 0.9), "width": Choice(8, 9)})
 
 Settings number k of a seed are the same whoever draws them, when, and after which others: so a
 search that was killed meets its trials again, and two searches can be compared on the same ones.
@@ -36,7 +36,7 @@ class Axis(Protocol):
 
 
 @dataclass(frozen=True)
-class Uniform:
+class UniformNumber:
     """Every number from `low` to `high` as likely as another."""
 
     low: float
@@ -55,7 +55,7 @@ class Uniform:
 
 
 @dataclass(frozen=True)
-class LogUniform(Uniform):
+class LogUniform(UniformNumber):
     """Every decade from `low` to `high` as likely as another."""
 
     def __post_init__(self) -> None:
@@ -63,7 +63,7 @@ class LogUniform(Uniform):
         if self.low <= 0:
             raise ValueError(
                 f"LogUniform: low={self.low!r} has no logarithm; take a small number above zero, "
-                "or Uniform"
+                "or UniformNumber"
             )
 
     def draw(self, random: np.random.Generator) -> float:
@@ -135,7 +135,7 @@ class Space:
         for name, axis in self.axes.items():
             if isinstance(axis, type) or not hasattr(axis, "draw"):
                 raise TypeError(
-                    f"Space: {name!r} must be Uniform(low, high), LogUniform(low, high), "
+                    f"Space: {name!r} must be UniformNumber(low, high), LogUniform(low, high), "
                     f"WholeNumber(low, high) or Choice(...), not {axis!r}"
                 )
 

@@ -30,12 +30,12 @@ from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 from ddl_teach.search.job import Job
 from ddl_teach.search.report import Report
-from ddl_teach.search.space import Settings, Space, Uniform
+from ddl_teach.search.space import Settings, Space, UniformNumber
 from ddl_teach.theory.searches import waiting
 
 WITHOUT = 6  # seconds, if nobody waits
 ENOUGH = 9  # seconds that the asynchronous search gives out for each worker
-PLAN = {"space": Space({"loss": Uniform(0.0, 1.0)}), "rungs": 2, "eta": 3, "least": 1}
+PLAN = {"space": Space({"loss": UniformNumber(0.0, 1.0)}), "rungs": 2, "eta": 3, "least": 1}
 
 
 @dataclass(frozen=True)

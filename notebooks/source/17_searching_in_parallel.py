@@ -31,13 +31,13 @@ import numpy as np
 from ddl_teach import simulate
 from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
 from ddl_teach.plots import searching as pictures
-from ddl_teach.search.space import LogUniform, Space, Uniform
+from ddl_teach.search.space import LogUniform, Space, UniformNumber
 from ddl_teach.search.training import DigitsTraining, advanced
 
 engines = Engines(5)
 
 # %%
-space = Space({"rate": LogUniform(3e-4, 1.0), "momentum": Uniform(0.0, 0.95)})
+space = Space({"rate": LogUniform(3e-4, 1.0), "momentum": UniformNumber(0.0, 0.95)})
 training, rungs, curves = DigitsTraining(), (5, 15, 45, 135), np.empty((27, 4))
 for trial in range(27):
     state = None

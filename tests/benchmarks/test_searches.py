@@ -8,12 +8,12 @@ from optuna import pruners, samplers
 from benchmarks.optuna_decider import OptunaDecider
 from ddl_teach import simulate
 from ddl_teach.search import by_ranks
-from ddl_teach.search.space import Choice, LogUniform, Space, Uniform, WholeNumber
+from ddl_teach.search.space import Choice, LogUniform, Space, UniformNumber, WholeNumber
 
 SPACE = Space(
     {
         "rate": LogUniform(0.01, 3),
-        "a": Uniform(-1, 1),
+        "a": UniformNumber(-1, 1),
         "n": WholeNumber(2, 5),
         "of": Choice("x", 7),
     }

@@ -212,7 +212,8 @@ def test_a_report_counts_every_run(name):
     crashed = [record for record in report.records if record.decision == "crashed"]
     assert report.runs == len(calls) == report.progress.jobs + len(crashed) > len(crashed) > 0
     assert report.progress.steps == sum(calls) - sum(it.steps for it in crashed)
-    text = str(report)
+    assert max(map(len, str(report).splitlines())) <= 69
+    text = " ".join(str(report).split())
     assert f"{report.runs} runs of {report.progress.trials} trials, {len(crashed)} of them" in text
     assert f"accuracy {report.accuracy:.1%} on the test part, looked at once" in text
     assert f"x crashed: {crashed[0].error}" in text

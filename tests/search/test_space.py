@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from ddl_teach.search.space import Choice, LogUniform, Space, Uniform, WholeNumber
+from ddl_teach.search.space import Choice, LogUniform, Space, UniformNumber, WholeNumber
 from ddl_teach.search.states import pack, unpack
 
 SPACE = Space(
     {
         "rate": LogUniform(1e-3, 1),
-        "momentum": Uniform(0, 0.99),
+        "momentum": UniformNumber(0, 0.99),
         "hidden": Choice(16, 32),
         "layers": WholeNumber(1, 3),
     }
@@ -48,15 +48,15 @@ def test_perturbed_settings_are_near_and_within_the_bounds():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (lambda: Uniform(1, 1), "low must be less than high"),
-        (lambda: Uniform(0, float("nan")), "finite"),
+        (lambda: UniformNumber(1, 1), "low must be less than high"),
+        (lambda: UniformNumber(0, float("nan")), "finite"),
         (lambda: LogUniform(0, 1), "no logarithm"),
         (lambda: WholeNumber(0, 1.5), "whole numbers"),
-        (lambda: Uniform("0", 1), "plain number"),
+        (lambda: UniformNumber("0", 1), "plain number"),
         (lambda: Choice(), "things to choose from"),
         (lambda: Space({}), "give names and axes"),
-        (lambda: Space({"rate": 0.1}), "'rate' must be Uniform"),
-        (lambda: Space({"rate": LogUniform}), "'rate' must be Uniform"),
+        (lambda: Space({"rate": 0.1}), "'rate' must be UniformNumber"),
+        (lambda: Space({"rate": LogUniform}), "'rate' must be UniformNumber"),
     ],
     ids=range(9),
 )

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from ddl_teach.comm.page import folded
 from ddl_teach.measure.reports import chance, comparing, numbers, saying, training, trials
 from ddl_teach.measure.reports.findings import FAULTS, Finding
 from ddl_teach.measure.reports.report import Report
@@ -64,4 +65,4 @@ def told(findings: Sequence[Finding]) -> str:
             f"    {first.found}; a reader believes {fault.believed}",
             f"    next: {advice}",
         ]
-    return "\n".join(lines)
+    return folded("\n".join(lines))
