@@ -1,4 +1,4 @@
-"""What can be sent: NumPy arrays, torch tensors, and phantoms.
+"""What can be sent: NumPy arrays, torch tensors, arrays on devices, and phantoms.
 
 A message is a run of bytes with an element type. `describe` reads both off an array without
 copying, `as_bytes` shows the same memory as plain bytes, and `combine` is the arithmetic of every
@@ -17,6 +17,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from ddl_teach.comm.devices import device_of
+from ddl_teach.comm.devices.device import Device, Event
+from ddl_teach.comm.devices.staging import Staging
 
 Array = Any  # a NumPy array, a torch tensor or a Phantom
 Operation = str | Callable[[Array, Array], Array]
@@ -82,6 +86,12 @@ def describe(x: Array) -> tuple[int, int]:
         code = (_TORCH_CODES or _learn_torch_codes()).get(x.dtype)
         if code is not None and _lies_plainly(x):
             return x.numel() * x.element_size(), code
+    if isinstance(x, Staging):
+        return x.nbytes, x.code
+    device = device_of(x)
+    if device is not None:
+        nbytes, name = device.describe(x)
+        return nbytes, _CODE_OF_NAME[name]
     raise _refusal(x)
 
 
@@ -153,16 +163,22 @@ def as_bytes(x: Array) -> np.ndarray:
     """The memory of a contiguous array or tensor as flat bytes; shares it, copies nothing."""
     if x.__class__ is np.ndarray:
         return x.reshape(-1).view(np.uint8)
+    device = device_of(x)
+    if device is not None:
+        raise TypeError(
+            f"host code cannot read an array on {device.name}: send it as it is, or bring a copy "
+            "to the host first"
+        )
     torch = sys.modules["torch"]
     # A contiguous tensor of one element may have any stride; `view` insists on 1.
     return x.detach().as_strided((x.numel(),), (1,)).view(torch.uint8).numpy()
 
 
 def as_elements(raw: np.ndarray, like: Array) -> Array:
-    """Flat bytes seen as elements of the type of `like`; shares the memory."""
+    """Flat bytes seen as elements of the type of `like`, wherever that is; shares the memory."""
     if like.__class__ is Phantom:
         return Phantom(len(raw), like.itemsize)
-    if like.__class__ is np.ndarray:
+    if like.__class__ is np.ndarray or not _is_tensor(like):
         return raw.view(like.dtype)
     return sys.modules["torch"].from_numpy(raw).view(like.dtype)
 
@@ -172,12 +188,43 @@ def copy_into(target: Array, source: Array) -> None:
     if target.__class__ is np.ndarray is source.__class__ and target.shape == source.shape:
         np.copyto(target, source)
     elif target.__class__ is not Phantom:
-        as_bytes(target)[:] = as_bytes(source)
+        there, here = device_of(target), device_of(source)
+        if there is here is None:
+            as_bytes(target)[:] = as_bytes(source)
+        elif there is here:
+            there.copy(target, source)
+        else:
+            _copy_across(target, source, there, here)
+
+
+def _copy_across(target: Array, source: Array, there: Device | None, here: Device | None) -> None:
+    """Between host and device, or two devices, by way of the host; done when this returns."""
+    pinned = (here or there).pinned(describe(source)[0])
+    if here is None:
+        pinned[:] = as_bytes(source)
+    else:
+        stream = here.current_stream(source)
+        here.to_host(source, 0, pinned, stream)
+        _wait_for(here.record(stream))
+    if there is None:
+        as_bytes(target)[:] = pinned
+    else:
+        stream = there.current_stream(target)
+        there.to_device(pinned, target, 0, stream)
+        _wait_for(there.record(stream))
+
+
+def _wait_for(event: Event) -> None:
+    while not event.done():
+        pass
 
 
 def flat(x: Array) -> Array:
     """`x` as one row of elements that shares its memory."""
     describe(x)
+    device = device_of(x)
+    if device is not None:
+        return device.flat(x)
     return x if x.__class__ is Phantom else x.reshape(-1)
 
 
@@ -188,6 +235,9 @@ def empty_like(x: Array) -> Array:
         return Phantom(x.nbytes, x.itemsize)
     if x.__class__ is np.ndarray:
         return np.empty_like(x)
+    device = device_of(x)
+    if device is not None:
+        return device.empty_like(x)
     return x.detach().new_empty(x.shape)
 
 
@@ -228,6 +278,8 @@ def combine(op: Operation, a: Array, b: Array, out: Array) -> None:
             raise ValueError(f"no operation is called {op!r}: use {known}, or a function of two")
         if a.__class__ is np.ndarray:
             _NUMPY_OPERATIONS[op](a, b, out=out)
+        elif (device := device_of(out)) is not None:
+            device.combine(op, a, b, out)
         else:
             torch = sys.modules["torch"]
             with torch.no_grad():
@@ -244,14 +296,3 @@ def _same_type(result: Array, like: Array) -> Array:
             f"{getattr(result, 'dtype', 'no type')}: it must keep both"
         )
     return result if result.__class__ is not np.ndarray else np.ascontiguousarray(result)
-
-
-def multiply_and_add(flops: float) -> None:
-    """Execute that many floating-point operations, in products of small matrices."""
-    width = 128
-    matrix = np.ones((width, width))
-    each = 2 * width**3
-    for _ in range(int(flops // each)):
-        matrix @ matrix
-    rows = int(flops % each / (2 * width**2))
-    matrix[:rows] @ matrix

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from ddl_teach.comm.arrays import Array, Operation
+from ddl_teach.comm.devices.choice import ChoosesWays
 from ddl_teach.comm.ledger import Ledger
 from ddl_teach.comm.shared_memory import SharedMemory
 from ddl_teach.comm.window import Window
@@ -46,7 +47,7 @@ class Request(ABC):
         """Block until done. Returns the rank the message came from (for a send: this rank)."""
 
 
-class Comm(ABC):
+class Comm(ChoosesWays, ABC):
     """A group of ranks and this rank's place in it."""
 
     rank: int

@@ -10,6 +10,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ddl_teach.comm.devices.choice import PATHS
+
+# How the messages of arrays on devices went; `devices.choice` says what the words mean.
+DEVICE_KINDS = {path: f"device {path}" for path in PATHS}
+
 
 class Message(NamedTuple):
     """One message sent: to which rank of the whole program, its tag, its bytes, how it went."""
@@ -21,10 +26,11 @@ class Message(NamedTuple):
 
 
 class Ledger:
-    """What one rank sent, in order. `kind` tells the program's own messages ("host") from those
-    of a barrier or a split, and from calls handed to the MPI library ("native", whose inner
-    messages nobody sees: they count as one call and no bytes sent). "put" and "add" are what it
-    wrote into the windows of others, "get" what others read in its own.
+    """What one rank sent, in order. `kind` tells the program's own messages ("host", or "device
+    staged" and the like if the sender's array lives on a device) from those of a barrier or a
+    split, and from calls handed to the MPI library ("native", whose inner messages nobody sees:
+    they count as one call and no bytes sent). "put" and "add" are what it wrote into the windows
+    of others, "get" what others read in its own.
 
     >>> ledger = Ledger()
     >>> ledger.record((1, 0, 400, "host"))

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from ddl_teach.comm import arrays
-from ddl_teach.comm.arrays import Array, Operation, multiply_and_add
+from ddl_teach.comm.arrays import Array, Operation
 from ddl_teach.comm.interface import Comm, Request, check_work, whole_number
-from ddl_teach.comm.mpi import MPI, MPIMessages
+from ddl_teach.comm.mpi import MPI
+from ddl_teach.comm.mpi_messages import MPIMessages
 from ddl_teach.comm.mpi_requests import BackgroundRequest
 from ddl_teach.comm.mpi_window import MPIWindow
 from ddl_teach.comm.native import Native
@@ -43,7 +44,7 @@ class MPIComm(MPIMessages):
         check_work(seconds, flops)
         with self.span("work", kind="work"):
             time.sleep(seconds)
-            multiply_and_add(flops)
+            _multiply_and_add(flops)
 
     def combine(self, a: Array, b: Array, out: Array, op: Operation = "sum") -> None:
         if self._spans is None:
@@ -107,3 +108,14 @@ class MPIComm(MPIMessages):
         dtype, size = check_dtype(dtype), check_size(whole_number(size, "window: a size"))
         self._meet("window")  # from here on nobody keeps MPI's own calls waiting
         return MPIWindow(self, size, dtype)
+
+
+def _multiply_and_add(flops: float) -> None:
+    """Execute that many floating-point operations, in products of small matrices."""
+    width = 128
+    matrix = np.ones((width, width))
+    each = 2 * width**3
+    for _ in range(int(flops // each)):
+        matrix @ matrix
+    rows = int(flops % each / (2 * width**2))
+    matrix[:rows] @ matrix

@@ -8,22 +8,23 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ddl_teach.comm.arrays import Array, describe
+from ddl_teach.comm.devices.choice import Preference
+from ddl_teach.comm.devices.staging import Copies
 from ddl_teach.comm.interface import ANY, Request
+from ddl_teach.comm.mpi import wire_tag
 from ddl_teach.comm.patience import Stopped
 from ddl_teach.comm.story import MessageMismatch, Wait
 
 if TYPE_CHECKING:
-    from ddl_teach.comm.mpi import MPIMessages
-
-SHORT = 4000  # bytes that travel before their receiver is known
+    from ddl_teach.comm.mpi_messages import MPIMessages
 
 
 class Records:
     """What all communicators of one rank write down during one program."""
 
-    def __init__(self, trace: bool) -> None:
+    def __init__(self, trace: bool, copies: Copies) -> None:
         self.ledger: list[tuple] = []
-        self.received: list[tuple[int, int, int]] = []  # source, tag, bytes
+        self.received: list[tuple[int, int, int, str]] = []  # source, tag, bytes, kind
         self.fetched: list[tuple[int, int]] = []  # owner, bytes read from its window
         self.spans: list[tuple] | None = [] if trace else None
         # Begun and not finished: MPI may still read or write their memory.
@@ -31,6 +32,9 @@ class Records:
         self.background: list[BackgroundRequest] = []
         self.windows: list[Any] = []  # shared memory and windows to give back
         self.began = 0.0
+        self.copies = copies
+        self.preference = Preference()
+        self.chunked = 0  # messages that were sent in chunks: the number of the next one
 
 
 class MPIRequest(Request):
@@ -67,7 +71,11 @@ class MPIRequest(Request):
             else:
                 if not comm._test(self._handle, x, peer, tag):
                     return False
-                self._source = comm._received(self._begun, x, peer, tag, self._too_long)
+                source = comm._received(self._begun, x, peer, tag, self._too_long)
+                if source is None:
+                    self._handle = comm._chunks_into(x, tag)
+                    return False
+                self._source = source
         except MessageMismatch:
             self._close()
             raise
@@ -78,14 +86,14 @@ class MPIRequest(Request):
         self.waited = True
         del self._comm._records.open[self]
 
-    def takes(self, comm: MPIMessages, wire_tag: int) -> bool:
+    def takes(self, comm: MPIMessages, on_wire: int) -> bool:
         """Whether the rank's next message to itself under this tag comes here."""
         what, x, peer, tag = self._details
         return (
             what != "isend"
-            and comm is self._comm
+            and comm.mpi is self._comm.mpi
             and peer in (ANY, comm.rank)
-            and comm._wire_tag(tag, describe(x)[1], x.nbytes) == wire_tag
+            and wire_tag(tag, describe(x)[1], x.nbytes, comm._channel) == on_wire
             and not self._handle.Get_status()
         )
 
@@ -99,10 +107,14 @@ class MPIRequest(Request):
         """What is waited for."""
         return self._comm._explain(*self._details)
 
+    @property
+    def sends(self) -> bool:
+        return self._details[0] == "isend"
+
     def abandon(self) -> None:
         """The program has ended without it: a receive must not write into freed memory."""
         # A rank can be stopped just after MPI has finished, and before that is written down.
-        if self._details[0] != "isend" and self._handle:
+        if not self.sends and self._handle:
             self._handle.Cancel()
 
 

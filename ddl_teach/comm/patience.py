@@ -20,6 +20,7 @@ from ddl_teach.comm.story import Wait, together
 YIELDING = 0.002  # seconds of giving way before sleeping
 LONGEST_NAP = 0.0005
 REPORT_AFTER = 0.05  # seconds after which a wait is worth a report, and between reports
+PEER, DEVICE = "peer", "device"  # for whom a transfer waits: another rank, or its own device
 
 
 class Stopped(BaseException):
@@ -39,6 +40,10 @@ class Monitor:
         self.asked = 0  # the watcher's latest question
         self.strands = 1
         self.error: BaseException | None = None  # raised in the background, not yet told
+        # Messages that go on step by step whenever the rank waits, driven by one strand at a time.
+        self.transfers: dict[Any, None] = {}
+        self.driving = threading.Lock()
+        self.steps = 0  # that they have taken
         self._report = report
         self._serial = 0  # changes whenever a strand begins or ends a wait
         self._waits: dict[object, Wait] = {}
@@ -74,6 +79,24 @@ class Monitor:
             if len(self._polled) >= self.strands:
                 self._tell()
 
+    def drive(self) -> None:
+        """Go on with all transfers, unless another strand is at it."""
+        if self.transfers and self.driving.acquire(blocking=False):
+            try:
+                for transfer in list(self.transfers):
+                    transfer.advance()
+            finally:
+                self.driving.release()
+
+    def moved(self) -> None:
+        """A transfer has come further: whoever suspects a deadlock must begin anew."""
+        self.steps += 1
+        self._serial += 1
+
+    def device_works(self) -> bool:
+        """Whether some transfer goes on without any other rank: then this one is not stuck."""
+        return any(transfer.waits_for == DEVICE for transfer in list(self.transfers))
+
     def _tell(self) -> None:
         if self._report and len(self._waits) >= self.strands:
             self._report(together(list(self._waits.values())), self._serial)
@@ -95,24 +118,32 @@ class Patience:
     ) -> None:
         """Return once `finished()` says so. A long wait calls `explain(*details)` now and then,
         which says what is waited for, or raises when it finds that it cannot come."""
+        monitor = self._monitor
         for _ in range(self.spins):
             if finished():
                 return
-        begun = now = time.perf_counter()
+            if monitor.transfers:
+                monitor.drive()
+        started = begun = now = time.perf_counter()
         report_at = begun + REPORT_AFTER
-        nap = 20e-6
+        nap, steps = 20e-6, monitor.steps
         try:
             while not finished():
+                monitor.drive()
                 now = time.perf_counter()
+                if steps != monitor.steps:  # the next step may be microseconds away as well
+                    begun, nap, steps = now, 20e-6, monitor.steps
                 if now < begun + YIELDING:
                     os.sched_yield()
                     continue
                 time.sleep(nap)
                 nap = min(nap * 1.2, LONGEST_NAP)
-                if now > report_at:
+                if monitor.transfers and monitor.device_works():
+                    monitor.resumed(self)
+                elif now > report_at:
                     report_at = now + REPORT_AFTER
-                    self._monitor.waiting(self, explain(*details))
-                self._monitor.check(self)
+                    monitor.waiting(self, explain(*details))
+                monitor.check(self)
         finally:
-            if now > begun + REPORT_AFTER:
-                self._monitor.resumed(self)
+            if now > started + REPORT_AFTER:
+                monitor.resumed(self)

@@ -20,7 +20,7 @@ import cloudpickle
 
 from ddl_teach.comm import processes, story
 from ddl_teach.comm.frames import dumped_line
-from ddl_teach.comm.ledger import Ledger, with_what_was_read
+from ddl_teach.comm.ledger import DEVICE_KINDS, Ledger, with_what_was_read
 from ddl_teach.comm.line import Line
 from ddl_teach.comm.run import Run
 from ddl_teach.comm.timeline import Timeline
@@ -248,12 +248,13 @@ class Watch:
             (source, dest, tag, nbytes)
             for source, ledger in enumerate(ledgers)
             for dest, tag, nbytes, kind in ledger
-            if kind == "host"
+            if kind == "host" or kind in DEVICE_KINDS.values()
         )
         left.subtract(
             (source, dest, tag, nbytes)
             for dest, taken in enumerate(received)
-            for source, tag, nbytes in taken
+            for source, tag, nbytes, kind in taken
+            if kind == "host"
         )
         if lost := sorted((+left).elements()):
             error = story.tell_unreceived(lost)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import socket
 import time
 
+from ddl_teach.comm.devices.staging import Copies
 from ddl_teach.comm.mpi import MPI
 from ddl_teach.comm.mpi_comm import MPIComm
 from ddl_teach.comm.mpi_requests import MPIRequest, Records
+from ddl_teach.comm.mpi_transfers import Transfer
 from ddl_teach.comm.patience import Monitor
 
 
@@ -20,8 +22,9 @@ class World:
         self.size = self._mpi.size
         names = self._mpi.allgather(socket.gethostname())
         self._nodes = [sorted(set(names), key=names.index).index(name) for name in names]
+        self._copies = Copies()
         # What programs that failed have left with MPI, and its memory, for as long as we live.
-        self._abandoned: list[MPIRequest] = []
+        self._abandoned: list[MPIRequest | Transfer] = []
         self._windows: list[MPI.Win] = []
 
     def begin(self, ranks: int, trace: bool, monitor: Monitor) -> MPIComm:
@@ -29,7 +32,7 @@ class World:
         can stray into it. All of them must call this at the same time."""
         group = self._mpi.group.Incl(range(ranks))
         mpi = self._mpi.Create_group(group)
-        records = Records(trace)
+        records = Records(trace, self._copies)
         comm = MPIComm(mpi, range(ranks), self._nodes[:ranks], records, monitor)
         mpi.Barrier()
         # One clock for all ranks of a node; measure.clocks corrects the offsets between nodes.
@@ -39,7 +42,7 @@ class World:
     def end(self, comm: MPIComm) -> None:
         """A program has returned: finish the sends it began and did not wait for."""
         for request in list(comm._records.open):
-            if request._details[0] == "isend":
+            if request.sends:
                 comm._patience.wait(request.finished, request.explain)
         for background in comm._records.background:
             background.wait()

@@ -1,0 +1,109 @@
+"""A long message in chunks, so that one is copied while another travels.
+
+    sender     head | copy 0 | copy 1 | copy 2 |
+    wire              head   | chunk 0 | chunk 1 | chunk 2
+    receiver                           | copy 0  | copy 1 | copy 2
+
+The head goes first and at once, under the tag of the message: it takes the message's place among
+all others, so nothing overtakes it, and says how many bytes will come, in chunks of how many, and
+under which number. The chunks follow beside all other messages, in order, under that number. A
+receiver knows a head by its size: no message of more than 4000 bytes is so short. Nobody else
+need be on a device: an array in host memory takes the chunks where they belong.
+
+Cost of n bytes in k chunks, each of whose three stages takes t(n/k): the three of one chunk, and
+k-1 times the slowest of them; `theory.staging` has it exactly, and the best k.
+What to look at: on the timeline, copies out, messages and copies in one above the other.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from ddl_teach.comm.arrays import Array, as_bytes
+from ddl_teach.comm.devices.staging import DEPTH, in_chunks
+from ddl_teach.comm.mpi import MPI, PART, wire_tag
+
+if TYPE_CHECKING:
+    from ddl_teach.comm.mpi_messages import MPIMessages
+
+HEAD_BYTES = 24  # three whole numbers: bytes, bytes of a chunk, number of the transfer
+NUMBERS = 1 << 15  # transfers that can be told apart at a time
+
+
+def head_of(nbytes: int, chunk: int, number: int) -> np.ndarray:
+    """What is sent first."""
+    return np.array([nbytes, chunk, number], np.int64).view(np.uint8)
+
+
+def chunk_tag(comm: MPIMessages, number: int) -> int:
+    """The MPI tag of all chunks of one message."""
+    return wire_tag(number, PART, 0, comm._channel)
+
+
+class Place(Protocol):
+    """Where chunks go."""
+
+    def room(self, first: int, nbytes: int) -> np.ndarray | None:
+        """Memory for the chunk that begins at byte `first`; None if there is none now."""
+
+    def came(self, first: int, nbytes: int) -> None:
+        """It is there."""
+
+
+class InHostMemory:
+    """Chunks go where they belong in an array of the host."""
+
+    def __init__(self, x: Array) -> None:
+        self._bytes = as_bytes(x)
+
+    def room(self, first: int, nbytes: int) -> np.ndarray:
+        return self._bytes[first : first + nbytes]
+
+    def came(self, first: int, nbytes: int) -> None:
+        """Nothing is left to do."""
+
+
+class Chunks:
+    """The rest of a message whose head has come. It is asked as requests of MPI are, and says in
+    the end what MPI would have said of the message as a whole."""
+
+    def __init__(self, comm: MPIMessages, head: np.ndarray, source: int, place: Place) -> None:
+        self.nbytes, self._chunk, number = (int(each) for each in head.view(np.int64))
+        self._comm = comm
+        self._source = source
+        self._tag = chunk_tag(comm, number)
+        self._place = place
+        self._todo = deque(in_chunks(self.nbytes, self._chunk))
+        self._coming: deque[tuple[MPI.Request, int, int]] = deque()
+
+    def Test(self, status: MPI.Status) -> bool:  # noqa: N802 - it stands for one of MPI's
+        """Take what has come; True when that was the last."""
+        while self._coming and self._coming[0][0].Test():
+            self._place.came(*self._coming.popleft()[1:])
+            self._comm._monitor.moved()
+        self._ask_for_more()
+        if self._coming or self._todo:
+            return False
+        status.Set_source(self._source)
+        status.Set_elements(MPI.BYTE, self.nbytes)
+        return True
+
+    def _ask_for_more(self) -> None:
+        while self._todo and len(self._coming) < DEPTH:
+            room = self._place.room(*self._todo[0])
+            if room is None:
+                return
+            handle = self._comm.mpi.Irecv([room, MPI.BYTE], self._source, self._tag)
+            self._coming.append((handle, *self._todo.popleft()))
+
+    def Get_status(self) -> bool:  # noqa: N802
+        """No other message will come here."""
+        return True
+
+    def Cancel(self) -> None:  # noqa: N802
+        """Nobody waits for it any more."""
+        for handle, _, _ in self._coming:
+            handle.Cancel()

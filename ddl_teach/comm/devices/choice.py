@@ -1,0 +1,143 @@
+"""Which way a message takes: the decision, as plain data.
+
+*direct*: the MPI library reads and writes the device's memory itself; only a CUDA-aware one can.
+*staged*: one copy into pinned host memory, the message, one copy out of it, one after another.
+*pipelined*: the same in chunks, so that one chunk is copied while another travels.
+
+Few bytes are staged, because every chunk pays for its start; many are pipelined, because then the
+slowest of the three stages hides the two others; the formulas are in `theory.staging`.
+What to look at: the ledger says which way each message went, as kind "device staged" and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ddl_teach.comm.devices.device import Device
+
+PATHS = ("direct", "staged", "pipelined")
+LEAST_IN_CHUNKS = 4001  # bytes; shorter messages have no head that a receiver could tell from them
+
+
+@dataclass(frozen=True)
+class Reach:
+    """From `begin` bytes on, messages take this path; "pipelined" in chunks of `chunk` bytes."""
+
+    begin: int
+    path: str
+    chunk: int = 0
+
+
+Table = Mapping[str, tuple[Reach, ...]]  # by operation, in the order of `begin`, the first at 0
+
+AWARE: Table = {"message": (Reach(0, "direct"),)}
+NOT_AWARE: Table = {
+    "message": (
+        Reach(0, "staged"),
+        Reach(128 << 10, "pipelined", 64 << 10),
+        Reach(256 << 10, "pipelined", 128 << 10),
+        Reach(1 << 20, "pipelined", 256 << 10),
+        Reach(4 << 20, "pipelined", 512 << 10),
+        Reach(16 << 20, "pipelined", 1 << 20),
+        Reach(64 << 20, "pipelined", 2 << 20),
+    ),
+}
+
+
+def chosen(table: Table, operation: str, nbytes: int) -> Reach:
+    """The last one that begins at `nbytes` or before."""
+    reach = [reach for reach in table[operation] if reach.begin <= nbytes][-1]
+    if reach.path == "pipelined" and nbytes <= max(reach.chunk, LEAST_IN_CHUNKS - 1):
+        return replace(reach, path="staged")  # a pipeline of one chunk
+    return reach
+
+
+def check_table(table: Table) -> None:
+    """Refuse a table that leaves a message without a way."""
+    for operation, reaches in table.items():
+        begins = [reach.begin for reach in reaches]
+        if not begins or begins[0] != 0 or begins != sorted(set(begins)):
+            raise ValueError(
+                f"device_table: the reaches of {operation!r} must begin at 0 bytes and then at "
+                f"more and more, not at {begins}"
+            )
+        if operation == "message":
+            for reach in reaches:
+                check_path(reach.path)
+        for reach in reaches:
+            if reach.path == "pipelined" and reach.chunk < 1:
+                raise ValueError(f"device_table: {reach} needs a chunk of at least one byte")
+    if "message" not in table:
+        raise ValueError(f'device_table: nothing is said of "message", only of {sorted(table)}')
+
+
+def check_path(path: str) -> None:
+    """Refuse a way that does not exist."""
+    if path not in PATHS:
+        raise ValueError(f"device_path: messages go {', '.join(PATHS)}; not {path!r}")
+
+
+def _all_on(path: str, reaches: tuple[Reach, ...]) -> tuple[Reach, ...]:
+    """Messages of all sizes on one path; in chunks as the table has them, from the least on."""
+    if path != "pipelined":
+        return (Reach(0, path),)
+    chunked = [reach for reach in reaches if reach.chunk]
+    chunked = chunked or [reach for reach in NOT_AWARE["message"] if reach.chunk]
+    return (replace(chunked[0], begin=0), *chunked[1:])
+
+
+@dataclass
+class Preference:
+    """What the program of a rank asks for: a table of its own, or one path for all sizes."""
+
+    table: Table | None = None
+    path: str | None = None
+
+    def reach(self, device: Device, nbytes: int) -> Reach:
+        """The way of a message of so many bytes."""
+        table = self.table or (AWARE if device.direct else NOT_AWARE)
+        if self.path is not None:
+            table = {"message": _all_on(self.path, table["message"])}
+        reach = chosen(table, "message", nbytes)
+        if reach.path == "direct" and not device.direct:
+            raise ValueError(
+                f'device_path: "direct" needs an MPI library that reads the memory of '
+                f"{device.name} by itself, and this one does not: `ddl-teach doctor` says why. "
+                'Take "staged" or "pipelined", or leave the choice to the communicator'
+            )
+        return reach
+
+
+class ChoosesWays:
+    """The part of a communicator that says which way the messages of arrays on devices go. It
+    holds for all communicators of this rank's program, from the next message on."""
+
+    @cached_property
+    def _preference(self) -> Preference:
+        return Preference()
+
+    @property
+    def device_table(self) -> Table | None:
+        """The program's own table; None for the usual one."""
+        return self._preference.table
+
+    @device_table.setter
+    def device_table(self, table: Table | None) -> None:
+        if table is not None:
+            check_table(table)
+        self._preference.table = table
+
+    @property
+    def device_path(self) -> str | None:
+        """One path for messages of all sizes; None to go by the table."""
+        return self._preference.path
+
+    @device_path.setter
+    def device_path(self, path: str | None) -> None:
+        if path is not None:
+            check_path(path)
+        self._preference.path = path

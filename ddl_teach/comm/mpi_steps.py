@@ -1,0 +1,243 @@
+"""The three ways of a message between an array on a device and MPI, each a list of steps.
+
+    direct       kernels done | message
+    staged       copy out | message                       message | copy in
+    pipelined    head, and for each chunk in turn: copy out | message | copy in
+
+The two ends choose for themselves: whatever the sender does, a message arrives at an array on a
+device as at one in host memory. A stream's kernels run later than they were called, so every list
+begins with a mark behind those that the program had queued by then. What carries bytes out begins
+when the kernels that write the array have ended, what carries bytes in when those that read it
+have. MPI itself knows nothing of streams: it is called when the mark is reached.
+
+A receive is over when its bytes are *in* the array, not when their copy has been queued: then the
+program may use the array on any stream. A send is over when the array may be written again.
+Cost: `theory.staging`. What to look at: the ledger's kinds, and copies on the timeline.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ddl_teach.comm.arrays import Array, check_writable, describe
+from ddl_teach.comm.chunks import NUMBERS, chunk_tag, head_of
+from ddl_teach.comm.devices import device_of
+from ddl_teach.comm.devices.device import Device
+from ddl_teach.comm.devices.staging import (
+    DEPTH,
+    Copies,
+    CopyIn,
+    Landing,
+    Staging,
+    in_chunks,
+    marked,
+)
+from ddl_teach.comm.ledger import DEVICE_KINDS
+from ddl_teach.comm.mpi import MPI, SIZE_HINTS, memory, wire_tag
+from ddl_teach.comm.mpi_requests import MPIRequest
+from ddl_teach.comm.mpi_transfers import Line, Steps, Transfer, until
+from ddl_teach.comm.patience import DEVICE, PEER
+
+if TYPE_CHECKING:
+    from ddl_teach.comm.mpi_messages import MPIMessages
+
+
+@dataclass
+class Parcel:
+    """What is to travel: on which communicator, from or to whom, and on which of the ways."""
+
+    comm: MPIMessages
+    x: Array
+    peer: int
+    tag: int
+    device: Device | None
+    nbytes: int
+    code: int
+    path: str
+    chunk: int
+
+    @property
+    def copies(self) -> Copies:
+        return self.comm._records.copies
+
+    @property
+    def on_wire(self) -> int:
+        return wire_tag(self.tag, self.code, self.nbytes, self.comm._channel)
+
+    def line(self) -> Line:
+        """Its place among the messages to one rank under one tag."""
+        return Line(self.comm._lines, ("send", self.peer, self.on_wire))
+
+    def post(self, wire: Any, nbytes: int) -> MPI.Request:
+        """Tell MPI to send these bytes as the message, or as the head of it."""
+        return self.comm._post(wire, nbytes, self.peer, self.on_wire)
+
+
+def begin_send(comm: MPIMessages, call: str, x: Array, to: int, tag: int) -> Transfer:
+    """Send `x`, which is on a device or must not overtake what is."""
+    parcel = _parcel(comm, x, to, tag)
+    kind = comm.label or DEVICE_KINDS.get(parcel.path, "host")
+    comm._records.ledger.append((comm._members[to], tag, parcel.nbytes, kind))
+    return Transfer(comm, (call, x, to, tag), _written_down(parcel, SENDS[parcel.path](parcel)))
+
+
+def begin_receive(comm: MPIMessages, call: str, x: Array, source: int, tag: int) -> Transfer:
+    """Receive into `x`, which is on a device or must not overtake what is."""
+    check_writable(x)
+    parcel = _parcel(comm, x, source, tag)
+    steps = _receive_on_host(parcel) if parcel.path == "host" else _receive(parcel)
+    return Transfer(comm, (call, x, source, tag), steps)
+
+
+def _parcel(comm: MPIMessages, x: Array, peer: int, tag: int) -> Parcel:
+    nbytes, code = describe(x)
+    device, twin = device_of(x), comm._for_transfers
+    if device is None or not nbytes:
+        host = x if device is None else Staging(0, code, np.empty(0, np.uint8))
+        return Parcel(twin, host, peer, tag, None, nbytes, code, "host", 0)
+    reach = comm._preference.reach(device, nbytes)
+    # Without hints at sizes in its tags, this MPI has no head that could be told from a message.
+    path = "staged" if reach.path == "pipelined" and SIZE_HINTS == 1 else reach.path
+    return Parcel(twin, device.flat(x), peer, tag, device, nbytes, code, path, reach.chunk)
+
+
+def _written_down(parcel: Parcel, steps: Steps) -> Steps:
+    begun = time.perf_counter()
+    yield from steps
+    parcel.comm._sent(begun, parcel.x, parcel.peer, parcel.tag)
+
+
+# -- sending --------------------------------------------------------------------------------
+
+
+def _send_from_host(parcel: Parcel) -> Steps:
+    with parcel.line() as line:
+        yield from until(line.first, PEER)
+        sent = parcel.post(memory(parcel.x, parcel.nbytes), parcel.nbytes)
+    yield from until(sent.Test, PEER)
+
+
+def _send_direct(parcel: Parcel) -> Steps:
+    written = marked(parcel.device, parcel.x)
+    with parcel.line() as line:
+        yield from until(written.done, DEVICE)
+        yield from until(line.first, PEER)
+        sent = parcel.post(memory(parcel.x, parcel.nbytes), parcel.nbytes)
+    yield from until(sent.Test, PEER)
+
+
+def _send_staged(parcel: Parcel) -> Steps:
+    device, x, nbytes, copies = parcel.device, parcel.x, parcel.nbytes, parcel.copies
+    with parcel.line() as line:
+        stream, begun = copies.stream(device, marked(device, x)), time.perf_counter()
+        pinned = copies.borrow(device, nbytes)
+        device.to_host(x, 0, pinned[:nbytes], stream)
+        yield from until(device.record(stream).done, DEVICE)
+        parcel.comm._copied("copy out", begun, nbytes)
+        copies.done_with(device, stream)
+        yield from until(line.first, PEER)
+        sent = parcel.post(pinned, nbytes)
+    yield from until(sent.Test, PEER)
+    copies.give_back(device, pinned)
+
+
+def _send_pipelined(parcel: Parcel) -> Steps:
+    comm, device, x, copies = parcel.comm, parcel.device, parcel.x, parcel.copies
+    comm._records.chunked += 1
+    number = comm._records.chunked % NUMBERS
+    stream = copies.stream(device, marked(device, x))
+    with parcel.line() as line:
+        yield from until(line.first, PEER)
+        head = head_of(parcel.nbytes, parcel.chunk, number)
+        head_sent = parcel.post(head, len(head))
+    todo = deque(in_chunks(parcel.nbytes, parcel.chunk))
+    copying, travelling = deque(), deque()
+    while todo or copying or travelling:
+        if todo and len(copying) + len(travelling) < DEPTH:
+            first, nbytes = todo.popleft()
+            pinned = copies.borrow(device, nbytes)
+            device.to_host(x, first, pinned[:nbytes], stream)
+            copying.append((device.record(stream), pinned, nbytes, time.perf_counter()))
+        elif copying and copying[0][0].done():
+            _, pinned, nbytes, begun = copying.popleft()
+            comm._copied("copy out", begun, nbytes)
+            sent = comm._post(pinned, nbytes, parcel.peer, chunk_tag(comm, number))
+            travelling.append((sent, pinned))
+        elif travelling and travelling[0][0].Test():
+            copies.give_back(device, travelling.popleft()[1])
+            comm._monitor.moved()
+        else:
+            yield DEVICE if copying else PEER
+    copies.done_with(device, stream)
+    yield from until(head_sent.Test, PEER)
+
+
+SENDS = {
+    "host": _send_from_host,
+    "direct": _send_direct,
+    "staged": _send_staged,
+    "pipelined": _send_pipelined,
+}
+
+# -- receiving ------------------------------------------------------------------------------
+
+
+def _tell_mpi(parcel: Parcel, x: Any, line: Line) -> Steps:
+    """Begin to receive into `x` when it is this message's turn; returns the request."""
+    yield from until(line.first, PEER)
+    comm, source, tag = parcel.comm, parcel.peer, parcel.tag
+    return MPIRequest(comm, comm._begin_receive(x, source, tag), "irecv", x, source, tag)
+
+
+def _receiving_line(parcel: Parcel) -> Line:
+    """A message from anybody may be meant by a receive from ANY: one line for all sources."""
+    return Line(parcel.comm._lines, ("receive", parcel.on_wire))
+
+
+def _receive_on_host(parcel: Parcel) -> Steps:
+    with _receiving_line(parcel) as line:
+        message = yield from _tell_mpi(parcel, parcel.x, line)
+    yield from until(message.finished, PEER)
+    return message.wait()
+
+
+def _receive(parcel: Parcel) -> Steps:
+    comm, device, x, nbytes = parcel.comm, parcel.device, parcel.x, parcel.nbytes
+    read, copies, pinned = marked(device, x), parcel.copies, None
+    with _receiving_line(parcel) as line:
+        if parcel.path == "direct":
+            yield from until(read.done, DEVICE)
+            room = memory(x, nbytes)
+        elif parcel.path == "staged":
+            pinned = copies.borrow(device, nbytes)
+            room = pinned[:nbytes]
+        else:
+            room = np.empty(nbytes, np.uint8)  # no page of it is used if the message is chunked
+        landing = Landing(nbytes, parcel.code, room, copies, device, x, read, comm._copied)
+        message = yield from _tell_mpi(parcel, landing, line)
+    yield from until(message.finished, lambda: DEVICE if landing.copying() else PEER)
+    came_whole = landing.copy_in is None
+    if came_whole and parcel.path == "staged":
+        landing.place().came_whole(pinned, nbytes)
+    elif came_whole and parcel.path == "pipelined":
+        yield from _copy_in(landing.place(), room, parcel.chunk)
+    elif pinned is not None:
+        copies.give_back(device, pinned)
+    if landing.copy_in is not None:
+        yield from until(landing.copy_in.settled, DEVICE)
+        landing.copy_in.close()
+    return message.wait()
+
+
+def _copy_in(place: CopyIn, came: np.ndarray, chunk: int) -> Steps:
+    """Bring a message that came whole into the device, by way of pinned memory."""
+    for first, nbytes in in_chunks(len(came), chunk):
+        while (room := place.room(first, nbytes)) is None:
+            yield DEVICE
+        room[:] = came[first : first + nbytes]
+        place.came(first, nbytes)
