@@ -314,7 +314,8 @@ for ranks in (1, 4, 16, 64):
 # %%
 from ddl_teach.search.architectures.front import undominated
 
-bred = {text(it.settings): (it.loss, costs(it.settings)) for it in report.records}
+once = {text(it.settings): it for it in report.records}  # each network
+bred = {name: (it.loss, costs(it.settings)) for name, it in once.items()}
 hand = {text(it): (training(it, None, 40, 5)[1], prices[name]) for name, it in by_hand.items()}
 found = hand | bred
 rows = np.array([(error, it.seconds, it.work, it.depth) for error, it in found.values()])
