@@ -37,7 +37,7 @@ def the_right_time(true: Report) -> Trick:
     ratios = [good_ratio(times(quick, it), times(good, it), "medians") for it in goals]
     factors = [it[0] if it else 0.0 for it in ratios]
     goal, factor = float(goals[np.argmax(factors)]), float(f"{max(factors):.3g}")
-    says = f"Ours is at {100 * goal:.0f}% {factor:.2g} times as soon."
+    says = f"Ours is at {100 * goal:.3g}% {factor:.2g} times as soon."
     claim = Claim(says, "training", QUANTITY, A_TRAINING, factor, "medians", (QUICK,), GOOD,
                   "best known")  # fmt: skip
     told = less(true, [QUICK, GOOD], claim)
