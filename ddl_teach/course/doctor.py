@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ddl_teach.course import machine_checks, mpi_checks
+from ddl_teach.course import gpu_checks, machine_checks, mpi_checks
 from ddl_teach.course.finding import Finding
 
 CHECKS: tuple[Callable[[], Finding], ...] = (
@@ -23,7 +23,11 @@ CHECKS: tuple[Callable[[], Finding], ...] = (
     mpi_checks.slots,
     mpi_checks.threads,
     machine_checks.cores,
-    mpi_checks.gpu,
+    gpu_checks.gpu,
+    gpu_checks.torch_and_gpu,
+    gpu_checks.mpi_and_gpu,
+    gpu_checks.ucx,
+    gpu_checks.sharing,
     machine_checks.shared_memory,
     machine_checks.leftovers,
 )
@@ -34,8 +38,8 @@ def examine(checks: Sequence[Callable[[], Finding]] = CHECKS) -> list[Finding]:
     return [_examine(check) for check in checks]
 
 
-def report(findings: Sequence[Finding]) -> str:
-    """Return the findings as lines to read, and a last line that sums up."""
+def report(findings: Sequence[Finding], whole: str = "This machine") -> str:
+    """Return the findings as lines to read, and a last line that sums up what was examined."""
     width = max(len(finding.name) for finding in findings)
     lines = []
     for finding in findings:
@@ -51,7 +55,7 @@ def report(findings: Sequence[Finding]) -> str:
             f"\nThe course will not run well here: {failures} to mend, {warnings} to know of."
         )
     else:
-        lines.append(f"\nThis machine is fit for the course; warnings: {warnings}.")
+        lines.append(f"\n{whole} is fit for the course; warnings: {warnings}.")
     return "\n".join(lines)
 
 

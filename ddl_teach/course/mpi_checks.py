@@ -1,4 +1,4 @@
-"""The doctor's checks of MPI: which library, whose mpiexec, do ranks find each other, GPU memory.
+"""The doctor's checks of MPI: which library, whose mpiexec, do ranks find each other.
 
 Only `comm/mpi.py` imports mpi4py, and a process can load one MPI library only. So each question
 here is asked in processes of its own.
@@ -22,14 +22,14 @@ from ddl_teach.course.machine_checks import usable_cores
 
 PATIENCE = 60  # seconds for any of the processes started here
 
-# The file of the loaded library; the kernel lists it on Linux, with its path after five fields.
+# The files of loaded libraries; the kernel lists them on Linux, with the path after five fields.
 LOADED = """
-def loaded_library():
+def loaded(name):
     try:
         with open("/proc/self/maps") as maps:
-            return next(line.split(maxsplit=5)[5].strip() for line in maps if "/libmpi.so" in line)
-    except (OSError, StopIteration):
-        return None
+            return sorted({line.split(maxsplit=5)[5].strip() for line in maps if name in line})
+    except OSError:
+        return []
 """
 
 ASK_LIBRARY = f"""{LOADED}
@@ -37,18 +37,14 @@ import json, mpi4py
 mpi4py.rc.initialize = False
 from mpi4py import MPI
 name, version = MPI.get_vendor()
-print(json.dumps([name, ".".join(map(str, version)), loaded_library() or "unknown file"]))
+file = (loaded("/libmpi.so") or ["unknown file"])[0]
+print(json.dumps([name, ".".join(map(str, version)), file]))
 """
 
-# Answers 1 or 0; -1 where the library has no such question.
 ASK_RANK = f"""{LOADED}
-import ctypes, json
+import json, sys
 from mpi4py import MPI
-try:
-    cuda = ctypes.CDLL(loaded_library()).MPIX_Query_cuda_support()
-except AttributeError:
-    cuda = -1
-print(json.dumps([MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size, cuda]), flush=True)
+print(json.dumps([MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size, *map(loaded, sys.argv[1:])]))
 """
 
 REINSTALL = "Remove .venv and run 'python3 start.py': it brings an MPI of its own."
@@ -136,38 +132,17 @@ def threads() -> Finding:
     )
 
 
-def gpu() -> Finding:
-    """Is there a GPU, can torch use it, and does MPI take its memory?"""
-    import torch
-
-    if not torch.cuda.is_available():
-        if shutil.which("nvidia-smi") and not torch.version.cuda:
-            return Finding(
-                "GPU",
-                "warn",
-                "this machine seems to have one, but this torch is a CPU build",
-                "Lessons take the host path. For the GPU install a CUDA build of torch.",
-            )
-        return Finding("GPU", "ok", "none that torch can use; every lesson has a path without")
-    names = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
-    found = f"{len(names)} x {names[0]}"
-    answers = _ask_ranks(1)
-    if isinstance(answers, str) or answers[0][2] != 1:
-        return Finding(
-            "GPU",
-            "warn",
-            f"{found}; this MPI does not take GPU memory",
-            "Messages go through host memory. A CUDA-aware MPI comes with clusters, or with\n"
-            "conda-forge's openmpi and OMPI_MCA_opal_cuda_support=true.",
-        )
-    return Finding("GPU", "ok", f"{found}; MPI takes GPU memory")
+def loaded_files(name: str) -> list[str] | str:
+    """The libraries of such a name that MPI has loaded once it has started, or what went wrong."""
+    answers = _ask_ranks(1, name)
+    return answers if isinstance(answers, str) else answers[0][2]
 
 
 def _start(name: str, ranks: int) -> Finding:
     answers = _ask_ranks(ranks)
     if isinstance(answers, str):
         return Finding(name, "fail", f"{ranks} ranks did not start: {answers}", REINSTALL)
-    sizes = sorted({size for _, size, _ in answers})
+    sizes = sorted({size for _, size in answers})
     if len(answers) != ranks or sizes != [ranks]:
         return Finding(
             name,
@@ -185,9 +160,9 @@ def _library() -> tuple[str, str, str] | str:
     return answer if isinstance(answer, str) else tuple(answer[0])
 
 
-def _ask_ranks(ranks: int) -> list[list[int]] | str:
-    """Rank, size and CUDA support as each rank sees them, or what went wrong."""
-    return _ask([*mpi_command(ranks), sys.executable, "-c", ASK_RANK])
+def _ask_ranks(ranks: int, *names: str) -> list[list] | str:
+    """Rank, size and the libraries of these names as each rank sees them, or what went wrong."""
+    return _ask([*mpi_command(ranks), sys.executable, "-c", ASK_RANK, *names])
 
 
 def _ask(command: list[str]) -> list[list] | str:
