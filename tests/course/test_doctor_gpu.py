@@ -6,8 +6,8 @@ import types
 from dataclasses import replace
 
 import pytest
-from ddl_teach.comm.devices.awareness import Awareness
 
+from ddl_teach.comm.devices.awareness import Awareness
 from ddl_teach.course import gpu_checks
 
 H200 = gpu_checks.Driver(("H200", "H200"), ("Default", "Default"), "550.54", (12, 4))

@@ -9,7 +9,8 @@ it were the host's, and the process is gone (signal 11). So nobody finds out by 
 
 Both must say yes: libraries have said yes and crashed, because one of their parts had been built
 without. The answer is kept, in the process and in a file, for it costs seconds.
-Cost: some seconds, once. MPI Forum, "Memory allocation kinds", 2024. What to look at: `why`, or `ddl-teach doctor`.
+Cost: some seconds, once. MPI Forum, "Memory allocation kinds", 2024. What to look at: `why`, or
+`ddl-teach doctor`.
 """
 
 from __future__ import annotations
