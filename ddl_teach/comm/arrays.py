@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from ddl_teach.comm.devices import device_of
-from ddl_teach.comm.devices.device import Device, Event
-from ddl_teach.comm.devices.staging import Staging
+from ddl_teach.comm.devices.staging import Staging, fetched, stored
 
 Array = Any  # a NumPy array, a torch tensor or a Phantom
 Operation = str | Callable[[Array, Array], Array]
@@ -84,7 +83,7 @@ def describe(x: Array) -> tuple[int, int]:
             return x.nbytes, code
     elif _is_tensor(x):
         code = (_TORCH_CODES or _learn_torch_codes()).get(x.dtype)
-        if code is not None and _lies_plainly(x):
+        if code is not None and x.device.type == "cpu" and lies_plainly(x):
             return x.numel() * x.element_size(), code
     if isinstance(x, Staging):
         return x.nbytes, x.code
@@ -92,7 +91,7 @@ def describe(x: Array) -> tuple[int, int]:
     if device is not None:
         nbytes, name = device.describe(x)
         return nbytes, _CODE_OF_NAME[name]
-    raise _refusal(x)
+    raise refusal(x)
 
 
 def _is_tensor(x: object) -> bool:
@@ -100,11 +99,10 @@ def _is_tensor(x: object) -> bool:
     return torch is not None and isinstance(x, torch.Tensor)
 
 
-def _lies_plainly(x: Any) -> bool:
-    """Whether a tensor's elements stand in host memory one after another, as they are."""
+def lies_plainly(x: Any) -> bool:
+    """Whether a tensor's elements stand in memory one after another, as they are."""
     return (
-        x.device.type == "cpu"
-        and x.layout is sys.modules["torch"].strided
+        x.layout is sys.modules["torch"].strided
         and not (x.is_nested or x.is_conj() or x.is_neg())
         and x.is_contiguous()
     )
@@ -118,10 +116,10 @@ def _learn_torch_codes() -> dict[Any, int]:
     return _TORCH_CODES
 
 
-def _refusal(x: object) -> TypeError:
+def refusal(x: object) -> TypeError:
     """Why `x` cannot travel, and what to do about it."""
     if _is_tensor(x):
-        if x.device.type != "cpu":
+        if x.device.type not in ("cpu", "cuda"):
             return TypeError(f"this tensor lives on {x.device}: send x.cpu() instead")
         if x.dtype not in _TORCH_CODES:
             return TypeError(f"torch's element type {x.dtype} cannot travel: convert it first")
@@ -180,7 +178,9 @@ def as_elements(raw: np.ndarray, like: Array) -> Array:
         return Phantom(len(raw), like.itemsize)
     if like.__class__ is np.ndarray or not _is_tensor(like):
         return raw.view(like.dtype)
-    return sys.modules["torch"].from_numpy(raw).view(like.dtype)
+    torch = sys.modules["torch"]
+    # Of no bytes at all torch cannot say that they follow one another.
+    return torch.from_numpy(raw).view(like.dtype) if len(raw) else torch.empty(0, dtype=like.dtype)
 
 
 def copy_into(target: Array, source: Array) -> None:
@@ -194,29 +194,11 @@ def copy_into(target: Array, source: Array) -> None:
         elif there is here:
             there.copy(target, source)
         else:
-            _copy_across(target, source, there, here)
-
-
-def _copy_across(target: Array, source: Array, there: Device | None, here: Device | None) -> None:
-    """Between host and device, or two devices, by way of the host; done when this returns."""
-    pinned = (here or there).pinned(describe(source)[0])
-    if here is None:
-        pinned[:] = as_bytes(source)
-    else:
-        stream = here.current_stream(source)
-        here.to_host(source, 0, pinned, stream)
-        _wait_for(here.record(stream))
-    if there is None:
-        as_bytes(target)[:] = pinned
-    else:
-        stream = there.current_stream(target)
-        there.to_device(pinned, target, 0, stream)
-        _wait_for(there.record(stream))
-
-
-def _wait_for(event: Event) -> None:
-    while not event.done():
-        pass
+            raw = as_bytes(source) if here is None else fetched(here, source)
+            if there is None:
+                as_bytes(target)[:] = raw
+            else:
+                stored(there, target, raw)
 
 
 def flat(x: Array) -> Array:
@@ -281,11 +263,16 @@ def combine(op: Operation, a: Array, b: Array, out: Array) -> None:
         elif (device := device_of(out)) is not None:
             device.combine(op, a, b, out)
         else:
-            torch = sys.modules["torch"]
-            with torch.no_grad():
-                getattr(torch, _TORCH_OPERATIONS[op])(a, b, out=out.detach())
+            combine_tensors(op, a, b, out)
     else:
         copy_into(out, _same_type(op(a, b), out))
+
+
+def combine_tensors(op: str, a: Any, b: Any, out: Any) -> None:
+    """The same of torch tensors, wherever they live."""
+    torch = sys.modules["torch"]
+    with torch.no_grad():
+        getattr(torch, _TORCH_OPERATIONS[op])(a, b, out=out.detach())
 
 
 def _same_type(result: Array, like: Array) -> Array:

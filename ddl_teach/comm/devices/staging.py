@@ -13,6 +13,7 @@ What to look at: `DEPTH`. With two buffers a copy runs beside a message; more ev
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -74,6 +75,28 @@ class Copies:
 def marked(device: Device, x: Array) -> Event:
     """A mark behind all kernels that the program has queued by now and that may use `x`."""
     return device.record(device.current_stream(x))
+
+
+def fetched(device: Device, x: Array) -> np.ndarray:
+    """The bytes of `x` in host memory, once the program's kernels have written them: who cannot
+    go on without them waits here."""
+    host, stream = device.pinned(device.describe(x)[0]), device.current_stream(x)
+    device.to_host(x, 0, host, stream)
+    _give_way_until(device.record(stream))
+    return host
+
+
+def stored(device: Device, x: Array, host: np.ndarray) -> None:
+    """Bring these bytes into `x`, and wait until they are there."""
+    pinned, stream = device.pinned(len(host)), device.current_stream(x)
+    pinned[:] = host
+    device.to_device(pinned, x, 0, stream)
+    _give_way_until(device.record(stream))
+
+
+def _give_way_until(event: Event) -> None:
+    while not event.done():
+        os.sched_yield()
 
 
 def in_chunks(nbytes: int, chunk: int) -> Iterator[tuple[int, int]]:
@@ -164,9 +187,7 @@ class Landing(Staging):
         copies, device, x, after = self._parts
         pinned, stream = copies.borrow(device, nbytes), copies.stream(device, after)
         device.to_host(x, 0, pinned[:nbytes], stream)
-        copied = device.record(stream)
-        while not copied.done():
-            pass  # it is a copy of a few bytes, which nothing delays
+        _give_way_until(device.record(stream))
         head = pinned[:nbytes].copy()
         copies.give_back(device, pinned)
         copies.done_with(device, stream)
