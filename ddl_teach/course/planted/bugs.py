@@ -152,7 +152,7 @@ BUGS = (
     ),
     Bug(
         "sgd.perceptron.softmax", OPERATORS,
-        "likely / likely.sum(axis=1, keepdims=True)", "likely / likely.sum(axis=0, keepdims=True)",
+        "likely / likely.sum(axis=-1,", "likely / likely.sum(axis=0,",
         "the softmax is over the samples, not over the classes",
         "the probabilities of a sample add up to one",
     ),
