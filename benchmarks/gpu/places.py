@@ -1,0 +1,83 @@
+"""Where the arrays of a benchmark lie, and what a reader must be told of that.
+
+On a machine without a GPU the same commands run on the stand-in device, whose link to the host is
+*described*: its copies take `STAND_IN_LINK`, slept through, and nothing about it is a measurement
+of hardware. It shows that the code runs, and its numbers are labelled so everywhere.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ddl_teach import Comm
+from ddl_teach.comm.devices.timed import TimedDevice
+from ddl_teach.course.gpu_checks import Driver, driver
+from ddl_teach.measure.device_messages import Place
+from ddl_teach.measure.device_run import GPU, STAND_IN
+from ddl_teach.measure.machine import describe
+
+STAND_IN_LINK = 100e-6, 1e9  # seconds to start a copy, bytes a second
+
+
+@cache
+def device_here() -> str:
+    """The kind of device that programs on this machine can use."""
+    import torch
+
+    return GPU if torch.cuda.is_available() else STAND_IN
+
+
+def place_of(comm: Comm, device: str) -> Place:
+    """This rank's part of it: a GPU is the rank's own (comm.devices.placement), or shared."""
+    if device == GPU:
+        return tensors(device)[1]
+    stand_in = TimedDevice(comm, *STAND_IN_LINK, by_clock=True)
+    stand_in.direct = True  # its memory is this process's, which MPI can read: so that path runs
+    return Place(stand_in.array, stand_in.read, stand_in.synchronise)
+
+
+def tensors(device: str) -> tuple[str, Place]:
+    """torch's name of the device, and the place of tensors there."""
+    import torch
+
+    name, settle = "cuda", torch.cuda.synchronize
+    if device != GPU:
+        from ddl_teach.comm.devices.stand_in_tensor import DEVICE
+        from ddl_teach.comm.devices.stand_in_torch import NAME  # which tells torch of it
+
+        name, settle = NAME, DEVICE.synchronise
+    return name, Place(
+        lambda values: torch.from_numpy(values).to(name), lambda x: x.cpu().numpy(), settle
+    )
+
+
+def reads_device_memory(comm: Comm, device: str) -> tuple[bool, str]:
+    """Whether the path "direct" exists here, and why or why not."""
+    if device == STAND_IN:
+        return True, "the stand-in's memory is the host's"
+    from ddl_teach.comm.devices.awareness import awareness
+
+    found = awareness()
+    return found.direct, found.why
+
+
+def about(device: str, ranks: int, command: str) -> dict[str, str]:
+    """Provenance: machine, date, versions, GPU and driver, and the command that does it again."""
+    facts = describe()
+    if device == GPU:
+        import torch
+
+        found = driver()
+        sizes = torch.cuda.get_device_properties(0)
+        facts["GPU"] = sizes.name
+        facts["GPUs"] = f"{torch.cuda.device_count()} for {ranks} ranks"
+        facts["GPU memory"] = f"{sizes.total_memory / 2**30:.0f} GiB"
+        facts["driver"] = found.version if isinstance(found, Driver) else "unknown"
+        facts["CUDA"] = f"{torch.version.cuda}, cuDNN {torch.backends.cudnn.version()}"
+    else:
+        start, bandwidth = STAND_IN_LINK
+        facts["GPU"] = "NONE: a stand-in device, an exercise of the code and no measurement"
+        facts["its link"] = f"described: {start * 1e6:g} us and {bandwidth / 1e9:g} GB/s a copy"
+    facts["ranks"] = f"{ranks}"
+    facts["command"] = command
+    return facts

@@ -1,0 +1,186 @@
+"""What a run of device messages says: its tables, where lines cross, and its pictures."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from PIL import Image
+
+from ddl_teach.comm.devices.choice import Table
+from ddl_teach.measure.device_messages import ALLREDUCE, BANDWIDTH, BOTH_WAYS, LATENCY
+from ddl_teach.measure.device_paths import computed, default_table, route_of, table_of
+from ddl_teach.measure.device_run import HOST, DeviceRun, Way
+from ddl_teach.measure.interval import interval, ratio_of_turns
+from ddl_teach.plots.staging import plot_chunk_sizes, plot_decisions, plot_paths
+from ddl_teach.plots.style import rate_text, size_text, time_text
+from ddl_teach.theory import staging
+
+MEANS = {
+    LATENCY: "one message, to and fro",
+    BANDWIDTH: "one message of a window of 16",
+    BOTH_WAYS: "one message each way, of a window of 16",
+    ALLREDUCE: "all-reduce by a ring, the slowest rank",
+}
+STAGED = Way("staged")
+
+
+def table(run: DeviceRun, test: str) -> str:
+    """A line for each size and way, and the ratio to the staged one's turns."""
+    lines = [
+        f"{test}: {MEANS[test]}; {run.label}",
+        f"{'bytes':>10}  {'way':<22}{'median':>12}{'95% interval':>26}{'GB/s':>9}{'/ staged':>10}",
+    ]
+    ways = run.ways(test)
+    for nbytes in sorted({size for way in ways for size in run.times(test, way)}):
+        base = run.times(test, STAGED).get(nbytes)
+        for way in ways:
+            seconds = run.times(test, way).get(nbytes)
+            if seconds is None:
+                continue
+            median, low, high = interval(seconds)
+            ratio = "" if base is None else f"{ratio_of_turns(seconds, base)[0]:>10.2f}"
+            lines.append(
+                f"{nbytes:>10}  {way.name:<22}{median * 1e6:>9.1f} us{low * 1e6:>11.1f} to "
+                f"{high * 1e6:>8.1f} us{nbytes / median / 1e9:>9.2f}{ratio}"
+            )
+    return "\n".join(lines)
+
+
+def plain_table(run: DeviceRun, test: str) -> str:
+    """A line a way, for tests of one size; ratios to torch's own where it took part."""
+    ways = run.ways(test)
+    base = next((way for way in ways if way.path.startswith("torch")), ways[0])
+    lines = [
+        f"{test}; {run.label}",
+        f"  {'way':<30}{'median':>12}{'95% interval':>28}{f'/ {base.path}':>14}",
+    ]
+    for way in ways:
+        for nbytes, seconds in run.times(test, way).items():
+            median, low, high = (1e3 * one for one in interval(seconds))
+            ratio = ratio_of_turns(seconds, run.times(test, base)[nbytes])[0]
+            lines.append(
+                f"  {way.name:<30}{median:>9.3f} ms{low:>13.3f} to {high:>8.3f} ms{ratio:>14.2f}"
+            )
+    return "\n".join(lines)
+
+
+def device_ways(run: DeviceRun, test: str) -> list[Way]:
+    """Those among which the communicator can choose."""
+    return [way for way in run.ways(test) if way.path in ("direct", "staged", "pipelined")]
+
+
+def decisions(run: DeviceRun) -> Table:
+    """The table that this run's own times make, for messages and for all-reduces."""
+    tests = {"message": LATENCY, "allreduce": ALLREDUCE}
+    measured = {
+        name: {way: run.times(test, way) for way in device_ways(run, test)}
+        for name, test in tests.items()
+    }
+    return table_of({name: ways for name, ways in measured.items() if ways})
+
+
+def largest_message(run: DeviceRun) -> int:
+    """In bytes, of those that all paths were tried with."""
+    return max(run.times(LATENCY, STAGED))
+
+
+def crossings(run: DeviceRun) -> str:
+    """What the fitted stages predict, and what was measured."""
+    route, size = route_of(run), largest_message(run)
+    lines = [f"stages fitted to copies and messages by themselves; {run.label}"]
+    for name, stage in zip(("copy out", "wire", "copy in"), route.stages, strict=True):
+        rate = rate_text(1 / stage.per_byte) if stage.per_byte else "endless"
+        lines.append(
+            f"  {name:<10}start {time_text(stage.start):>8}   {rate:>10}   "
+            f"delay {time_text(stage.delay):>8}"
+        )
+    times = {way: run.times(LATENCY, way)[size] for way in device_ways(run, LATENCY)}
+    chunked = {way: seconds for way, seconds in times.items() if way.chunk}
+    quickest = min(chunked, key=lambda way: np.median(chunked[way]))
+    reaches = decisions(run)["message"]
+    began = [size_text(reach.begin) for reach in reaches if reach.path == "pipelined"][:1]
+    best = size_text(staging.best_chunk(size, route))
+    lines += [
+        f"  best chunk of {size_text(size)}: predicted {best}, of those measured "
+        f"{size_text(quickest.chunk)}",
+        f"  chunks beat staging: predicted from {size_text(staging.two_beat_one(route))}, "
+        f"in the table measured here from {began[0] if began else 'no size that was tried'}",
+        f"  {'way':<22}{'predicted':>12}{'measured':>12}{'/ predicted':>13}",
+    ]
+    for way, seconds in times.items():
+        if way.path != "direct":
+            [expected] = computed(route, [way], [size])[way][size]
+            median = float(np.median(seconds))
+            lines.append(
+                f"  {way.name:<22}{time_text(expected):>12}{time_text(median):>12}"
+                f"{median / expected:>13.2f}"
+            )
+    return "\n".join(lines)
+
+
+def table_text(run: DeviceRun) -> str:
+    """The decision table, as it can be handed to `comm.device_table`."""
+    lines = [f"decision table measured here; {run.label}"]
+    for operation, reaches in decisions(run).items():
+        for reach in reaches:
+            way = Way(reach.path, reach.chunk).name
+            lines.append(f"  {operation:<12}from {size_text(reach.begin):>8}   {way}")
+    return "\n".join(lines)
+
+
+def pictures(run: DeviceRun) -> dict[str, Figure]:
+    """By name: paths, bandwidths, chunk sizes predicted and measured, tables of decisions."""
+    route, size = route_of(run), largest_message(run)
+    drawn = {}
+    shown = {
+        test: {
+            way.name: {n: interval(t) for n, t in run.times(test, way).items()}
+            for way in run.ways(test)
+        }
+        for test in (LATENCY, BANDWIDTH)
+    }
+    drawn["latency"] = plot_paths(measured=shown[LATENCY], label=run.label)
+    drawn["bandwidth"] = plot_paths(measured=shown[BANDWIDTH], bandwidth=True, label=run.label)
+    chunks = np.geomspace(size / 256, size, 200)
+    times = [staging.pipelined(size, chunk, route) for chunk in chunks]
+    measured = {
+        way.chunk: interval(run.times(LATENCY, way)[size])
+        for way in device_ways(run, LATENCY)
+        if way.chunk
+    }
+    others = {
+        f"{way.name}, measured": float(np.median(run.times(LATENCY, way)[size]))
+        for way in (STAGED, Way("direct"), Way(HOST))
+        if size in run.times(LATENCY, way)
+    }
+    drawn["chunks"] = plot_chunk_sizes(
+        (chunks, times), nbytes=size, best=staging.best_chunk(size, route), measured=measured,
+        others=others, label=run.label,
+    )  # fmt: skip
+    tables = {f"measured, {name}": reaches for name, reaches in decisions(run).items()}
+    tables["default, message"] = default_table()["message"]
+    drawn["decisions"] = plot_decisions(
+        {name: [(it.begin, Way(it.path, it.chunk).name) for it in reaches]
+         for name, reaches in tables.items()},
+        largest=4 * size, label=run.label,
+    )  # fmt: skip
+    return drawn
+
+
+def draw(figures: Iterable[Figure], path: Path) -> None:
+    """All below each other, in one file."""
+    images = []
+    for figure in figures:
+        file = io.BytesIO()
+        figure.savefig(file, format="png", dpi=100)
+        images.append(Image.open(file).convert("RGB"))
+    size = max(one.width for one in images), sum(one.height for one in images)
+    whole, top = Image.new("RGB", size, "white"), 0
+    for one in images:
+        whole.paste(one, (0, top))
+        top += one.height
+    whole.quantize(96).save(path, optimize=True)

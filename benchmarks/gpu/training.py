@@ -1,0 +1,130 @@
+"""Training on the device: data parallelism with and without overlap, and a pipeline.
+
+Data parallelism: the ladder (one all-reduce for each parameter, one bucket, buckets overlapped
+with the backward pass) beside torch's DistributedDataParallel; `no averaging` is what nobody gets
+below. The pipeline: GPipe and 1F1B of our worker, stages and activations on the device, beside the
+same in host memory. Two ranks share a GPU where there is only one: then their kernels take turns,
+and what an overlap wins is what copies and messages hide behind kernels, not more computing.
+A step ends when the device has finished; the slowest rank counts. torch's own pipeline needs NCCL,
+and so a GPU for each rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import chain
+
+import numpy as np
+import torch
+from torch import nn
+
+from benchmarks.data_parallel import FLOOR
+from benchmarks.gpu.places import tensors
+from ddl_teach import Comm
+from ddl_teach.measure.device_run import GPU, Row, Way
+from ddl_teach.measure.repetitions import side_by_side
+from ddl_teach.networks.data_parallel.ladder import Rung, rungs, step_of
+from ddl_teach.networks.models.descent import Descent
+from ddl_teach.networks.models.mlp import mlp
+from ddl_teach.networks.pipelines.gpipe import gpipe
+from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
+from ddl_teach.networks.pipelines.training import stages_of
+from ddl_teach.networks.pipelines.worker import Worker
+from ddl_teach.networks.twin import copies, largest_difference
+
+DATA_PARALLEL, PIPELINE = "data-parallel step", "pipeline step"
+TESTS = (DATA_PARALLEL, PIPELINE)  # of these, too, the slowest rank counts
+SIZES = {GPU: (1024, 4096, 4096, 4096, 4096, 10)}  # of the layers
+SMALL_SIZES = (16, 32, 32, 32, 10)
+ROWS, MICRO_BATCHES = {GPU: 1024}, 8
+BUCKET = 16 << 20
+CLOSE = 1e-3  # float32 weights after some dozens of steps
+
+
+def data_parallel(comm: Comm, device: str, repetitions: int) -> list[Row]:
+    """Seconds of a step of each rung; all must end with the same weights."""
+    _, place = tensors(device)
+    make = partial(_network, device)
+    inputs, answers = _batch(device, comm.rank)
+    ways: dict[str, Rung] = {FLOOR: (make(), torch.Tensor.backward)}
+    ways |= rungs(comm, make, BUCKET if device == GPU else 4096)
+    ways |= _torchs(comm, device, make)
+    steps = {name: place.settled(step_of(*way, (inputs, answers))) for name, way in ways.items()}
+    seconds = side_by_side(steps, repetitions=repetitions, warm_up=3, before=comm.barrier)
+    _check(comm, {name: network for name, (network, _) in ways.items()})
+    nbytes = sum(weight.nbytes for weight in make().parameters())
+    return [Row(DATA_PARALLEL, Way(n), nbytes, tuple(t.tolist())) for n, t in seconds.items()]
+
+
+def pipeline(comm: Comm, device: str, repetitions: int) -> list[Row]:
+    """Seconds of a step by schedule, with stages on the device and in host memory."""
+    on_device, place = tensors(device)
+    steps = {}
+    for name, schedule in (("GPipe", gpipe), ("1F1B", one_f_one_b)):
+        order = schedule(comm.size, MICRO_BATCHES)
+        for where in (device, "host memory"):
+            there = on_device if where == device else "cpu"
+            model = mlp(SIZES.get(device, SMALL_SIZES)).to(there)
+            inputs, targets = (each.to(there) for each in _batch(device, seed=0))
+            stages = stages_of(comm, model, order, inputs)
+            weights = list(chain.from_iterable(one.layers.parameters() for one in stages.values()))
+            optimizer = Descent(weights, 0.01)
+            worker = Worker(comm, order, stages, update=optimizer.step)
+
+            def step(
+                worker=worker, stages=stages, optimizer=optimizer, batch=(inputs, targets)
+            ) -> None:
+                optimizer.zero_grad()
+                for stage in stages.values():
+                    stage.load(batch, MICRO_BATCHES)
+                worker.step()
+
+            steps[f"{name}, {where}"] = place.settled(step)
+    seconds = side_by_side(steps, repetitions=repetitions, warm_up=3, before=comm.barrier)
+    rows = ROWS.get(device, 32) // MICRO_BATCHES
+    nbytes = 4 * rows * max(SIZES.get(device, SMALL_SIZES)[1:-1])
+    return [Row(PIPELINE, Way(name), nbytes, tuple(t.tolist())) for name, t in seconds.items()]
+
+
+def _network(device: str) -> nn.Module:
+    return mlp(SIZES.get(device, SMALL_SIZES)).to(tensors(device)[0])
+
+
+def _batch(device: str, seed: int) -> Sequence[torch.Tensor]:
+    sizes, rows = SIZES.get(device, SMALL_SIZES), ROWS.get(device, 32)
+    dice = torch.Generator().manual_seed(seed)
+    inputs = torch.randn(rows, sizes[0], generator=dice)
+    targets = torch.randint(sizes[-1], (rows,), generator=dice)
+    return [each.to(tensors(device)[0]) for each in (inputs, targets)]
+
+
+def _torchs(comm: Comm, device: str, make: Callable[[], nn.Module]) -> dict[str, Rung]:
+    """DDP over gloo, and over NCCL where each rank has a GPU; `peers_of` has joined its group."""
+    if device != GPU:
+        return {}
+    from torch import distributed
+
+    groups = {"gloo": None}
+    if torch.cuda.device_count() >= comm.size and distributed.is_nccl_available():
+        groups["NCCL"] = distributed.new_group(backend="nccl")
+    return {
+        f"torch's DDP, {name}": (
+            nn.parallel.DistributedDataParallel(make(), process_group=group),
+            torch.Tensor.backward,
+        )
+        for name, group in groups.items()
+    }
+
+
+def _check(comm: Comm, networks: Mapping[str, nn.Module]) -> None:
+    """All ended where one bucket did; who averaged nothing must not have."""
+    plain = {name: getattr(network, "module", network) for name, network in networks.items()}
+    ended = {
+        name: {key: value.cpu() for key, value in copies(network.named_parameters()).items()}
+        for name, network in plain.items()
+    }
+    for name, weights in ended.items():
+        apart = largest_difference(weights, ended["one bucket"])
+        if (apart > CLOSE) != (name == FLOOR and comm.size > 1) or not np.isfinite(apart):
+            raise AssertionError(f"{name} ended {apart:.1e} away from one bucket's weights")

@@ -1,0 +1,142 @@
+"""For whoever has a GPU: everything of the course that one can measure, by one command.
+
+    python -m benchmarks.on_a_gpu [--ranks 2] [--parts messages operators data_parallel pipeline]
+
+    messages       latency, bandwidth, both ways, all-reduce: host and device memory, all paths and
+                   chunk sizes; native MPI, gloo and NCCL beside them; the stages; the decisions
+    operators      the four convolutions on the device beside torch's, layer by layer
+    data_parallel  the ladder on the device beside torch's DDP: what overlap wins there
+    pipeline       GPipe and 1F1B with their stages on the device, and in host memory
+
+It takes about ten minutes, and two ranks; on one GPU they share it. Everything is recorded, every
+repetition of it, with machine, date, versions, GPU, driver and command: the raw numbers in
+ddl_teach/course/recorded/gpu, where unit 07 finds them, tables and pictures in
+benchmarks/results/gpu. Please send both. What cannot run is told with its reason, and the rest is
+recorded all the same. Without a GPU it says so and measures nothing; --stand-in runs all the same
+code on the stand-in device, records nothing, and is an exercise only.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks import device_messages
+from benchmarks.gpu import report
+from benchmarks.gpu.places import about, device_here
+from benchmarks.pipelines import meet
+from ddl_teach import Comm, Ranks
+from ddl_teach.comm.story import StoryError
+from ddl_teach.measure.device_messages import ALONE, LATENCY
+from ddl_teach.measure.device_run import STAND_IN, DeviceRun, Row, save
+from ddl_teach.measure.machine import heading, keep
+
+RAW = Path(__file__).parents[1] / "ddl_teach" / "course" / "recorded" / "gpu"
+TABLES = Path(__file__).parent / "results" / "gpu"
+NO_GPU = """\
+There is no GPU here that torch can use, so there is nothing to record: nothing was measured.
+'ddl-teach doctor' says what is missing. The messages that need no GPU are measured by
+'python -m benchmarks.device_messages'; '--stand-in' runs this very code without a GPU, on a
+stand-in device, as an exercise."""
+
+
+def messages(comm: Comm, **given: Any) -> tuple[list[Row], dict[str, str]]:
+    """As `device_messages` measures them."""
+    return device_messages.on_a_rank(comm, **given)
+
+
+def operators(comm: Comm, device: str, repetitions: int, **_: Any) -> tuple[list[Row], dict]:
+    """Rank 0 alone."""
+    from benchmarks.gpu.operators import convolutions
+
+    return convolutions(comm, device, repetitions), {}
+
+
+def data_parallel(
+    comm: Comm, device: str, repetitions: int, folder: str, **_: Any
+) -> tuple[list[Row], dict]:
+    """The ladder."""
+    from benchmarks.gpu import training
+
+    meet(comm, folder)
+    return training.data_parallel(comm, device, repetitions), {}
+
+
+def pipeline(comm: Comm, device: str, repetitions: int, **_: Any) -> tuple[list[Row], dict]:
+    """Two schedules."""
+    from benchmarks.gpu import training
+
+    return training.pipeline(comm, device, repetitions), {}
+
+
+PARTS = {part.__name__: part for part in (messages, operators, data_parallel, pipeline)}
+
+
+def measure(
+    parts: Sequence[str], device: str, ranks: int, given: dict[str, Any], command: str
+) -> DeviceRun:
+    """All parts, one after another; one that fails tells why and stops no other."""
+    rows: list[Row] = []
+    notes: dict[str, str] = {}
+    with Ranks(ranks) as pool:
+        for part in parts:
+            print(f"{part} ...", flush=True)
+            with tempfile.TemporaryDirectory() as folder:
+                asked = {"device": device, "folder": folder, **given}
+                try:
+                    run = pool.run(PARTS[part], **asked, trace=False, timeout=1800)
+                except StoryError as error:
+                    notes[part] = f"not measured: {str(error).splitlines()[0]}"
+                    print(error, file=sys.stderr)
+                    continue
+            rows += device_messages.slowest([own for own, _ in run.results])
+            notes |= run.results[0][1]
+    return DeviceRun(device, about(device, ranks, command) | notes, tuple(rows))
+
+
+def text_of(run: DeviceRun) -> list[str]:
+    """The parts of a results file."""
+    tests = list(dict.fromkeys(row.test for row in run.rows))
+    told = device_messages.text_of(run) if LATENCY in tests else [heading(dict(run.about))]
+    others = [test for test in tests if test not in report.MEANS and ALONE not in run.ways(test)]
+    return told + [report.plain_table(run, test) for test in others]
+
+
+def name_of(run: DeviceRun) -> str:
+    """The machine's, for its files: the GPU and how many there are."""
+    words = f"{run.about['GPU']} {run.about['GPUs'].split()[0]}x {run.about['date']}"
+    return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
+
+
+def main() -> None:
+    """Measure what there is to measure, print it, record it."""
+    parser = device_messages.arguments(__doc__)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--stand-in", action="store_true", help="an exercise without a GPU")
+    chosen = parser.parse_args()
+    device = STAND_IN if chosen.stand_in else device_here()
+    if device == STAND_IN and not chosen.stand_in:
+        print(NO_GPU)
+        return
+    given = device_messages.sizes_of(chosen, device) | {"repetitions": chosen.repetitions}
+    command = f"python -m benchmarks.on_a_gpu {' '.join(sys.argv[1:])}".strip()
+    run = measure(chosen.parts, device, chosen.ranks, given, command)
+    parts = text_of(run)
+    print("\n\n".join(parts))
+    if device == STAND_IN:
+        print("\nan exercise on a stand-in device: nothing was recorded")
+        return
+    name = name_of(run)
+    save(RAW / f"{name}.json", run)
+    keep(TABLES / f"{name}.txt", parts)
+    if LATENCY in {row.test for row in run.rows}:
+        report.draw(report.pictures(run).values(), TABLES / f"{name}.png")
+    print(f"\nrecorded: {RAW / name}.json, {TABLES / name}.txt and .png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""Which path for which size: from measured times, or from the formula where nobody has measured.
+
+Walk through the sizes. The path that reigned so far goes on to reign unless another one is faster
+for certain, that is with the whole 95% interval of the ratio of turns (`measure.interval`); so
+noise makes no table flicker, and of equals the simplest stays. The formula's own times go the same
+way: that is where the communicator's default comes from (`comm.devices.choice.NOT_AWARE`).
+`route_of` reads the three stages off a run: what a message or a copy keeps the next one back from
+many in a row, and what it is under way beyond that from one alone.
+What to look at: set `comm.device_table` to the result, and measure again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from ddl_teach.comm.devices.choice import PATHS, Reach, Table
+from ddl_teach.measure.device_messages import (
+    ALONE,
+    BANDWIDTH,
+    COPY_IN,
+    COPY_OUT,
+    IN_A_ROW,
+    LATENCY,
+)
+from ddl_teach.measure.device_run import HOST, DeviceRun, Way
+from ddl_teach.measure.interval import ratio_of_turns
+from ddl_teach.theory import staging
+from ddl_teach.theory.robust_line import Line, fit_line
+from ddl_teach.theory.staging import Route, Stage
+
+Times = Mapping[int, np.ndarray]  # seconds of the repetitions, by size
+
+FASTER = 1 - 1e-9  # more than rounding: one chunk as large as the message is staging
+SIZES = tuple(1 << power for power in range(10, 27))
+CHUNKS = tuple(1 << power for power in range(16, 23))
+ASSUMED = Route(
+    Stage(10e-6, 1 / 12e9), Stage(1e-6, 1 / 12.5e9, delay=1.5e-6), Stage(10e-6, 1 / 12e9)
+)
+"""Measured by nobody: copies start in 10 us on a link of 12 GB/s, the wire moves 100 Gbit/s."""
+
+
+def table_of(measured: Mapping[str, Mapping[Way, Times]]) -> Table:
+    """By operation, who reigns from which size on; what was measured of a size took turns."""
+    return {operation: _reigns(ways) for operation, ways in measured.items()}
+
+
+def _reigns(ways: Mapping[Way, Times]) -> tuple[Reach, ...]:
+    simplest = sorted(ways, key=lambda way: (PATHS.index(way.path), -way.chunk))
+    found: list[Reach] = []
+    king = simplest[0]
+    for nbytes in sorted({size for times in ways.values() for size in times}):
+        there = [way for way in simplest if nbytes in ways[way]]
+        king = king if king in there else there[0]
+        for rival in sorted(there, key=lambda way: np.median(ways[way][nbytes])):
+            if ratio_of_turns(ways[rival][nbytes], ways[king][nbytes])[2] < FASTER:
+                king = rival
+                break
+        if not found or (king.path, king.chunk) != (found[-1].path, found[-1].chunk):
+            found.append(Reach(nbytes if found else 0, king.path, king.chunk))
+    return tuple(found)
+
+
+def computed(
+    route: Route, ways: Iterable[Way], sizes: Sequence[int], straight: Stage | None = None
+) -> dict[Way, Times]:
+    """What the formula says each way takes; `straight` is the wire that reads device memory."""
+    times = {
+        "direct": lambda nbytes, _: staging.direct(nbytes, straight),
+        "staged": lambda nbytes, _: staging.staged(nbytes, route),
+        "pipelined": lambda nbytes, chunk: staging.pipelined(nbytes, chunk, route),
+        HOST: lambda nbytes, _: staging.direct(nbytes, route.wire),
+    }
+    return {
+        way: {nbytes: np.array([times[way.path](nbytes, way.chunk)]) for nbytes in sizes}
+        for way in ways
+    }
+
+
+def default_table(route: Route = ASSUMED) -> Table:
+    """Where the library reads host memory only and nobody has measured: by the formula."""
+    ways = [Way("staged"), *(Way("pipelined", chunk) for chunk in CHUNKS)]
+    return table_of({"message": computed(route, ways, SIZES)})
+
+
+def route_of(run: DeviceRun) -> Route:
+    """The three stages, fitted to what was measured of each by itself."""
+    wire = run.times(LATENCY, Way(HOST)), run.times(BANDWIDTH, Way(HOST))
+    out, into = (
+        (run.times(copy, ALONE), run.times(copy + IN_A_ROW, ALONE)) for copy in (COPY_OUT, COPY_IN)
+    )
+    return Route(_stage(*out), _stage(*wire), _stage(*into))
+
+
+def _stage(alone: Times, in_a_row: Times) -> Stage:
+    one, many = (_line(times) for times in (alone, in_a_row))
+    return Stage(many.start, many.per_byte, max(0.0, one.start - many.start))
+
+
+def _line(times: Times) -> Line:
+    sizes = [nbytes for nbytes, seconds in times.items() for _ in seconds]
+    return fit_line(sizes, np.concatenate([*times.values()]), resamples=100)

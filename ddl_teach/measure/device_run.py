@@ -1,0 +1,105 @@
+"""What was measured of messages between devices, as plain data: every repetition, and on what.
+
+A *row* is one way of one test with one size; `seconds` are those of one message (of one call of
+an all-reduce, of one copy, of one step), a number for each repetition, in the order in which they
+came. `about` says on which machine, when, with which versions, GPU and driver, and `device` on
+what the arrays lay: a stand-in is called one there, and no reader of a run may call it a GPU.
+Nothing is computed before it is kept. What to look at: `run.times("latency", way)` over sizes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ddl_teach.measure.whole_file import write_whole
+
+FORMAT = "ddl-teach device run 1"
+GPU, STAND_IN, NO_DEVICE = "GPU", "stand-in", "none"
+HOST = "host"  # the path of an array in host memory: nobody copies
+PATHS = (HOST, "direct", "staged", "pipelined", "once", "native", "gloo", "NCCL")
+SHARP = 10  # decimal places of a second that are kept
+
+
+@dataclass(frozen=True)
+class Way:
+    """Which path the bytes take; "pipelined" in chunks of `chunk` bytes."""
+
+    path: str
+    chunk: int = 0
+
+    @property
+    def name(self) -> str:
+        """For tables and legends."""
+        if not self.chunk:
+            return self.path
+        unit, size = ("MiB", 1 << 20) if self.chunk >= 1 << 20 else ("KiB", 1 << 10)
+        return f"{self.path}, {self.chunk / size:g} {unit}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way of one test with one size: all its repetitions."""
+
+    test: str
+    way: Way
+    nbytes: int
+    seconds: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class DeviceRun:
+    """All that one command measured on one machine."""
+
+    device: str  # GPU, STAND_IN or NO_DEVICE
+    about: Mapping[str, str]
+    rows: tuple[Row, ...]
+
+    @property
+    def label(self) -> str:
+        """What a picture or a table must say of these numbers."""
+        if self.device == GPU:
+            return f"recorded on {self.about['GPU']}, {self.about['date']}"
+        if self.device == STAND_IN:
+            return "stand-in device with a described link: no GPU"
+        return "host memory: no GPU"
+
+    def ways(self, test: str) -> list[Way]:
+        """Those that were measured, in order."""
+        return list(dict.fromkeys(row.way for row in self.rows if row.test == test))
+
+    def times(self, test: str, way: Way) -> dict[int, np.ndarray]:
+        """Seconds of each repetition, by size; empty where it was not measured."""
+        return {
+            row.nbytes: np.array(row.seconds)
+            for row in self.rows
+            if (row.test, row.way) == (test, way)
+        }
+
+
+def save(path: Path, run: DeviceRun) -> None:
+    """Keep a run: one row a line, so that a person can read it too."""
+    rows = ",\n  ".join(json.dumps(_rounded(row)) for row in run.rows)
+    head = {"format": FORMAT, "device": run.device, "about": dict(run.about)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, f'{json.dumps(head, indent=1)[:-2]},\n "rows": [\n  {rows}\n ]\n}}\n')
+
+
+def load(path: Path) -> DeviceRun:
+    """Read what `save` wrote."""
+    found = json.loads(Path(path).read_text(encoding="utf-8"))
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise ValueError(f"{path} is no recorded run of device messages: it lacks {FORMAT!r}")
+    rows = tuple(
+        Row(row["test"], Way(**row["way"]), row["nbytes"], tuple(row["seconds"]))
+        for row in found["rows"]
+    )
+    return DeviceRun(found["device"], found["about"], rows)
+
+
+def _rounded(row: Row) -> dict:
+    return {**asdict(row), "seconds": [round(second, SHARP) for second in row.seconds]}
