@@ -1,0 +1,120 @@
+"""The command for a GPU: it says kindly that there is none, and what it would record can be read.
+
+A run is made up here from the formula, so that each table and picture of a report is made once.
+"""
+
+import numpy as np
+import pytest
+
+from benchmarks import device_messages, on_a_gpu
+from benchmarks.gpu import places, report
+from ddl_teach.course.recorded_runs import recorded_runs
+from ddl_teach.measure.device_messages import (
+    ALLREDUCE,
+    ALONE,
+    BANDWIDTH,
+    BOTH_WAYS,
+    COPY_IN,
+    COPY_OUT,
+    IN_A_ROW,
+    LATENCY,
+)
+from ddl_teach.measure.device_paths import ASSUMED, computed
+from ddl_teach.measure.device_run import GPU, HOST, STAND_IN, DeviceRun, Row, Way, load, save
+from ddl_teach.theory.staging import Stage
+
+SIZES = device_messages.powers_of_four(1 << 22)
+WAYS = [Way(HOST), Way("direct"), Way("staged"), Way("pipelined", 1 << 18)]
+ABOUT = {"date": "2026-11-21", "GPU": "Imagined GPU", "GPUs": "1 for 2 ranks"}
+
+
+def a_run(device):
+    """What would be measured on the assumed route, were there no noise but a little."""
+    dice = np.random.default_rng(0)
+
+    def noisy(seconds):
+        return tuple((seconds * np.exp(0.01 * dice.standard_normal(9))).tolist())
+
+    rows = []
+    straight = Stage(2e-6, 1 / 20e9)
+    for way, times in computed(ASSUMED, WAYS, SIZES, straight).items():
+        for test in (LATENCY, BANDWIDTH, BOTH_WAYS, ALLREDUCE):
+            rows += [
+                Row(test, way, size, noisy(float(seconds[0])))
+                for size, seconds in times.items()
+                if way.chunk < size
+            ]
+    for test, stage in ((COPY_OUT, ASSUMED.copy_out), (COPY_IN, ASSUMED.copy_in)):
+        for more in ("", IN_A_ROW):
+            rows += [Row(test + more, ALONE, size, noisy(stage.keeps(size))) for size in SIZES]
+    rows += [
+        Row("data-parallel step", Way(name), 1 << 20, noisy(seconds))
+        for name, seconds in (("one bucket", 2e-3), ("torch's DDP, gloo", 1e-3))
+    ]
+    return DeviceRun(device, ABOUT, tuple(rows))
+
+
+@pytest.fixture
+def no_gpu(monkeypatch):
+    monkeypatch.setattr(on_a_gpu, "device_here", lambda: STAND_IN)
+
+
+def test_without_a_gpu_it_says_so_and_measures_nothing(no_gpu, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["on_a_gpu"])
+    monkeypatch.setattr(on_a_gpu, "Ranks", None)  # whoever started ranks would fail
+    on_a_gpu.main()
+    said = capsys.readouterr().out
+    assert "There is no GPU here" in said
+    assert "nothing was measured" in said
+
+
+@pytest.mark.parametrize("device", [GPU, STAND_IN])
+def test_every_part_of_the_report_says_on_what_it_was_measured(device):
+    run = a_run(device)
+    head, crossings, table, *tables = on_a_gpu.text_of(run)
+    assert "2026-11-21" in head
+    assert len(tables) == 5
+    for part in (crossings, table, *tables):
+        assert run.label in part
+    assert ("no GPU" in run.label) == (device == STAND_IN)
+    assert "predicted 512 KiB, of those measured 256 KiB" in crossings
+    assert "message     from      0 B   direct" in table
+    assert "one bucket" in tables[-1]
+    assert "2.0" in next(line for line in tables[-1].splitlines() if "one bucket" in line)
+
+
+def test_pictures_are_labelled_too(tmp_path):
+    run = a_run(STAND_IN)
+    drawn = report.pictures(run)
+    assert set(drawn) == {"latency", "bandwidth", "chunks", "decisions"}
+    assert all("no GPU" in figure.alt for figure in drawn.values())
+    report.draw(drawn.values(), tmp_path / "all.png")
+    assert (tmp_path / "all.png").stat().st_size > 10_000
+
+
+def test_the_slowest_rank_counts_where_all_work_together():
+    rows = [
+        [Row(test, Way(HOST), 8, (number, 3.0)) for test in (LATENCY, ALLREDUCE)]
+        for number in (1.0, 2.0)
+    ]
+    of_messages, of_all = device_messages.slowest(rows)
+    assert of_messages.seconds == (1.0, 3.0)
+    assert of_all.seconds == (2.0, 3.0)
+
+
+def test_only_runs_of_gpus_are_shown_as_recorded(tmp_path):
+    assert all(run.device == GPU for run in recorded_runs())
+    assert recorded_runs(tmp_path) == []
+    save(tmp_path / "one.json", a_run(GPU))
+    [found] = recorded_runs(tmp_path)
+    assert found.label == "recorded on Imagined GPU, 2026-11-21"
+    assert on_a_gpu.name_of(load(tmp_path / "one.json")) == "imagined_gpu_1x_2026_11_21"
+    save(tmp_path / "two.json", a_run(STAND_IN))
+    with pytest.raises(ValueError, match="stand-in device"):
+        recorded_runs(tmp_path)
+
+
+def test_a_stand_in_is_called_one_in_the_provenance():
+    facts = places.about(STAND_IN, 2, "command")
+    assert facts["GPU"].startswith("NONE")
+    assert "described" in facts["its link"]
