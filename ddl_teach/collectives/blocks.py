@@ -8,6 +8,7 @@ import numpy as np
 
 from ddl_teach.comm import Comm, Phantom
 from ddl_teach.comm.arrays import TYPE_NAMES, Array, as_bytes, describe, flat, split_evenly
+from ddl_teach.comm.devices import device_of
 
 
 def check_root(comm: Comm, root: int) -> None:
@@ -45,9 +46,20 @@ def blocks_to_exchange(comm: Comm, x: Array, out: Array) -> tuple[list[Array], l
             f"holds {length} elements and out {len(flat(out))}"
         )
     check_types(comm, x, out)
-    if x.__class__ is not Phantom and np.may_share_memory(as_bytes(x), as_bytes(out)):
+    if share_memory(x, out):
         raise ValueError(f"rank {comm.rank}: out must not share memory with x; give it its own")
     return split_evenly(x, comm.size), split_evenly(out, comm.size)
+
+
+def share_memory(x: Array, y: Array) -> bool:
+    """Whether bytes of one are bytes of the other, on the host or on one device."""
+    device = device_of(x)
+    if x.__class__ is Phantom or device is not device_of(y):
+        return False
+    if device is None:
+        return np.may_share_memory(as_bytes(x), as_bytes(y))
+    first, second = device.address(x), device.address(y)
+    return first < second + y.nbytes and second < first + x.nbytes
 
 
 def check_types(comm: Comm, one: Array, other: Array) -> None:
@@ -74,4 +86,4 @@ def room_for(count: int, like: Array) -> Array:
         return Phantom(count * like.itemsize, like.itemsize)
     if like.__class__ is np.ndarray:
         return np.empty(count, like.dtype)
-    return like.new_empty(count)
+    return flat(like).new_empty(count)

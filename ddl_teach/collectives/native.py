@@ -2,6 +2,8 @@
 
 Cost: the library's secret. It chooses among algorithms like ours by size and number of ranks; what
 it sends inside is not in the ledger, which holds one entry of kind "native" per call.
+Arrays of a device are copied to the host and back, whole: the non-blocking reductions that wait
+without hanging crash on device memory in some libraries (Open MPI, mpi4py's issue 164).
 MPI Forum, "MPI: A message-passing interface standard", chapter on collective communication.
 What to look at: for which sizes our transparent algorithms come close, or win.
 """
@@ -9,7 +11,8 @@ What to look at: for which sizes our transparent algorithms come close, or win.
 from typing import Any
 
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array, Operation
+from ddl_teach.comm.arrays import Array, Operation, split_evenly
+from ddl_teach.comm.devices.on_host import on_host
 
 
 def library(comm: Comm, collective: str) -> Any:
@@ -26,47 +29,57 @@ def library(comm: Comm, collective: str) -> Any:
 
 def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
     """Combine the `x` of all ranks, in place."""
-    library(comm, "allreduce").allreduce(x, op)
+    with on_host(x) as here:
+        library(comm, "allreduce").allreduce(here, op)
 
 
 def reduce_scatter(comm: Comm, x: Array, op: Operation = "sum") -> Array:
     """Return this rank's chunk of the combination of all `x`; the rest of `x` is scratch."""
-    return library(comm, "reduce_scatter").reduce_scatter(x, op)
+    with on_host(x) as here:
+        library(comm, "reduce_scatter").reduce_scatter(here, op)
+    return split_evenly(x, comm.size)[comm.rank]
 
 
 def allgather(comm: Comm, x: Array) -> None:
     """Every rank contributes its own chunk of `x` and gets those of all others."""
-    library(comm, "allgather").allgather(x)
+    with on_host(x) as here:
+        library(comm, "allgather").allgather(here)
 
 
 def broadcast(comm: Comm, x: Array, root: int = 0) -> None:
     """Copy the root's `x` into everybody's `x`."""
-    library(comm, "broadcast").broadcast(x, root)
+    with on_host(x) as here:
+        library(comm, "broadcast").broadcast(here, root)
 
 
 def reduce(comm: Comm, x: Array, root: int = 0, op: Operation = "sum") -> None:
     """Combine all `x` in the root's `x`."""
-    library(comm, "reduce").reduce(x, root, op)
+    with on_host(x) as here:
+        library(comm, "reduce").reduce(here, root, op)
 
 
 def gather(comm: Comm, x: Array, out: Array | None, root: int = 0) -> None:
     """Collect the blocks `x` of all ranks in the root's `out`; the others may give None."""
-    library(comm, "gather").gather(x, out, root)
+    with on_host(x) as here, on_host(out) as into:
+        library(comm, "gather").gather(here, into, root)
 
 
 def scatter(comm: Comm, x: Array | None, out: Array, root: int = 0) -> None:
     """Hand block r of the root's `x` to rank r's `out`; the others may give None as `x`."""
-    library(comm, "scatter").scatter(x, out, root)
+    with on_host(x) as here, on_host(out) as into:
+        library(comm, "scatter").scatter(here, into, root)
 
 
 def alltoall(comm: Comm, x: Array, out: Array) -> None:
     """Block s of rank r's `x` becomes block r of rank s's `out`."""
-    library(comm, "alltoall").alltoall(x, out)
+    with on_host(x) as here, on_host(out) as into:
+        library(comm, "alltoall").alltoall(here, into)
 
 
 def scan(comm: Comm, x: Array, op: Operation = "sum") -> None:
     """The combination of the `x` of ranks 0 .. rank, in place."""
-    library(comm, "scan").scan(x, op)
+    with on_host(x) as here:
+        library(comm, "scan").scan(here, op)
 
 
 def barrier(comm: Comm) -> None:

@@ -29,6 +29,7 @@ from ddl_teach.comm.arrays import (
     flat,
     split_evenly,
 )
+from ddl_teach.comm.devices.on_host import on_host
 from ddl_teach.comm.shared_memory import SharedMemory
 
 BLOCK = 1 << 20  # bytes of a vector in the window at once, so that it stays in a cache
@@ -64,6 +65,11 @@ def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
         inside, leaders, _ = split_by_node(comm)
         window = Window(inside.shared_memory(2 * BLOCK))
         comm.attributes[Window] = inside, leaders, window, inside.size < comm.size
+    with on_host(x) as here:
+        _allreduce(comm, here, op)
+
+
+def _allreduce(comm: Comm, x: Array, op: Operation) -> None:
     inside, leaders, window, several_nodes = comm.attributes[Window]
     for block in _blocks(x):
         if block.nbytes <= ALL_ADD_ALL:
