@@ -136,15 +136,10 @@ def pictures(run: DeviceRun) -> dict[str, Figure]:
     """By name: paths, bandwidths, chunk sizes predicted and measured, tables of decisions."""
     route, size = route_of(run), largest_message(run)
     drawn = {}
-    shown = {
-        test: {
-            way.name: {n: interval(t) for n, t in run.times(test, way).items()}
-            for way in run.ways(test)
-        }
-        for test in (LATENCY, BANDWIDTH)
-    }
-    drawn["latency"] = plot_paths(measured=shown[LATENCY], label=run.label)
-    drawn["bandwidth"] = plot_paths(measured=shown[BANDWIDTH], bandwidth=True, label=run.label)
+    drawn["latency"] = plot_paths(measured=run.measured(LATENCY), label=run.label)
+    drawn["bandwidth"] = plot_paths(
+        measured=run.measured(BANDWIDTH), bandwidth=True, label=run.label
+    )
     chunks = np.geomspace(size / 256, size, 200)
     times = [staging.pipelined(size, chunk, route) for chunk in chunks]
     measured = {

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ddl_teach.measure.interval import Interval, interval
 from ddl_teach.measure.whole_file import write_whole
 
 FORMAT = "ddl-teach device run 1"
@@ -78,6 +79,13 @@ class DeviceRun:
             row.nbytes: np.array(row.seconds)
             for row in self.rows
             if (row.test, row.way) == (test, way)
+        }
+
+    def measured(self, test: str) -> dict[str, dict[int, Interval]]:
+        """What pictures draw: by way and size, the median and its interval."""
+        return {
+            way.name: {size: interval(times) for size, times in self.times(test, way).items()}
+            for way in self.ways(test)
         }
 
 
