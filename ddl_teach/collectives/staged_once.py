@@ -1,0 +1,26 @@
+"""All-reduce of arrays on devices with one copy each way: out, summed by the hosts, and in again.
+
+Cost: n bytes copied out, an all-reduce of host memory, n bytes copied in, one after another. A
+ring whose every message is staged copies 2 (P-1)/P n bytes each way and starts 2 (P-1) copies; but
+its copies can run beside its messages, and the device makes the sums (`theory.staging`).
+What to look at: it wins for middling sizes, where copies pay for their starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ddl_teach.collectives import ring
+from ddl_teach.comm import Comm
+from ddl_teach.comm.arrays import Array, Operation
+from ddl_teach.comm.devices.on_host import on_host
+
+AllReduce = Callable[[Comm, Array, Operation], None]
+
+
+def allreduce(
+    comm: Comm, x: Array, op: Operation = "sum", between: AllReduce = ring.allreduce
+) -> None:
+    """Combine the `x` of all ranks, in place; in host memory it is `between` alone."""
+    with on_host(x) as host:
+        between(comm, host, op)
