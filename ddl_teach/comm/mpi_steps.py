@@ -100,7 +100,13 @@ def _parcel(comm: MPIMessages, x: Array, peer: int, tag: int) -> Parcel:
     if device is None or not nbytes:
         host = x if device is None else Staging(0, code, np.empty(0, np.uint8))
         return Parcel(twin, host, peer, tag, None, nbytes, code, "host", 0)
-    reach = comm._preference.reach(device, nbytes)
+    reach = comm._preference.reach(nbytes, device.direct)
+    if reach.path == "direct" and not device.direct:
+        raise ValueError(
+            f'device_path: "direct" needs an MPI library that reads the memory of {device.name} '
+            "by itself, and this one does not: `ddl-teach doctor` says why. Take "
+            '"staged" or "pipelined", or leave the choice to the communicator'
+        )
     # Without hints at sizes in its tags, this MPI has no head that could be told from a message.
     path = "staged" if reach.path == "pipelined" and SIZE_HINTS == 1 else reach.path
     return Parcel(twin, device.flat(x), peer, tag, device, nbytes, code, path, reach.chunk)

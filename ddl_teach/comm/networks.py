@@ -32,14 +32,38 @@ def check_positive(**amounts: float) -> None:
 
 
 @dataclass(frozen=True)
+class HostLink:
+    """Between a rank's device and the memory of its host: a copy of n bytes takes
+    start + n / bandwidth. One copy out and one copy in run at a time, beside each other."""
+
+    start: float = 10e-6
+    bandwidth: float = 12e9
+
+    def __post_init__(self) -> None:
+        check_positive(start=self.start, bandwidth=self.bandwidth)
+
+    def seconds(self, nbytes: int) -> float:
+        """How long one copy takes."""
+        return self.start + nbytes / self.bandwidth
+
+
+def check_host_link(link: object) -> None:
+    """Refuse what is no link."""
+    if link is not None and not isinstance(link, HostLink):
+        raise TypeError(f"host_link must be a HostLink(...), or None, not {link!r}")
+
+
+@dataclass(frozen=True)
 class Uniform:
     """Every pair of ranks alike. Seconds and bytes per second; `gap` is the least time between
-    the starts of two messages beyond their bytes (LogGP's g)."""
+    the starts of two messages beyond their bytes (LogGP's g). Arrays on devices pass the
+    `host_link` on their way to the network; without one, the network reads devices itself."""
 
     latency: float = 1e-6
     bandwidth: float = 10e9
     overhead: float = 0.0
     gap: float = 0.0
+    host_link: HostLink | None = None
 
     shared = False
 
@@ -47,6 +71,7 @@ class Uniform:
         check_positive(
             latency=self.latency, bandwidth=self.bandwidth, overhead=self.overhead, gap=self.gap
         )
+        check_host_link(self.host_link)
 
     @property
     def fixed_link(self) -> tuple[float, float]:
@@ -70,6 +95,7 @@ class TwoLevel:
     between: Uniform = Uniform(latency=2e-6, bandwidth=10e9)
     overhead: float = 0.0
     gap: float = 0.0
+    host_link: HostLink | None = None
 
     shared = False
     fixed_link = None
@@ -85,6 +111,7 @@ class TwoLevel:
             if not isinstance(getattr(self, name), Uniform):
                 raise TypeError(f"{name} must be a Uniform(...), not {getattr(self, name)!r}")
         check_positive(overhead=self.overhead, gap=self.gap)
+        check_host_link(self.host_link)
 
     def link(self, source: int, dest: int) -> tuple[float, float]:
         """Latency in seconds and seconds per byte from `source` to `dest`."""

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from ddl_teach.comm.simulated_rank import Host, SimulatedRequest
 
 # A message is a tuple (HEAD, COST, NBYTES, PAYLOAD), because a million of them must be made in a
-# second; on shared links, where its arrival is not known when it is sent, a longer list.
-HEAD, COST, NBYTES, PAYLOAD, WAITER, SENDER = range(6)
+# second; on shared links, where its arrival is not known when it is sent, a longer list; and from
+# a device a list of all seven, whose head and cost are those of its last chunk.
+HEAD, COST, NBYTES, PAYLOAD, WAITER, SENDER, CHUNKS = range(7)
 
 
 NO_ENTRY = (-1, -1, -1, "")

@@ -7,11 +7,25 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ddl_teach.comm import arrays
-from ddl_teach.comm.arrays import TYPE_NAMES, Array, describe
+from ddl_teach.comm.arrays import TYPE_NAMES, Array, Phantom, describe
+from ddl_teach.comm.devices import device_of
+from ddl_teach.comm.devices.choice import Preference
 from ddl_teach.comm.interface import ANY, Comm, Request, not_waited_for
-from ddl_teach.comm.ledger import Ledger
-from ddl_teach.comm.simulated_channels import COST, HEAD, NBYTES, PAYLOAD, WAITER, Channel, Turn
+from ddl_teach.comm.ledger import DEVICE_KINDS, Ledger
+from ddl_teach.comm.simulated_channels import (
+    CHUNKS,
+    COST,
+    HEAD,
+    NBYTES,
+    PAYLOAD,
+    WAITER,
+    Channel,
+    Turn,
+)
+from ddl_teach.comm.simulated_devices import Snapshot, arrive, hand_over, leave, way_of
 from ddl_teach.comm.simulated_rank import SimulatedRequest, Strand
 from ddl_teach.comm.story import MessageMismatch, mismatch_text
 
@@ -51,20 +65,35 @@ class SimulatedMessages(Comm):
         )
         simulation.groups.members.setdefault(context, members)
 
+    @property
+    def _preference(self) -> Preference:
+        if self._host.preference is None:
+            self._host.preference = Preference()
+        return self._host.preference
+
     # -- sending ----------------------------------------------------------------------------
 
     def _post(self, x: Array, to: int, tag: int, verb: str) -> SimulatedRequest:
         """Put a message on its way."""
         to, tag = self._check(to, tag, verb)
         nbytes, code = describe(x)
-        payload = arrays.as_bytes(x).copy() if code else None
         host, strand, simulation = self._host, self._strand, self._simulation
+        kind, device = self._kind, None
+        if code and x.__class__ is not np.ndarray and nbytes:
+            device = device_of(x)
+        if device is None:
+            payload = arrays.as_bytes(x).copy() if code and nbytes else None
+        else:
+            payload, way = Snapshot(device, x, nbytes), way_of(self, nbytes)
+            kind = self.label or DEVICE_KINDS[way.path]
         dest = simulation.hosts[self._members[to]]
         channel = dest.channel(self.rank, tag, code, self._context)
         key = self.rank, tag, code, self._context
-        self._entries.append((dest.index, tag, nbytes, self._kind))
+        self._entries.append((dest.index, tag, nbytes, kind))
         request = SimulatedRequest(self, verb.replace("sendrecv to", "send"))
         request.goal, request.y = (to, tag), x
+        if device is not None:
+            request.copied = payload.bytes
         eager = nbytes <= simulation.eager
         strand.clock += self._overhead
         if simulation.flows is None:
@@ -72,15 +101,21 @@ class SimulatedMessages(Comm):
             cost = nbytes * per_byte
             if host.strands > 1:
                 self._await_turn(strand.clock)
-            start = strand.clock if strand.clock > host.out_free else host.out_free
-            request.left = start + cost
-            host.out_free = request.left + simulation.gap
             if simulation.jitters:
                 latency += simulation.delay(host, latency)
-            message = (start + latency, cost, nbytes, payload)
+            if device is None:
+                start = strand.clock if strand.clock > host.out_free else host.out_free
+                request.left = start + cost
+                host.out_free = request.left + simulation.gap
+                message = (start + latency, cost, nbytes, payload)
+            else:
+                start, request.left, chunks = leave(self, nbytes, way, latency, per_byte)
+                head, cost, _ = chunks[-1]
+                message = [head, cost, nbytes, payload, None, request, chunks]
+                request.asked = 0.0 if eager else None
             if eager:
                 request.done_at = request.left
-            else:
+            elif device is None:
                 message = [*message, None, request]
             if self._spans is not None:
                 span = ("send", "send", start, request.left, dest.index, tag, nbytes)
@@ -114,6 +149,8 @@ class SimulatedMessages(Comm):
             if request.done_at is None:
                 self._block(request, (self, request.what, request.goal or (), request.y))
             self._strand.clock = max(self._strand.clock, request.done_at)
+            if request.copied is not None:
+                request.copied()
         else:
             if request.message is None:
                 self._block(request, (self, request.what, request.key, request.y))
@@ -168,6 +205,9 @@ class SimulatedMessages(Comm):
     def _complete(self, message: list, y: Array, key: tuple, begun: float) -> int:
         """Wait until the message is in, and hand its data over."""
         strand = self._strand
+        device = None
+        if y.__class__ is not np.ndarray and y.__class__ is not Phantom:
+            device = device_of(y)
         if message[HEAD] is None:
             message[WAITER] = strand
             self._block(message, (self, "recv", key, y))
@@ -175,7 +215,10 @@ class SimulatedMessages(Comm):
         if self._simulation.flows is None:
             if self._host.strands > 1:
                 self._await_turn(arrival)
-            arrival = self._host.drain(arrival, message[COST])
+            if device is None and len(message) <= CHUNKS:
+                arrival = self._host.drain(arrival, message[COST])
+            else:
+                arrival = arrive(self, message, device, begun)
         if arrival > strand.clock:
             strand.clock = arrival
         strand.clock += self._overhead
@@ -189,7 +232,7 @@ class SimulatedMessages(Comm):
                 mismatch_text(world, sender, tag, (nbytes, name), (wanted, name))
             )
         if message[PAYLOAD] is not None:
-            arrays.as_bytes(y)[:] = message[PAYLOAD]
+            hand_over(message[PAYLOAD], y, device)
         if self._spans is not None:
             world = self._members[source]
             self._spans.append(("recv", "recv", begun, strand.clock, world, tag, nbytes))

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ddl_teach.comm.devices.choice import Preference
 from ddl_teach.comm.interface import ANY, Request
 from ddl_teach.comm.simulated_channels import COST, HEAD, Channel, Turn
 
@@ -27,14 +29,16 @@ FEW_GAPS, MANY_GAPS = 32, 1024
 class Host:
     """What all strands of one simulated rank share: ports, channels, ledger, timeline."""
 
-    __slots__ = ("attentive", "channels", "choosers", "crowded", "gaps", "in_free", "index",
-                 "ledger", "main", "open", "out_free", "slowness", "spans", "strands",
-                 "turns")  # fmt: skip
+    __slots__ = ("attentive", "channels", "choosers", "copy_in_free", "copy_out_free", "crowded",
+                 "gaps", "in_free", "index", "ledger", "main", "open", "out_free", "preference",
+                 "slowness", "spans", "strands", "turns")  # fmt: skip
 
     def __init__(self, index: int, slowness: float, trace: bool) -> None:
         self.index = index
         self.out_free = 0.0
         self.in_free = 0.0
+        self.copy_out_free = self.copy_in_free = 0.0  # the engines between device and host
+        self.preference: Preference | None = None  # made when first used, as of all the rest
         self.gaps: deque[tuple[float, float]] = deque(maxlen=FEW_GAPS)
         # by what must match: source, tag, element type, context
         self.channels: dict[tuple[int, int, int, int], Channel] = {}
@@ -190,8 +194,8 @@ class Strand:
 class SimulatedRequest(Request):
     """A message under way between simulated ranks, or a strand in the background."""
 
-    __slots__ = ("asked", "begun", "comm", "done_at", "goal", "key", "left", "message", "strand",
-                 "turn", "waited", "what", "y")  # fmt: skip
+    __slots__ = ("asked", "begun", "comm", "copied", "done_at", "goal", "key", "left", "message",
+                 "strand", "turn", "waited", "what", "y")  # fmt: skip
 
     def __init__(self, comm: SimulatedMessages, what: str) -> None:
         self.comm = comm
@@ -204,6 +208,7 @@ class SimulatedRequest(Request):
         self.key: tuple | None = None  # what a receive must match
         self.y: Any = None  # what is sent, or received into
         self.message: Any = None
+        self.copied: Callable[[], Any] | None = None  # waits until a device's bytes are read
         self.turn: Turn | None = None  # a receive's line, while it stands in one
         self.waited = False
 

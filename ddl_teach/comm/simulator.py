@@ -40,6 +40,7 @@ class Simulation:
         self.machine = machine
         self.flows = Flows(network.capacities()) if network.shared else None
         self.gap = 0.0 if network.shared else network.gap
+        self.host_link = getattr(network, "host_link", None)
         self.jitters = machine.latency_jitter > 0
         self.eager = machine.eager
         self.reduce_per_byte = 1 / machine.reduce_bandwidth

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ddl_teach.comm.arrays import check_writable
+from ddl_teach.comm.devices import device_of
 
 DTYPES = tuple(np.dtype(name) for name in ("float32", "float64", "int64"))
 
@@ -70,6 +71,12 @@ class Window(ABC):
         if not 0 <= rank < len(self.sizes):
             raise ValueError(
                 f"{verb}: rank {rank} does not exist; the ranks are 0 to {len(self.sizes) - 1}"
+            )
+        device = device_of(x)
+        if device is not None:
+            raise TypeError(
+                f"{verb}: x lives on {device.name}, and a window is memory of the host, which "
+                "others read and write by themselves: bring a copy of x to the host, or send it"
             )
         if not isinstance(x, np.ndarray) or x.dtype != self.own.dtype:
             raise TypeError(

@@ -88,8 +88,18 @@ def test_the_timeline_shows_what_overlaps():
 
 
 def launched(comm):
-    return by_hand(comm, chunk=30_000)[0]
+    device = TimedDevice(comm, start=0.05, by_clock=True)
+    x, host = device.array(VALUES), device.pinned(len(VALUES))
+    asked = comm.now()
+    device.to_host(x, 0, host, device.current_stream(x))
+    mark = device.record(device.current_stream(x))
+    while not mark.done():
+        pass
+    return by_hand(comm, chunk=30_000)[0], host, comm.now() - asked
 
 
-def test_on_real_ranks_the_bytes_are_the_same(real):
-    assert (real(launched, 2).results[1] == 2 * VALUES).all()
+def test_on_real_ranks_the_bytes_are_the_same_and_events_keep_the_time(real):
+    for rank, (arrived, host, took) in enumerate(real(launched, 2).results):
+        assert (arrived == 2 * VALUES).all() or rank == 0
+        assert (host == VALUES).all()
+        assert took >= 0.05

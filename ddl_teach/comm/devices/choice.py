@@ -14,10 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ddl_teach.comm.devices.device import Device
 
 PATHS = ("direct", "staged", "pipelined")
 LEAST_IN_CHUNKS = 4001  # bytes; shorter messages have no head that a receiver could tell from them
@@ -97,19 +93,12 @@ class Preference:
     table: Table | None = None
     path: str | None = None
 
-    def reach(self, device: Device, nbytes: int) -> Reach:
-        """The way of a message of so many bytes."""
-        table = self.table or (AWARE if device.direct else NOT_AWARE)
+    def reach(self, nbytes: int, direct: bool) -> Reach:
+        """The way of a message of so many bytes, given whether it can go directly."""
+        table = self.table or (AWARE if direct else NOT_AWARE)
         if self.path is not None:
             table = {"message": _all_on(self.path, table["message"])}
-        reach = chosen(table, "message", nbytes)
-        if reach.path == "direct" and not device.direct:
-            raise ValueError(
-                f'device_path: "direct" needs an MPI library that reads the memory of '
-                f"{device.name} by itself, and this one does not: `ddl-teach doctor` says why. "
-                'Take "staged" or "pipelined", or leave the choice to the communicator'
-            )
-        return reach
+        return chosen(table, "message", nbytes)
 
 
 class ChoosesWays:

@@ -14,6 +14,7 @@ What to look at: every method here returns at once; only `Event.done` says that 
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
@@ -79,6 +80,11 @@ class Device(ABC):
     @abstractmethod
     def record(self, stream: Stream) -> Event:
         """Leave a mark behind what is queued there by now."""
+
+    def drain(self, event: Event) -> None:
+        """Let the host wait for a mark, for want of anything better to do."""
+        while not event.done():
+            os.sched_yield()
 
     @abstractmethod
     def wait(self, stream: Stream, event: Event) -> None:

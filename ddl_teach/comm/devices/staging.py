@@ -13,7 +13,6 @@ What to look at: `DEPTH`. With two buffers a copy runs beside a message; more ev
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -82,7 +81,7 @@ def fetched(device: Device, x: Array) -> np.ndarray:
     go on without them waits here."""
     host, stream = device.pinned(device.describe(x)[0]), device.current_stream(x)
     device.to_host(x, 0, host, stream)
-    _give_way_until(device.record(stream))
+    device.drain(device.record(stream))
     return host
 
 
@@ -91,12 +90,7 @@ def stored(device: Device, x: Array, host: np.ndarray) -> None:
     pinned, stream = device.pinned(len(host)), device.current_stream(x)
     pinned[:] = host
     device.to_device(pinned, x, 0, stream)
-    _give_way_until(device.record(stream))
-
-
-def _give_way_until(event: Event) -> None:
-    while not event.done():
-        os.sched_yield()
+    device.drain(device.record(stream))
 
 
 def in_chunks(nbytes: int, chunk: int) -> Iterator[tuple[int, int]]:
@@ -187,7 +181,7 @@ class Landing(Staging):
         copies, device, x, after = self._parts
         pinned, stream = copies.borrow(device, nbytes), copies.stream(device, after)
         device.to_host(x, 0, pinned[:nbytes], stream)
-        _give_way_until(device.record(stream))
+        device.drain(device.record(stream))
         head = pinned[:nbytes].copy()
         copies.give_back(device, pinned)
         copies.done_with(device, stream)

@@ -137,6 +137,9 @@ class StandInDevice(Device):
     def record(self, stream: StandInStream) -> StandInEvent:
         return stream.record()
 
+    def drain(self, event: StandInEvent) -> None:
+        self._streams.drain(event)
+
     def wait(self, stream: StandInStream, event: StandInEvent) -> None:
         stream.wait(event)
 

@@ -14,6 +14,7 @@ What to look at: the spans "kernel", "copy out" and "copy in" on the timeline, a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -29,10 +30,11 @@ class TimedEvent(NamedTuple):
 
     mark: StandInEvent
     end: float
+    clock: Callable[[], float] | None = None
 
     def done(self) -> bool:
         """Whether everything queued before the mark has run. Never waits."""
-        return self.mark.done()
+        return (self.clock is None or self.clock() >= self.end) and self.mark.done()
 
 
 # Twenty and a hundred times slower than PCIe, so that real ranks can sleep through it.
@@ -41,10 +43,22 @@ START, BANDWIDTH = 2e-4, 2e8
 
 class TimedDevice(StandInDevice):
     """A stand-in whose copies take `start` seconds and one for each `bandwidth` bytes; the clock
-    is that of `comm`."""
+    is that of `comm`.
 
-    def __init__(self, comm: Comm, start: float = START, bandwidth: float = BANDWIDTH) -> None:
+    With `by_clock` no event is done before its time, so that the communicator's own transfers
+    take theirs: for real ranks, whose clock moves by itself while somebody polls.
+    """
+
+    def __init__(
+        self,
+        comm: Comm,
+        start: float = START,
+        bandwidth: float = BANDWIDTH,
+        *,
+        by_clock: bool = False,
+    ) -> None:
         super().__init__("late")
+        self._clock = comm.now if by_clock else None
         self._comm = comm
         self._start = start
         self._bandwidth = bandwidth
@@ -74,7 +88,7 @@ class TimedDevice(StandInDevice):
         super().to_device(host, x, first, stream)
 
     def record(self, stream: StandInStream) -> TimedEvent:
-        return TimedEvent(super().record(stream), self._free.get(stream, 0.0))
+        return TimedEvent(super().record(stream), self._free.get(stream, 0.0), self._clock)
 
     def wait(self, stream: StandInStream, event: TimedEvent) -> None:
         super().wait(stream, event.mark)
@@ -87,6 +101,10 @@ class TimedDevice(StandInDevice):
             if left > 0:
                 self._comm.work(seconds=left)
         self._streams.drain(event.mark)
+
+    def drain(self, event: TimedEvent) -> None:
+        while not event.done():
+            self._streams.drain(event.mark)
 
     def peek(self, x: Array) -> np.ndarray:
         """What is in the memory of `x` at this moment, whatever is still queued for it: no real
