@@ -17,18 +17,20 @@ import numpy as np
 from ddl_teach.measure.interval import ratio_of_medians
 from ddl_teach.measure.recipes.carry_out import has_worked, values
 from ddl_teach.measure.recipes.recipe import Recipe
-from ddl_teach.measure.reports.report import Report
+from ddl_teach.measure.reports.report import Report, Trial
 
-WIDTH = 30
+NAMES, WIDTH = 27, 30
 
 
 def beside(theirs: Report, mine: Report) -> str:
     """Both reports of one recipe as a text, theirs to the left."""
-    lines = [f"{mine.title}", f"  {'':<22}{'theirs':<{WIDTH}}yours"]
-    for name, *both in _rows(theirs, mine):
-        first, *more = (_cut(each) for each in both)
-        mark = "*" if both[0] != both[1] else " "
-        lines.append(f"{mark} {name:<22}{first:<{WIDTH}}{more[0]}")
+    lines = [f"{mine.title}", f"  {'':<{NAMES}}{'theirs':<{WIDTH}}yours"]
+    for name, one, other in _rows(theirs, mine):
+        mark = "*" if one != other else " "
+        if one != other and max(len(one), len(other)) >= WIDTH:  # all of it: where do they differ?
+            lines += [f"{mark} {name}", f"    theirs  {one}", f"    yours   {other}"]
+        else:
+            lines.append(f"{mark} {name:<{NAMES}}{_cut(one):<{WIDTH}}{_cut(other)}")
     return "\n".join([*lines, *_verdicts(theirs, mine)])
 
 
@@ -61,6 +63,7 @@ def _rows(theirs: Report, mine: Report) -> Iterator[tuple[str, str, str]]:
     for name in ("date", "code", "lock", "seeds"):
         yield name, *(str(getattr(report.made, name, "not said")) for report in (theirs, mine))
     machines = [next(iter((report.machines or {}).values()), {}) for report in (theirs, mine)]
+    yield "data", *(_data(report) for report in (theirs, mine))
     for name in dict.fromkeys([*machines[0], *machines[1]]):
         if name != "date":
             yield name, *(machine.get(name, "not said") for machine in machines)
@@ -85,6 +88,9 @@ def _verdicts(theirs: Report, mine: Report) -> Iterator[str]:
         ]
         same = np.all(both[0] == both[1], axis=0)
         yield f"learning: the same to the last digit for {same.sum()} of {len(same)} seeds"
+        tried = [{_trial(it) for it in report.trials or ()} for report in (theirs, mine)]
+        if any(it.outcome == "chosen" for it in mine.trials or ()):
+            yield f"trials: {len(tried[0] & tried[1])} of {len(tried[0] | tried[1])} are in both"
     else:
         yield "learning: other settings or seeds, so it need not be the same"
     seconds = [values(report, "seconds to target") for report in (theirs, mine)]
@@ -95,8 +101,21 @@ def _verdicts(theirs: Report, mine: Report) -> Iterator[str]:
         yield "speed: some never came to the target, so there is no ratio"
 
 
-def _seeds(report: Report) -> tuple[int | None, ...]:
-    return tuple(trial.seed for trial in report.trials or ())
+def _seeds(report: Report) -> tuple[int, ...]:
+    """Those that were run: a report that was interrupted has not all of them."""
+    told = report.made.seeds if report.made and report.made.seeds else ()
+    return told[: len(values(report, "epochs to target"))]
+
+
+def _trial(trial: Trial) -> tuple[object, ...]:
+    """What must be the same whoever runs it."""
+    return trial.seed, str(sorted((trial.settings or {}).items())), trial.outcome, trial.loss
+
+
+def _data(report: Report) -> str:
+    if report.data is None:
+        return "not said"
+    return f"{report.data.training} + {report.data.held_out} {report.data.name}"
 
 
 def _cut(text: str) -> str:

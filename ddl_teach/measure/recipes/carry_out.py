@@ -1,25 +1,26 @@
-"""Carry out a recipe: one training for each seed, and a report in which every one of them is.
+"""Carry out a recipe: one training or search for each seed, and a report that has every one.
 
-The report is handed to `keep` after each training, so that what is on the disk tells of all that
-was run also when the machine goes down. A training that raised is in it as crashed: it has taken
-infinitely long to the target, and reached nothing. What to look at: nothing is chosen here; the
-report has as many values as seeds, or it is not yet finished.
+The report is handed to `keep` after each of them, so that what is on the disk tells of all that
+was run also when the machine goes down. One that raised is in it as crashed: it has taken
+infinitely long to the target, and reached nothing. Of a search every trial is in it, with its
+settings and what came of it. What to look at: nothing is chosen here; the report has as many
+values as seeds, or it is not yet finished.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ddl_teach.measure.interval import interval
 from ddl_teach.measure.machine import describe
 from ddl_teach.measure.recipes.recipe import Recipe, Settings, Value
 from ddl_teach.measure.reports.made import made
 from ddl_teach.measure.reports.report import (
-    A_TRAINING,
     COMMUNICATION,
     HELD_OUT,
+    LOWER,
     STEP_PARTS,
     Claim,
     Entry,
@@ -32,36 +33,47 @@ from ddl_teach.measure.to_accuracy import Checkpoint, reached
 
 Looks = Sequence[Checkpoint]
 
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search returns on the rank that knows: its looks at the data held out, the last one
+    by its winner; and all trials, the crashed ones too, as `Trial`s without entry and seed."""
+
+    looks: Looks
+    trials: tuple[Trial, ...]
+
+
 MACHINE = "this machine"
 NEVER = float("inf")
 
 
 def carry_out(
     recipe: Recipe,
-    train: Callable[[int, dict[str, Value]], Sequence[Looks]],
+    run: Callable[[int, dict[str, Value]], Sequence[Looks | Searched | None]],
     changed: Settings,
     command: str,
     keep: Callable[[Report, str], None] = lambda report, error: None,
 ) -> Report:
-    """Train with every seed; `train(seed, settings)` gives the looks of all ranks.
+    """Run it with every seed; `run(seed, settings)` gives what all ranks return.
 
     `command` is the line that does it again, for the report; `keep(report, error)` gets it after
-    each training, with what a crashed one raised.
+    each seed, with what a crashed one raised.
     """
     settings = recipe.settings(changed)
     origin, machine = made(command, recipe.seeds), describe()
     trials: list[Trial] = []
-    looks: list[Looks] = []
+    found: list[Searched] = []
     for seed in recipe.seeds:
-        begun, outcome, error = time.perf_counter(), "kept", ""
+        begun, error = time.perf_counter(), ""
         try:
-            looks.append(slowest(train(seed, settings)))
+            one = _found(recipe, run(seed, settings))
         except Exception as raised:
-            looks.append(())
-            outcome, error = "crashed", f"{type(raised).__name__}: {raised}"
+            one = Searched((), (Trial(settings=settings, outcome="crashed", accuracy=0.0),))
+            error = f"{type(raised).__name__}: {raised}"
         seconds = time.perf_counter() - begun
-        trials.append(Trial(recipe.title, seed, None, outcome, seconds, _last(looks[-1])))
-        report = _report(recipe, settings, looks, trials)
+        found.append(one)
+        trials += [_told(recipe, trial, seed, seconds) for trial in one.trials]
+        report = _report(recipe, settings, found, trials)
         report = replace(report, made=origin, machines={MACHINE: machine})
         keep(report, error)
     return report
@@ -80,8 +92,29 @@ def slowest(ranks: Sequence[Looks]) -> Looks:
     )
 
 
+def _found(recipe: Recipe, returned: Sequence[Looks | Searched | None]) -> Searched:
+    """What came of one seed, of whichever kind the recipe is."""
+    searched = [it for it in returned if isinstance(it, Searched)]
+    if recipe.about == "training" and not searched:
+        looks = slowest(returned)
+        return Searched(looks, (Trial(outcome="kept", accuracy=_last(looks)),))
+    if recipe.about != "search" or len(searched) != 1 or not searched[0].trials:
+        raise ValueError(
+            f"{recipe.program} is {recipe.unit}, and {len(searched)} of its ranks returned "
+            "Searched: of a search one rank does, with all trials; of a training none"
+        )
+    return searched[0]
+
+
+def _told(recipe: Recipe, trial: Trial, seed: int, seconds: float) -> Trial:
+    """A trial with all that the program need not say."""
+    if recipe.about == "training":
+        trial = replace(trial, seconds=seconds)
+    return replace(trial, entry=recipe.title, seed=seed)
+
+
 def has_worked(report: Report) -> bool:
-    """Whether every training of a recipe's report came to the target."""
+    """Whether every seed of a recipe's report came to the target."""
     seeds = report.made.seeds if report.made else None
     epochs = values(report, "epochs to target")
     return bool(seeds) and len(epochs) == len(seeds) and max(epochs) < NEVER
@@ -108,35 +141,41 @@ def _last(looks: Looks) -> float:
 
 
 def _report(
-    recipe: Recipe, settings: dict[str, Value], looks: list[Looks], trials: list[Trial]
+    recipe: Recipe, settings: dict[str, Value], found: list[Searched], trials: list[Trial]
 ) -> Report:
-    firsts = [reached(each, recipe.target, recipe.in_a_row) for each in looks]
+    of, data = recipe.unit, recipe.data
+    firsts = [reached(each.looks, recipe.target, recipe.in_a_row) for each in found]
     seconds = tuple(NEVER if first is None else first.seconds for first in firsts)
     epochs = tuple(NEVER if first is None else first.epochs for first in firsts)
-    ends, count, together = tuple(map(_last, looks)), len(looks), recipe.ranks > 1
-    series = (
-        Series("seconds to target", A_TRAINING, "s", seconds, count, "measured", False,
+    ends, count, together = (
+        tuple(_last(each.looks) for each in found), len(found), recipe.ranks > 1
+    )  # fmt: skip
+    series = [
+        Series("seconds to target", of, "s", seconds, count, "measured", False,
                includes=STEP_PARTS + ((COMMUNICATION,) if together else ()),
                over_ranks="slowest" if together else None),
-        Series("epochs to target", A_TRAINING, "1", epochs, count, "measured", False),
-        Series("accuracy", A_TRAINING, "1", ends, count, "measured", False, split=HELD_OUT,
+        Series("epochs to target", of, "1", epochs, count, "measured", False),
+        Series("accuracy", of, "1", ends, count, "measured", False, split=HELD_OUT,
                taken="at the end"),
-    )  # fmt: skip
+    ]  # fmt: skip
     told = {**settings, "program": recipe.code}
-    entry = Entry(
-        recipe.title, MACHINE, recipe.ranks, recipe.ranks, told, series,
-        batch=int(settings["batch"]), shape=recipe.data.shape, searched=0,
-    )  # fmt: skip
+    entry = Entry(recipe.title, MACHINE, recipe.ranks, recipe.ranks, told)
+    if recipe.about == "search":
+        tried = tuple(float(len(each.trials)) for each in found)
+        series.append(Series("trials", of, "1", tried, count, "measured", False, better=LOWER))
+    else:
+        entry = replace(entry, batch=int(settings["batch"]), shape=data.shape, searched=0)
+        trials = [replace(trial, settings=told) for trial in trials]
     middle, _, _ = interval(seconds)
     says = f"{recipe.target:.0%} on held-out data in {middle:.3g} s"
     claim = Claim(
-        says, "training", "seconds to target", A_TRAINING, middle, "medians", (recipe.title,)
-    )
+        says, recipe.about, "seconds to target", of, middle, "medians", (recipe.title,)
+    )  # fmt: skip
     return Report(
         title=recipe.title,
-        data=recipe.data,
-        entries=(entry,),
-        trials=tuple(replace(trial, settings=told) for trial in trials),
+        data=data,
+        entries=(replace(entry, series=tuple(series)),),
+        trials=tuple(trials),
         target=Target(recipe.target, HELD_OUT, "before"),
         claims=(claim,) if middle < NEVER else (),
         left_out=(),

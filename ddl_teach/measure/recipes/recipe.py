@@ -1,14 +1,17 @@
-"""A recipe: everything that another person needs to repeat a training, and to be judged alike.
+"""A recipe: everything that another person needs to repeat a run, and to be judged alike.
 
 What is *fixed* makes results comparable: data, network, ranks, how long one may train. What is
 *free* is where people may be clever. The target is an accuracy on data held out; it stands before
 anybody runs. A recipe has worked if **every** seed has reached it: what works for lucky seeds only
 is no recipe. (Fixed, free and a target are MLPerf's rules as well: Mattson et al. 2020.)
+A run is one training, or one search; of a search the target is what its winner reaches on data
+that no trial has seen, and every trial is kept.
 What to look at: epochs to the target must be the same for whoever repeats it; seconds need not.
 """
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import tomllib
 from collections.abc import Mapping
@@ -20,16 +23,25 @@ from ddl_teach.measure.reports.report import Data
 
 Value = bool | int | float | str
 Settings = Mapping[str, Value]
-WORDS = {"title", "program", "ranks", "seeds", "fixed", "free", "target", "data"}
+ABOUT = {"training": "a training", "search": "a search"}  # and what one seed makes then
+KINDS: Mapping[str, tuple[type, ...]] = {
+    "title": (str,), "program": (str,), "about": (str,), "ranks": (int,), "seeds": (list,),
+    "fixed": (dict,), "free": (dict,), "target": (dict,), "data": (dict, str),
+    "target.accuracy": (float, int), "target.in_a_row": (int,), "data.name": (str,),
+    "data.training": (int,), "data.held_out": (int,), "data.shape": (list,),
+}  # fmt: skip
+OPTIONAL = {"about", "target.in_a_row"}
 
 
 @dataclass(frozen=True)
 class Recipe:
     """`program` names a rank program as FILE.py:FUNCTION, beside the recipe's own `file`.
 
-    It is called as `program(comm, seed=..., **settings)` and returns, on every rank, all its looks
-    at the data held out, as `Checkpoint`s. One setting is `batch`, the samples of a step on all
-    ranks together. `free` has the values that are taken unless others are given.
+    It is called as `program(comm, seed=..., **settings)`. A training returns, on every rank, all
+    its looks at the data held out, as `Checkpoint`s; one of its settings is `batch`, the samples
+    of a step on all ranks together. A search returns `Searched` on one rank. `free` has the values
+    that are taken unless others are given. `data` may name a function of no arguments that finds
+    them out, for data that are not the same everywhere.
     """
 
     file: Path
@@ -41,13 +53,16 @@ class Recipe:
     free: Settings
     target: float
     in_a_row: int
-    data: Data
+    data: Data | str
+    about: str = "training"
 
     def __post_init__(self) -> None:
         both = sorted(set(self.fixed) & set(self.free))
         if both:
             raise ValueError(f"{self.file}: {', '.join(both)} cannot be fixed and free at once")
-        if "batch" not in {**self.fixed, **self.free}:
+        if self.about not in ABOUT:
+            raise ValueError(f"{self.file}: about={self.about!r} is not one of {', '.join(ABOUT)}")
+        if self.about == "training" and "batch" not in {**self.fixed, **self.free}:
             raise ValueError(f"{self.file}: no setting is called batch, the samples of a step")
         if not 0 < self.target <= 1 or self.in_a_row < 1 or self.ranks < 1:
             raise ValueError(
@@ -76,6 +91,11 @@ class Recipe:
         return {**self.fixed, **self.free, **changed}
 
     @property
+    def unit(self) -> str:
+        """What one seed makes: a training, or a search."""
+        return ABOUT[self.about]
+
+    @property
     def code(self) -> str:
         """The program's name and what its file holds, as a hash."""
         text = (self.file.parent / self.program.partition(":")[0]).read_bytes()
@@ -89,22 +109,38 @@ def read_recipe(file: Path | str) -> Recipe:
         told = tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{file} is not TOML: {error}") from None
-    if set(told) != WORDS:
-        missing, unknown = sorted(WORDS - set(told)), sorted(set(told) - WORDS)
+    _check(file, told)
+    target, data = told["target"], told["data"]
+    if isinstance(data, dict):
+        data = Data(**{**data, "shape": tuple(data["shape"])})
+    return Recipe(
+        file, told["title"], told["program"], told["ranks"], tuple(told["seeds"]), told["fixed"],
+        told["free"], target["accuracy"], target.get("in_a_row", 1), data,
+        told.get("about", "training"),
+    )  # fmt: skip
+
+
+def _check(file: Path, told: Mapping[str, Any]) -> None:
+    """Refuse a word that is missing, one that nobody knows, and a value of another kind."""
+    inner = {name: told[name] for name in ("target", "data") if isinstance(told.get(name), dict)}
+    found = {
+        **told,
+        **{f"{name}.{it}": value for name in inner for it, value in inner[name].items()},
+    }
+    wanted = {it for it in KINDS if "." not in it or it.partition(".")[0] in inner} - OPTIONAL
+    missing, unknown = sorted(wanted - set(found)), sorted(set(found) - set(KINDS))
+    if missing or unknown:
+        near = [it for word in unknown for it in difflib.get_close_matches(word, KINDS, 1)]
+        hint = f"; did you mean {', '.join(near)}?" if near else ""
         raise ValueError(
             f"{file} is no recipe: missing {', '.join(missing) or 'nothing'}; unknown "
-            f"{', '.join(unknown) or 'nothing'}"
+            f"{', '.join(unknown) or 'nothing'}{hint}"
         )
-    return _made(file, told)
-
-
-def _made(file: Path, told: dict[str, Any]) -> Recipe:
-    try:
-        target, data = told["target"], told["data"]
-        return Recipe(
-            file, told["title"], told["program"], told["ranks"], tuple(told["seeds"]),
-            told["fixed"], told["free"], target["accuracy"], target.get("in_a_row", 1),
-            Data(data["name"], data["training"], data["held_out"], tuple(data["shape"])),
-        )  # fmt: skip
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"{file}: {error} is missing or of another kind") from None
+    wrong = [it for it, value in found.items() if type(value) not in KINDS[it]]
+    wrong += ["seeds"] if any(type(it) is not int for it in told["seeds"]) else []
+    if wrong:
+        kinds = " or ".join(kind.__name__ for kind in KINDS[wrong[0]])
+        raise ValueError(
+            f"{file}: {wrong[0]} = {found[wrong[0]]!r} is of another kind: it must be {kinds}"
+            + (", of whole numbers" if wrong[0] == "seeds" else "")
+        )

@@ -121,6 +121,7 @@ class Trial:
     # "chosen": its settings were taken, and trained again
     seconds: float | None = None
     accuracy: float | None = None  # on the split that the entry was chosen on
+    loss: float | None = None  # on that split, where trials are compared by their losses
 
 
 @dataclass(frozen=True)

@@ -146,7 +146,7 @@ def _said_for_claim(case: Case) -> Iterator[Finding]:
         for field in ("batch", "shape") if claim.about == "inference" else ():
             if getattr(entry, field) is None:
                 yield _missing(f"entries['{entry.name}']", field)
-    if learnt:
+    if learnt or claim.about == "search":
         if report.data is None:
             yield _missing("report", "data")
         else:

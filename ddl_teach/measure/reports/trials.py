@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddl_teach.measure.reports.cases import Case, cases, higher_is_better, trained
+from ddl_teach.measure.reports.cases import Case, cases, find, higher_is_better, trained
 from ddl_teach.measure.reports.findings import Finding
 from ddl_teach.measure.reports.numbers import ROUNDING, good_ratio
 from ddl_teach.measure.reports.report import A_TRAINING, HELD_OUT, Entry, Report, Series
@@ -91,6 +91,8 @@ def budgets(report: Report) -> Iterator[Finding]:
     """What a search found is told with what it spent, and the other was given as much."""
     for case in cases(report):
         cited = [case.series(entry) for entry in case.everybody]
+        if case.claim.about == "search":
+            yield from _all_listed(case)
         if case.claim.about != "search" or not any(it is not None and it.split for it in cited):
             continue
         for entry in case.everybody:
@@ -113,6 +115,20 @@ def budgets(report: Report) -> Iterator[Finding]:
                         f"'{entry.name}' spent {1 / ratio[0]:.3g} times the baseline's {quantity}",
                         "give both the same to spend",
                     )
+
+
+def _all_listed(case: Case) -> Iterator[Finding]:
+    """Where trials were counted, as many of them are listed."""
+    for entry in case.everybody:
+        counted = [it for it in find(entry, "trials") if it.of == case.claim.of and it.values]
+        listed = sum(it.entry == entry.name for it in case.report.trials or ())
+        if counted and sum(counted[0].values) != listed:
+            yield Finding(
+                "tuning hidden",
+                f"entries['{entry.name}']",
+                f"its searches had {sum(counted[0].values):g} trials, listed are {listed}",
+                "list every training in 'trials', with settings, seed and outcome",
+            )
 
 
 def _spent(case: Case, entry: Entry) -> dict[str, Series]:

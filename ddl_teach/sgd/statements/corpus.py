@@ -16,8 +16,9 @@ from __future__ import annotations
 import ast
 import sysconfig
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -55,8 +56,9 @@ class Corpus:
         return self  # nobody can change it: simulated ranks share one
 
 
-def read(packages: Sequence[str] = PACKAGES, rare: int = RARE, fold: int = 1) -> Corpus:
-    """The corpus of these packages of the standard library.
+@cache
+def read(packages: tuple[str, ...] = PACKAGES, rare: int = RARE, fold: int = 1) -> Corpus:
+    """The corpus of these packages of the standard library, read once in a process.
 
     `fold` says which third of the files is held out, 0 to 2. Whoever chooses settings by what they
     do on one third must report what they do on another.
