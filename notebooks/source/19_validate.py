@@ -26,7 +26,7 @@ import numpy as np
 
 from ddl_teach import simulate
 from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
-from ddl_teach.course.planted.suspects import find, suspects, tell
+from ddl_teach.course.planted.suspects import find, parts, suspects, tell
 from ddl_teach.measure.levels.training import rule_of
 from ddl_teach.plots import validation as pictures
 from ddl_teach.sgd.digits import Digits
@@ -112,8 +112,8 @@ judge("19.gradient", gradient_error, seed=191)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Which step is the best one? Try many on a function whose gradient is known to be right: a
-# hyperbolic tangent, $f(x) = \tanh 3x$.
+# Which step is the best one? Try many on a function whose gradient is known to be right: the sine,
+# number by number.
 
 # %%
 from ddl_teach.measure.levels.operators import check_gradient
@@ -127,8 +127,7 @@ my_error = yours("19.gradient", gradient_error, library_error)
 
 # %%
 steps, x = 10.0 ** np.arange(-13, 0), np.linspace(-1, 1, 9)
-bent = lambda x, towards: towards * 3 * (1 - np.tanh(3 * x) ** 2)  # noqa: E731
-row = [my_error(lambda x: np.tanh(3 * x), bent, x, np.ones(9), step) for step in steps]
+row = [my_error(np.sin, lambda x, t: t * np.cos(x), x, np.ones(9), step) for step in steps]
 assert 1e-8 < steps[np.argmin(row)] < 1e-2
 display(pictures.plot_checks(steps, {"central differences": row}))
 reveal("19.step", steps[np.argmin(row)])
@@ -219,8 +218,7 @@ task = Digits(32, dtype="float64")
 def walk(candidate, steps=12):
     adam = candidate(rate=0.01)
     rules = rule_of(adam, adam.states), torch_rule(torch.optim.Adam, lr=0.01)
-    slope = lambda weights, step: task.gradient(weights, 0, 1, step)[1]  # noqa: E731
-    return my_apart(*rules, slope, task.initial(), steps)
+    return my_apart(*rules, lambda w, k: task.gradient(w, 0, 1, k)[1], task.initial(), steps)
 
 
 # %%
@@ -233,10 +231,10 @@ pictures.plot_apart(walks, good=1e-6)
 
 # %%
 found = find(lambda candidate: max(walk(candidate)) < 1e-6, "sgd.updates.adam.Adam")
-whats = {number: tell(number).splitlines()[0] for number in found.caught}
-print(found, *whats.values(), sep="\n")
+whats = {f"number {it}": tell(it).splitlines()[0].split(": ")[1] for it in found.caught}
+print(found, *(f"{name}: {what}" for name, what in whats.items()), sep="\n")
 assert found.all
-reveal("19.still", next(runs[f"number {it}"][1] for it in whats if "decays" in whats[it]))
+reveal("19.still", next(runs[name][1] for name, what in whats.items() if "decays" in what))
 
 # %% [markdown]
 # ### The surprise
@@ -287,8 +285,22 @@ assert all(found.all for found in (many, real))
 # %% [markdown]
 # Simulated and real ranks accuse the same suspect, by one and the same check. What is *not*
 # caught by comparing with one rank? A bug that one rank has as well. That is what the gradient
-# check and the walk beside somebody else's rule are for. There are more suspects than these, of
-# pipelines, servers, compression, gossip: `suspects()` lists all of them.
+# check and the walk beside somebody else's rule are for.
+#
+# ### A hunt
+#
+# `parts()` has the names of 24 parts with suspects: of pipelines, servers, compression, gossip.
+# What else can you find? `help(suspects(part)[0].candidate)` says how a part is called,
+# `find(your_check, part)` what your check is worth, `tell(number)` what was wrong. In a new cell,
+# and the easy ones first:
+#
+# | part | to begin with |
+# |---|---|
+# | `sgd.updates.rmsprop.RMSProp` | a `walk`, beside torch's rule of that name |
+# | `sgd.perceptron.softmax` | what must be true of every row? |
+# | `collectives.rabenseifner.allreduce` | it adds up, on 1 to 8 ranks; what else is it for? |
+# | `exchange.forms.top_k.TopK` | a `TopK(0.25)` encodes four numbers: which one stays? |
+# | `networks.pipelines.one_f_one_b.order` | every gradient is right; what does a stage hold? |
 #
 # ## 5. Has the recipe worked? · *intermediate*
 #

@@ -93,11 +93,13 @@ def test_a_check_must_catch_all_that_are_wrong_and_accuse_nobody_else():
     assert blind.missed == good.caught
     assert not blind.all
     assert str(blind).startswith("0 of 2 bugs caught; missed: number ")
-    for harsh in (lambda candidate: False, lambda candidate: 1 / 0):
+    for harsh, raised in ((lambda it: False, ""), (lambda it: 1 / 0, "ZeroDivisionError")):
         found = find(harsh, part)
         assert {*found.caught, *found.accused} == numbers
         assert not found.all
         assert "accused though right: number " in str(found)
+        assert found.raised.partition(":")[0] == raised
+        assert ("Look at the check itself" in str(found)) == bool(raised)
     with pytest.raises(TypeError, match=r"says True .right. or False .wrong., not None"):
         find(lambda candidate: None, part)
 

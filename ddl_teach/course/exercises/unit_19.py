@@ -73,7 +73,7 @@ UNIT = Unit(
             "19.step",
             "You have a right gradient in double precision (16 digits), and central differences. "
             "At which step h is their error the least?",
-            "step",
+            "units of x",
             close=100.0,
         ),
     ),

@@ -5,7 +5,8 @@
     print(find(my_check, "sgd.updates.adam.Adam"))
 
 A check is a function of a candidate that says whether it is right; one that raises has found it
-wrong. It must accuse all that are wrong and nobody else: to accuse everybody is no check.
+wrong. It must accuse all that are wrong and nobody else: to accuse everybody is no check. Where it
+raises on a right one, it is the check that is wrong, and what it raised is told.
 What to look at: `tell(number)` says what is wrong, when you have made up your mind.
 """
 
@@ -18,9 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from ddl_teach.comm.page import folded
 from ddl_teach.course.planted.bug import Bug, planted, untouched
 from ddl_teach.course.planted.bugs import BUGS
 
+SHOWN = 400  # letters of an error
 ORDER = 19  # what the order is drawn from: the same for everybody who talks about number 7
 
 
@@ -35,11 +38,13 @@ class Suspect:
 
 @dataclass(frozen=True)
 class Found:
-    """Numbers: wrong ones that a check `caught` and `missed`, and right ones that it `accused`."""
+    """Numbers: wrong ones that a check `caught` and `missed`, and right ones that it `accused`;
+    and what it raised on one of these."""
 
     caught: tuple[int, ...]
     missed: tuple[int, ...]
     accused: tuple[int, ...]
+    raised: str = ""
 
     @property
     def all(self) -> bool:
@@ -52,7 +57,9 @@ class Found:
         for numbers, what in ((self.missed, "missed"), (self.accused, "accused though right")):
             if numbers:
                 said += f"; {what}: {', '.join(f'number {number}' for number in numbers)}"
-        return said
+        if self.raised:
+            said += f"\nLook at the check itself: on a right part it raised {self.raised}"
+        return folded(said)
 
 
 def parts() -> tuple[str, ...]:
@@ -73,14 +80,16 @@ def suspects(part: str | None = None) -> tuple[Suspect, ...]:
 
 def find(check: Callable[[Any], bool], part: str) -> Found:
     """What a check finds among the suspects of a part."""
-    caught, missed, accused = [], [], []
+    caught, missed, accused, raised = [], [], [], ""
     for suspect in suspects(part):
         guilty = _line_up()[suspect.number][1] is not None
-        if not _passes(check, suspect.candidate):
+        passes, error = _verdict(check, suspect.candidate)
+        if not passes:
             (caught if guilty else accused).append(suspect.number)
+            raised = raised if guilty else error
         elif guilty:
             missed.append(suspect.number)
-    return Found(tuple(caught), tuple(missed), tuple(accused))
+    return Found(tuple(caught), tuple(missed), tuple(accused), raised)
 
 
 def tell(number: int) -> str:
@@ -104,11 +113,12 @@ def _line_up() -> tuple[tuple[str, Bug | None], ...]:
     return tuple(everybody[place] for place in order)
 
 
-def _passes(check: Callable[[Any], bool], candidate: Any) -> bool:
+def _verdict(check: Callable[[Any], bool], candidate: Any) -> tuple[bool, str]:
+    """Whether a candidate passes, and what the check raised."""
     try:
         verdict = check(candidate)
-    except Exception:  # it does not even run as the part does
-        return False
+    except Exception as error:  # it does not even run as the part does
+        return False, f"{type(error).__name__}: {error}"[:SHOWN]
     if not isinstance(verdict, (bool, np.bool_)):
         raise TypeError(f"a check says True (right) or False (wrong), not {verdict!r}")
-    return bool(verdict)
+    return bool(verdict), ""
