@@ -1,0 +1,22 @@
+# How every batch script of the course begins:
+#     . "${DDL_TEACH_COURSE:?submit this by cluster_setup/slurm/submit}/cluster_setup/slurm/begin.sh"
+# Afterwards `python` is the course's, and `$SITE_MPI` in front of it starts ranks on all nodes.
+. "$DDL_TEACH_COURSE/cluster_setup/site.sh"
+[ -z "$SITE_MODULES" ] || module load $SITE_MODULES # several words: no quotation marks
+: "${SITE_PYTHON:=$DDL_TEACH_COURSE/.venv/bin/python}"
+if [ ! -x "$SITE_PYTHON" ]; then
+    echo "$(hostname): there is no $SITE_PYTHON. Run start.py once, or mend SITE_PYTHON in site.sh." >&2
+    exit 1
+fi
+PATH=$(dirname "$SITE_PYTHON"):$PATH
+PYTHONPATH=$DDL_TEACH_COURSE${PYTHONPATH:+:$PYTHONPATH}
+export PATH PYTHONPATH
+export OMP_NUM_THREADS="${SLURM_CPUS_PER_TASK:-1}" # a rank takes no more threads than it has cores
+export PMIX_MCA_psec=native # the wheel's PMIx has no MUNGE and would say so on every rank
+if [ -n "$SITE_INTERFACE" ]; then
+    export OMPI_MCA_btl_tcp_if_include="$SITE_INTERFACE" PRTE_MCA_prte_if_include="$SITE_INTERFACE"
+    export HYDRA_IFACE="$SITE_INTERFACE" GLOO_SOCKET_IFNAME="$SITE_INTERFACE"
+    export NCCL_SOCKET_IFNAME="$SITE_INTERFACE"
+fi
+# A variable of Slurm that would make MPICH's mpiexec take its ranks for srun's.
+[ "${SITE_MPI%% *}" = srun ] || export SLURM_MPI_TYPE=none

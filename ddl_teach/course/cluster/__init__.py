@@ -1,0 +1,21 @@
+"""Many nodes: where they are, how a program gets onto them, and whether they are fit.
+
+    ddl-teach cluster start hosts --ranks 8     ipyparallel engines on all nodes, as MPI ranks
+    ddl-teach cluster check hosts               the doctor of nodes
+    ddl-teach cluster stop hosts
+
+Four grounds answer the same two questions, how to run words on one node and how to run ranks on
+all: this laptop, the cluster in a box, hosts reached by ssh, an allocation of Slurm. Everything
+else is written once for all of them.
+
+=============== ==========================================================================
+site            the notes that an instructor fills in once: partition, account, modules
+grounds         the four grounds
+asking          asking the nodes, each for itself and all together
+on_node         what one node says of itself; runs there
+on_ranks        what MPI ranks on all nodes find out together; runs there
+node_checks     the doctor of nodes: each finding with what to do about it
+engines         ipyparallel's controller here and engines there, encrypted and authenticated
+command         `ddl-teach cluster`
+=============== ==========================================================================
+"""

@@ -1,0 +1,107 @@
+"""Asking nodes: each for itself, all at the same time, and MPI ranks on all of them together."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ddl_teach.comm.processes import mpi_environment
+from ddl_teach.course.cluster import on_node
+from ddl_teach.course.cluster.grounds import Ground
+from ddl_teach.course.machine_checks import ROOT
+
+PATIENCE = 60  # seconds for one node's answers, and for the ranks of all
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What came back from the nodes: of each its own account, or why there is none."""
+
+    said: Mapping[str, Mapping[str, Any]]
+    failed: Mapping[str, str]
+    mark: str  # what a node must have read in the shared folder
+    arrived: tuple[str, ...]  # the nodes whose own marks arrived there
+
+
+def ask_nodes(ground: Ground, folder: Path) -> Answers:
+    """Ask all nodes at the same time, and see what they can write into `folder`."""
+    mark, text = folder / f"mark-{secrets.token_hex(4)}", secrets.token_hex(8)
+    # They exist before a node writes them: opened again, also NFS shows what is in them now.
+    marks = {node: mark.with_name(f"{mark.name}.{node}") for node in ground.nodes}
+    source = Path(on_node.__file__).read_text()  # a node need not have the course to answer
+    try:
+        for path, what in ((mark, text), *((path, "") for path in marks.values())):
+            path.write_text(what)
+        with _door(ground.listens_at) as port, ThreadPoolExecutor(16) as crowd:
+
+            def ask(node: str) -> list[dict] | str:
+                place = [str(mark), node, ground.listens_at, str(port)]
+                words = [ground.python, "-", *place, *ground.nodes]
+                return _ask(ground.words(node, words), source)
+
+            replies = dict(zip(ground.nodes, crowd.map(ask, ground.nodes), strict=True))
+        arrived = tuple(node for node, path in marks.items() if path.read_text() == text)
+    finally:
+        for path in (mark, *marks.values()):
+            path.unlink(missing_ok=True)
+    return Answers(
+        {node: reply[0] for node, reply in replies.items() if not isinstance(reply, str)},
+        {node: reply for node, reply in replies.items() if isinstance(reply, str)},
+        text,
+        arrived,
+    )
+
+
+def ask_ranks(ground: Ground) -> list[dict] | str:
+    """What a rank on each node finds out, or what went wrong."""
+    command = [ground.python, "-m", "ddl_teach.course.cluster.on_ranks"]
+    return _ask(ground.on_all(len(ground.nodes), command))
+
+
+def _ask(words: list[str], told: str = "") -> list[dict] | str:
+    """Run it and read each line of JSON; on failure what it said last."""
+    try:
+        done = subprocess.run(
+            words,
+            input=told,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            cwd=ROOT,
+            env=mpi_environment(),
+        )
+    except subprocess.TimeoutExpired:
+        return f"no answer within {PATIENCE} s"
+    except OSError as error:
+        return f"{words[0]}: {error.strerror}"
+    answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode or not answers:
+        said = [line for line in done.stderr.splitlines() if line.strip()]
+        return said[-1] if said else f"exit status {done.returncode}, and not a word"
+    return answers
+
+
+@contextmanager
+def _door(address: str) -> Iterator[int]:
+    """A port at this address alone that hangs up on whoever comes."""
+    with socket.create_server((address, 0)) as door:
+
+        def greet() -> None:
+            while True:
+                try:
+                    door.accept()[0].close()
+                except OSError:
+                    return
+
+        threading.Thread(target=greet, daemon=True).start()
+        yield door.getsockname()[1]
+        door.shutdown(socket.SHUT_RDWR)

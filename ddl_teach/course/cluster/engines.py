@@ -1,0 +1,156 @@
+"""ipyparallel on many nodes: a controller here, engines there as MPI ranks, one profile a ground.
+
+    ddl-teach cluster start hosts --ranks 8
+    client = connect("hosts")        in a notebook; %%px cells and views, `comm` on every rank
+
+Every connection is encrypted (CurveZMQ) and every message signed with a key that the controller
+makes anew at each start. Both keys are in the profile's `security` folder, which nobody else can
+read, and the engines read them there: they are on no command line and in no environment, where
+`ps` or a batch system could show them. The controller listens at one address, the cluster's own.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import stat
+from pathlib import Path
+
+import ipyparallel
+from IPython.core.profiledir import ProfileDir, ProfileDirError
+from IPython.paths import get_ipython_dir
+from traitlets.config import Config
+
+from ddl_teach.comm.processes import mpi_environment
+from ddl_teach.course.cluster.grounds import Ground
+from ddl_teach.course.cluster.site import SETUP
+from ddl_teach.course.cluster.slurm import submission
+from ddl_teach.course.finding import Finding
+from ddl_teach.course.machine_checks import ROOT
+from ddl_teach.course.mistake import Mistake
+
+ENTER = "from ddl_teach.course.cluster.on_ranks import world_comm\ncomm = world_comm()"
+
+# ipyparallel puts `-n RANKS` in front of the ground's words, which have their number in its place.
+LEAVE_COUNT_OUT = ("sh", "-c", 'shift 2; exec "$@"', "ranks")
+
+
+def start(ground: Ground, ranks: int, nodes: int, limit: int) -> None:
+    """Start a controller and so many engines, and leave them running; all or nothing."""
+    profile = make_profile(ground.name)
+    if running(profile):
+        raise Mistake(
+            f"engines of {ground.name} run already: ddl-teach cluster stop {ground.name}"
+        )
+    cluster = ipyparallel.Cluster(
+        profile_dir=str(profile),
+        cluster_id="",
+        n=ranks,
+        engines=ground.engines,
+        controller_ip=ground.listens_at,
+        send_engines_connection_env=False,
+        shutdown_atexit=False,
+        log_level=logging.ERROR,
+        config=settings(ground, ranks, nodes, profile),
+    )
+    try:
+        cluster.start_cluster_sync()
+        with cluster.connect_client_sync() as client:
+            client.wait_for_engines(ranks, timeout=limit, interactive=False)
+            if client.ids != list(range(ranks)):
+                raise Mistake(f"engines count themselves {client.ids}, not as MPI counts ranks")
+            client[:].execute(ENTER, block=True)
+            seen = client[:].apply_sync(_place)
+        if seen != [(rank, ranks) for rank in range(ranks)]:
+            raise Mistake(
+                f"engines and ranks do not agree: (rank, ranks) is {seen}. 'ddl-teach cluster "
+                f"check {ground.name}' says why"
+            )
+    except BaseException as error:
+        cluster.stop_cluster_sync()
+        if isinstance(error, TimeoutError):
+            raise Mistake(
+                f"not all of {ranks} engines came within {limit} s; what they said stands in "
+                f"{profile / 'log'}. 'ddl-teach cluster check {ground.name}' looks for the cause"
+            ) from None
+        raise
+
+
+def stop(name: str) -> bool:
+    """End the engines and the controller of a ground; whether there were any."""
+    profile = make_profile(name)
+    if not running(profile):
+        return False
+    _cluster(profile).stop_cluster_sync()
+    return True
+
+
+def connect(name: str) -> ipyparallel.Client:
+    """A client of the engines that `ddl-teach cluster start` has started on this ground."""
+    profile = make_profile(name)
+    if not running(profile):
+        raise Mistake(f"no engines run on {name}: ddl-teach cluster start {name}")
+    return _cluster(profile).connect_client_sync()
+
+
+def secrets_kept(name: str) -> Finding:
+    """Can nobody else read the keys of this ground's engines?"""
+    folder = Path(get_ipython_dir()) / f"profile_ddl-{name}" / "security"
+    if not folder.exists():
+        return Finding("secrets", "ok", "no engines have been started yet")
+    if folder.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        return Finding(
+            "secrets",
+            "fail",
+            f"others can look into {folder}, where the keys of engines are",
+            f"chmod go= {folder}\nThen stop and start the engines: they make new keys.",
+        )
+    return Finding("secrets", "ok", f"only you can look into {folder}")
+
+
+def make_profile(name: str) -> Path:
+    """ipyparallel's profile of a ground, with the controller's settings; made at need."""
+    name = f"ddl-{name}"
+    home = get_ipython_dir()
+    try:
+        found = ProfileDir.find_profile_dir_by_name(home, name)
+    except ProfileDirError:
+        found = ProfileDir.create_profile_dir_by_name(home, name)
+    folder = Path(found.location)
+    (folder / "security").mkdir(mode=0o700, exist_ok=True)
+    shutil.copy(SETUP / "ipcontroller_config.py", folder)
+    return folder
+
+
+def running(profile: Path) -> bool:
+    """Whether engines or a controller of this profile are there."""
+    return (profile / "security" / "cluster-.json").exists() and _cluster(profile)._is_running()
+
+
+def settings(ground: Ground, ranks: int, nodes: int, profile: Path) -> Config:
+    """How ipyparallel's launcher starts the engines on this ground."""
+    config = Config()
+    if ground.engines == "slurm":
+        launcher = config.SlurmEngineSetLauncher
+        launcher.batch_template_file = str(SETUP / "slurm" / "engines.sbatch")
+        launcher.batch_file_name = str(profile / "log" / "engines.sbatch")
+        launcher.namespace = {"nodes": nodes, "course": str(ROOT), "python": ground.python}
+        launcher.environment = submission(ground.site)
+    else:
+        launcher = config.MPIEngineSetLauncher
+        launcher.mpi_cmd = [*LEAVE_COUNT_OUT]
+        launcher.mpi_args = ground.on_all(ranks, [])
+        launcher.environment = mpi_environment()
+    return config
+
+
+def _cluster(profile: Path) -> ipyparallel.Cluster:
+    return ipyparallel.Cluster.from_file(
+        profile_dir=str(profile), cluster_id="", log_level=logging.CRITICAL
+    )
+
+
+def _place() -> tuple[int, int]:
+    from ddl_teach.comm.mpi import MPI
+
+    return MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size

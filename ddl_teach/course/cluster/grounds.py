@@ -1,0 +1,190 @@
+"""Four grounds: this laptop, the cluster in a box, hosts reached by ssh, an allocation of Slurm.
+
+Each says which nodes it has, where on the network between them this side listens, and how to run
+words: on one node, and as MPI ranks on all. ssh is never allowed to ask for a password: what asks
+in the middle of a class hangs, so it fails instead, and the doctor says what to do.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+
+from ddl_teach.comm.processes import mpi_command, mpi_family, mpiexec_path
+from ddl_teach.course.cluster.site import Site
+from ddl_teach.course.mistake import Mistake
+
+if TYPE_CHECKING:
+    from ddl_teach.course.box.box import Box
+
+SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
+HOST = re.compile(r"^\s*(?P<name>[^\s#:]+)(?:\s+slots=(?P<slots>\d+)|:(?P<ppn>\d+))?\s*(#.*)?$")
+LOOPBACK = "127.0.0.1"
+
+
+class Ground(ABC):
+    """Nodes, and the ways onto them."""
+
+    name: str
+    nodes: tuple[str, ...]
+    listens_at: str  # where this side listens for the nodes
+    site: Site
+    engines: str = "mpi"  # how ipyparallel starts its engines here
+
+    @abstractmethod
+    def words(self, node: str, command: Sequence[str]) -> list[str]:
+        """What to run here so that `command` runs on that node."""
+
+    @abstractmethod
+    def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
+        """The words before `python` that start so many ranks, spread over all nodes."""
+
+    def on_all(self, ranks: int, command: Sequence[str]) -> list[str]:
+        """What to run here so that so many MPI ranks run `command`, spread over all nodes."""
+        mpiexec = mpiexec_path()
+        return [*self.mpi_words(ranks, str(mpiexec), mpi_family(mpiexec)), *command]
+
+    @property
+    def python(self) -> str:
+        """The Python of the course, on every node."""
+        return self.site.python or sys.executable
+
+
+class Laptop(Ground):
+    """One node, this one; nothing listens beyond it."""
+
+    def __init__(self, site: Site) -> None:
+        self.name, self.nodes, self.listens_at, self.site = (
+            "laptop",
+            ("localhost",),
+            LOOPBACK,
+            site,
+        )
+
+    def words(self, node: str, command: Sequence[str]) -> list[str]:
+        return list(command)
+
+    def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
+        return mpi_command(ranks)
+
+
+class InBox(Ground):
+    """The cluster in a box, from its head."""
+
+    def __init__(self, site: Site, box: Box) -> None:
+        self.name, self.nodes, self.site = "box", box.nodes, site
+        self.listens_at = address_of("", self.nodes)
+        self._box = box
+
+    def words(self, node: str, command: Sequence[str]) -> list[str]:
+        return self._box.words(node, command)
+
+    def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
+        return self._box.mpi_words(ranks, mpiexec, family)
+
+
+class Hosts(Ground):
+    """Hosts that a hostfile lists, reached by ssh."""
+
+    def __init__(self, site: Site, hostfile: Path) -> None:
+        self.name, self.site, self.hostfile = "hosts", site, hostfile.absolute()
+        self.nodes = tuple(read_hostfile(hostfile))
+        self.listens_at = address_of(site.interface, self.nodes)
+
+    def words(self, node: str, command: Sequence[str]) -> list[str]:
+        return [*SSH, node, shlex.join(command)]  # at ssh's other end is a shell
+
+    def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
+        interface = self.site.interface
+        if family == "openmpi":
+            options = ["--hostfile", str(self.hostfile), "--map-by", "node:OVERSUBSCRIBE"]
+            options += ["--bind-to", "none", "--prtemca", "plm_ssh_agent", shlex.join(SSH)]
+            if interface:
+                options += ["--prtemca", "prte_if_include", interface]
+                options += ["--mca", "btl_tcp_if_include", interface]
+            if os.geteuid() == 0:
+                options.append("--allow-run-as-root")
+        else:
+            options = ["-launcher", "ssh", "-hosts", ",".join(self.nodes), "-ppn", "1"]
+            options += ["-iface", interface] if interface else []
+        return [mpiexec, *options, "-n", str(ranks)]
+
+
+class Slurm(Ground):
+    """The allocation of the Slurm job that this runs in."""
+
+    engines = "slurm"
+
+    def __init__(self, site: Site) -> None:
+        listed = os.environ.get("SLURM_JOB_NODELIST")
+        self.name, self.site = "slurm", site
+        self.nodes = tuple(_said(["scontrol", "show", "hostnames", listed])) if listed else ()
+        self.listens_at = address_of(site.interface, self.nodes)
+
+    def words(self, node: str, command: Sequence[str]) -> list[str]:
+        # --overlap: the job's processors may be busy with the very step that asks.
+        place = ["--overlap", "--nodes=1", "--ntasks=1", f"--nodelist={node}", "--mpi=none"]
+        return ["srun", *place, *command]
+
+    def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
+        starter = shlex.split(self.site.mpi)
+        if starter[0] != "srun":
+            return [*starter, "-n", str(ranks)]
+        each = -(-ranks // len(self.nodes))
+        return [*starter, "--overlap", "-n", str(ranks), f"--ntasks-per-node={each}"]
+
+
+def read_hostfile(hostfile: Path) -> dict[str, int]:
+    """The hosts of a hostfile and their slots: lines `name slots=N`, or `name:N` for Hydra."""
+    try:
+        lines = hostfile.read_text().splitlines()
+    except OSError as error:
+        raise Mistake(
+            f"{hostfile} cannot be read: {error.strerror}. It lists a host a line."
+        ) from None
+    slots: dict[str, int] = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.partition("#")[0].strip():
+            continue
+        match = HOST.match(line)
+        if match is None:
+            raise Mistake(f"{hostfile}, line {number}: '{line.strip()}' is not 'name slots=N'")
+        if match["name"] in slots:
+            raise Mistake(f"{hostfile}, line {number}: {match['name']} stands there twice")
+        slots[match["name"]] = int(match["slots"] or match["ppn"] or 1)
+    if not slots:
+        raise Mistake(f"{hostfile} lists no host")
+    return slots
+
+
+def address_of(interface: str, nodes: Sequence[str]) -> str:
+    """Our address on that interface; without one, that from which the first node is reached."""
+    if interface:
+        for each in psutil.net_if_addrs().get(interface, []):
+            if each.family == socket.AF_INET:
+                return each.address
+        there = ", ".join(psutil.net_if_addrs())
+        raise Mistake(f"SITE_INTERFACE={interface}: this machine has {there}")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((nodes[0] if nodes else socket.gethostname(), 9))  # sends nothing
+        except OSError:
+            return LOOPBACK
+        return probe.getsockname()[0]
+
+
+def _said(words: list[str]) -> list[str]:
+    if shutil.which(words[0]) is None:
+        raise Mistake(f"there is no {words[0]} here: load Slurm's module, or go to a login node")
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()

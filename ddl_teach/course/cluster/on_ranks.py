@@ -1,0 +1,98 @@
+"""What MPI ranks on all nodes find out together, as a line of JSON. Each rank runs
+
+    python -m ddl_teach.course.cluster.on_ranks
+
+They say where they are, compare their clocks by the fastest of many ping-pongs (`measure.clocks`),
+and pass a few MiB to the next node while each node counts what its network interfaces send. The
+interface whose count grew by those bytes is the one that MPI takes.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from typing import Any
+
+import numpy as np
+import psutil
+
+from ddl_teach.comm import Comm
+from ddl_teach.comm.devices.placement import take_own_gpu
+from ddl_teach.comm.patience import Monitor
+from ddl_teach.measure.clocks import compare_clocks
+
+MESSAGES, NBYTES = 4, 2**20
+LISTEN = psutil.CONN_LISTEN
+
+
+def crossing(comm: Comm) -> dict:
+    """One rank's part; all call it together."""
+    reading = compare_clocks(comm)
+    # How far the time of day here is ahead of rank 0's, at one moment.
+    day = np.array([time.time() - comm.now() + reading.ahead])
+    first = day.copy()
+    for rank in range(1, comm.size):
+        if comm.rank == 0:
+            comm.send(first, rank)
+        elif comm.rank == rank:
+            comm.recv(first, 0)
+    before = psutil.net_io_counters(pernic=True)
+    onward, back = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    x, y = np.zeros(NBYTES, np.uint8), np.empty(NBYTES, np.uint8)
+    for _ in range(MESSAGES):
+        comm.sendrecv(x, onward, y, back)
+    comm.barrier()
+    after = psutil.net_io_counters(pernic=True)
+    return {
+        "node": socket.gethostname(),
+        "ahead": float(day[0] - first[0]),
+        "bound": reading.bound,
+        "listens": sorted(
+            {line.laddr.ip for line in psutil.Process().net_connections() if line.status == LISTEN}
+        ),
+        "interfaces": [
+            name for name, each in psutil.net_if_stats().items() if _leads_out(name, each)
+        ],
+        "sent": {
+            name: count.bytes_sent - before[name].bytes_sent
+            for name, count in after.items()
+            if name in before
+        },
+    }
+
+
+def _leads_out(name: str, state: Any) -> bool:
+    return state.isup and "loopback" not in state.flags and name in psutil.net_if_addrs()
+
+
+def world_comm() -> Comm:
+    """The communicator of all ranks that were started together, however that was."""
+    take_own_gpu()
+    from ddl_teach.comm.world import World  # starts MPI
+
+    world = World()
+    return world.begin(world.size, False, Monitor())
+
+
+def gathered(comm: Comm, answer: Any) -> list[Any]:
+    """All ranks' answers on rank 0, first their lengths and then themselves; [] elsewhere."""
+    text = np.frombuffer(json.dumps(answer).encode(), np.uint8)
+    length = np.array([text.size])
+    if comm.rank > 0:
+        comm.send(length, 0)
+        comm.send(text, 0)
+        return []
+    results = [answer]
+    for rank in range(1, comm.size):
+        comm.recv(length, rank)
+        other = np.empty(int(length[0]), np.uint8)
+        comm.recv(other, rank)
+        results.append(json.loads(other.tobytes()))
+    return results
+
+
+if __name__ == "__main__":
+    everybody = world_comm()
+    for found in gathered(everybody, crossing(everybody)):
+        print(json.dumps(found), flush=True)
