@@ -8,6 +8,7 @@
     ddl-teach recipe run FILE.toml
     ddl-teach release FOLDER
     ddl-teach competition page FOLDER --out page.html
+    ddl-teach cluster start slurm --ranks 8
 
 It ends with 0 when all went well, 1 when the program failed, the doctor found a failure or a
 recipe missed its target, 2 when what was typed cannot be done.
@@ -21,6 +22,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ddl_teach.course.cluster.command import add_cluster
 from ddl_teach.course.competition.command import add_competition
 from ddl_teach.course.mistake import Mistake
 
@@ -93,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     release.add_argument("folder", type=Path, metavar="FOLDER")
     release.set_defaults(act=_release)
     add_competition(commands)
+    add_cluster(commands)
     return parser
 
 
