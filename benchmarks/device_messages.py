@@ -31,6 +31,7 @@ from benchmarks.gpu.peers import peers_of
 from benchmarks.gpu.places import about, device_here, place_of, reads_device_memory
 from ddl_teach import Comm, Ranks
 from ddl_teach.collectives import staged_once
+from ddl_teach.collectives.on_devices import ONCE
 from ddl_teach.comm.arrays import Array
 from ddl_teach.measure.device_messages import (
     ALLREDUCE,
@@ -59,7 +60,7 @@ def on_a_rank(
     ways = [Way(HOST), *([Way("direct")] if direct else []), Way("staged")]
     ways += [Way("pipelined", chunk) for chunk in chunks]
     peers, notes = peers_of(comm, place, device, folder)
-    peers.append(Peer(ALLREDUCE, Way("once"), place, partial(once, comm)))
+    peers.append(Peer(ALLREDUCE, Way(ONCE), place, partial(once, comm)))
     rows = measure_messages(comm, place, ways, sizes, repetitions, peers)
     comm.barrier()
     # One rank alone: two on one GPU, or on two cores, would share what is measured.
@@ -112,7 +113,7 @@ def arguments(description: str) -> argparse.ArgumentParser:
     """What this benchmark and the one of all parts are asked."""
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--ranks", type=int, default=2, help="two on one GPU, or one GPU each")
-    parser.add_argument("--largest", type=int, help="bytes; 64 MiB on a GPU, else 4 MiB")
+    parser.add_argument("--largest", type=int, help="bytes; 16 MiB on a GPU, else 4 MiB")
     parser.add_argument("--repetitions", type=int, default=15)
     parser.add_argument("--chunks", type=int, nargs="+", help="bytes")
     return parser
@@ -120,7 +121,7 @@ def arguments(description: str) -> argparse.ArgumentParser:
 
 def sizes_of(chosen: argparse.Namespace, device: str) -> dict[str, Any]:
     """Of messages and chunks, as asked or as becomes the device."""
-    largest, more = (64 << 20, (4 << 20,)) if device == GPU else (4 << 20, ())
+    largest, more = (16 << 20, (4 << 20,)) if device == GPU else (4 << 20, ())
     return {
         "sizes": powers_of_four(chosen.largest or largest),
         "chunks": tuple(chosen.chunks or (*CHUNKS, *more)),

@@ -15,6 +15,7 @@ from ddl_teach.course.gpu_checks import Driver, driver
 from ddl_teach.measure.device_messages import Place
 from ddl_teach.measure.device_run import GPU, STAND_IN
 from ddl_teach.measure.machine import describe
+from ddl_teach.measure.reports.made import ROOT, code_version
 
 STAND_IN_LINK = 100e-6, 1e9  # seconds to start a copy, bytes a second
 
@@ -63,7 +64,7 @@ def reads_device_memory(comm: Comm, device: str) -> tuple[bool, str]:
 
 def about(device: str, ranks: int, command: str) -> dict[str, str]:
     """Provenance: machine, date, versions, GPU and driver, and the command that does it again."""
-    facts = describe()
+    facts = describe() | {"code": code_version(ROOT) or "unknown"}
     if device == GPU:
         import torch
 

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
+from ddl_teach.collectives.on_devices import ONCE, STEPS
 from ddl_teach.comm.devices.choice import Table
 from ddl_teach.measure.device_messages import ALLREDUCE, BANDWIDTH, BOTH_WAYS, LATENCY
 from ddl_teach.measure.device_paths import computed, default_table, route_of, table_of
@@ -74,13 +75,18 @@ def device_ways(run: DeviceRun, test: str) -> list[Way]:
 
 
 def decisions(run: DeviceRun) -> Table:
-    """The table that this run's own times make, for messages and for all-reduces."""
-    tests = {"message": LATENCY, "allreduce": ALLREDUCE}
-    measured = {
-        name: {way: run.times(test, way) for way in device_ways(run, test)}
-        for name, test in tests.items()
-    }
-    return table_of({name: ways for name, ways in measured.items() if ways})
+    """The table that this run's own times make: paths of messages, and how all-reduces copy.
+
+    For all-reduces in steps the quickest path of their messages speaks.
+    """
+    measured = {"message": {way: run.times(LATENCY, way) for way in device_ways(run, LATENCY)}}
+    once, steps = run.times(ALLREDUCE, Way(ONCE)), {}
+    for way in device_ways(run, ALLREDUCE):
+        for nbytes, seconds in run.times(ALLREDUCE, way).items():
+            steps[nbytes] = min(steps.get(nbytes, seconds), seconds, key=np.median)
+    if once and steps:
+        measured["allreduce"] = {Way(STEPS): steps, Way(ONCE): once}
+    return table_of(measured)
 
 
 def largest_message(run: DeviceRun) -> int:

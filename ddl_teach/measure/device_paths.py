@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from ddl_teach.collectives.on_devices import ONCE, STEPS
 from ddl_teach.comm.devices.choice import PATHS, Reach, Table
 from ddl_teach.measure.device_messages import (
     ALONE,
@@ -33,6 +34,7 @@ from ddl_teach.theory.staging import Route, Stage
 Times = Mapping[int, np.ndarray]  # seconds of the repetitions, by size
 
 FASTER = 1 - 1e-9  # more than rounding: one chunk as large as the message is staging
+SIMPLEST = (*PATHS, STEPS, ONCE)
 SIZES = tuple(1 << power for power in range(10, 27))
 CHUNKS = tuple(1 << power for power in range(16, 23))
 ASSUMED = Route(
@@ -47,7 +49,7 @@ def table_of(measured: Mapping[str, Mapping[Way, Times]]) -> Table:
 
 
 def _reigns(ways: Mapping[Way, Times]) -> tuple[Reach, ...]:
-    simplest = sorted(ways, key=lambda way: (PATHS.index(way.path), -way.chunk))
+    simplest = sorted(ways, key=lambda way: (SIMPLEST.index(way.path), -way.chunk))
     found: list[Reach] = []
     king = simplest[0]
     for nbytes in sorted({size for times in ways.values() for size in times}):

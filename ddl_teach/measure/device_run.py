@@ -22,7 +22,6 @@ from ddl_teach.measure.whole_file import write_whole
 FORMAT = "ddl-teach device run 1"
 GPU, STAND_IN, NO_DEVICE = "GPU", "stand-in", "none"
 HOST = "host"  # the path of an array in host memory: nobody copies
-PATHS = (HOST, "direct", "staged", "pipelined", "once", "native", "gloo", "NCCL")
 SHARP = 10  # decimal places of a second that are kept
 
 

@@ -44,6 +44,7 @@ PATH_COLOURS: Mapping[str, str] = {
     "staged": "#ee6677",
     "pipelined": "#4477aa",
     "once": "#aa3377",
+    "steps": "#4477aa",
     "native": "#ccbb44",
     "gloo": "#66ccee",
     "NCCL": "#117733",

@@ -21,7 +21,7 @@ from ddl_teach.measure.device_messages import (
 )
 from ddl_teach.measure.device_paths import ASSUMED, computed
 from ddl_teach.measure.device_run import GPU, HOST, STAND_IN, DeviceRun, Row, Way, load, save
-from ddl_teach.theory.staging import Stage
+from ddl_teach.theory.staging import Stage, allreduce_once
 
 SIZES = device_messages.powers_of_four(1 << 22)
 WAYS = [Way(HOST), Way("direct"), Way("staged"), Way("pipelined", 1 << 18)]
@@ -44,6 +44,10 @@ def a_run(device):
                 for size, seconds in times.items()
                 if way.chunk < size
             ]
+    rows += [
+        Row(ALLREDUCE, Way("once"), size, noisy(allreduce_once(2, size, ASSUMED)))
+        for size in SIZES
+    ]
     for test, stage in ((COPY_OUT, ASSUMED.copy_out), (COPY_IN, ASSUMED.copy_in)):
         for more in ("", IN_A_ROW):
             rows += [Row(test + more, ALONE, size, noisy(stage.keeps(size))) for size in SIZES]
@@ -79,6 +83,7 @@ def test_every_part_of_the_report_says_on_what_it_was_measured(device):
     assert ("no GPU" in run.label) == (device == STAND_IN)
     assert "predicted 512 KiB, of those measured 256 KiB" in crossings
     assert "message     from      0 B   direct" in table
+    assert "allreduce   from      0 B   steps" in table  # as nothing beats a direct wire
     assert "one bucket" in tables[-1]
     assert "2.0" in next(line for line in tables[-1].splitlines() if "one bucket" in line)
 
