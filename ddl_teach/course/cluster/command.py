@@ -122,13 +122,14 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _ground(options: argparse.Namespace) -> Ground:
-    from ddl_teach.course.box.box import Box
     from ddl_teach.course.cluster import grounds
     from ddl_teach.course.cluster.site import read_site
 
     if options.ground == "laptop":
         return grounds.Laptop(read_site())
     if options.ground == "box":
+        from ddl_teach.course.box.box import Box
+
         return grounds.InBox(read_site(), Box.find(options.name))
     if options.ground == "slurm":
         return grounds.Slurm(read_site())
@@ -139,9 +140,12 @@ def _ground(options: argparse.Namespace) -> Ground:
 
 def _on_the_head(options: argparse.Namespace) -> int | None:
     """Do the same on the head of the box, where its nodes can be called; None if this is there."""
+    if options.ground != "box":
+        return None
     from ddl_teach.course.box.box import Box
 
-    if options.ground != "box" or (box := Box.find(options.name)).on_head:
+    box = Box.find(options.name)
+    if box.on_head:
         return None
     words = [sys.executable, "-m", "ddl_teach", *sys.argv[1:]]
     return subprocess.run(box.words("head", words)).returncode
