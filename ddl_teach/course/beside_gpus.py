@@ -1,0 +1,34 @@
+"""Your own messages beside those that were recorded on GPUs.
+
+Here a message begins and ends in host memory; there it begins and ends on a GPU, by each path that
+was open. The two say nothing about each other's speed; the shapes can be compared: how long they
+stay flat, where they bend, which paths cross. What to look at: the labels, which say on what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from ddl_teach.course.exercises.stages import Ground
+from ddl_teach.course.recorded_runs import RECORDED, recorded_runs
+from ddl_teach.measure.device_messages import IN_HOST_MEMORY, LATENCY, measure_messages
+from ddl_teach.measure.device_run import HOST, NO_DEVICE, DeviceRun, Way
+from ddl_teach.plots.staging import plot_recorded
+
+SIZES = tuple(4**power for power in range(3, 12))
+
+
+def measure_here(engines: Ground, sizes: Sequence[int] = SIZES, repetitions: int = 7) -> DeviceRun:
+    """Messages between the first two engines, in the memory of their hosts."""
+    how = {"place": IN_HOST_MEMORY, "ways": [Way(HOST)], "sizes": list(sizes)}
+    run = engines.run(measure_messages, 2, timeout=120, repetitions=repetitions, **how)
+    return DeviceRun(NO_DEVICE, {}, tuple(run.results[0]))
+
+
+def plot_beside_recorded(run: DeviceRun, folder: Path = RECORDED) -> Figure:
+    """What was measured here and, on the same scale, every run on a GPU that is kept there."""
+    recorded = {each.label: each.measured(LATENCY) for each in recorded_runs(folder)}
+    return plot_recorded(run.measured(LATENCY), recorded, label=run.label)

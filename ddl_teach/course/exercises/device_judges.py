@@ -1,0 +1,217 @@
+"""The judges of unit 07, second part: the best chunk, the table of paths, whose GPU is whose."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ddl_teach.comm.networks import TwoLevel, Uniform
+from ddl_teach.course.exercises.answers import number
+from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+
+CLOSE = 1e-6
+OUTLIER, LUCKY = 40.0, 0.02  # how wrong a single measurement can be
+SIZES = 2 ** np.arange(10, 27)
+
+
+def judge_chunk(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """The root of n a / (B - b), with a and b of the slowest stage."""
+    for slowest in (0, 1, 2, 0, 1, 2):
+        nbytes = int(10 ** generator.uniform(6, 9))
+        starts = 10 ** generator.uniform(-6, -5, 3)
+        per_bytes = 10 ** generator.uniform(-10.5, -9.5, 3)
+        starts[slowest], per_bytes[slowest] = 3 * starts.max(), 1.5 * per_bytes.max()
+        stages = list(zip(starts.tolist(), per_bytes.tolist(), strict=True))
+        told = f"best_chunk({nbytes:,}, stages) with {_in_words(stages)}"
+        said = number(stage.call(nbytes, stages), f"{told}: return the number of bytes")
+        beside = per_bytes.sum() - per_bytes[slowest]
+        right = math.sqrt(nbytes * starts[slowest] / beside)
+        if math.isclose(said, right, rel_tol=CLOSE, abs_tol=1):  # whole bytes will do
+            continue
+        usual = (
+            (nbytes * starts[slowest] / beside, "The root is missing"),
+            (nbytes / right, "That is the number of chunks; the size of one is asked"),
+            (
+                math.sqrt(nbytes * starts[slowest] / per_bytes.sum()),
+                "Below stand the *other* stages: take the slowest one's per_byte out of the sum",
+            ),
+            (
+                math.sqrt(nbytes * starts[slowest] / per_bytes[slowest]),
+                "Below stand the other stages, not the slowest: a larger chunk makes these wait",
+            ),
+            (
+                math.sqrt(nbytes * starts.sum() / beside),
+                "Above stands the start of the slowest stage alone: the others' starts overlap "
+                "with it, all but one",
+            ),
+            (
+                math.sqrt(beside / (nbytes * starts[slowest])),
+                "It is upside down: a dearer start asks for larger chunks",
+            ),
+            *(
+                (math.sqrt(nbytes * a / (per_bytes.sum() - b)), "That is not the slowest stage")
+                for a, b in stages
+            ),
+        )
+        near = (why for wrong, why in usual if math.isclose(said, wrong, rel_tol=CLOSE))
+        otherwise = "Set the derivative of the time with respect to s to zero"
+        raise Wrong(
+            f"{told} gives {said:.6g}, where {right:.6g} is best. {next(near, otherwise)}."
+        )
+
+
+def _in_words(stages: list[tuple[float, float]]) -> str:
+    return ", ".join(f"{a * 1e6:.2f} µs + {b * 1e9:.3f} ns a byte" for a, b in stages)
+
+
+# -- the table of paths ----------------------------------------------------------------------
+
+
+def judge_table(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """From measurements to a list of (from so many bytes on, path)."""
+    for _ in range(4):
+        seconds = _measurements(generator)
+        right = _choices(seconds, lambda times: np.median(times, axis=0))
+        found = _pairs(stage.call(SIZES.copy(), {name: x.copy() for name, x in seconds.items()}))
+        if found == right:
+            continue
+        raise Wrong(f"you say {found}, where {right} is right. {_of_table(found, right, seconds)}")
+
+
+def _measurements(generator: np.random.Generator) -> dict[str, np.ndarray]:
+    """Three paths that each win somewhere, every time with a few that went wrong."""
+    seconds = {}
+    lines = {"staged": (1e-5, 3e-9), "pipelined": (2e-4, 1.1e-9), "direct": (2e-6, 6e-9)}
+    names = generator.permutation(list(lines))
+    for name in names:
+        start, per_byte = np.array(lines[name]) * 10 ** generator.uniform(-0.05, 0.05, 2)
+        times = np.tile(start + per_byte * SIZES, (9, 1))
+        times *= np.exp(0.003 * generator.standard_normal(times.shape))
+        times[generator.integers(9), ::2] *= OUTLIER
+        times[generator.integers(9), generator.integers(len(SIZES), size=3)] *= LUCKY
+        seconds[str(name)] = times
+    return seconds
+
+
+def _choices(seconds: dict[str, np.ndarray], summary: Any) -> list[tuple[int, str]]:
+    names = list(seconds)
+    best = np.argmin([summary(times) for times in seconds.values()], axis=0)
+    changes = [0, *(np.flatnonzero(np.diff(best)) + 1).tolist()]
+    return [(int(SIZES[k]) if k else 0, names[best[k]]) for k in changes]
+
+
+def _pairs(said: object) -> list[tuple[int, str]]:
+    wanted = 'return a list such as [(0, "direct"), (65536, "staged")]'
+    if said is None:
+        raise Wrong(f"{wanted}; yours returns None. Is a `return` missing?")
+    pairs = []
+    for entry in said if isinstance(said, list | tuple) else ():
+        if not isinstance(entry, list | tuple) or len(entry) != 2 or not isinstance(entry[1], str):
+            raise Wrong(f"{wanted}: {str(entry)[:60]} is no pair of a size and a path.")
+        pairs.append((int(number(entry[0], wanted)), entry[1]))
+    if not pairs:
+        raise Wrong(f"{wanted}, not {str(said)[:60]}.")
+    return pairs
+
+
+def _of_table(
+    found: list[tuple[int, str]],
+    right: list[tuple[int, str]],
+    seconds: dict[str, np.ndarray],
+) -> str:
+    begins = [begin for begin, _ in found]
+    if [path for _, path in found] == [path for _, path in right]:
+        if begins[0] != 0 and begins[1:] == [begin for begin, _ in right[1:]]:
+            return (
+                "The first entry begins at 0: a message shorter than all that you measured has "
+                "to take some path, too."
+            )
+        if begins[1:] == [begin // 2 for begin, _ in right[1:]]:
+            return "A path begins at the first size at which it wins, not at the one before."
+    if len(found) == len(SIZES):
+        return "One entry for each change of the path is enough, not one for each size."
+    for summary, name in ((np.mean, "mean"), (np.min, "fastest"), (np.max, "slowest")):
+        wrong = _choices(seconds, lambda times, summary=summary: summary(times, axis=0))
+        if found == wrong:
+            return (
+                f"That is what the {name} of the repetitions says, and one measurement that went "
+                "wrong decides it. The median asks what happens usually."
+            )
+    if found == _choices({name: -times for name, times in seconds.items()}, _median):
+        return "You take the slowest path: these are seconds, and fewer are better."
+    return "At each size the path with the smallest median wins."
+
+
+def _median(times: np.ndarray) -> np.ndarray:
+    return np.median(times, axis=0)
+
+
+# -- whose GPU -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RoundRobin(Uniform):
+    """Ranks dealt out to the nodes like cards."""
+
+    nodes: int = 2
+
+    def node(self, rank: int) -> int:
+        return rank % self.nodes
+
+
+def judge_own_gpu(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """The rank's number among those of its node, modulo the GPUs of a node."""
+    for count in ranks:
+        # Simulated time is the same twice; real ranks' nodes are what they are.
+        simulated = len({_placed(stage, count, 2, TwoLevel(3)).time for _ in range(2)}) == 1
+        for network in (TwoLevel(3), RoundRobin(nodes=2), TwoLevel(5), RoundRobin(nodes=3)):
+            for gpus in (2, 4, 1):
+                outcome = _placed(stage, count, gpus, network)
+                nodes = [network.node(rank) for rank in range(count)] if simulated else None
+                _judge_places(outcome, nodes, gpus)
+            if not simulated:
+                break
+
+
+def _placed(stage: Stage, count: int, gpus: int, network: Any) -> Outcome:
+    return stage.run(count, [(gpus,)] * count, network=network)
+
+
+def _judge_places(outcome: Outcome, nodes: list[int] | None, gpus: int) -> None:
+    """On nodes that nobody knows, a number must at least be one of a GPU."""
+    count = len(outcome.results)
+    where = "" if nodes is None else f", which are on nodes {str(nodes)[1:-1]}"
+    told = f"own_gpu(comm, gpus={gpus}) on {ranks_text(count)}{where}"
+    said = [number(found, f"{told}: return the number of a GPU") for found in outcome.results]
+    local = [nodes[:rank].count(node) for rank, node in enumerate(nodes or [])]
+    if said == [one % gpus for one in local] or (
+        nodes is None and all(one in range(gpus) for one in said)
+    ):
+        return
+    usual = (
+        (
+            [rank % gpus for rank in range(count)],
+            "You count ranks over all nodes. On a node whose ranks are 0, 2 and 4 all take the "
+            "same of two GPUs then: count those of the own node, in comm.split(comm.node)",
+        ),
+        ([rank // gpus for rank in range(count)], "Dividing gives neighbours the same GPU"),
+        (nodes, "That is the node; a node has several ranks"),
+        ([node % gpus for node in nodes or []], "That is the node; a node has several ranks"),
+        (local, "There may be more ranks on a node than GPUs: go round again, with % gpus"),
+        (
+            list(range(count)),
+            "There is no such GPU: numbers begin at 0 again on each node, and end at gpus - 1",
+        ),
+        (
+            [0] * count,
+            "Everybody takes GPU 0. Did each rank form a group of its own? The colour is the "
+            "node, comm.split(comm.node), and the rank in that group counts",
+        ),
+    )
+    near = (why for wrong, why in usual if said == wrong)
+    otherwise = "It is the rank's number among those of its node, modulo gpus"
+    raise Wrong(f"{told}: you say {[int(one) for one in said]}. {next(near, otherwise)}.")
