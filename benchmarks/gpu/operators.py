@@ -27,6 +27,7 @@ from ddl_teach.operators.zoo.resnet50 import ResNet50
 from ddl_teach.operators.zoo.vgg16 import VGG16
 
 TEST = "convolution"
+MOST_TURNS = 7  # of forty layers and six methods
 ONE_SMALL_LAYER = {Convolution(1, 3, 8, 8, 4, padding=(1, 1)): ["a small layer"]}
 """Enough to exercise the code where there is no GPU."""
 
@@ -53,7 +54,7 @@ def convolutions(comm: Comm, device: str, repetitions: int, batch: int = 16) -> 
             field, _ = contestants(problem, "forward")
             seconds = side_by_side(
                 {method: place.settled(run) for method, run in field.items()},
-                repetitions=repetitions, warm_up=2,
+                repetitions=min(repetitions, MOST_TURNS), warm_up=2,
             )  # fmt: skip
         p = problem
         layer = f"{', '.join(owners)}: {p.in_channels} to {p.out_channels} channels, {p.height} x "

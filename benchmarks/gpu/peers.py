@@ -2,8 +2,8 @@
 
 Each takes turns with ours on arrays in the same memory, if it will: what refuses is told with its
 reason in the run's provenance, and never left out in silence. NCCL refuses two ranks on one GPU
-(its ranks are GPUs), and without a GPU there is no NCCL; gloo sends from host memory alone, but
-reduces tensors on a GPU by copying them itself. Where there is no GPU, peers play in host memory.
+(its ranks are GPUs), and without a GPU there is no NCCL. The MPI library's own all-reduce goes by
+the host (`collectives.native` says why). Where there is no GPU, torch's peers play in host memory.
 What to look at: MPI can win point-to-point where NCCL wins the all-reduce.
 """
 
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ddl_teach import Comm
+from ddl_teach.collectives import native
 from ddl_teach.measure.device_messages import (
     ALLREDUCE,
     IN_HOST_MEMORY,
@@ -40,7 +41,7 @@ def peers_of(comm: Comm, place: Place, device: str, folder: str) -> tuple[list[P
         distributed.init_process_group("gloo", store=store, rank=comm.rank, world_size=comm.size)
     where = place if device == GPU else IN_HOST_MEMORY
     tensor = (lambda x: x) if device == GPU else torch.from_numpy
-    found = [Peer(ALLREDUCE, Way("native"), where, partial(_native, comm))]
+    found = [Peer(ALLREDUCE, Way("native"), place, partial(_native, comm))]
     notes = {}
     for name in ("gloo", "NCCL"):
         refused = _nccl_refuses(comm, device) if name == "NCCL" else ""
@@ -83,7 +84,7 @@ def _tried(place: Place, play: Callable[[Any, Any], None]) -> str:
 
 
 def _native(comm: Comm, x: Any, _: Any) -> None:
-    comm.native.allreduce(x, "max")
+    native.allreduce(comm, x, "max")
 
 
 def _reduce(tensor: Callable[[Any], Any], group: Any, x: Any, _: Any) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import cache
 
 from ddl_teach import Comm
+from ddl_teach.comm.devices.awareness import awareness
 from ddl_teach.comm.devices.timed import TimedDevice
 from ddl_teach.course.gpu_checks import Driver, driver
 from ddl_teach.measure.device_messages import Place
@@ -56,8 +57,6 @@ def reads_device_memory(comm: Comm, device: str) -> tuple[bool, str]:
     """Whether the path "direct" exists here, and why or why not."""
     if device == STAND_IN:
         return True, "the stand-in's memory is the host's"
-    from ddl_teach.comm.devices.awareness import awareness
-
     found = awareness()
     return found.direct, found.why
 

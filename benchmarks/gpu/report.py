@@ -55,16 +55,19 @@ def plain_table(run: DeviceRun, test: str) -> str:
     """A line a way, for tests of one size; ratios to torch's own where it took part."""
     ways = run.ways(test)
     base = next((way for way in ways if way.path.startswith("torch")), ways[0])
+    against = f"/ {base.path}"
+    wide = len(against) + 2
     lines = [
         f"{test}; {run.label}",
-        f"  {'way':<30}{'median':>12}{'95% interval':>28}{f'/ {base.path}':>14}",
+        f"  {'way':<30}{'median':>12}{'95% interval':>27}{against:>{wide}}",
     ]
     for way in ways:
         for nbytes, seconds in run.times(test, way).items():
             median, low, high = (1e3 * one for one in interval(seconds))
             ratio = ratio_of_turns(seconds, run.times(test, base)[nbytes])[0]
             lines.append(
-                f"  {way.name:<30}{median:>9.3f} ms{low:>13.3f} to {high:>8.3f} ms{ratio:>14.2f}"
+                f"  {way.name:<30}{median:>9.3f} ms{low:>12.3f} to {high:>8.3f} ms"
+                f"{ratio:>{wide}.2f}"
             )
     return "\n".join(lines)
 

@@ -5,8 +5,8 @@ with the backward pass) beside torch's DistributedDataParallel; `no averaging` i
 below. The pipeline: GPipe and 1F1B of our worker, stages and activations on the device, beside the
 same in host memory. Two ranks share a GPU where there is only one: then their kernels take turns,
 and what an overlap wins is what copies and messages hide behind kernels, not more computing.
-A step ends when the device has finished; the slowest rank counts. torch's own pipeline needs NCCL,
-and so a GPU for each rank.
+A step ends when the device has finished; the slowest rank counts. torch's own pipeline sends
+activations between GPUs by NCCL alone, so it needs a GPU for each rank, and takes no part here.
 """
 
 from __future__ import annotations
