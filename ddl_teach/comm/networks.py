@@ -110,6 +110,11 @@ class TwoLevel:
         for name in ("inside", "between"):
             if not isinstance(getattr(self, name), Uniform):
                 raise TypeError(f"{name} must be a Uniform(...), not {getattr(self, name)!r}")
+            if getattr(self, name).host_link is not None:
+                raise ValueError(
+                    f"{name} has a host_link, but a rank has one, whomever it sends to: give it "
+                    "to the TwoLevel(..., host_link=...)"
+                )
         check_positive(overhead=self.overhead, gap=self.gap)
         check_host_link(self.host_link)
 

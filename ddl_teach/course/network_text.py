@@ -40,7 +40,7 @@ def read_network(text: str) -> Any:
     """Return the network that ``text`` describes.
 
     >>> read_network("uniform:latency=2us,bandwidth=1GB/s")
-    Uniform(latency=2e-06, bandwidth=1000000000.0, overhead=0.0, gap=0.0)
+    Uniform(latency=2e-06, bandwidth=1000000000.0, overhead=0.0, gap=0.0, host_link=None)
     """
     name, _, settings = text.partition(":")
     if name not in NETWORKS:
@@ -77,14 +77,20 @@ def _values(name: str, network: type, pairs: dict[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, text in pairs.items():
         outer, dot, inner = key.partition(".")
-        if outer not in defaults or bool(dot) != is_dataclass(types[outer]):
+        part = _part(types.get(outer))
+        if outer not in defaults or bool(dot) != (part is not None):
             raise Mistake(f"{name} has no setting '{key}':\n{_entry(name)}")
         if dot:
-            base = values.get(outer, defaults[outer])
-            values[outer] = replace(base, **_values(name, types[outer], {inner: text}))
+            base = values.get(outer, defaults[outer]) or part()
+            values[outer] = replace(base, **_values(name, part, {inner: text}))
         else:
             values[outer] = _value(key, text, types[outer])
     return values
+
+
+def _part(wanted: Any) -> type | None:
+    """The class of a field that has settings of its own, also if it may be missing."""
+    return next((each for each in (wanted, *get_args(wanted)) if is_dataclass(each)), None)
 
 
 def _required(network: type) -> list[str]:
@@ -109,11 +115,14 @@ def _entry(name: str) -> str:
 
 def _settings(network: type) -> list[str]:
     """Each setting with its default, those that must be given first."""
-    settings = []
+    settings, types = [], get_type_hints(network)
     for field in sorted(fields(network), key=lambda field: field.default is not MISSING):
-        if is_dataclass(field.default):
-            inner = vars(field.default).items()
-            settings += [f"{field.name}.{name}={_text(name, value)}" for name, value in inner]
+        part = _part(types[field.name])
+        if part is not None:
+            for one in fields(part):
+                value = getattr(field.default, one.name, None)
+                if _part(get_type_hints(part)[one.name]) is None:
+                    settings.append(f"{field.name}.{one.name}={_text(one.name, value)}")
         else:
             settings.append(f"{field.name}={_text(field.name, field.default)}")
     return settings

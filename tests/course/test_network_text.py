@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddl_teach.comm.networks import TwoLevel, Uniform
+from ddl_teach.comm.networks import HostLink, TwoLevel, Uniform
 from ddl_teach.comm.torus import Torus
 from ddl_teach.course.mistake import Mistake
 from ddl_teach.course.network_text import NETWORKS, listing, read_network
@@ -20,6 +20,10 @@ from ddl_teach.course.units import read_quantity, write_quantity
         (
             "two-level:ranks_per_node=8,inside.latency=100ns",
             TwoLevel(8, inside=Uniform(latency=1e-7, bandwidth=20e9)),
+        ),
+        (
+            "uniform:host_link.start=5us,host_link.bandwidth=8GB/s",
+            Uniform(host_link=HostLink(5e-6, 8e9)),
         ),
         ("torus:sizes=4x4x2,base_latency=1ms", Torus(sizes=(4, 4, 2), base_latency=1e-3)),
     ],
@@ -41,6 +45,8 @@ def test_networks_are_what_they_say(text, network):
         ("two-level:ranks_per_node=2.5", "write a whole number"),
         ("two-level:ranks_per_node=2,inside=1", "no setting 'inside'"),
         ("two-level:ranks_per_node=2,inside.speed=1", "no setting 'speed'"),
+        ("uniform:host_link=1", "no setting 'host_link'"),
+        ("two-level:ranks_per_node=2,inside.host_link.start=1us", "give it to the TwoLevel"),
         ("torus:sizes=4,4", "field=value, not '4'"),
         ("torus:sizes=4xx4", "whole numbers like 4x4x4"),
         ("dragonfly:groups=2,routers=2,hosts_per_router=1,valiant=maybe", "true or false"),
