@@ -16,7 +16,7 @@ THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Left by an mpiexec that started us: a second one must not take them for its own.
 FOREIGN = ("OMPI_", "PMIX_", "PMI_", "PRTE_", "HYDRA_", "MPIR_", "MPI_LOCAL")
 # Settings that a person makes have such names too, as what switches CUDA on in Open MPI ...
-SETTINGS = ("OMPI_MCA_", "PRTE_MCA_", "MPIR_CVAR_")
+SETTINGS = ("OMPI_MCA_", "OMPI_ALLOW_RUN_AS_ROOT", "PRTE_MCA_", "MPIR_CVAR_")
 # ... but for these, which Open MPI's mpiexec tells its ranks.
 TOLD_TO_RANKS = (
     "OMPI_MCA_PREFIXES",
