@@ -1,13 +1,14 @@
 """Everything the project claims about speed: one command, a table, a picture and a file.
 
-    python -m benchmarks [--run [--shallowspeed FOLDER]] [--only pipeline]
+    python -m benchmarks [--only pipeline]
+    python -m benchmarks --run [--shallowspeed FOLDER] [--only pipeline] [--fresh] [--quick]
 
 From the recorded results, each claim beside the peer that was measured in the same run: native
 MPI, torch's gloo, DDP, pipelining, convolution and LSTM, ShallowSpeed, SimGrid. With --run
-everything is measured anew first, which takes the better part of an hour on a quiet machine; what
-cannot be (SimGrid is not installed, say) stays as it was recorded, with its own date. Kept
-are the table (results/claims.txt), all ratios with their intervals (results/claims.json) and the
-picture (docs/peers.png), which README.md shows.
+everything is measured anew first (`remeasure`), which takes the better part of an hour on a quiet
+machine; what cannot be (SimGrid is not installed, say) stays as it was recorded, with its own
+date, and the exit status is 1. Kept are the table (results/claims.txt), all ratios with their
+intervals (results/claims.json) and the picture (docs/peers.png), which README.md shows.
 """
 
 from __future__ import annotations
@@ -15,20 +16,23 @@ from __future__ import annotations
 import argparse
 import io
 import json
-import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
-from benchmarks.claims import SUBJECTS, Claim, claims, full_name
+from benchmarks.claims import SUBJECTS, Claim, Subject, claims
 from benchmarks.recorded import RESULTS
+from benchmarks.remeasure import QUICK, ROOT, Round, measure_all, throw_away
 from ddl_teach.measure.machine import keep
+from ddl_teach.measure.whole_file import write_whole
 from ddl_teach.plots.peers import plot_peers
 
-PICTURE = Path(__file__).parents[1] / "docs" / "peers.png"
+PICTURE = ROOT / "docs" / "peers.png"
+INTERRUPTED = 130
 
 
 def table(found: dict[tuple[str, str], list[Claim]]) -> str:
@@ -58,47 +62,86 @@ def machines(found: dict[tuple[str, str], list[Claim]]) -> str:
     return f"{', '.join(processors)}; {period}"
 
 
-def measure(module: str, shallowspeed: str | None) -> None:
-    """Measure one results file anew; where that cannot be done, say so and keep the old one."""
-    command = [sys.executable, "-m", full_name(module)]
-    if module == "pipelines":
-        if shallowspeed is None:
-            print("pipelines: not measured, for want of --shallowspeed FOLDER; as recorded")
-            return
-        command += ["--shallowspeed", shallowspeed]
-    done = subprocess.run(command, check=False)
-    if done.returncode:
-        print(f"{module}: not measured, {' '.join(command[1:])} failed; as recorded")
+def words_of(modules: Sequence[str], shallowspeed: str | None) -> dict[str, list[str]]:
+    """What each benchmark is told; without the one that cannot be measured."""
+    words: dict[str, list[str]] = {module: [] for module in modules}
+    if "pipelines" in words and shallowspeed is None:
+        print("pipelines: not measured, for want of --shallowspeed FOLDER; as recorded")
+        del words["pipelines"]
+    elif "pipelines" in words:
+        words["pipelines"] = ["--shallowspeed", str(Path(shallowspeed).resolve())]
+    return words
 
 
-def main() -> None:
-    """Measure if asked to; read, print, keep."""
+def try_out(modules: Sequence[str]) -> int:
+    """Every command in its shortest form, in a copy that is thrown away; the exit status."""
+    with throw_away() as folder:
+        words = {module: QUICK[module].split() for module in modules}
+        failed = measure_all(Round(words, folder), fresh=True)
+    ended = len(modules) - len(failed)
+    print(f"\n{ended} of {len(modules)} commands started and ended here; nothing was kept")
+    return 1 if failed else 0
+
+
+def show(subjects: Sequence[Subject], whole: bool) -> int:
+    """Read, print, and keep what is whole; the exit status."""
+    found, missing = {}, []
+    for one in subjects:
+        try:
+            found[one.title, one.peer] = claims(one)
+        except (ValueError, OSError) as error:
+            missing.append(f"{one.title}, {one.peer}: {error}")
+    if not found:
+        print(*missing, sep="\n", file=sys.stderr)
+        return 1
+    text = table(found)
+    print(f"{text}\n\n{machines(found)}")
+    print(*missing, sep="\n", file=sys.stderr)
+    if whole:  # a part is shown and not kept
+        keep(RESULTS / "claims.txt", [machines(found), text])
+        rows = [asdict(case) for cases in found.values() for case in cases]
+        write_whole(RESULTS / "claims.json", json.dumps(rows, indent=1) + "\n")
+        ratios = {pair: [case.ratio for case in cases] for pair, cases in found.items()}
+        drawn, small = io.BytesIO(), io.BytesIO()
+        plot_peers(ratios, machine=machines(found)).savefig(drawn, format="png", dpi=100)
+        Image.open(drawn).convert("RGB").quantize(96).save(small, format="png", optimize=True)
+        PICTURE.write_bytes(small.getvalue())
+    return 1 if missing else 0
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure if asked to; read, print, keep; the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__.splitlines()[0]
     )
     parser.add_argument("--run", action="store_true", help="measure everything anew first")
     parser.add_argument("--shallowspeed", help="a copy of that repository, to be measured too")
-    parser.add_argument("--only", default="", help="what has this in its title or its peer's name")
-    chosen = parser.parse_args()
-    subjects = [one for one in SUBJECTS if chosen.only in f"{one.title} {one.peer}"]
+    parser.add_argument(
+        "--only", default="", help="what has this in its title, its peer's name or its file's"
+    )
+    parser.add_argument("--fresh", action="store_true", help="forget a round that was interrupted")
+    parser.add_argument(
+        "--quick", action="store_true", help="with --run: does every command work? nothing is kept"
+    )
+    chosen = parser.parse_args(words)
+    if (chosen.quick or chosen.fresh) and not chosen.run:
+        parser.error("--quick and --fresh are about measuring: give --run as well")
+    subjects = [one for one in SUBJECTS if chosen.only in f"{one.title} {one.peer} {one.module}"]
     if not subjects:
-        parser.error(f"nothing has {chosen.only!r} in its title or its peer's name")
+        parser.error(f"nothing has {chosen.only!r} in its title, its peer's name or its file's")
+    modules = list(dict.fromkeys(one.module for one in subjects))
+    if chosen.run and chosen.quick:
+        return try_out(modules)
+    failed: Sequence[str] = ()
     if chosen.run:
-        for module in dict.fromkeys(one.module for one in subjects):
-            measure(module, chosen.shallowspeed)
-    found = {(one.title, one.peer): claims(one) for one in subjects}
-    text = table(found)
-    print(f"{text}\n\n{machines(found)}")
-    if chosen.only:
-        return  # a part is shown and not kept
-    keep(RESULTS / "claims.txt", [machines(found), text])
-    rows = [asdict(case) for cases in found.values() for case in cases]
-    (RESULTS / "claims.json").write_text(json.dumps(rows, indent=1) + "\n")
-    ratios = {pair: [case.ratio for case in cases] for pair, cases in found.items()}
-    drawn = io.BytesIO()
-    plot_peers(ratios, machine=machines(found)).savefig(drawn, format="png", dpi=100)
-    Image.open(drawn).convert("RGB").quantize(96).save(PICTURE, optimize=True)
+        round_ = Round(words_of(modules, chosen.shallowspeed), ROOT)
+        try:
+            failed = measure_all(round_, chosen.fresh)
+        except KeyboardInterrupt as interrupt:
+            print(f"\n{interrupt}", file=sys.stderr)
+            return INTERRUPTED
+    return max(1 if failed else 0, show(subjects, whole=not chosen.only))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -35,6 +35,10 @@ def run_recipe(options: argparse.Namespace) -> int:
         raise Mistake(f"There is no folder {options.out.parent} to write {options.out.name} into")
     if options.beside and options.beside.resolve() == options.out.resolve():
         raise Mistake(f"{options.out} is theirs: give yours another name by --out MINE.json")
+    for file in (options.recipe, options.beside):
+        if file is not None and not file.is_file():
+            there = ", ".join(sorted(it.name for it in file.parent.glob(f"*{file.suffix}")))
+            raise Mistake(f"There is no file {file}. There are: {there or 'none of its kind'}")
     try:
         recipe = read_recipe(options.recipe)
         theirs = load(options.beside) if options.beside else None

@@ -78,12 +78,14 @@ def _rows(theirs: Report, mine: Report) -> Iterator[tuple[str, str, str]]:
 def _verdicts(theirs: Report, mine: Report) -> Iterator[str]:
     for report, whose in ((theirs, "theirs"), (mine, "yours")):
         epochs = values(report, "epochs to target")
-        there = sum(each < math.inf for each in epochs)
+        there, asked = sum(each < math.inf for each in epochs), report.made.seeds or epochs
         worked = "the recipe has worked" if has_worked(report) else "the recipe has NOT worked"
-        yield f"{whose}: {there} of {len(epochs)} reached the target, {worked}"
-    if settings_of(theirs) == settings_of(mine) and _seeds(theirs) == _seeds(mine):
+        yield f"{whose}: {there} of {len(asked)} reached the target, {worked}"
+    both_ran = min(len(_seeds(theirs)), len(_seeds(mine)))
+    same_seeds = _seeds(theirs)[:both_ran] == _seeds(mine)[:both_ran]
+    if settings_of(theirs) == settings_of(mine) and same_seeds:
         both = [
-            np.array([values(report, name) for name in ("epochs to target", "accuracy")])
+            np.array([values(report, it)[:both_ran] for it in ("epochs to target", "accuracy")])
             for report in (theirs, mine)
         ]
         same = np.all(both[0] == both[1], axis=0)
