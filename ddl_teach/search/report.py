@@ -63,10 +63,10 @@ class Report:
             f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}"
             for name, value in self.winner.settings.items()
         )
-        tested = ""
+        told = f"best: trial {self.winner.trial}, loss {self.winner.loss:.4g}\n  {settings}"
         if self.accuracy is not None:
-            tested = f", accuracy {self.accuracy:.1%} on the test part, looked at once"
-        return f"best: trial {self.winner.trial}, {settings}: loss {self.winner.loss:.4g}{tested}"
+            told += f"\n  accuracy {self.accuracy:.1%} on the test part, looked at once"
+        return told
 
     def _about_all(self) -> str:
         crashed, interrupted = (
@@ -75,10 +75,10 @@ class Report:
         )
         workers = len({record.worker for record in self.records})
         return (
-            f"it took {self.runs} runs of {self.progress.trials} trials, {crashed} of them "
-            f"crashed and {interrupted} interrupted; {self.progress.steps:,} steps were done in "
+            f"it took {self.runs} runs of {self.progress.trials} trials, {crashed} of them crashed "
+            f"and {interrupted} interrupted\n  {self.progress.steps:,} steps in "
             f"{self.progress.seconds:.3g} s, for which {workers} workers were busy "
-            f"{self.busy:.3g} s in all"
+            f"{self.busy:.3g} s"
         )
 
 
@@ -89,6 +89,6 @@ def _about_a_rung(records: Sequence[Record]) -> str:
     said = f"median loss {statistics.median(losses):.4g}, best {min(losses):.4g}" if losses else ""
     return (
         f"  rung {records[0].rung}: {len(losses)} of {len(records)} runs done, "
-        f"{' or '.join(map(str, steps))} steps each; {counts['promoted']} promoted, "
+        f"{' or '.join(map(str, steps))} steps each\n    {counts['promoted']} promoted, "
         f"{counts['stopped']} stopped; {said}"
     )

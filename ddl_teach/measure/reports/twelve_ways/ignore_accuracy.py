@@ -31,7 +31,7 @@ def ignore_accuracy(true: Report) -> Trick:
     entries = [entry_of(true, name) for name in names]
     rates = [series_of(entry, RATE) for entry in entries]
     factor = as_good(rates[-1], rates[0])
-    says = f"Training scales: {factor:.2g} times the samples a second on {SCALES[-1]} ranks."
+    says = f"Training scales: {SCALES[-1]} ranks, {factor:.2g} times the throughput."
     claim = Claim(
         says, "training", RATE, A_TRAINING, factor, "medians", tuple(names[1:]), names[0],
         "one rank", "weak",
