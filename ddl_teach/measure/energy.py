@@ -2,7 +2,10 @@
 
 Intel's and AMD's processors count microjoules (RAPL) in files that Linux shows; since 2020 only to
 root, as they betray what others compute. NVIDIA's library counts millijoules since Volta.
-Joules = counter afterwards - counter before, and a counter of RAPL begins anew after some minutes.
+Joules = counter afterwards - counter before. A counter of RAPL begins anew after some minutes, so
+long work is watched meanwhile; a GPU's moves in steps of tens of milliseconds, so short work is
+repeated in a row; and work that only *began* something on a GPU has to wait for it, or its joules
+are counted for somebody else.
 What to look at: a counter sees the whole chip, idle cores and other people's work included; what
 the machine takes when nothing runs has to be measured as well, and be said.
 """
@@ -10,20 +13,24 @@ the machine takes when nothing runs has to be measured as well, and be said.
 from __future__ import annotations
 
 import ctypes
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 POWERCAP = Path("/sys/class/powercap")
 NVML = "libnvidia-ml.so.1"
-OKAY = 0  # what NVIDIA's functions return when all went well
+OKAY, NOT_SUPPORTED = 0, 3  # what NVIDIA's functions return
+WATCHED = 30.0  # seconds between two looks: no processor turns a counter round in so few
 
 
 @dataclass(frozen=True)
 class Meter:
-    """A counter of joules; `wraps` is where it begins anew (infinite: never)."""
+    """A counter of joules; `wraps` is where it begins anew (infinite: never). `read` raises an
+    OSError where it cannot tell."""
 
     name: str
     read: Callable[[], float]
@@ -47,18 +54,68 @@ class Energy:
         return {name: joules / self.seconds for name, joules in self.joules.items()}
 
 
+class Tally:
+    """What a meter has counted since this began, however often it began anew meanwhile.
+
+    Right as long as it is looked at once in every turn of the counter.
+    """
+
+    def __init__(self, meter: Meter) -> None:
+        self.meter, self.joules, self.failed = meter, 0.0, ""
+        self._last: float | None = None
+        self.look()
+
+    def look(self) -> None:
+        """Add what has come since the last look; once it cannot be told the sum is worthless."""
+        try:
+            shown = self.meter.read()
+        except OSError as error:
+            self.failed = f"{self.meter.name}: not told, {error}"
+            return
+        if self._last is not None and shown < self._last:
+            if self.meter.wraps == float("inf"):
+                self.failed = f"{self.meter.name}: not told, its counter went backwards"
+            self.joules += self.meter.wraps
+        self.joules += shown - (shown if self._last is None else self._last)
+        self._last = shown
+
+
 def energy(work: Callable[[], Any], meters: Sequence[Meter] | None = None) -> Energy:
     """Do the work once between two looks at the meters; without `meters`, at all there are."""
     found, not_told = find_meters() if meters is None else (list(meters), ())
-    before = [meter.read() for meter in found]
-    begun = time.perf_counter()
-    work()
-    seconds = time.perf_counter() - begun
-    joules = {
-        meter.name: _between(before_it, meter.read(), meter.wraps)
-        for meter, before_it in zip(found, before, strict=True)
-    }
-    return Energy(joules, seconds, tuple(not_told))
+    tallies = [Tally(meter) for meter in found]
+    with _watched(tallies):
+        begun = time.perf_counter()
+        work()
+        seconds = time.perf_counter() - begun
+    for tally in tallies:
+        tally.look()
+    joules = {tally.meter.name: tally.joules for tally in tallies if not tally.failed}
+    return Energy(
+        joules, seconds, (*not_told, *(tally.failed for tally in tallies if tally.failed))
+    )
+
+
+@contextmanager
+def _watched(tallies: Sequence[Tally]) -> Iterator[None]:
+    """Look at counters that begin anew from time to time, as long as the work takes."""
+    turning = [tally for tally in tallies if tally.meter.wraps < float("inf")]
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(WATCHED):
+            for tally in turning:
+                tally.look()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    if turning:
+        watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        if turning:
+            watcher.join()
 
 
 def find_meters(powercap: Path = POWERCAP, nvml: str = NVML) -> tuple[list[Meter], list[str]]:
@@ -103,18 +160,20 @@ def gpu_meters(library: str | Any = NVML) -> tuple[list[Meter], str]:
     count = ctypes.c_uint()
     if nvml.nvmlInit_v2() != OKAY or nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)) != OKAY:
         return [], f"GPU: not told here, {library} finds no driver"
-    meters = []
+    meters, reasons = [], []
     for index in range(count.value):
-        device, counted = ctypes.c_void_p(), ctypes.c_ulonglong()
-        nvml.nvmlDeviceGetHandleByIndex_v2(index, ctypes.byref(device))
-        if nvml.nvmlDeviceGetTotalEnergyConsumption(device, ctypes.byref(counted)) != OKAY:
-            return meters, f"GPU {index}: not told here, it is older than Volta"
-        meters.append(Meter(f"GPU {index}", _gpu_reader(nvml, device)))
-    return meters, "" if meters else "GPU: not told here, there is none"
-
-
-def _between(before: float, after: float, wraps: float) -> float:
-    return after - before if after >= before else after + wraps - before
+        device = ctypes.c_void_p()
+        status = nvml.nvmlDeviceGetHandleByIndex_v2(index, ctypes.byref(device))
+        meter = Meter(f"GPU {index}", _gpu_reader(nvml, device))
+        try:
+            if status != OKAY:
+                raise OSError(f"NVIDIA's library gives no handle of it (error {status})")
+            meter.read()
+        except OSError as error:
+            reasons.append(f"GPU {index}: not told here, {error}")
+        else:
+            meters.append(meter)
+    return meters, "; ".join(reasons) if meters or reasons else "GPU: not told here, there is none"
 
 
 def _reader(counter: Path) -> Callable[[], float]:
@@ -124,7 +183,14 @@ def _reader(counter: Path) -> Callable[[], float]:
 def _gpu_reader(nvml: Any, device: ctypes.c_void_p) -> Callable[[], float]:
     def read() -> float:
         counted = ctypes.c_ulonglong()
-        nvml.nvmlDeviceGetTotalEnergyConsumption(device, ctypes.byref(counted))
+        try:
+            status = nvml.nvmlDeviceGetTotalEnergyConsumption(device, ctypes.byref(counted))
+        except AttributeError:
+            raise OSError("the driver is too old to count energy") from None
+        if status == NOT_SUPPORTED:
+            raise OSError("it does not count energy: it is older than Volta, or a part of one")
+        if status != OKAY:
+            raise OSError(f"NVIDIA's library cannot tell (error {status})")
         return counted.value / 1e3
 
     return read

@@ -1,11 +1,13 @@
 """Joules are differences of counters, which begin anew; where nothing counts it is said."""
 
+import threading
 from types import SimpleNamespace
 
 import pytest
 
 from ddl_teach.measure.energy import (
     Meter,
+    Tally,
     energy,
     find_meters,
     gpu_meters,
@@ -71,11 +73,68 @@ def test_gpus_are_asked_by_their_own_library():
     assert energy(lambda: None, meters).joules == {"GPU 0": 1, "GPU 1": 1}
     for fails, words in (
         ("nvmlInit_v2", "finds no driver"),
-        ("nvmlDeviceGetTotalEnergyConsumption", "older than Volta"),
+        ("nvmlDeviceGetTotalEnergyConsumption", "cannot tell (error 1)"),
     ):
         meters, reason = gpu_meters(fake_nvml({7: 0, 8: 0}, fails))
         assert meters == []
         assert words in reason
+
+
+def test_a_gpu_that_does_not_tell_hides_no_other():
+    def consumption(device, pointer):
+        if device.value == 7:
+            return 3
+        pointer._obj.value += 4000
+        return 0
+
+    library = fake_nvml({7: 0, 8: 0})
+    library.nvmlDeviceGetTotalEnergyConsumption = consumption
+    meters, reason = gpu_meters(library)
+    assert [meter.name for meter in meters] == ["GPU 1"]
+    assert reason.startswith("GPU 0: not told here, it does not count energy")
+    del library.nvmlDeviceGetTotalEnergyConsumption
+    assert "too old" in gpu_meters(library)[1]
+    with pytest.raises(OSError, match="too old"):
+        meters[0].read()
+    library = fake_nvml({7: 0, 8: 0}, "nvmlDeviceGetHandleByIndex_v2")
+    assert "gives no handle of it (error 1)" in gpu_meters(library)[1]
+
+
+def test_a_meter_that_fails_in_the_middle_is_told_and_the_others_count():
+    def refuse():
+        raise OSError("the driver was reset")
+
+    counted = iter([1.0, 3.0])
+    looks = iter([lambda: 5.0, refuse])
+    good, bad = Meter("good", counted.__next__), Meter("bad", lambda: next(looks)())
+    backwards = Meter("backwards", iter([5.0, 4.0]).__next__)
+    found = energy(lambda: None, [good, bad, backwards])
+    assert found.joules == {"good": 2.0}
+    assert found.not_told == (
+        "bad: not told, the driver was reset",
+        "backwards: not told, its counter went backwards",
+    )
+
+
+def test_a_counter_may_begin_anew_many_times(monkeypatch):
+    shown = iter([8.0, 2.0, 1.0, 9.0])
+    tally = Tally(Meter("mine", shown.__next__, 10.0))
+    for joules in (4.0, 13.0, 21.0):
+        tally.look()
+        assert tally.joules == joules
+    # While the work is done somebody looks: the work itself waits until ten looks have been made.
+    monkeypatch.setattr("ddl_teach.measure.energy.WATCHED", 0.001)
+    looked, enough = [], threading.Event()
+
+    def read():
+        looked.append(6.0 * len(looked) % 10.0)
+        if len(looked) >= 10:
+            enough.set()
+        return looked[-1]
+
+    found = energy(lambda: enough.wait(60), [Meter("turning", read, 10.0)])
+    assert len(looked) >= 11
+    assert found.joules["turning"] == pytest.approx(6.0 * (len(looked) - 1))
 
 
 def test_what_is_not_told_is_said_and_never_guessed(tmp_path, monkeypatch):
