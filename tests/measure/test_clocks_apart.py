@@ -1,0 +1,73 @@
+"""Clocks that really differ: real ranks in time namespaces of their own, as on several nodes."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from ddl_teach.comm.processes import mpi_command, mpi_environment
+
+ROOT = Path(__file__).resolve().parents[2]
+AHEAD = (0, 5000, 70, 100_000)  # seconds of each rank's clock
+APART = ("unshare", "--user", "--map-root-user", "--time", "--monotonic")
+RANK = """
+import json
+import numpy as np
+from ddl_teach.course.cluster.on_ranks import gathered, world_comm
+from ddl_teach.measure.clocks import with_clocks
+
+def token(comm):
+    word = np.zeros(1)
+    if comm.rank:
+        comm.recv(word, comm.rank - 1)
+    had = comm.now()
+    if comm.rank + 1 < comm.size:
+        comm.send(word, comm.rank + 1)
+    return had
+
+comm = world_comm()
+timed = with_clocks(token)(comm)
+clock = timed.clock
+told = [[it.at, it.ahead, it.bound] for it in (clock.begin, clock.end)]
+for line in gathered(comm, [told, clock.bound, timed.result, clock.true(timed.result)]):
+    print(json.dumps(line), flush=True)
+comm.barrier()
+"""
+
+
+def can_be_set_apart():
+    if shutil.which(APART[0]) is None:
+        return False
+    done = subprocess.run([*APART, "5", "true"], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+@pytest.mark.skipif(not can_be_set_apart(), reason="needs time namespaces (Linux, unshare)")
+def test_clocks_that_differ_are_found_within_the_bound_and_corrected(tmp_path):
+    (tmp_path / "rank.py").write_text(RANK)
+    python = [sys.executable, str(tmp_path / "rank.py")]
+    words = [*mpi_command(1), *python]
+    for ahead in AHEAD[1:]:
+        words += [":", "-n", "1", *APART, str(ahead), *python]
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    done = subprocess.run(
+        words, capture_output=True, text=True, timeout=300, check=False,
+        env={**mpi_environment(), "PYTHONPATH": path},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    ranks = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    assert len(ranks) == len(AHEAD)
+    for ahead, (readings, _, _, _) in zip(AHEAD, ranks, strict=True):
+        for _, found, bound in readings:
+            assert abs(found - ahead) <= bound + 1e-9
+            assert (bound > 0) == (ahead > 0)
+    # A token went from rank to rank: by their own clocks back in time, by the true one never.
+    shown, true = ([rank[it] for rank in ranks] for it in (2, 3))
+    assert sorted(shown) != shown
+    bound = max(rank[1] for rank in ranks)
+    assert all(later >= sooner - 2 * bound for sooner, later in pairwise(true))
