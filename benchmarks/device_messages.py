@@ -47,7 +47,7 @@ from ddl_teach.measure.machine import heading, keep
 
 RESULTS = Path(__file__).parent / "results"
 SMALLEST = 1 << 10
-CHUNKS = (64 << 10, 256 << 10, 1 << 20)
+CHUNKS = (64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20)
 
 
 def on_a_rank(

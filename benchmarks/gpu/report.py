@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from ddl_teach.collectives.on_devices import ONCE, STEPS
-from ddl_teach.comm.devices.choice import Table
+from ddl_teach.comm.devices.choice import PATHS, Table
 from ddl_teach.measure.device_messages import ALLREDUCE, BANDWIDTH, BOTH_WAYS, LATENCY
 from ddl_teach.measure.device_paths import computed, default_table, route_of, table_of
 from ddl_teach.measure.device_run import HOST, DeviceRun, Way
@@ -72,19 +72,22 @@ def plain_table(run: DeviceRun, test: str) -> str:
     return "\n".join(lines)
 
 
-def device_ways(run: DeviceRun, test: str) -> list[Way]:
-    """Those among which the communicator can choose."""
-    return [way for way in run.ways(test) if way.path in ("direct", "staged", "pipelined")]
+def device_ways(run: DeviceRun, test: str, direct: bool = True) -> list[Way]:
+    """Those among which the communicator can choose, with a library that reads devices or not."""
+    paths = PATHS if direct else PATHS[1:]
+    return [way for way in run.ways(test) if way.path in paths]
 
 
-def decisions(run: DeviceRun) -> Table:
+def decisions(run: DeviceRun, direct: bool = True) -> Table:
     """The table that this run's own times make: paths of messages, and how all-reduces copy.
 
-    For all-reduces in steps the quickest path of their messages speaks.
+    For all-reduces in steps the quickest path of their messages speaks. `direct` or not: as if
+    the library could not read the device's memory.
     """
-    measured = {"message": {way: run.times(LATENCY, way) for way in device_ways(run, LATENCY)}}
+    messages = device_ways(run, LATENCY, direct)
+    measured = {"message": {way: run.times(LATENCY, way) for way in messages}}
     once, steps = run.times(ALLREDUCE, Way(ONCE)), {}
-    for way in device_ways(run, ALLREDUCE):
+    for way in device_ways(run, ALLREDUCE, direct):
         for nbytes, seconds in run.times(ALLREDUCE, way).items():
             steps[nbytes] = min(steps.get(nbytes, seconds), seconds, key=np.median)
     if once and steps:
@@ -110,7 +113,7 @@ def crossings(run: DeviceRun) -> str:
     times = {way: run.times(LATENCY, way)[size] for way in device_ways(run, LATENCY)}
     chunked = {way: seconds for way, seconds in times.items() if way.chunk}
     quickest = min(chunked, key=lambda way: np.median(chunked[way]))
-    reaches = decisions(run)["message"]
+    reaches = decisions(run, direct=False)["message"]
     began = [size_text(reach.begin) for reach in reaches if reach.path == "pipelined"][:1]
     best = size_text(staging.best_chunk(size, route))
     lines += [
@@ -131,13 +134,24 @@ def crossings(run: DeviceRun) -> str:
     return "\n".join(lines)
 
 
+def tables_of(run: DeviceRun) -> dict[str, Table]:
+    """What this run decides, by what the library can do."""
+    found = {"staging only": decisions(run, direct=False)}
+    if Way("direct") in run.ways(LATENCY):
+        found["direct too"] = decisions(run)
+    return found
+
+
 def table_text(run: DeviceRun) -> str:
-    """The decision table, as it can be handed to `comm.device_table`."""
-    lines = [f"decision table measured here; {run.label}"]
-    for operation, reaches in decisions(run).items():
-        for reach in reaches:
-            way = Way(reach.path, reach.chunk).name
-            lines.append(f"  {operation:<12}from {size_text(reach.begin):>8}   {way}")
+    """The decision tables, as they can be handed to `comm.device_table`."""
+    lines = [f"decision tables measured here; {run.label}"]
+    for name, table in tables_of(run).items():
+        for operation, reaches in table.items():
+            for reach in reaches:
+                way = Way(reach.path, reach.chunk).name
+                lines.append(
+                    f"  {name:<14}{operation:<12}from {size_text(reach.begin):>8}   {way}"
+                )
     return "\n".join(lines)
 
 
@@ -165,12 +179,16 @@ def pictures(run: DeviceRun) -> dict[str, Figure]:
         (chunks, times), nbytes=size, best=staging.best_chunk(size, route), measured=measured,
         others=others, label=run.label,
     )  # fmt: skip
-    tables = {f"measured, {name}": reaches for name, reaches in decisions(run).items()}
-    tables["default, message"] = default_table()["message"]
+    tables = {
+        f"{operation}, {name}": reaches
+        for name, table in tables_of(run).items()
+        for operation, reaches in table.items()
+    }
+    tables["message, default"] = default_table()["message"]
     drawn["decisions"] = plot_decisions(
         {name: [(it.begin, Way(it.path, it.chunk).name) for it in reaches]
          for name, reaches in tables.items()},
-        largest=4 * size, label=run.label,
+        largest=4 * size, label=run.label, title="Decisions measured here, and the default",
     )  # fmt: skip
     return drawn
 

@@ -44,7 +44,7 @@ PATH_COLOURS: Mapping[str, str] = {
     "staged": "#ee6677",
     "pipelined": "#4477aa",
     "once": "#aa3377",
-    "steps": "#4477aa",
+    "steps": "#ee7733",
     "native": "#ccbb44",
     "gloo": "#66ccee",
     "NCCL": "#117733",
@@ -222,13 +222,15 @@ def path_colour(name: str, among: Sequence[str] = ()) -> tuple[float, float, flo
 
 
 def quickest(medians: Mapping[str, Mapping[float, float]], bandwidth: bool = False) -> str:
-    """Who is the fastest at the smallest and at the largest size that all have, in one line."""
-    shared = sorted(set.intersection(*(set(times) for times in medians.values())))
-    if not shared:
+    """Who is the fastest at the smallest and at the largest size with a rival, in one line."""
+    sizes = sorted({size for times in medians.values() for size in times})
+    rivals = {size: [name for name in medians if size in medians[name]] for size in sizes}
+    met = [size for size in sizes if len(rivals[size]) > 1] if len(medians) > 1 else sizes
+    if not met:
         return "Paths that were not measured at the same sizes"
     parts = []
-    for size in dict.fromkeys((shared[0], shared[-1])):
-        name = min(medians, key=lambda one: medians[one][size])
+    for size in dict.fromkeys((met[0], met[-1])):
+        name = min(rivals[size], key=lambda one: medians[one][size])
         seconds = medians[name][size]
         value = rate_text(size / seconds) if bandwidth else time_text(seconds)
         who = f"{name} is fastest, " if len(medians) > 1 else ""

@@ -82,8 +82,9 @@ def test_every_part_of_the_report_says_on_what_it_was_measured(device):
         assert run.label in part
     assert ("no GPU" in run.label) == (device == STAND_IN)
     assert "predicted 512 KiB, of those measured 256 KiB" in crossings
-    assert "message     from      0 B   direct" in table
-    assert "allreduce   from      0 B   steps" in table  # as nothing beats a direct wire
+    assert "direct too    message     from      0 B   direct" in table
+    assert "direct too    allreduce   from      0 B   steps" in table
+    assert "staging only  message     from    1 MiB   pipelined, 256 KiB" in table
     assert "one bucket" in tables[-1]
     assert "2.0" in next(line for line in tables[-1].splitlines() if "one bucket" in line)
 
