@@ -198,7 +198,9 @@ def test_what_starts_ranks_names_the_network_for_each_library(hosts, monkeypatch
     words = hosts.mpi_words(4, "mpiexec", "openmpi")
     assert words[words.index("btl_tcp_if_include") + 1] == "ib0"
     assert words[words.index("plm_ssh_agent") + 1] == "ssh -o BatchMode=yes -o ConnectTimeout=10"
+    assert words[words.index("--map-by") + 1] == "ppr:2:node:OVERSUBSCRIBE"
     words = hosts.mpi_words(4, "mpiexec", "mpich")
+    assert words[words.index("-ppn") + 1] == "2"
     assert words[words.index("-iface") + 1] == "ib0"
     assert words[words.index("-hosts") + 1] == "localhost,nowhere.invalid"
 

@@ -85,7 +85,7 @@ def _ask(words: list[str], told: str = "") -> list[dict] | str:
         return f"{words[0]}: {error.strerror}"
     answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode or not answers:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
+        said = [line.strip() for line in done.stderr.splitlines() if line.strip(" -=\t")]
         return said[-1] if said else f"exit status {done.returncode}, and not a word"
     return answers
 

@@ -70,8 +70,8 @@ def start(ground: Ground, ranks: int, nodes: int, limit: int) -> None:
         cluster.stop_cluster_sync()
         if isinstance(error, TimeoutError):
             raise Mistake(
-                f"not all of {ranks} engines came within {limit} s; what they said stands in "
-                f"{profile / 'log'}. 'ddl-teach cluster check {ground.name}' looks for the cause"
+                f"not all of {ranks} engines came within {limit} s{_last_words(profile / 'log')}. "
+                f"'ddl-teach cluster check {ground.name}' looks for the cause"
             ) from None
         raise
 
@@ -139,7 +139,9 @@ def settings(ground: Ground, ranks: int, nodes: int, profile: Path) -> Config:
     else:
         launcher = config.MPIEngineSetLauncher
         launcher.mpi_cmd = [*LEAVE_COUNT_OUT]
-        launcher.mpi_args = ground.on_all(ranks, [])
+        # What ipyparallel says by environment does not reach other hosts by every mpiexec.
+        told = [f"IPP_PROFILE_DIR={profile}", "IPP_CLUSTER_ID=", f"PYTHONPATH={ROOT}"]
+        launcher.mpi_args = ground.on_all(ranks, ["env", *told])
         launcher.environment = mpi_environment()
     return config
 
@@ -148,6 +150,14 @@ def _cluster(profile: Path) -> ipyparallel.Cluster:
     return ipyparallel.Cluster.from_file(
         profile_dir=str(profile), cluster_id="", log_level=logging.CRITICAL
     )
+
+
+def _last_words(folder: Path) -> str:
+    """What engines or their starter said last, and where more of it stands."""
+    logs = sorted(folder.glob("*.out"), key=lambda path: path.stat().st_mtime)
+    lines = logs[-1].read_text(errors="replace").split("\n") if logs else []
+    said = [line.strip() for line in lines if line.strip()]
+    return f"; {logs[-1]} ends: {said[-1]}" if said else ""
 
 
 def _place() -> tuple[int, int]:

@@ -107,8 +107,10 @@ class Hosts(Ground):
 
     def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
         interface = self.site.interface
+        each = -(-ranks // len(self.nodes))  # on a node, and they are neighbours
         if family == "openmpi":
-            options = ["--hostfile", str(self.hostfile), "--map-by", "node:OVERSUBSCRIBE"]
+            options = ["--hostfile", str(self.hostfile)]
+            options += ["--map-by", f"ppr:{each}:node:OVERSUBSCRIBE"]
             options += ["--bind-to", "none", "--prtemca", "plm_ssh_agent", shlex.join(SSH)]
             if interface:
                 options += ["--prtemca", "prte_if_include", interface]
@@ -116,7 +118,7 @@ class Hosts(Ground):
             if os.geteuid() == 0:
                 options.append("--allow-run-as-root")
         else:
-            options = ["-launcher", "ssh", "-hosts", ",".join(self.nodes), "-ppn", "1"]
+            options = ["-launcher", "ssh", "-hosts", ",".join(self.nodes), "-ppn", str(each)]
             options += ["-iface", interface] if interface else []
         return [mpiexec, *options, "-n", str(ranks)]
 
