@@ -43,11 +43,13 @@ HEIGHT = 0.62
 
 @in_style
 def plot_copies(timeline: Spans, *, title: str | None = None, ax: Axes | None = None) -> Figure:
-    """Draw the kernels, copies and messages of a run on few ranks."""
+    """Draw a run on few ranks: kernels, copies and messages, until the last of these has come."""
     bars = _bars(timeline)
     if not bars:
         raise ValueError("no kernel, copy or message is on this timeline: was trace=False?")
-    end = max(last for spans in bars.values() for _, last in spans)
+    # A kernel that goes on behind the last copy is cut off: the message is what is looked at.
+    ends = {kind: max(last for _, last in spans) for (_, kind), spans in bars.items()}
+    end = max((ends[kind] for kind in STAGES if kind in ends), default=max(ends.values()))
     factor, unit = time_unit(end)
     ax = new_axes(9.0, 1.3 + 0.34 * len(bars)) if ax is None else ax
     for row, ((_, kind), spans) in enumerate(bars.items()):
@@ -55,7 +57,7 @@ def plot_copies(timeline: Spans, *, title: str | None = None, ax: Axes | None = 
         bottom = row - HEIGHT / 2
         ax.broken_barh(pieces, (bottom, HEIGHT), color=COLOURS[kind], edgecolor="white")
         narrowest = min(width for _, width in pieces)
-        if 1 < len(spans) <= MOST_NUMBERS and narrowest > LETTER * end * factor:
+        if kind in STAGES and 1 < len(spans) <= MOST_NUMBERS and narrowest > LETTER * end * factor:
             for number, (first, width) in enumerate(pieces):
                 where = first + width / 2, row
                 ax.annotate(str(number), where, ha="center", va="center", color="white")
@@ -68,7 +70,8 @@ def plot_copies(timeline: Spans, *, title: str | None = None, ax: Axes | None = 
     ax.set_xlabel(f"time ({unit})")
     found = finding(timeline)
     ax.set_title(found if title is None else title)
-    described = f"Kernels, copies and messages of {len(set(ranks))} ranks over time. {found}."
+    who = " and ".join(f"rank {rank}" for rank in dict.fromkeys(ranks))
+    described = f"Kernels, copies and messages of {who} over time. {found}."
     describe(ax.figure, described)
     return ax.figure
 

@@ -19,9 +19,10 @@
 import numpy as np
 
 from ddl_teach import simulate
+from ddl_teach.collectives import ring
 from ddl_teach.comm.devices.stand_in import StandInDevice
 from ddl_teach.comm.devices.timed import TimedDevice
-from ddl_teach.comm.networks import Uniform
+from ddl_teach.comm.networks import HostLink, Uniform
 from ddl_teach.course import Engines, by_hand, check, hint, judge, predict, progress, reveal, yours
 
 engines = Engines(2)
@@ -58,14 +59,35 @@ engines.run(unlike)
 # MPI is host code, too, unless its makers have taught it about GPUs: then it is called
 # *CUDA-aware*, after NVIDIA's system for programming GPUs, and may take `x` **directly**. Section
 # 9 asks whether yours is. If it is not, a message from device to device takes three steps, and is
-# called **staged**: a copy out, the wire, a copy in. Here are two megabytes on their way. Rank 0's
-# device makes them first, by a kernel that doubles them; behind it stands another one, which only
-# reads `x`.
+# called **staged**: a copy out, the wire, a copy in. The picture below shows 2 MiB on their way.
+#
+# A copy of $n$ bytes takes a *start* and then its bytes, as a message takes a latency and its
+# bytes. With $b$ seconds a byte in each step (1 / bandwidth), $a$ for the start of each copy and
+# the latency $L$ of the wire,
+#
+# $$T_\text{direct} = L + n\,b_\text{wire},\qquad
+# T_\text{staged} = 2a + L + n\,(b_\text{out} + b_\text{wire} + b_\text{in}).$$
+#
+# But why copy everything before anything is sent? Cut the message into chunks. While one travels,
+# the next can be copied out and the last one copied in: that is **pipelined**.
+#
+# `TimedDevice(comm)` is the stand-in with a clock. A copy takes 0.2 ms to start, and its link
+# moves 200 MB a second. That is some hundred times slower than a real one, so that your own
+# machine can act it out. `gpu.work(x, seconds)` is a kernel that is busy with `x` for so long. And
+# `double` asks for three: those that double `x`, and behind them one of 100 ms that only reads it.
+#
+# ### Predict
+#
+# Between two real GPUs: 64 MB, a link of 25 GB/s on either side, and a wire of 25 GB/s with a
+# latency of 2 µs. A copy takes 10 µs to start. How many times as long as directly does the
+# message take when it is staged? And in chunks of how many bytes is it there soonest? In the third
+# cell, put numbers in place of the dots. You may be wrong; who commits to a number first learns
+# more from it.
 
 
 # %%
 def double(gpu, x):
-    """Ask for two kernels; returns the event between them: from there on, x is doubled."""
+    """Ask for kernels that double x and one that reads it; returns the event between them."""
     gpu.work(x, seconds=1e-3)
     x *= 2
     doubled = gpu.record(gpu.current_stream(x))
@@ -76,30 +98,11 @@ def double(gpu, x):
 # %%
 from ddl_teach.plots.copies import plot_copies
 
-values = (np.arange(2_000_000) % 100).astype(np.uint8)  # a place in x is a number of bytes
+values = (np.arange(2**21) % 100).astype(np.uint8)  # a place in x is a number of bytes
 network = Uniform(latency=1e-4, bandwidth=2e8)
 run = simulate(by_hand.staged, 2, network=network, values=values, kernel=double)
 assert (run.results[1] == 2 * values).all()
 plot_copies(run.timeline, title="Copy out, wire, copy in: one works, two stand idle")
-
-# %% [markdown]
-# A copy of $n$ bytes takes a *start* and then its bytes, as a message takes a latency and its
-# bytes. With $b$ seconds a byte in each stage (1 / bandwidth), $a$ for the start of each copy and
-# the latency $L$ of the wire,
-#
-# $$T_\text{direct} = L + n\,b_\text{wire},\qquad
-# T_\text{staged} = 2a + L + n\,(b_\text{out} + b_\text{wire} + b_\text{in}).$$
-#
-# But why copy everything before anything is sent? Cut the message into chunks of $s$ bytes. While
-# one travels, the next can be copied out and the last one copied in: that is **pipelined**. The
-# first chunk fills the pipe; after it, one comes out each time the *slowest* stage has done one.
-#
-# ### Predict
-#
-# Between two real GPUs: 64 MB, a link of 25 GB/s on either side, and a wire of 25 GB/s with a
-# latency of 2 µs. A copy takes 10 µs to start. How many times as long as directly does the
-# message take when it is staged? And in chunks of how many bytes is it there soonest? Put numbers
-# in place of the dots.
 
 # %%
 predict("07.staged", ...)
@@ -317,7 +320,7 @@ judge("07.chunk", best_chunk, seed=74)
 from ddl_teach.theory import staging
 
 my_chunk = yours("07.chunk", best_chunk, by_hand.best_chunk)
-my_best = my_chunk(2e6, [(2e-4, 1 / 2e8), (0, 1 / 2e8), (2e-4, 1 / 2e8)])  # for section 6
+my_best = my_chunk(2**21, [(2e-4, 1 / 2e8), (0, 1 / 2e8), (2e-4, 1 / 2e8)])  # for section 6
 copy, wire = staging.Stage(1e-5, 1 / 25e9), staging.Stage(0, 1 / 25e9, delay=2e-6)
 real = staging.Route(copy, wire, copy)
 reveal("07.staged", staging.staged(64e6, real) / staging.direct(64e6, wire))
@@ -344,9 +347,9 @@ from functools import partial
 from ddl_teach.course import stopwatch
 
 way = yours("07.pipelined", pipelined, partial(by_hand.pipelined, kernel=double))
-sizes = [2_000_000 // 2**k for k in range(8)]
+sizes = [2**k for k in range(14, 22)]
 ways = [lambda comm, x, size=size: way(comm, x.view(np.uint8), size) for size in sizes]
-given = {"sizes": [2_000_000], "ways": ways, "trace": False}
+given = {"sizes": [2**21], "ways": ways, "trace": False}
 simulated = simulate(stopwatch, 2, network=network, **given, turns=1).results[1][0, :, 0]
 turns = engines.run(stopwatch, **given, turns=5).results[1][..., 0]
 
@@ -355,18 +358,23 @@ from ddl_teach.plots.staging import plot_chunk_sizes
 
 copy, wire = staging.Stage(2e-4, 1 / 2e8), staging.Stage(0, 1 / 2e8, delay=1e-4)
 slow = staging.Route(copy, wire, copy)
-formula = [1e-3 + staging.pipelined(2e6, size, slow) for size in sizes]  # 1 ms for the kernel
+formula = [1e-3 + staging.pipelined(2**21, size, slow) for size in sizes]  # 1 ms for the kernel
 assert np.allclose(simulated, formula, rtol=0.01)
 measured = dict(zip(sizes, np.quantile(turns, [0.5, 0.25, 0.75], axis=0).T, strict=True))
-look = {"nbytes": 2e6, "measured": measured, "label": "stand-in with a slow link; wire: your MPI"}
+look = {
+    "nbytes": 2**21,
+    "measured": measured,
+    "label": "stand-in with a slow link; wire: your MPI",
+}
 plot_chunk_sizes((sizes, formula), simulated=(sizes, simulated), best=my_best, **look)
 
 # %% [markdown]
 # Squares on the line: the simulated program takes what the formula says. The dots are your
-# machine, where the wire is faster than the one we assumed; so they lie lower at the right, where
-# everything waits for everything. At the left they lie higher: each chunk costs Python some work
-# as well, which is in no formula. The valley is where it should be, give or take a factor of two,
-# and it is flat: nobody needs the very best chunk.
+# machine, and they should lie above it at the left: each chunk costs Python some work, which is in
+# no formula. At the right, where everything waits for everything, they can lie below, if your wire
+# is faster than the one we assumed. And they lie higher everywhere if other programs want your two
+# cores. So look at the shape: a valley with two slopes, and a flat ground. Nobody needs the very
+# best chunk.
 #
 # ## 7. Which path for which size? · *intermediate*
 #
@@ -404,13 +412,13 @@ judge("07.choose", choose, seed=75)
 
 # %% [markdown]
 # Now on your engines: the communicator's own transfers, which copy behind your back what you hand
-# to `send` and `recv`. `comm.device_table` tells it which path to take. The device is the stand-in
-# once more, with a faster link: 50 µs for a start, and 1 GB a second.
+# to `send` and `recv`. `comm.device_table` tells it which path to take: staged, or in chunks of
+# 256 KiB. The device is the stand-in once more, with its slow link.
 
 
 # %%
-def by_each_path(comm, ways, sizes, turns=9):
-    gpu, times = TimedDevice(comm, 5e-5, 1e9, by_clock=True), np.zeros((2, turns, len(sizes)))
+def by_each_path(comm, ways, sizes, turns=7):
+    gpu, times = TimedDevice(comm, by_clock=True), np.zeros((2, turns, len(sizes)))
     for turn, place, way in np.ndindex(turns, len(sizes), 2):
         comm.device_table = {"message": (ways[way],)}
         x = gpu.array(np.full(sizes[place], comm.rank, np.uint8))
@@ -424,7 +432,7 @@ def by_each_path(comm, ways, sizes, turns=9):
 # %%
 from ddl_teach.comm.devices.choice import Reach
 
-ways, many = [Reach(0, "staged"), Reach(0, "pipelined", 1 << 17)], 2 ** np.arange(12, 23, 2)
+ways, many = [Reach(0, "staged"), Reach(0, "pipelined", 1 << 18)], 2 ** np.arange(19, 23)
 run = engines.run(by_each_path, ways=ways, sizes=many, trace=False)
 found = dict(zip(["staged", "pipelined"], run.results[1], strict=True))
 table = yours("07.choose", choose, by_hand.choose)(many, found)
@@ -433,8 +441,9 @@ assert table[0][0] == 0
 
 # %% [markdown]
 # That is your table, from your measurements. Below it the ledger, which has every message with the
-# path that it took. With two processes on one machine both lines are close, and if yours says
-# "staged" for all, it is right: the wire is so fast here that there is little to hide.
+# path that it took. From some size on "pipelined" should win, as it does between real GPUs; if
+# other programs keep your cores busy, each chunk costs more, and it wins later or never. A table
+# belongs to the machine on which it was measured.
 #
 # ## 8. Whose GPU is whose? · *beginner*
 #
@@ -497,12 +506,28 @@ plot_beside_recorded(mine)
 # %% [markdown]
 # ## 10. The surprise: who wins depends · *advanced*
 #
-# Take a whole all-reduce instead of one message: 100 MB on each of $P$ GPUs, round a ring, by a
-# library that cannot read device memory; links and wires as in your predictions. Each of the
-# $2(P-1)$ steps may copy its piece out and in, overlapping as it can. Or everybody copies all 100
-# MB out *once*, the hosts add up, and copy the sum in: half of the bytes over each link, but
-# nothing overlaps. On 8 GPUs copying in every step takes 0.7 of the time of copying once. And on
-# 1,024, how many times as long?
+# Take a whole all-reduce instead of one message, round a ring, by a library that cannot read
+# device memory. Each of the $2(P-1)$ steps copies its piece out and in. First 32 GPUs that nobody
+# has at home, in simulation: the ring of unit 06, unchanged, on arrays of stand-ins, whose
+# `host_link` is as fast as in your predictions. It takes what the formula says.
+#
+# Or everybody copies all of it out *once*, the hosts add up, and copy the sum in. That is half of
+# the bytes over each link, but nothing overlaps. With 100 MB on each of 8 GPUs, copying in every
+# step, in the best chunks, takes 0.7 of the time of copying once. And on 1,024, how many times as
+# long? Predict in the second cell, and let the formulas answer.
+
+
+# %%
+def summed(comm):
+    comm.device_path = "staged"
+    x = StandInDevice().array(np.ones(64_000, np.float32))
+    ring.allreduce(comm, x)
+
+
+fast = Uniform(2e-6, 25e9, host_link=HostLink(1e-5, 25e9))
+run = simulate(summed, 32, network=fast, trace=False)
+message = partial(staging.staged, route=real)
+assert np.isclose(run.time, staging.allreduce_in_steps(32, 256_000, message))
 
 # %%
 predict("07.once", ...)
@@ -525,7 +550,7 @@ reveal("07.once", in_steps / once)
 # for AMD; for collectives on most systems and sizes it is the other way round. Why?
 #
 # - MPI's message is a call of the *host*, which has the network card fetch the bytes. NCCL sends
-#   by a kernel, which has to be started first: of a single short message that is most.
+#   by a kernel, and to start one takes some microseconds: as long as a whole short message.
 # - In an all-reduce *one* kernel of NCCL does all steps and adds up where the bytes are, with no
 #   host between, along rings and trees laid after the machine's links. With MPI the host comes
 #   back after each step, and starts a kernel for each sum.
