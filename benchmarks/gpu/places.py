@@ -7,6 +7,7 @@ of hardware. It shows that the code runs, and its numbers are labelled so everyw
 
 from __future__ import annotations
 
+import os
 from functools import cache
 
 from ddl_teach import Comm
@@ -78,6 +79,8 @@ def about(device: str, ranks: int, command: str) -> dict[str, str]:
         start, bandwidth = STAND_IN_LINK
         facts["GPU"] = "NONE: a stand-in device, an exercise of the code and no measurement"
         facts["its link"] = f"described: {start * 1e6:g} us and {bandwidth / 1e9:g} GB/s a copy"
+    if hasattr(os, "sched_getscheduler") and os.sched_getscheduler(0) == os.SCHED_RR:
+        facts["scheduling"] = "real time (chrt -r), because other programs ran beside it"
     facts["ranks"] = f"{ranks}"
     facts["command"] = command
     return facts
