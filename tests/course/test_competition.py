@@ -23,6 +23,7 @@ from ddl_teach.sgd.statements.corpus import read
 
 LAB = Path(__file__).resolve().parents[2] / "labs" / "competition"
 DIGITS = DISCIPLINES["digits"]
+LAB_CODE = read_form(load_program(f"{LAB / 'house_code.py'}:train").__globals__["FORM"])
 FORM = Form("the house", {"rate": 0.3}, 32, [({"rate": 0.1}, 3, "not chosen")])
 
 
@@ -214,9 +215,15 @@ def test_the_houses_program_becomes_an_entry_by_one_command(tmp_path, capsys):
     report = load(out)
     assert report.entries[0].name == "the house"
     assert report.made.command == (
-        "ddl-teach competition run house_digits.py --discipline digits --ranks 1 --out house.json"
+        "ddl-teach competition run house_digits.py --ranks 1 --out house.json"
     )
-    assert f"{report.claims[0].number:.3g} s" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"{report.claims[0].number:.3g} s" in said
+    assert [line.split(":")[0] for line in said.splitlines()[:8]] == [
+        f"seed {seed}" for seed in SEEDS
+    ]
+    assert cli.main([*words, "--discipline", "code"]) == 2
+    assert "which one is it?" in capsys.readouterr().err
 
     words[2] = str(tmp_path / "us.py")
     (tmp_path / "us.py").write_text("def train(comm, make_task, look): ...")
@@ -228,3 +235,7 @@ def test_the_houses_program_becomes_an_entry_by_one_command(tmp_path, capsys):
         read_form({"team": "us"})
     with pytest.raises(Mistake, match="each is"):
         read_form({"team": "us", "settings": {}, "batch": 1, "trials": [({}, 1, "lost")]})
+    ours = {"team": "us", "settings": {}, "batch": 1, "trials": []}
+    assert (read_form(ours).discipline, LAB_CODE.discipline) == ("digits", "code")
+    with pytest.raises(Mistake, match="there are digits, code"):
+        read_form({**ours, "discipline": "weather"})

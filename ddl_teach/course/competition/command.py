@@ -6,6 +6,11 @@ import argparse
 import shlex
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ddl_teach.course.competition.disciplines import Discipline
+    from ddl_teach.measure.to_accuracy import Checkpoint
 
 NAMES = ("digits", "code")
 
@@ -17,7 +22,7 @@ def add_competition(commands: argparse._SubParsersAction) -> None:
     verbs = competition.add_subparsers(metavar="VERB", required=True)
     run = verbs.add_parser("run", help="train a team's program for the board, and keep its entry")
     run.add_argument("program", type=Path, metavar="FILE.py", help="with FORM and train")
-    run.add_argument("--discipline", choices=NAMES, default="digits")
+    run.add_argument("--discipline", choices=NAMES, help="default: the one that FORM names")
     run.add_argument("--ranks", type=int, default=2, metavar="N", help="default: 2")
     run.add_argument("--out", type=Path, required=True, metavar="ENTRY.json")
     run.set_defaults(act=_run)
@@ -45,21 +50,39 @@ def _run(options: argparse.Namespace) -> int:
     if not options.out.parent.is_dir():
         raise Mistake(f"there is no folder {options.out.parent} to write {options.out.name} into")
     words = ["ddl-teach", "competition", "run", options.program.name]
-    words += ["--discipline", options.discipline, "--ranks", str(options.ranks)]
-    discipline = DISCIPLINES[options.discipline]
     try:
         train = load_program(f"{options.program}:train")
         form = read_form(getattr(train, "__globals__", {}).get("FORM"))
+        if options.discipline not in (None, form.discipline):
+            raise Mistake(
+                f'--discipline {options.discipline}, but FORM["discipline"] is '
+                f"{form.discipline!r} (digits where it says nothing): which one is it?"
+            )
+        discipline = DISCIPLINES[form.discipline]
+        words += ["--ranks", str(options.ranks)]
         with Ranks(options.ranks) as ranks:
             command = shlex.join([*words, "--out", options.out.name])
             run = partial(ranks.run, timeout=10 * discipline.limit, trace=False)
-            report = compete(run, form, train, discipline, options.ranks, command)
+            report = compete(
+                run,
+                form,
+                train,
+                discipline,
+                options.ranks,
+                command,
+                tell=partial(_tell, discipline),
+            )
     except (BrokenFile, StoryError) as error:
         raise Mistake(str(error)) from error
     save(options.out, report)
     took = report.claims[0].number
     print(f"{report.claims[0].says} Median: {took:.3g} s. {options.out} holds all of it")
     return 0
+
+
+def _tell(discipline: Discipline, seed: int, first: Checkpoint | None) -> None:
+    there = f"there after {first.seconds:.3g} s" if first else f"not there in {discipline.limit} s"
+    print(f"seed {seed}: {there}", flush=True)
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ddl_teach.comm.run import Run
-from ddl_teach.course.competition.disciplines import Discipline
+from ddl_teach.course.competition.disciplines import DISCIPLINES, Discipline
 from ddl_teach.course.competition.lap import Train, lap
 from ddl_teach.course.mistake import Mistake
 from ddl_teach.measure.interval import interval
@@ -42,12 +42,13 @@ HOUSE = "the lab's machine"
 @dataclass(frozen=True)
 class Form:
     """What the team says: `batch` samples of a step on all ranks, and every training that was run
-    to choose the settings, as (settings, seed, outcome)."""
+    to choose the settings, as (settings, seed, outcome); and which discipline it is for."""
 
     team: str
     settings: Mapping[str, Any]
     batch: int
     trials: Sequence[tuple[Mapping[str, Any], int, str]]
+    discipline: str = "digits"
 
 
 def read_form(form: Any) -> Form:
@@ -63,19 +64,28 @@ def read_form(form: Any) -> Form:
                 f'FORM["trials"] has {trial!r}: each is (settings, seed, outcome), the last one '
                 f"of {', '.join(OUTCOMES)}"
             )
-    return Form(**{name: form[name] for name in NEEDED})
+    if form.get("discipline", "digits") not in DISCIPLINES:
+        raise Mistake(
+            f'FORM["discipline"] is {form["discipline"]!r}; there are {", ".join(DISCIPLINES)}'
+        )
+    return Form(**{name: form[name] for name in (*NEEDED, "discipline") if name in form})
 
 
 def compete(
     run: Callable[..., Run], form: Form, train: Train, discipline: Discipline, ranks: int,
     command: str, seeds: Sequence[int] = SEEDS,
+    tell: Callable[[int, Checkpoint | None], None] = lambda seed, first: None,
 ) -> Report:  # fmt: skip
-    """Train once for each seed by `run(program, ranks, **kwargs)`; the report of it."""
-    trainings = [
-        run(lap, ranks, train=train, discipline=discipline.name, seed=seed).results[0]
-        for seed in seeds
-    ]
-    firsts = [reached(looks, discipline.accuracy, discipline.in_a_row) for looks in trainings]
+    """Train once for each seed by `run(program, ranks, **kwargs)`; the report of it.
+
+    `tell(seed, first)` is called after each training, with the look at which it was there.
+    """
+    trainings, firsts = [], []
+    for seed in seeds:
+        looks = run(lap, ranks, train=train, discipline=discipline.name, seed=seed).results[0]
+        trainings.append(looks)
+        firsts.append(reached(looks, discipline.accuracy, discipline.in_a_row))
+        tell(seed, firsts[-1])
     entry = Entry(
         form.team, HOUSE, ranks, ranks, form.settings, _series(trainings, firsts, ranks),
         form.batch, discipline.data().shape, len(form.trials), VALIDATION,

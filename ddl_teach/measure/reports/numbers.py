@@ -218,7 +218,8 @@ def _summed(values: Sequence[float], summary: str | None) -> float:
         return float(np.mean(values))
     if summary == "harmonic means":
         return float(len(values) / np.sum(1 / np.asarray(values)))
-    return float(np.percentile(values, percentile(summary) or 50))
+    share = percentile(summary)  # a median may be infinite; between infinities lies no share
+    return float(np.median(values) if share is None else np.percentile(values, share))
 
 
 def _best(series: Series) -> float:
