@@ -21,13 +21,19 @@ while read -r line; do said=$line; done
 set -- $said
 mpiexec=$1
 shift
-if [ $# -gt 0 ]; then kill -9 "$@"; else kill "$mpiexec"; fi
+if [ $# -eq 0 ]; then # the ranks have not said who they are: mpiexec's children
+    set -- $(ps -A -o pid= -o ppid= | while read -r rank parent; do
+        [ "$parent" = "$mpiexec" ] && echo "$rank"
+    done)
+    kill -s TERM -- "-$mpiexec"
+fi
+[ $# -eq 0 ] || kill -9 "$@"
 for harder in TERM KILL; do
     for _ in 1 2 3 4 5 6 7 8 9 10; do
         kill -0 "$mpiexec" || exit
         sleep 0.5
     done
-    kill -$harder "$mpiexec"
+    kill -s $harder -- "-$mpiexec"
 done
 """
 
