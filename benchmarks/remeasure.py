@@ -35,7 +35,7 @@ QUICK = {
     "allreduce": "--ranks 2 --largest 65536 --repetitions 3",
     "data_parallel": "--repetitions 3",
     "pipelines": "--ranks 2 --repetitions 3",
-    "convolutions": "--seconds 1",
+    "convolutions": "--seconds 1 --only AlexNet --batch 1",
     "recurrence": "--repetitions 1",
     "sparse_allreduce": "--ranks 2 --repetitions 3",
     "simgrid": "--quick",

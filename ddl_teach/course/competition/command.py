@@ -76,7 +76,10 @@ def _run(options: argparse.Namespace) -> int:
         raise Mistake(str(error)) from error
     save(options.out, report)
     took = report.claims[0].number
-    print(f"{report.claims[0].says} Median: {took:.3g} s. {options.out} holds all of it")
+    said = f"{report.claims[0].says} Median: {took:.3g} s"
+    if took == float("inf"):
+        said = "Most trainings did not come to the target, so this is no entry to be shown"
+    print(f"{said}. {options.out} holds all of it")
     return 0
 
 
