@@ -10,9 +10,12 @@ line end leaves, and a guard ends those that cannot even look.
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
 import secrets
+import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import time
@@ -23,6 +26,7 @@ from pathlib import Path
 from ddl_teach.comm import processes
 from ddl_teach.comm.guard import Guard
 from ddl_teach.comm.line import Line
+from ddl_teach.comm.place import Place
 from ddl_teach.comm.story import StoryError
 
 LINES = 3  # to each rank
@@ -38,6 +42,7 @@ class Crew:
         module: str = "ddl_teach.comm.worker",
         line: Callable[[int], Line] = Line,
         environment: Mapping[str, str] | None = None,
+        on: Place | None = None,
     ) -> None:
         self.size = size
         self.lines: list[Line] = []
@@ -45,7 +50,9 @@ class Crew:
         self._module = module
         self._line = line
         self._environment = dict(environment or {})
+        self.place = on
         self._guard: Guard | None = None
+        self._folder = Path()
 
     @property
     def alive(self) -> bool:
@@ -56,7 +63,8 @@ class Crew:
     def start(self, progress: Callable[[float], None] = lambda part: None) -> None:
         """Start them all, or raise the story of why not; `progress` is told the part that is
         done."""
-        folder = Path(tempfile.mkdtemp(prefix="ddl-"))
+        shared = None if self.place is None else self.place.folder
+        self._folder = folder = Path(tempfile.mkdtemp(prefix="ddl-", dir=shared))
         self._guard = Guard(folder)
         key = secrets.token_bytes(32)
         address = folder / "line"
@@ -67,7 +75,7 @@ class Crew:
                 door.listen(LINES * self.size)
                 settings = self._environment | {"DDL_TEACH_KEY": key.hex()}
                 words = ["-m", self._module, str(address)]
-                self.mpiexec = processes.start(self.size, words, settings, folder)
+                self.mpiexec = processes.start(self.size, words, settings, folder, self.place)
                 self._guard.watch_over([self.mpiexec.pid])
                 self._greet(door, key, by_pid, progress)
             self._guard.watch_over([self.mpiexec.pid, *by_pid])
@@ -93,10 +101,13 @@ class Crew:
             while not wait([door], timeout=0.1):
                 if not self.alive or time.monotonic() > deadline:
                     raise self._start_failure(by_pid)
-            line_end = Connection(door.accept()[0].detach())
+            caller = door.accept()[0]
+            number = _process_number(caller)
+            line_end = Connection(caller.detach())
             deliver_challenge(line_end, key)
             answer_challenge(line_end, key)
-            what, pid = line_end.recv()
+            what, told = line_end.recv()
+            pid = number or told
             if pid not in by_pid:
                 by_pid[pid] = self._line(pid)
             setattr(by_pid[pid], what, line_end)
@@ -120,7 +131,7 @@ class Crew:
         for line in by_pid.values():
             if line.output is not None:
                 line.drain_output()
-        said = processes.kill(self.mpiexec, list(by_pid)).strip()
+        said = self._end(list(by_pid)).strip()
         return StoryError(
             f"{self.size} MPI processes could not be started; {len(by_pid)} of them answered."
             + (f" The launcher said:\n\n{said}\n" if said else "\n")
@@ -137,14 +148,26 @@ class Crew:
             self.mpiexec.wait(timeout=3)
         self.kill()
 
+    def _end(self, pids: list[int]) -> str:
+        return processes.kill(self.mpiexec, pids, self._folder, self.place)
+
     def kill(self) -> None:
         """End the processes, whatever they do."""
         if self.mpiexec is not None:
             if len(self.lines) < self.size:  # the others are known to mpiexec only
-                self.mpiexec.terminate()
-            processes.kill(self.mpiexec, [line.pid for line in self.lines])
+                os.killpg(self.mpiexec.pid, signal.SIGTERM)
+            self._end([line.pid for line in self.lines])
         if self._guard is not None:
             self._guard.dismiss()
         for line in self.lines:
             line.close()
         self.lines, self.mpiexec, self._guard = [], None, None
+
+
+def _process_number(caller: socket.socket) -> int:
+    """The caller's process number as it is here, or 0 where the system does not say: on a node
+    with a process table of its own, it knows itself by another."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return 0
+    peer = caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    return struct.unpack("3i", peer)[0]

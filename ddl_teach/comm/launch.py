@@ -16,6 +16,7 @@ from typing import Any
 
 from ddl_teach.comm.crew import Crew
 from ddl_teach.comm.interface import check_rank_count
+from ddl_teach.comm.place import Place
 from ddl_teach.comm.run import Run
 from ddl_teach.comm.shipping import ship
 from ddl_teach.comm.watch import Watch
@@ -32,14 +33,14 @@ class Ranks:
 
     watch: type[Watch] = Watch  # how a program is watched over
 
-    def __init__(self, ranks: int = 4) -> None:
+    def __init__(self, ranks: int = 4, *, on: Place | None = None) -> None:
         self.size = check_rank_count(ranks)
         if self.size > MOST_PROCESSES:
             raise ValueError(
                 f"real ranks are processes of this machine: {self.size} are too many, at most "
                 f"{MOST_PROCESSES} are started. `simulate` runs as many as you like."
             )
-        self._crew = Crew(self.size)
+        self._crew = Crew(self.size, on=on)
         self._busy = threading.Lock()
 
     def __enter__(self) -> Ranks:
@@ -79,8 +80,9 @@ class Ranks:
             if not self._crew.alive:
                 self._crew.kill()  # of those that have died since the last program
                 self._start()
-            lines = [self._crew.lines[rank] for rank in ranks]
-            return self._carry_out(watch(lines, self._crew.mpiexec, timeout), order)
+            crew = self._crew
+            lines = [crew.lines[rank] for rank in ranks]
+            return self._carry_out(watch(lines, crew.mpiexec, timeout, crew.place), order)
 
     def _start(self) -> None:
         self._crew.start()
@@ -110,13 +112,15 @@ def launch(
     *,
     timeout: float = 60,
     trace: bool = True,
+    on: Place | None = None,
     **kwargs: Any,
 ) -> Run:
-    """Run `program(comm, **kwargs)` on real MPI processes of this machine.
+    """Run `program(comm, **kwargs)` on real MPI processes: of this machine, or `on` the nodes of
+    a cluster in a box.
 
     What the ranks print appears with the rank in front. `timeout` seconds after its start a
     program that is not done is stopped, and the error says where every rank was. Without `trace`
     no timeline is recorded. The processes are gone when this returns or raises.
     """
-    with Ranks(ranks) as processes_kept:
+    with Ranks(ranks, on=on) as processes_kept:
         return processes_kept.run(program, timeout=timeout, trace=trace, **kwargs)

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from ddl_teach.comm.place import STARTED_FOR, Place
+
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Left by an mpiexec that started us: a second one must not take them for its own.
 FOREIGN = ("OMPI_", "PMIX_", "PMI_", "PRTE_", "HYDRA_", "MPIR_", "MPI_LOCAL")
@@ -84,14 +86,23 @@ def _is_foreign(name: str) -> bool:
     return name.startswith(FOREIGN) and not is_setting
 
 
-def start(ranks: int, words: list[str], extra: dict[str, str], folder: Path) -> subprocess.Popen:
+def start(
+    ranks: int, words: list[str], extra: dict[str, str], folder: Path, place: Place | None = None
+) -> subprocess.Popen:
     """Start `python *words` on so many ranks, in a session of its own: Ctrl-C reaches only us.
 
-    Open MPI's launcher keeps its files in `folder`.
+    On this machine, where Open MPI's launcher keeps its files in `folder`, or at a `place`, whose
+    nodes have folders for such files themselves.
     """
+    if place is None:
+        command, files = mpi_command(ranks), {"PRTE_MCA_prte_tmpdir_base": str(folder)}
+    else:
+        mpiexec = mpiexec_path()
+        command = place.mpi_words(ranks, str(mpiexec), mpi_family(mpiexec))
+        files = {STARTED_FOR: str(folder)}
     return subprocess.Popen(
-        [*mpi_command(ranks), sys.executable, *words],
-        env=mpi_environment() | {"PRTE_MCA_prte_tmpdir_base": str(folder)} | extra,
+        [*command, sys.executable, *words],
+        env=mpi_environment() | files | extra,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -99,7 +110,9 @@ def start(ranks: int, words: list[str], extra: dict[str, str], folder: Path) -> 
     )
 
 
-def kill(mpiexec: subprocess.Popen, pids: Iterable[int]) -> str:
+def kill(
+    mpiexec: subprocess.Popen, pids: Iterable[int], folder: Path, place: Place | None = None
+) -> str:
     """End the ranks and their mpiexec for good; returns the launcher's last words."""
     for pid in pids:
         try:
@@ -110,9 +123,12 @@ def kill(mpiexec: subprocess.Popen, pids: Iterable[int]) -> str:
     for harder in (signal.SIGTERM, signal.SIGKILL):
         if said is None:
             try:
-                said = mpiexec.communicate(timeout=5)[0]
+                said = mpiexec.communicate(timeout=5 if place is None else 1)[0]
             except subprocess.TimeoutExpired:
-                os.killpg(mpiexec.pid, harder)
+                if place is None:
+                    os.killpg(mpiexec.pid, harder)
+                else:  # helpers behind a cable that is out hear of nothing
+                    place.end(folder)
     return (said or mpiexec.communicate()[0]).decode(errors="replace")
 
 
@@ -123,6 +139,8 @@ def cause_of_death(said: str, rank_of_pid: dict[int, int], noticed: int) -> tupl
         rank = int(found[1] or found[2] or found[3])
     elif found := re.search(r"PID (\d+)", said):
         rank = rank_of_pid.get(int(found[1]), noticed)
+    if "error occurred in Socket closed" in said and "signal" not in said:
+        return rank, "its connection to another rank closed, so that one had died before it"
     # Open MPI's text about a process that just ended mentions Abort too, in quotation marks.
     if re.search(r"abort was invoked|calling\s+.abort|called mpi_abort\(", said, re.IGNORECASE):
         return rank, "it called MPI's Abort"

@@ -2,7 +2,8 @@
 
 A deadlock is declared only when it is certain. The reports of long waits say which ranks are
 stuck; these are then asked again, several times. Each answers after looking for its message once
-more, so had any message been under way between them, it would have arrived.
+more, so had any message been under way between them, it would have arrived; where they are on
+several nodes, once nothing moves on any cable.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ddl_teach.comm import processes, story
 from ddl_teach.comm.frames import dumped_line
 from ddl_teach.comm.ledger import DEVICE_KINDS, Ledger, with_what_was_read
 from ddl_teach.comm.line import Line
+from ddl_teach.comm.place import Place
 from ddl_teach.comm.run import Run
 from ddl_teach.comm.timeline import Timeline
 
@@ -39,8 +41,15 @@ class Watch:
     afterwards = "New processes will be started for the next program."
     advice = "What to try: give it more time (timeout=...), or fewer steps, or find the loop."
 
-    def __init__(self, lines: list[Line], mpiexec: subprocess.Popen, timeout: float) -> None:
+    def __init__(
+        self,
+        lines: list[Line],
+        mpiexec: subprocess.Popen,
+        timeout: float,
+        place: Place | None = None,
+    ) -> None:
         self.lines = lines
+        self._place = place
         self._mpiexec = mpiexec
         self._timeout = timeout
         self._running = {line.rank: line for line in lines}
@@ -68,9 +77,10 @@ class Watch:
                 orphaned = self._mpiexec.poll() is not None
                 self._listen(min(left, 0.02 if self._suspects else 1.0))
                 if orphaned and self._running and not self._dead:
+                    by = "" if self._place is not None else " was ended by somebody else"
                     raise story.StoryError(
-                        f"{self._mpiexec.args[0]}, which holds the ranks together, was ended by "
-                        f"somebody else. {self.afterwards}"
+                        f"mpiexec, which holds the ranks together,{by or ' has ended'}. "
+                        f"{self._troubles()}{self.afterwards}"
                     )
                 self._look_for_deadlock()
         except KeyboardInterrupt:
@@ -110,6 +120,7 @@ class Watch:
         except Exception:  # it has ended, or Ctrl-C came in the middle of its words
             self._dead.append(line.rank)
             del self._running[line.rank]
+            self._waits.pop(line.rank, None)
             return
         self.take(line, kind, said)
 
@@ -145,6 +156,8 @@ class Watch:
         elif not suspects or any(self._answers.get(r, 0) < self._question for r in suspects):
             return
         elif self._asked >= QUESTIONS and time.monotonic() > self._suspected_since + CERTAIN_AFTER:
+            if self._place is not None and self._place.moving():
+                return
             for report in hopeless:
                 if report.misfit:
                     what = f"MessageMismatch: {report.misfit}"
@@ -185,13 +198,18 @@ class Watch:
                 places[rank] = "had returned" if rank in self._returned else "had ended"
         return places
 
+    def _troubles(self) -> str:
+        """What is wrong with where the ranks run, if anything is known."""
+        known = [] if self._place is None else self._place.troubles()
+        return f"What is wrong there: {'; '.join(known)}. " if known else ""
+
     def _time_is_up(self) -> story.TimedOut:
         headline = (
             f"The time was up: {self._timeout:g} s, and {len(self._running)} of {len(self.lines)} "
             "ranks had not returned. Where they were:"
         )
         text = story.tell_positions(headline, self._locate())
-        return story.TimedOut(f"{text}\n\n{self.advice}")
+        return story.TimedOut(f"{text}\n\n{self._troubles()}{self.advice}")
 
     def _failure(self) -> story.RankFailed:
         """The error for the rank that failed first."""
@@ -228,7 +246,7 @@ class Watch:
             how += f" at {where}"
         return story.RankFailed(
             f"rank {rank} died: {how}. The other ranks were stopped.\n\nWhat it printed last, if "
-            f"anything, stands above. {self.afterwards}".rstrip(),
+            f"anything, stands above. {self._troubles()}{self.afterwards}".rstrip(),
             rank,
         )
 

@@ -1,0 +1,110 @@
+"""The cables of the box: how fast, how long, how lossy; and what each has carried.
+
+A cable joins one node to the switch and is the same in both directions. A message from node to
+node crosses two: it is sent at the slower one's rate, and both delays add up. HTB shapes: it lets
+one packet through at a time. (A token bucket, TBF, lets whole short messages through unshaped.)
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ddl_teach.course.mistake import Mistake
+from ddl_teach.course.units import read_quantity, write_quantity
+
+LONGEST = 1514  # bytes of an Ethernet packet
+QUEUE = 0.02  # seconds that packets may wait in a port
+DELAYED = 10_000  # packets that netem holds at most
+
+
+@dataclass(frozen=True)
+class Link:
+    """One node's cable."""
+
+    rate: float  # bytes a second
+    delay: float = 0.0  # seconds that each packet is on its way
+    loss: float = 0.0  # the fraction of packets that do not arrive
+    plugged: bool = True
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What a node's card has counted since it was powered on."""
+
+    sent_bytes: int
+    sent_packets: int
+    received_bytes: int
+    received_packets: int
+
+
+def read_rate(text: str) -> float:
+    """Bytes a second: `100mbit`, as network tools write, or `100Mbit/s`, `12.5MB/s`."""
+    found = re.fullmatch(r"([\d.]+)([kmgKMG]?)bit", text)
+    rate = read_quantity("bandwidth", f"{found[1]}{found[2].upper()}bit/s" if found else text)
+    if not 1000 <= rate <= 1.25e10:
+        raise Mistake(f"a rate of {text}: between 8kbit and 100gbit can be had")
+    return rate
+
+
+def read_delay(text: str) -> float:
+    """Seconds: `1ms`, `500us`."""
+    delay = read_quantity("delay", text)
+    if not 0 <= delay <= 10:
+        raise Mistake(f"a delay of {text}: between 0 and 10s can be had")
+    return delay
+
+
+def read_loss(text: str) -> float:
+    """A fraction: `1%`, `0.01`."""
+    try:
+        loss = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        loss = -1.0
+    if not 0 <= loss <= 1:
+        raise Mistake(f"a loss of {text}: write 1% or 0.01; between 0% and 100% can be had")
+    return loss
+
+
+def describe(link: Link) -> str:
+    """In words: `100 Mbit/s, 500us`."""
+    words = [f"{link.rate * 8 / 1e6:g} Mbit/s"]
+    words += [write_quantity("delay", link.delay)] if link.delay else []
+    words += [f"{link.loss:.3g} of the packets lost"] if link.loss else []
+    return ", ".join(words if link.plugged else ["out"])
+
+
+def largest_packet(rate: float, switch: str) -> int:
+    """How much a card may give away at once. The kernel's switch takes real packets one by one;
+    one in user space would be busy with nothing else, so it takes up to a millisecond's worth."""
+    return LONGEST if switch == "kernel" else round(min(max(LONGEST, rate * 1e-3), 65_000))
+
+
+def shaper(device: str) -> str:
+    """The line for `tc` that comes first, once for a device."""
+    return f"qdisc add dev {device} root handle 1: htb default 1"
+
+
+def shape(device: str, link: Link) -> list[str]:
+    """Lines for `tc`: from now on this device sends as the link says."""
+    bits = round(link.rate * 8)
+    if link.delay or link.loss:
+        delay = f"delay {round(link.delay * 1e6)}us loss {link.loss * 100:.6f}%"
+        queue = f"netem limit {DELAYED} {delay}"
+    else:
+        queue = f"bfifo limit {max(100_000, round(link.rate * QUEUE))}"
+    return [
+        f"class replace dev {device} parent 1: classid 1:1 htb rate {bits}bit burst 1600 "
+        "cburst 1600 quantum 60000",
+        f"qdisc replace dev {device} parent 1:1 {queue}",
+    ]
+
+
+def read_counters(devices: str) -> list[Counters]:
+    """From the texts of several nodes' /proc/net/dev, one after the other."""
+    lines = [line.split(":")[1] for line in devices.splitlines() if "eth0:" in line]
+    cards = []
+    for fields in map(str.split, lines):
+        received, received_packets, sent, sent_packets = (int(fields[at]) for at in (0, 1, 8, 9))
+        cards.append(Counters(sent, sent_packets, received, received_packets))
+    return cards

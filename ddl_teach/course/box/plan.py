@@ -1,0 +1,78 @@
+"""What the head of a box must know, and the files that its nodes share."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ddl_teach.course.box import launchers, links
+from ddl_teach.course.mistake import Mistake
+
+PACKAGE = Path(__file__).resolve().parents[3]
+NETWORK = "10.77.0."
+
+
+def address(number: int) -> str:
+    """Of node `number`."""
+    return f"{NETWORK}{10 + number}"
+
+
+def path_of(name: str) -> Path:
+    """The folder of the box of that name."""
+    if not re.fullmatch(r"[\w-]{1,20}", name):
+        raise Mistake(f"a box cannot be called {name!r}: letters, digits, - and _, 20 at most")
+    # Short, for sockets must stand in it; in /tmp, for nodes see another one there.
+    return Path("/tmp") / f"ddl-box-{os.getuid()}" / name
+
+
+def search_path() -> str:
+    """Where programs are: this Python's first; `tc` often lies where only root's PATH leads."""
+    own = str(Path(sys.prefix) / "bin")
+    return os.pathsep.join([own, os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+
+
+def new_folder(name: str) -> Path:
+    """For a box that does not exist yet; nobody else can look into it."""
+    path = path_of(name)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    if path.parent.stat().st_uid != os.getuid():
+        raise Mistake(f"{path.parent} belongs to somebody else: have it removed")
+    shutil.rmtree(path, ignore_errors=True)  # of one that ended in the middle
+    path.mkdir(mode=0o700)
+    return path
+
+
+def write(
+    folder: Path, nodes: Sequence[str], switch: str, rate: float, share: Sequence[str]
+) -> Path:
+    """Write all of it; returns the file for the head."""
+    addresses = {node: address(number) for number, node in enumerate(nodes)}
+    hosts = ["127.0.0.1 localhost", f"{NETWORK}1 head"]
+    hosts += [f"{place} {node}" for node, place in addresses.items()]
+    (folder / "nodes").mkdir()
+    (folder / "hosts").write_text("\n".join(hosts) + "\n")
+    launchers.write_hosts(folder, nodes)
+    agent = folder / "agent"
+    agent.write_text(launchers.AGENT.format(folder=folder))
+    agent.chmod(0o700)
+    shown = [folder, PACKAGE, Path.cwd(), Path.home(), sys.prefix, sys.base_prefix, *share]
+    paths = sorted({str(Path(one)) for one in shown} | {os.path.realpath(one) for one in shown})
+    kept = [path for path in paths if path.startswith("/tmp/")]
+    plan = {
+        "folder": str(folder),
+        "hosts": str(folder / "hosts"),
+        "control": str(folder / "switch"),
+        "switch": switch,
+        "address": f"{NETWORK}1",
+        "nodes": addresses,
+        "largest": links.largest_packet(rate, switch),
+        "kept": [path for path in kept if not any(path.startswith(f"{other}/") for other in kept)],
+    }
+    file = folder / "plan.json"
+    file.write_text(json.dumps(plan))
+    return file
