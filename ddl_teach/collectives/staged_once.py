@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array, Operation
+from ddl_teach.comm.arrays import Array, Operation, describe
+from ddl_teach.comm.devices import device_of
 from ddl_teach.comm.devices.on_host import on_host
 
 AllReduce = Callable[[Comm, Array, Operation], None]
@@ -23,4 +24,13 @@ def allreduce(
 ) -> None:
     """Combine the `x` of all ranks, in place; in host memory it is `between` alone."""
     with on_host(x) as host:
+        _pass_the_link(comm, x, "copy out")
         between(comm, host, op)
+        _pass_the_link(comm, x, "copy in")
+
+
+def _pass_the_link(comm: Comm, x: Array, what: str) -> None:
+    """Simulated ranks take the time of a copy here; on real ones it has taken its own."""
+    if comm.host_link is not None and device_of(x) is not None:
+        with comm.span(what, kind=what):
+            comm.work(seconds=comm.host_link.seconds(describe(x)[0]))

@@ -54,6 +54,7 @@ class Comm(ChoosesWays, ABC):
     size: int
     node: int
     ledger: Ledger
+    host_link: Any = None  # where simulated: what a copy between host and device costs
     _background_calls: int = 0
 
     # Made when first used: of 65,536 simulated ranks few use all of them.

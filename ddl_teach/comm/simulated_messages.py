@@ -46,6 +46,7 @@ class SimulatedMessages(Comm):
         self.node = network.node(strand.host.index)
         self.ledger = Ledger(strand.host.ledger)
         self.label = label
+        self.host_link = simulation.host_link
         self._simulation = simulation
         self._strand = strand
         self._host = strand.host

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ddl_teach import simulate
-from ddl_teach.collectives import ring
+from ddl_teach.collectives import ring, staged_once
 from ddl_teach.comm.devices.choice import Reach
 from ddl_teach.comm.devices.stand_in import StandInDevice
 from ddl_teach.comm.networks import HostLink, Uniform
@@ -92,10 +92,10 @@ def test_the_best_chunk_is_best_on_simulated_ranks_too(link):
     assert all(taken[best] <= other * (1 + 1e-3) for other in taken.values())
 
 
-def all_of_a_ring(comm, nbytes, table):
+def all_of_a_ring(comm, nbytes, table, way=ring):
     comm.device_table = table
     x = StandInDevice("early").array(np.ones(nbytes // 4, np.float32))
-    ring.allreduce(comm, x)
+    way.allreduce(comm, x)
     taken = comm.now()
     return taken, bool((x.to_host() == comm.size).all())
 
@@ -113,3 +113,14 @@ def test_a_ring_of_messages_between_devices(ranks):
         for taken, right in run.results:
             assert right
             assert taken == pytest.approx(formula, rel=1e-12)
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 5, 8])
+def test_a_ring_between_one_copy_out_and_one_copy_in(ranks):
+    link, nbytes = LINKS["start"], ranks * 4 * 5000
+    asked = {"nbytes": nbytes, "table": None, "network": network(link), "way": staged_once}
+    run = simulate(all_of_a_ring, ranks, trace=False, **asked)
+    formula = staging.allreduce_once(ranks, nbytes, route(link))
+    for taken, right in run.results:
+        assert right
+        assert taken == pytest.approx(formula, rel=1e-12)
