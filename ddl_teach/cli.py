@@ -131,12 +131,9 @@ def _add_run(commands: argparse._SubParsersAction) -> None:
         help="stop real ranks after so long (default: 60)",
     )
     run.add_argument(
-        "--arg",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a keyword argument of the function; can be repeated",
+        "--arg", action="append", default=[], metavar="NAME=VALUE", help="an argument; repeatable"
     )
+    run.add_argument("--device-path", metavar="PATH", help="arrays on devices go that way")
     run.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the timeline")
     run.add_argument(
         "--trace", type=Path, metavar="FILE.json", help="save the timeline for ui.perfetto.dev"

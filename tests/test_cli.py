@@ -32,6 +32,14 @@ def wrong(comm):
     if comm.rank == 1:
         raise ValueError("my own mistake")
     comm.barrier()
+
+
+def kinds(comm):
+    from ddl_teach.comm.devices.stand_in import StandInDevice
+
+    x = StandInDevice().empty(1_000_000)
+    comm.sendrecv(x, comm.rank, x.new_empty(x.shape), comm.rank)
+    return list(comm.ledger.by_kind())
 """
 
 
@@ -100,6 +108,12 @@ def test_a_network_and_many_ranks(tool):
     assert "time: 2." in done.stdout
 
 
+@pytest.mark.parametrize("ground", ["--ranks", "--simulate"])
+def test_the_way_of_arrays_on_devices(tool, ground):
+    done = tool("run", "program.py:kinds", ground, "1", "--device-path", "staged")
+    assert "['device staged']" in done.stdout
+
+
 def test_equal_and_long_results_are_shortened(tool):
     done = tool("run", "program.py:same", "--simulate", "3")
     line = done.stdout.splitlines()[1]
@@ -121,8 +135,8 @@ def test_timeline_as_picture_and_trace(tool, folder):
         ([], "COMMAND"),
         (["walk"], "invalid choice: 'walk'"),
         (["run", "nowhere.py:main"], "Python files there: beside.py, broken.py, program.py"),
-        (["run", "program.py"], "Its functions: main, same, stuck, wrong"),
-        (["run", "program.py:man"], "Its functions: main, same, stuck, wrong"),
+        (["run", "program.py"], "Its functions: kinds, main, same, stuck, wrong"),
+        (["run", "program.py:man"], "Its functions: kinds, main, same, stuck, wrong"),
         (["run", "program.py:main", "--ranks", "none"], "a whole number, at least 1"),
         (["run", "program.py:main", "--timeout", "-1"], "a positive number of seconds"),
         (["run", "program.py:main", "--simulate", "0"], "a whole number, at least 1"),
@@ -130,6 +144,7 @@ def test_timeline_as_picture_and_trace(tool, folder):
         (["run", "program.py:main", "--arg", "sise=3"], "unexpected keyword argument 'sise'"),
         (["run", "program.py:main", "--network", "uniform"], "add --simulate"),
         (["run", "program.py:main", "--threads"], "add --simulate"),
+        (["run", "program.py:main", "--device-path", "fast"], "go direct, staged, pipelined"),
         (["run", "program.py:main", "--simulate", "4096", "--threads"], "at most 1,024"),
         (["run", "program.py:main", "--plot", "picture.doc"], "must end in one of .png"),
         (["run", "program.py:main", "--trace", "no/trace.json"], "There is no folder no"),

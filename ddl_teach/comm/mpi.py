@@ -31,10 +31,12 @@ MPI_SOURCE = {ANY: MPI.ANY_SOURCE}  # every library has a number of its own for 
 
 def wire_tag(tag: int, code: int, nbytes: int, channel: int) -> int:
     """The MPI tag of a message."""
+    plain = tag | code << TYPE_SHIFT | channel
+    if nbytes <= SHORT or SIZE_HINTS == 1:
+        return plain
     # Some libraries copy all of a long message even when too little room was given for it.
     # With a hint at its size in the tag, it does not meet a receive of another size.
-    hint = 1 + nbytes % (SIZE_HINTS - 1) if nbytes > SHORT and SIZE_HINTS > 1 else 0
-    return tag | code << TYPE_SHIFT | channel | hint << SIZE_SHIFT
+    return plain | 1 + nbytes % (SIZE_HINTS - 1) << SIZE_SHIFT
 
 
 def memory(x: Array, nbytes: int) -> Any:

@@ -66,15 +66,11 @@ class MPIMessages(MPIStories):
 
     def _begin_send(self, x: Array, to: int, tag: int) -> MPI.Request:
         nbytes, code = describe(x)
-        on_wire = wire_tag(tag, code, nbytes, self._channel)
-        handle = self._post(memory(x, nbytes), nbytes, to, on_wire)
+        wire, on_wire = memory(x, nbytes), wire_tag(tag, code, nbytes, self._channel)
+        count = self._room(nbytes, on_wire) if to == self.rank else nbytes
+        handle = self.mpi.Isend([wire, count, MPI.BYTE], to, on_wire)
         self._records.ledger.append((self._members[to], tag, nbytes, self._kind))
         return handle
-
-    def _post(self, wire: Any, nbytes: int, to: int, on_wire: int) -> MPI.Request:
-        """Hand bytes to MPI, under a tag of its own."""
-        count = self._room(nbytes, on_wire) if to == self.rank else nbytes
-        return self.mpi.Isend([wire, count, MPI.BYTE], to, on_wire)
 
     def _room(self, nbytes: int, on_wire: int) -> int:
         """How many bytes of a message to oneself the receive that waits for it has room for.

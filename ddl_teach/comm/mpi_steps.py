@@ -75,7 +75,9 @@ class Parcel:
 
     def post(self, wire: Any, nbytes: int) -> MPI.Request:
         """Tell MPI to send these bytes as the message, or as the head of it."""
-        return self.comm._post(wire, nbytes, self.peer, self.on_wire)
+        comm, on_wire = self.comm, self.on_wire
+        count = comm._room(nbytes, on_wire) if self.peer == comm.rank else nbytes
+        return comm.mpi.Isend([wire, count, MPI.BYTE], self.peer, on_wire)
 
 
 def begin_send(comm: MPIMessages, call: str, x: Array, to: int, tag: int) -> Transfer:
@@ -172,7 +174,8 @@ def _send_pipelined(parcel: Parcel) -> Steps:
         elif copying and copying[0][0].done():
             _, pinned, nbytes, begun = copying.popleft()
             comm._copied("copy out", begun, nbytes)
-            sent = comm._post(pinned, nbytes, parcel.peer, chunk_tag(comm, number))
+            wire = [pinned, nbytes, MPI.BYTE]
+            sent = comm.mpi.Isend(wire, parcel.peer, chunk_tag(comm, number))
             travelling.append((sent, pinned))
         elif travelling and travelling[0][0].Test():
             copies.give_back(device, travelling.popleft()[1])

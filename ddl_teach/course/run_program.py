@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ddl_teach import launch, simulate
+from ddl_teach import Comm, launch, simulate
+from ddl_teach.comm.devices.choice import check_path
 from ddl_teach.comm.run import Run
 from ddl_teach.comm.simulated_stacks import MOST_THREADS
 from ddl_teach.comm.story import StoryError
@@ -27,6 +30,8 @@ def run_program(options: argparse.Namespace) -> int:
     try:
         program = load_program(options.program)
         arguments = read_arguments(program, options.arg)
+        if options.device_path:
+            program = on_device_path(program, options.device_path)
         trace = bool(options.plot or options.trace)
         if options.simulate:
             ground = f"{options.simulate:,} simulated ranks, {options.network or DEFAULT_NETWORK}"
@@ -41,6 +46,21 @@ def run_program(options: argparse.Namespace) -> int:
     print(describe_run(run, ground))
     _save(run, options)
     return 0
+
+
+def on_device_path(program: Callable[..., Any], path: str) -> Callable[..., Any]:
+    """The same program, whose arrays on devices travel on one path, whatever their size."""
+    try:
+        check_path(path)
+    except ValueError as error:
+        raise Mistake(str(error)) from error
+
+    @functools.wraps(program)
+    def on_path(comm: Comm, **arguments: Any) -> Any:
+        comm.device_path = path
+        return program(comm, **arguments)
+
+    return on_path
 
 
 def _network(options: argparse.Namespace) -> Any:
