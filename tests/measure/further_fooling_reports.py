@@ -68,6 +68,12 @@ CHIP_ONLY = powered("ours", 2900, 40, 74, ("processor",))
 THEIRS, OURS = language("theirs", 4, 100_000, 1, of="an epoch"), language("ours", 4, 139_000, 2)
 PERFECT = learner("ours", {"rule": "ours"}, [times("seconds", WHOLE, clock(9, 9, 1), STEP),
                                              quality((1.0,) * 9)])  # fmt: skip
+ALONE, WORSE = language("1 accelerator", 1, 41_000, 1), language("4 accelerators", 4, 139_000, 2)
+WORSE = replace(WORSE, series=(WORSE.series[0], replace(
+    WORSE.series[1], values=tuple(it + 3 for it in WORSE.series[1].values))))  # fmt: skip
+PRICELESS = searcher("ours", 0.081, 31)
+UNKNOWN = replace(CHIP_ONLY, series=(replace(CHIP_ONLY.series[0], includes=None),
+                                     *CHIP_ONLY.series[1:]))  # fmt: skip
 SYNCHRONOUS = beside_a_straggler("synchronous", "synchronous", 40, 7)
 STRAGGLER, SCALED = (
     HONEST[it]
@@ -88,6 +94,13 @@ FOOLING = {
         searcher("ours", 0.081, 31, "validation"))),
     "one search may spend four times as much": ("poor baseline", searches(
         "", searcher("random", 0.134, 30), searcher("ours", 0.081, 31, steps=9600.0))),
+    "a search that does not say what it spent": ("missing", searches(
+        "", searcher("random", 0.134, 30), replace(PRICELESS, series=PRICELESS.series[:1]))),
+    "more perplexity, not a word": ("faster but worse", trained(
+        "", [ALONE, WORSE], [compared("tokens a second", ALONE, WORSE, kind="one rank",
+                                      scaling="strong")], data=TEXT)),
+    "joules of nobody knows what": ("missing", trained(
+        "", [NODE_WIDE, UNKNOWN], [compared("joules", NODE_WIDE, UNKNOWN)])),
     "joules of a chip beside those of a node": ("kernel only", trained(
         "", [NODE_WIDE, CHIP_ONLY], [compared("joules", NODE_WIDE, CHIP_ONLY)])),
     "a serial program on four ranks": ("unclear", halos(
