@@ -73,6 +73,11 @@ def _wrong_intervals(times: np.ndarray) -> Iterator[tuple[tuple[float, ...], str
         "That is all that was measured, from least to most. With more times the ends move in: "
         "leave out as many at each end as the sum allows.",
     )
+    yield (
+        (middle, *np.percentile(times, (2.5, 97.5)).tolist()),
+        "Between these lie 95 of 100 times. Asked is where their true median lies, and that is "
+        "known the better the more times there are.",
+    )
     reach = 1.96 * times.std(ddof=1) / math.sqrt(count)
     for spread in (reach, reach * times.std() / times.std(ddof=1)):
         for center in (middle, float(times.mean())):
@@ -102,7 +107,10 @@ def judge_slowest(stage: Stage, generator: np.random.Generator, ranks: Sequence[
         call = f"slowest on {count} rank{'s' * (count > 1)}"
         for rank, value in enumerate(outcome.results):
             if value is None:
-                raise Wrong(f"{call}: rank {rank} returns None. Is a `return` missing?")
+                raise Wrong(
+                    f"{call}: rank {rank} returns None. Is a `return` missing? (ring.allreduce "
+                    "works in place and returns nothing itself.)"
+                )
             said = _row(value, f"{call}: return a time for each repetition", rank)
             if said.ndim > 1:
                 raise Wrong(

@@ -107,6 +107,15 @@ def _wrong_times(curves: list, target: float) -> Iterator[tuple[float, str]]:
     yield float(np.median(later)), "At the target is there: >=, not >."
     best = [float(seconds[right.argmax()]) for seconds, right in curves]
     yield float(np.median(best)), "That is when it is best; the first time at the target is asked."
+    begun = [
+        float(seconds[0]) if first == NEVER else first
+        for (seconds, _), first in zip(curves, firsts, strict=True)
+    ]
+    yield (
+        float(np.median(begun)),
+        "Of a training that never came there that is its beginning: np.argmax is 0 where nothing "
+        "is True. It has taken infinitely long.",
+    )
     last = [float(seconds[-1]) for seconds, _ in curves]
     yield float(np.median(last)), "That is how long the trainings took in all."
 
