@@ -2,6 +2,7 @@
 
     ddl-teach run program.py:function --ranks 4
     ddl-teach run program.py:function --simulate 4096 --network torus:...
+    ddl-teach box up --nodes 4 --rate 100mbit
     ddl-teach doctor
     ddl-teach lab
     ddl-teach progress
@@ -22,6 +23,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ddl_teach.course.box.command import add_box
 from ddl_teach.course.cluster.command import add_cluster
 from ddl_teach.course.competition.command import add_competition
 from ddl_teach.course.mistake import Mistake
@@ -94,6 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     release.add_argument("folder", type=Path, metavar="FOLDER")
     release.set_defaults(act=_release)
+    add_box(commands)
     add_competition(commands)
     add_cluster(commands)
     return parser
@@ -117,6 +120,7 @@ def _add_run(commands: argparse._SubParsersAction) -> None:
     ground.add_argument(
         "--simulate", type=_count, metavar="N", help="simulated ranks, in virtual time, instead"
     )
+    run.add_argument("--box", nargs="?", const="box", metavar="NAME", help="on nodes of a box")
     run.add_argument("--network", help="with --simulate: one of those listed below")
     run.add_argument(
         "--threads",

@@ -14,6 +14,7 @@ from ddl_teach.comm.devices.choice import check_path
 from ddl_teach.comm.run import Run
 from ddl_teach.comm.simulated_stacks import MOST_THREADS
 from ddl_teach.comm.story import StoryError
+from ddl_teach.course.box.box import Box
 from ddl_teach.course.mistake import Mistake
 from ddl_teach.course.network_text import read_network
 from ddl_teach.course.program_file import BrokenFile, load_program, read_arguments
@@ -38,8 +39,11 @@ def run_program(options: argparse.Namespace) -> int:
             how = {"network": network, "trace": trace, "threads": options.threads}
             run = simulate(program, options.simulate, **how, **arguments)
         else:
-            ground = f"{options.ranks} MPI processes on this machine"
-            run = launch(program, options.ranks, timeout=options.timeout, trace=trace, **arguments)
+            place = Box.find(options.box) if options.box else None
+            where = f"the box '{options.box}'" if options.box else "this machine"
+            ground = f"{options.ranks} MPI processes on {where}"
+            how = {"timeout": options.timeout, "trace": trace, "on": place}
+            run = launch(program, options.ranks, **how, **arguments)
     except (BrokenFile, StoryError, FileNotFoundError) as error:  # the last: no mpiexec
         print(error, file=sys.stderr)
         return 1
@@ -64,6 +68,8 @@ def on_device_path(program: Callable[..., Any], path: str) -> Callable[..., Any]
 
 
 def _network(options: argparse.Namespace) -> Any:
+    if options.simulate and options.box:
+        raise Mistake("--box is for real ranks: write --ranks N instead of --simulate N")
     if not options.simulate:
         if options.network:
             raise Mistake("--network describes simulated ranks: add --simulate N")
