@@ -17,6 +17,14 @@ PLACES = ("stand-in", "stand-in tensors", pytest.param("cuda", marks=on_gpu))
 TENSORS = ("standin", pytest.param("cuda", marks=on_gpu))  # as torch calls them
 
 
+def on_device(where, schedule):
+    """The device that torch calls so; the stand-in moves on in the manner of `schedule`."""
+    if where == "standin":
+        pytest.importorskip("ddl_teach.comm.devices.stand_in_torch", exc_type=ImportError)
+        torch.empty(0, device=where).comm_device.schedule(schedule)
+    return device_of(torch.empty(0, device=where))
+
+
 class Place:
     """A device, as tests use it: arrays go there with kernels still queued, and come back."""
 
@@ -24,14 +32,8 @@ class Place:
         self.name = name
         if name == "stand-in":
             self.device = StandInDevice(schedule)
-        elif name == "stand-in tensors":
-            pytest.importorskip("ddl_teach.comm.devices.stand_in_torch", exc_type=ImportError)
-            from ddl_teach.comm.devices.stand_in_tensor import DEVICE
-
-            self.device = DEVICE
-            self.device.schedule(schedule)
         else:
-            self.device = device_of(torch.empty(0, device="cuda"))
+            self.device = on_device("cuda" if name == "cuda" else "standin", schedule)
 
     def put(self, host):
         """A copy there, which kernels are still busy with when this returns."""

@@ -17,7 +17,7 @@ from types import FrameType
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from ddl_teach.comm.torch_mode import TorchMode
+from ddl_teach.comm.torch_mode import TorchMode, backward_on_this_thread
 
 Stopped = GreenletExit  # raised in a stack that is not to go on
 MOST_THREADS = 1024
@@ -211,6 +211,7 @@ class ThreadStack:
             here.release()
             self.baton.acquire()
             if not self.over:
+                backward_on_this_thread()
                 self.body()
         except BaseException as error:
             threads.error = error

@@ -15,6 +15,13 @@ ADVICE = (
 )
 
 
+def backward_on_this_thread() -> None:
+    """For tensors on a device torch has threads of its own that make backward passes; a rank that
+    sends messages meanwhile makes its own, on the thread that calls this."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].autograd.set_multithreading_enabled(False)
+
+
 class TorchMode:
     """Whether gradients are recorded, for ranks that share a thread."""
 

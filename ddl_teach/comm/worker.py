@@ -32,6 +32,7 @@ from ddl_teach.comm.frames import error_text, importing, program_traceback, sour
 from ddl_teach.comm.patience import Monitor, Stopped
 from ddl_teach.comm.story import Wait
 from ddl_teach.comm.surroundings import surroundings_kept
+from ddl_teach.comm.torch_mode import backward_on_this_thread
 
 
 class Worker:
@@ -162,6 +163,7 @@ class Worker:
         try:
             program, kwargs, cells = pickle.loads(payload)
             linecache.cache.update(cells)
+            backward_on_this_thread()
             value = program(comm, **kwargs)
             world.end(comm)
             elapsed = comm.now()

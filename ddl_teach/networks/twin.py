@@ -63,8 +63,8 @@ def train(
 
 
 def copies(named: Iterable[tuple[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-    """What these tensors hold now."""
-    return {name: tensor.detach().clone() for name, tensor in named}
+    """What these tensors hold now, in host memory."""
+    return {name: tensor.detach().to("cpu", copy=True) for name, tensor in named}
 
 
 def largest_difference(
@@ -84,6 +84,7 @@ def largest_difference(
                 f"{name} has the shape {tuple(mine[name].shape)}, the twin's "
                 f"{tuple(tensor.shape)}: is it a rank's part of it?"
             )
-        difference = (mine[name] - tensor).abs().max().item() if tensor.numel() else 0.0
+        apart = mine[name].cpu() - tensor.cpu()  # each may be where it was trained
+        difference = apart.abs().max().item() if tensor.numel() else 0.0
         largest = max(largest, math.inf if math.isnan(difference) else difference)
     return largest

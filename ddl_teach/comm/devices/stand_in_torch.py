@@ -3,8 +3,9 @@
     x = torch.zeros(3, device="standin")      model.to("standin")      x.cpu()      x.item()
 
 A program for CUDA needs another word for the device, and nothing else: parameters, autograd and
-optimizers work. Bits are those of torch on the CPU, which is what runs in the kernels; random
-numbers come from the CPU's generator too, so a seed gives the same ones. As with CUDA, a backward
+optimizers work. Bits are those of torch on the CPU, which is what runs in the kernels, save where
+torch takes another algorithm for each device (scaled_dot_product_attention); random numbers come
+from the CPU's generator too, so a seed gives the same ones. As with CUDA, a backward
 pass runs its hooks on a thread that belongs to the device.
 
 Importing this file tells torch of the device, once in a process, as every back end's package does.

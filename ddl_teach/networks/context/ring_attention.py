@@ -76,7 +76,9 @@ def room(block: Tensor, positions: Tensor) -> Tensor:
 def scores(queries: Tensor, keys: Tensor, seen: Tensor | None) -> Tensor:
     """Q K^T / sqrt(d), and minus infinity where a query may not look."""
     products = queries @ keys.transpose(2, 3) * queries.shape[3] ** -0.5
-    return products if seen is None else products.masked_fill(~seen, -torch.inf)
+    return (
+        products if seen is None else products.masked_fill(~seen.to(products.device), -torch.inf)
+    )
 
 
 def visible(mine: Tensor, others: Tensor, causal: bool) -> tuple[bool, Tensor | None]:

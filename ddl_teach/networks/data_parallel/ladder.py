@@ -4,7 +4,8 @@ per parameter            K all-reduces after the backward pass
 one bucket               one all-reduce after it
 overlapped buckets       some, during it, by a ring in the background
 overlapped native        the same with the MPI library's all-reduce
-overlapped in memory     the same in memory that all ranks of a node see
+overlapped in memory     the same in memory that all ranks of a node see (not for a network on
+                         a device: that memory is the host's)
 
 Each rung has a copy of the network and a backward pass that ends with averaged gradients. What to
 look at: which step of the ladder pays depends on the machine. Where every core computes, messages
@@ -46,6 +47,8 @@ def rungs(comm: Comm, make: Callable[[], nn.Module], nbytes: float = BUCKET) -> 
         ),
     }
     networks = {name: make() for name in ways}
+    if next(networks["per parameter"].parameters()).device.type != "cpu":
+        del networks["overlapped in memory"]
     return {
         name: (network, ways[name](list(network.parameters())))
         for name, network in networks.items()

@@ -62,7 +62,9 @@ class Overlapped:
         self._requests = []
         self._missing = [set(range(len(bucket.parameters))) for bucket in self._buckets]
         try:
-            error.backward()
+            # Hooks that send belong to the thread that calls, also where a GPU has one of its own.
+            with torch.autograd.set_multithreading_enabled(False):
+                error.backward()
             for number, missing in enumerate(self._missing):
                 for index in sorted(missing):  # what this pass has not come through
                     self._arrived(number, index)

@@ -22,6 +22,7 @@ from torch import nn
 from ddl_teach.collectives.blocks import chunk_start
 from ddl_teach.comm import Comm, Request
 from ddl_teach.comm.arrays import as_elements
+from ddl_teach.comm.devices import device_of
 from ddl_teach.comm.shared_memory import SharedMemory
 from ddl_teach.networks.data_parallel.buckets import Bucket, bucket, grouped, room
 
@@ -90,6 +91,11 @@ def fill_shared(
     buckets = []
     for group in grouped(parameters, nbytes):
         like = room(group)
+        if device_of(like) is not None:
+            raise ValueError(
+                f"fill_shared: these parameters are on {like.device}, and memory that ranks share "
+                "is the host's: use buckets.fill and all-reduces that run in the background"
+            )
         size = -(-like.nbytes // LINE) * LINE
         memory = comm.shared_memory(2 * size)
         plain = bucket(group, as_elements(memory.parts[0][size : size + like.nbytes], like))

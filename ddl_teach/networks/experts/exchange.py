@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.autograd import Function
 
@@ -61,7 +60,7 @@ class _Exchange(Function):
 
 def gather_counts(comm: Comm, own: Tensor) -> Tensor:
     """The counts of all ranks, (ranks, ...), where each gives its (1, ...)."""
-    everybodys = torch.zeros((comm.size, *own.shape[1:]), dtype=own.dtype)
+    everybodys = own.new_zeros((comm.size, *own.shape[1:]))
     everybodys[comm.rank] = own[0]
     ring.allgather(comm, everybodys)
     return everybodys

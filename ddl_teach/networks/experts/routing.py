@@ -67,12 +67,14 @@ def route(
         for expert in range(experts)
         for choice in range(chosen)
     ]
-    choices = torch.arange(chosen).repeat(experts)
-    row_choices = choices.repeat_interleave(torch.tensor([len(one) for one in places]))
+    choices = [choice for _ in range(experts) for choice in range(chosen)]
+    row_choices = [c for c, one in zip(choices, places, strict=True) for _ in range(len(one))]
     row_tokens = torch.cat(places)
     return Routing(
         tokens=row_tokens,
-        weights=weights[row_tokens, row_choices],
+        weights=weights[
+            row_tokens, torch.tensor(row_choices, device=scores.device, dtype=torch.int64)
+        ],
         rows=taken.sum(1),
         balance=experts * (first.to(probabilities) @ probabilities.sum(0)) / tokens**2,
         dropped=wanted.numel() - len(row_tokens),

@@ -61,7 +61,7 @@ class SpreadExperts(nn.Module):
     def _answers(self, rows: Tensor) -> Tensor:
         """Of this rank's experts, to rows that came rank by rank and then expert by expert."""
         arrived = self.routing.rows.split(self.sizes, 1)[self.comm.rank]
-        each = torch.arange(arrived.shape[1]).repeat(len(arrived))
+        each = torch.arange(arrived.shape[1], device=rows.device).repeat(len(arrived))
         by_expert = each.repeat_interleave(arrived.flatten()).argsort(stable=True)
         parts = rows[by_expert].split(arrived.sum(0).tolist())
         answers = [expert(own) for expert, own in zip(self.experts.values(), parts, strict=True)]

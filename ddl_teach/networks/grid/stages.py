@@ -67,7 +67,7 @@ def _hold_gpt(model: nn.Sequential, axes: Axes) -> Held:
         if isinstance(module, HeadsAttention):
             module.attend = partial(ring_attention, axes.context, positions=positions)
         elif isinstance(module, Embedding):
-            module.positions = positions[axes.context.rank]
+            module.positions = positions[axes.context.rank].to(module.positions.device)
     loss = partial(vocabulary_loss, axes.tensor, words)
     own = positions[axes.context.rank]
     shapes = _shapes(network, axes, len(own))

@@ -17,10 +17,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
+from ddl_teach.comm.arrays import Array
 from ddl_teach.networks.models.data import Batch
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.pipelines.torch_stage import TorchStage
@@ -29,7 +29,8 @@ from ddl_teach.networks.pipelines.torch_stage import TorchStage
 class DenseStage(TorchStage):
     """As TorchStage, for layers that are `nn.Linear` with biases, some followed by `nn.ReLU`.
 
-    What passes its borders are NumPy arrays, views of the tensors: they cost less to send.
+    What passes its borders are NumPy arrays, views of the tensors: they cost less to send. On a
+    device there are none, and the tensors pass.
     """
 
     def __init__(self, layers: nn.Sequential, *arguments: Any, **options: Any) -> None:
@@ -55,32 +56,32 @@ class DenseStage(TorchStage):
         super().load(batch, micro_batches)
         self._transposed = [weight.detach().t().contiguous() for weight, *_ in self._bent]
 
-    def _room(self, micro_batch: int, shape: torch.Size) -> np.ndarray:
-        return super()._room(micro_batch, shape).numpy()
+    def _room(self, micro_batch: int, shape: torch.Size) -> Array:
+        return passed_on(super()._room(micro_batch, shape))
 
     @torch.no_grad()
-    def forward(self, micro_batch: int, x: np.ndarray | None) -> np.ndarray | None:
+    def forward(self, micro_batch: int, x: Array | None) -> Array | None:
         """The output of the stage, or on the last one nothing: the loss is kept here."""
-        x = self._inputs[micro_batch] if self._first else torch.from_numpy(x)
+        x = self._inputs[micro_batch] if self._first else torch.as_tensor(x)
         seen = self._seen[micro_batch] = [x]
         for (_, bias, bent), transposed in zip(self._bent, self._transposed, strict=True):
             x = torch.addmm(bias, x, transposed)
             seen.append(x.relu_() if bent else x)
         if not self._last:
-            return x.numpy()
+            return passed_on(x)
         # What will be needed of the scores is the gradient of the loss: softmax - right answer.
         gradient = seen[-1] = torch.softmax(x, dim=1)
         right = self._targets[micro_batch].unsqueeze(1)
         self.losses.append(-gradient.gather(1, right).log().sum().item() / self._rows)
-        gradient.scatter_add_(1, right, torch.full(right.shape, -1.0, dtype=x.dtype))
+        gradient.scatter_add_(1, right, gradient.new_full(right.shape, -1.0))
         gradient /= self._rows
         return None
 
     @torch.no_grad()
-    def backward_input(self, micro_batch: int, gradient: np.ndarray | None) -> np.ndarray | None:
+    def backward_input(self, micro_batch: int, gradient: Array | None) -> Array | None:
         """The gradient of the input alone; the weights' half is kept for later."""
         seen, put_off = self._seen.pop(micro_batch), []
-        gradient = seen[-1] if self._last else torch.from_numpy(gradient)
+        gradient = seen[-1] if self._last else torch.as_tensor(gradient)
         for place in reversed(range(len(self._bent))):
             weight, bias, bent = self._bent[place]
             if bent:
@@ -90,7 +91,7 @@ class DenseStage(TorchStage):
             if place or not self._first:
                 gradient = gradient @ weight
         self._put_off[micro_batch] = put_off
-        return None if self._first else gradient.numpy()
+        return None if self._first else passed_on(gradient)
 
     @torch.no_grad()
     def backward_weight(self, micro_batch: int) -> None:
@@ -102,8 +103,13 @@ class DenseStage(TorchStage):
                 weight.grad.addmm_(gradient.t(), x)
                 bias.grad.add_(gradient.sum(0))
 
-    def backward(self, micro_batch: int, gradient: np.ndarray | None) -> np.ndarray | None:
+    def backward(self, micro_batch: int, gradient: Array | None) -> Array | None:
         """Both halves, one right after the other."""
         found = self.backward_input(micro_batch, gradient)
         self.backward_weight(micro_batch)
         return found
+
+
+def passed_on(x: torch.Tensor) -> Array:
+    """What is sent for it: the same memory as a NumPy array, if it is the host's."""
+    return x.numpy() if x.device.type == "cpu" else x

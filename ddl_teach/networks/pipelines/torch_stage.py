@@ -80,7 +80,7 @@ class TorchStage:
     ) -> None:
         self.layers, self._shapes = layers, shapes
         self._first, self._last, self._loss, self._split = first, last, loss, split
-        self._dtype = next(layers.parameters()).dtype
+        self._weight = next(layers.parameters())
         self._kept: dict[int, list[Piece]] = {}
         self._waiting: dict[int, list[tuple[nn.Module, torch.Tensor, torch.Tensor]]] = {}
         self.losses: list[float] = []  # of one step, each its share of the batch's
@@ -158,7 +158,7 @@ class TorchStage:
         return self._room(micro_batch, self._shapes[1])
 
     def _room(self, micro_batch: int, shape: torch.Size) -> torch.Tensor:
-        return torch.empty((len(self._inputs[micro_batch]), *shape[1:]), dtype=self._dtype)
+        return self._weight.detach().new_empty((len(self._inputs[micro_batch]), *shape[1:]))
 
     def weight_gradients(self) -> torch.Tensor:
         """All gradients in one row; zeros where no micro-batch has come by."""

@@ -44,7 +44,7 @@ class Pruned:
         self.comm, self.model = comm, model
         self.parameters_kept = [p for p in known.values() if p.requires_grad]
         self.places = [
-            kept.get(name, torch.arange(p.numel(), dtype=torch.int32))
+            kept.get(name, torch.arange(p.numel(), dtype=torch.int32, device=p.device))
             for name, p in known.items()
             if p.requires_grad
         ]
