@@ -121,7 +121,7 @@ def refusal(x: object) -> TypeError:
     if _is_tensor(x):
         if x.device.type not in ("cpu", "cuda"):
             return TypeError(f"this tensor lives on {x.device}: send x.cpu() instead")
-        if x.dtype not in _TORCH_CODES:
+        if x.dtype not in (_TORCH_CODES or _learn_torch_codes()):
             return TypeError(f"torch's element type {x.dtype} cannot travel: convert it first")
         if x.is_nested or x.layout is not sys.modules["torch"].strided:
             return TypeError("this tensor is sparse or nested: send its dense parts one by one")

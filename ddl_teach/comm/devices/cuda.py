@@ -1,6 +1,6 @@
 """CUDA: NVIDIA's GPUs, by way of torch, which every learner of this course has.
 
-Arrays of other libraries (CuPy, Numba, whatever has `__cuda_array_interface__` or speaks DLPack)
+Arrays of other libraries (CuPy, Numba, whatever speaks DLPack or has `__cuda_array_interface__`)
 are seen as torch tensors of the same memory; nothing is copied for that. Their kernels run on
 streams of their own, so torch's stream first waits for what they have queued there.
 
@@ -113,13 +113,18 @@ def _device(index: int) -> CudaDevice:
 
 
 def as_tensor(x: Any) -> torch.Tensor:
-    """The memory of `x` as a tensor, once torch's stream has waited for the streams of `x`."""
+    """The memory of `x` as a tensor, once torch's stream has waited for what writes it."""
     if isinstance(x, torch.Tensor):
         return x
-    interface = getattr(x, "__cuda_array_interface__", None)
-    if interface is None:
+    if hasattr(x, "__dlpack__"):
         return torch.from_dlpack(x)  # which asks the other library to order the streams
+    interface = x.__cuda_array_interface__
     tensor = torch.as_tensor(x, device="cuda")
+    if tensor.numel() and tensor.data_ptr() != interface["data"][0]:
+        raise TypeError(
+            f"this {type(x).__name__} is not in the memory of torch's current GPU, "
+            f"{tensor.device}: choose its GPU first, with torch.cuda.set_device"
+        )
     if interface.get("stream") is not None:
         other = torch.cuda.ExternalStream(interface["stream"], tensor.device)
         torch.cuda.current_stream(tensor.device).wait_event(other.record_event())
