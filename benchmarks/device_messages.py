@@ -44,6 +44,7 @@ from ddl_teach.measure.device_messages import (
 )
 from ddl_teach.measure.device_run import GPU, HOST, DeviceRun, Row, Way, save
 from ddl_teach.measure.machine import heading, keep
+from ddl_teach.theory.robust_line import FEWEST_SIZES
 
 RESULTS = Path(__file__).parent / "results"
 SMALLEST = 1 << 10
@@ -122,25 +123,32 @@ def arguments(description: str) -> argparse.ArgumentParser:
 def sizes_of(chosen: argparse.Namespace, device: str) -> dict[str, Any]:
     """Of messages and chunks, as asked or as becomes the device."""
     largest, more = (16 << 20, (4 << 20,)) if device == GPU else (4 << 20, ())
-    return {
-        "sizes": powers_of_four(chosen.largest or largest),
-        "chunks": tuple(chosen.chunks or (*CHUNKS, *more)),
-    }
+    largest = chosen.largest or largest
+    sizes = powers_of_four(largest)
+    wanted = tuple(chosen.chunks or (*CHUNKS, *more))
+    chunks = [chunk for chunk in wanted if 0 < chunk < max(sizes, default=0)]
+    if len(sizes) < FEWEST_SIZES or not chunks:
+        raise SystemExit(
+            f"messages of up to {largest} bytes in chunks of {wanted}: stages are fitted to "
+            f"{FEWEST_SIZES} sizes, {SMALLEST} bytes and on by fours, and a chunk is smaller than "
+            "the largest; give a larger --largest, or smaller --chunks"
+        )
+    return {"sizes": sizes, "chunks": chunks}
 
 
 def main() -> None:
-    """Measure, print, keep."""
+    """Measure, keep, print."""
     chosen = arguments(__doc__).parse_args()
     device = device_here()
     given = sizes_of(chosen, device) | {"repetitions": chosen.repetitions}
     command = f"python -m benchmarks.device_messages {' '.join(sys.argv[1:])}".strip()
     run = measure(device, chosen.ranks, given, command)
-    parts = text_of(run)
-    print("\n\n".join(parts))
     name = "device_messages" if device == GPU else "device_messages_stand_in"
-    keep(RESULTS / f"{name}.txt", parts)
     save(RESULTS / f"{name}.json", run)
+    parts = text_of(run)
+    keep(RESULTS / f"{name}.txt", parts)
     report.draw(report.pictures(run).values(), RESULTS / f"{name}.png")
+    print("\n\n".join(parts))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from benchmarks.pipelines import meet
 from ddl_teach import Comm, Ranks
 from ddl_teach.comm.story import StoryError
 from ddl_teach.measure.device_messages import ALONE, LATENCY
-from ddl_teach.measure.device_run import STAND_IN, DeviceRun, Row, save
+from ddl_teach.measure.device_run import GPU, STAND_IN, DeviceRun, Row, save
 from ddl_teach.measure.machine import heading, keep
 
 RAW = Path(__file__).parents[1] / "ddl_teach" / "course" / "recorded" / "gpu"
@@ -108,7 +108,7 @@ def text_of(run: DeviceRun) -> list[str]:
 
 def name_of(run: DeviceRun) -> str:
     """The machine's, for its files: the GPU and how many there are."""
-    words = f"{run.about['GPU']} {run.about['GPUs'].split()[0]}x {run.about['date']}"
+    words = f"{run.about['GPU']} {run.about.get('GPUs', '0').split()[0]}x {run.about['date']}"
     return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
 
 
@@ -119,19 +119,20 @@ def main() -> None:
     parser.add_argument("--stand-in", action="store_true", help="an exercise without a GPU")
     chosen = parser.parse_args()
     device = STAND_IN if chosen.stand_in else device_here()
-    if device == STAND_IN and not chosen.stand_in:
+    if device != GPU and not chosen.stand_in:
         print(NO_GPU)
         return
     given = device_messages.sizes_of(chosen, device) | {"repetitions": chosen.repetitions}
     command = f"python -m benchmarks.on_a_gpu {' '.join(sys.argv[1:])}".strip()
     run = measure(chosen.parts, device, chosen.ranks, given, command)
+    name = name_of(run)
+    if device == GPU:
+        save(RAW / f"{name}.json", run)  # first of all: what was measured is not lost
     parts = text_of(run)
     print("\n\n".join(parts))
-    if device == STAND_IN:
+    if device != GPU:
         print("\nan exercise on a stand-in device: nothing was recorded")
         return
-    name = name_of(run)
-    save(RAW / f"{name}.json", run)
     keep(TABLES / f"{name}.txt", parts)
     if LATENCY in {row.test for row in run.rows}:
         report.draw(report.pictures(run).values(), TABLES / f"{name}.png")

@@ -72,6 +72,13 @@ def test_without_a_gpu_it_says_so_and_measures_nothing(no_gpu, monkeypatch, caps
     assert "nothing was measured" in said
 
 
+@pytest.mark.parametrize("words", [["--largest", "500"], ["--chunks", "99999999"]], ids=" ".join)
+def test_what_no_line_can_be_fitted_to_is_refused_before_it_is_measured(words):
+    chosen = device_messages.arguments("A benchmark.").parse_args(words)
+    with pytest.raises(SystemExit, match="stages are fitted to 4 sizes"):
+        device_messages.sizes_of(chosen, STAND_IN)
+
+
 @pytest.mark.parametrize("device", [GPU, STAND_IN])
 def test_every_part_of_the_report_says_on_what_it_was_measured(device):
     run = a_run(device)
