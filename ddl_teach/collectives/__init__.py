@@ -12,6 +12,8 @@ pairwise            every block goes straight to its owner
 dissemination       a barrier: rumours travel 1, 2, 4, ... ranks far
 native              the MPI library's own, for comparison
 auto                the all-reduce that a cost model expects to be the fastest
+staged_once         an all-reduce of arrays on devices with one copy out and one in
+on_devices          the same or a ring of staged messages, as a table of decisions says
 sparse              an all-reduce of vectors that are nearly all zeros: a folder
 background          an all-reduce that runs behind computation
 registry            all of them by name
@@ -30,8 +32,8 @@ The same call means the same in every file that has it:
     alltoall(comm, x, out)                    block s of rank r's x is block r of rank s's out
     scan(comm, x, op="sum")                   x becomes the combination of ranks 0 .. rank
 
-An x is a NumPy array, a torch CPU tensor or a Phantom, contiguous, of any shape, and alike on all
-ranks; chunks are those of `comm.arrays.split_evenly`, blocks are equal. `op` is "sum", "max",
+An x is a NumPy array, a torch tensor, another array on a device or a Phantom, contiguous, of any
+shape, and alike on all ranks; chunks are those of `comm.arrays.split_evenly`, blocks are equal. `op` is "sum", "max",
 "min", "product" or an element-wise function of two arrays, associative and commutative. All ranks
 get the same bits. Messages carry tag 0: what else is under way meanwhile needs another tag.
 """

@@ -5,6 +5,7 @@ style           one look: the style sheet, what each colour means, units, alt te
 timeline        what each rank did when: bars for a few ranks, an image for 65,536
 trace           the same as a file for a trace viewer
 messages        the time of single messages, and the line through it
+staging         messages between devices: over chunk size and size; decisions; recorded runs
 im2col          an image and the matrix of its patches
 convolutions    time, operations and memory of convolutions over whatever is varied
 method_map      which convolution wins where, over two things that are varied
