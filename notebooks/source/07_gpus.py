@@ -19,11 +19,11 @@
 import numpy as np
 
 from ddl_teach import simulate
-from ddl_teach.collectives import ring
 from ddl_teach.comm.devices.stand_in import StandInDevice
 from ddl_teach.comm.devices.timed import TimedDevice
 from ddl_teach.comm.networks import HostLink, Uniform
 from ddl_teach.course import Engines, by_hand, check, hint, judge, predict, progress, reveal, yours
+from ddl_teach.plots.copies import plot_copies
 
 engines = Engines(2)
 
@@ -96,8 +96,6 @@ def double(gpu, x):
 
 
 # %%
-from ddl_teach.plots.copies import plot_copies
-
 values = (np.arange(2**21) % 100).astype(np.uint8)  # a place in x is a number of bytes
 network = Uniform(latency=1e-4, bandwidth=2e8)
 run = simulate(by_hand.staged, 2, network=network, values=values, kernel=double)
@@ -134,14 +132,13 @@ def careless(comm, steps):
 
 # %%
 both = ["wait for the copy", "wait for the kernel"]
-came = [simulate(careless, 1, steps=steps).results[0].tolist() for steps in ([], both[:1], both)]
-print("no wait:           ", came[0], "what the memory held before")
-print("only for the copy: ", came[1], "what x was before the kernel")
-print("for both:          ", came[2])
-assert came == [[255] * 4, [21] * 4, [42] * 4]
+came = [simulate(careless, 1, steps=steps).results[0][0] for steps in ([], both[:1], both)]
+print(f"no wait: {came[0]}; for the copy only: {came[1]}; for both: {came[2]}")
+assert came == [255, 21, 42]
 
 # %% [markdown]
-# The first two are wrong and nobody complains. On a real GPU they are sometimes right, when the
+# The first number is what the memory held before the copy, the second what `x` was before the
+# kernel. Both are wrong, and nobody complains. On a real GPU they are sometimes right, when the
 # kernel happens to be quick; then they fail in front of an audience. The stand-in is as mean as it
 # may be: nothing happens before somebody waits for it, so a wait that is missing always shows.
 #
@@ -317,21 +314,20 @@ judge("07.chunk", best_chunk, seed=74)
 ### END HIDDEN TESTS
 
 # %%
+from functools import partial
+
 from ddl_teach.theory import staging
 
-my_chunk = yours("07.chunk", best_chunk, by_hand.best_chunk)
-my_best = my_chunk(2**21, [(2e-4, 1 / 2e8), (0, 1 / 2e8), (2e-4, 1 / 2e8)])  # for section 6
 copy, wire = staging.Stage(1e-5, 1 / 25e9), staging.Stage(0, 1 / 25e9, delay=2e-6)
 real = staging.Route(copy, wire, copy)
+chunk = staging.best_chunk(64e6, real)
 reveal("07.staged", staging.staged(64e6, real) / staging.direct(64e6, wire))
-reveal("07.chunk", staging.best_chunk(64e6, real))
-in_chunks = staging.pipelined(64e6, staging.best_chunk(64e6, real), real)
-print(
-    f"in the best chunks: {in_chunks / staging.direct(64e6, wire):.2f} times as long as directly"
-)
+reveal("07.chunk", chunk)
+print(staging.pipelined(64e6, chunk, real) / staging.direct(64e6, wire), "times as long then")
 
 # %% [markdown]
-# From three times as long as directly to hardly longer: that is what overlap is worth.
+# Staged three times as long as directly, in the best chunks hardly longer: that is what overlap is
+# worth.
 #
 # ## 6. Prediction, simulation, measurement · *intermediate*
 #
@@ -342,8 +338,6 @@ print(
 # should.
 
 # %%
-from functools import partial
-
 from ddl_teach.course import stopwatch
 
 way = yours("07.pipelined", pipelined, partial(by_hand.pipelined, kernel=double))
@@ -352,21 +346,19 @@ ways = [lambda comm, x, size=size: way(comm, x.view(np.uint8), size) for size in
 given = {"sizes": [2**21], "ways": ways, "trace": False}
 simulated = simulate(stopwatch, 2, network=network, **given, turns=1).results[1][0, :, 0]
 turns = engines.run(stopwatch, **given, turns=5).results[1][..., 0]
+measured = np.quantile(turns, [0.5, 0.25, 0.75], axis=0).T
 
 # %%
 from ddl_teach.plots.staging import plot_chunk_sizes
 
-copy, wire = staging.Stage(2e-4, 1 / 2e8), staging.Stage(0, 1 / 2e8, delay=1e-4)
-slow = staging.Route(copy, wire, copy)
-formula = [1e-3 + staging.pipelined(2**21, size, slow) for size in sizes]  # 1 ms for the kernel
+copy, wire = staging.Stage(2e-4, 5e-9), staging.Stage(0, 5e-9, delay=1e-4)
+slow, my_chunk = staging.Route(copy, wire, copy), yours("07.chunk", best_chunk, by_hand.best_chunk)
+best = my_chunk(2**21, [(2e-4, 5e-9), (0, 5e-9), (2e-4, 5e-9)])
+formula = [1e-3 + staging.pipelined(2**21, size, slow) for size in sizes]  # 1 ms: the kernel
 assert np.allclose(simulated, formula, rtol=0.01)
-measured = dict(zip(sizes, np.quantile(turns, [0.5, 0.25, 0.75], axis=0).T, strict=True))
-look = {
-    "nbytes": 2**21,
-    "measured": measured,
-    "label": "stand-in with a slow link; wire: your MPI",
-}
-plot_chunk_sizes((sizes, formula), simulated=(sizes, simulated), best=my_best, **look)
+look = {"simulated": (sizes, simulated), "measured": dict(zip(sizes, measured, strict=True))}
+look |= {"nbytes": 2**21, "best": best, "label": "stand-in with a slow link; wire: your MPI"}
+plot_chunk_sizes((sizes, formula), **look)
 
 # %% [markdown]
 # Squares on the line: the simulated program takes what the formula says. The dots are your
@@ -497,11 +489,8 @@ judge("07.own_gpu", own_gpu, ranks=(1, 6, 9), seed=76)
 from ddl_teach.comm.devices.awareness import awareness
 from ddl_teach.course.beside_gpus import measure_here, plot_beside_recorded
 
-aware = engines.run(lambda comm: awareness()).results[0]
-print(f"{aware.library}: {aware.why}. Direct: {'yes' if aware.direct else 'no'}.")
-mine = measure_here(engines)
-assert len(mine.rows) > 0
-plot_beside_recorded(mine)
+print(engines.run(lambda comm: awareness()).results[0])
+plot_beside_recorded(measure_here(engines))
 
 # %% [markdown]
 # ## 10. The surprise: who wins depends · *advanced*
@@ -518,16 +507,16 @@ plot_beside_recorded(mine)
 
 
 # %%
+from ddl_teach.collectives import ring
+
+
 def summed(comm):
-    comm.device_path = "staged"
-    x = StandInDevice().array(np.ones(64_000, np.float32))
-    ring.allreduce(comm, x)
+    ring.allreduce(comm, StandInDevice().array(np.ones(64_000, np.float32)))
 
 
-fast = Uniform(2e-6, 25e9, host_link=HostLink(1e-5, 25e9))
-run = simulate(summed, 32, network=fast, trace=False)
-message = partial(staging.staged, route=real)
-assert np.isclose(run.time, staging.allreduce_in_steps(32, 256_000, message))
+run = simulate(summed, 32, network=Uniform(2e-6, 25e9, host_link=HostLink(1e-5, 25e9)))
+told = staging.allreduce_in_steps(32, 256_000, lambda part: staging.staged(part, real))
+assert np.isclose(run.time, told)
 
 # %%
 predict("07.once", ...)
