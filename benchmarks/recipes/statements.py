@@ -25,20 +25,21 @@ FOLD = 0  # of the thirds of all files the one held out; settings were chosen by
 LOOKS = 2  # at the functions held out in an epoch
 
 
-def data() -> Data:
+def data(packages: str, **_: object) -> Data:
     """Pairs to learn from, and functions to be told apart."""
-    corpus = read(fold=FOLD)
+    corpus = read(tuple(packages.split()), fold=FOLD)
     asked = corpus.held_out & (np.diff(corpus.begins) >= LEAST)
     return Data("statements of Python's library", len(corpus.pairs), int(asked.sum()), (2,))
 
 
 def train(
-    comm: Comm, seed: int, epochs: int, width: int, batch: int, rate: float, negatives: int
-) -> tuple[Checkpoint, ...]:
+    comm: Comm, seed: int, packages: str, epochs: int, width: int, batch: int, rate: float,
+    negatives: int,
+) -> tuple[Checkpoint, ...]:  # fmt: skip
     """One rank's part of a training; the pairs of a step are shared by all ranks."""
     if batch < comm.size or batch % comm.size:
         raise ValueError(f"batch={batch} cannot be shared equally by {comm.size} ranks")
-    corpus = read(fold=FOLD)
+    corpus = read(tuple(packages.split()), fold=FOLD)
     task = Statements(corpus, width, batch // comm.size, negatives, seed)
     weights, learnt = task.initial(), len(corpus.pairs)
 

@@ -49,7 +49,8 @@ def run_recipe(options: argparse.Namespace) -> int:
         recipe.settings(changed)
         program = load_program(str(recipe.file.parent / recipe.program))
         if isinstance(recipe.data, str):
-            recipe = replace(recipe, data=load_program(str(recipe.file.parent / recipe.data))())
+            find = load_program(str(recipe.file.parent / recipe.data))
+            recipe = replace(recipe, data=find(**recipe.fixed))
     except BrokenFile as error:
         print(error, file=sys.stderr)
         return MISSED

@@ -18,7 +18,7 @@ from ddl_teach.measure.to_accuracy import Checkpoint
 SHIPPED = Path(__file__).resolve().parents[2] / "benchmarks" / "recipes"
 SHORT = {
     "digits_on_two_ranks": {"epochs": 1},
-    "code_on_two_ranks": {"epochs": 1, "width": 4},
+    "code_on_two_ranks": {"epochs": 1, "width": 4, "packages": "json"},
     "search_on_three_ranks": {"budget": 120},
 }
 FREE = {"search_on_three_ranks": {"trials": 6, "rungs": 2, "least": 10}}
@@ -44,7 +44,7 @@ def test_a_recipe_is_carried_out_twice_and_learns_the_same(name, pool):
     assert len(whole.seeds) >= 6  # fewer have no 95% interval
     recipe = replace(whole, seeds=(3, 4), fixed={**whole.fixed, **SHORT[name]}, in_a_row=1)
     if isinstance(recipe.data, str):
-        recipe = replace(recipe, data=load_program(str(SHIPPED / recipe.data))())
+        recipe = replace(recipe, data=load_program(str(SHIPPED / recipe.data))(**recipe.fixed))
     program = load_program(str(SHIPPED / recipe.program))
 
     def run(seed, settings):

@@ -40,8 +40,8 @@ class Recipe:
     It is called as `program(comm, seed=..., **settings)`. A training returns, on every rank, all
     its looks at the data held out, as `Checkpoint`s; one of its settings is `batch`, the samples
     of a step on all ranks together. A search returns `Searched` on one rank. `free` has the values
-    that are taken unless others are given. `data` may name a function of no arguments that finds
-    them out, for data that are not the same everywhere.
+    that are taken unless others are given. `data` may name a function that finds them out from
+    the fixed settings, for data that are not the same everywhere.
     """
 
     file: Path
