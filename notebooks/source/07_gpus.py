@@ -345,7 +345,7 @@ sizes = [2**k for k in range(14, 22)]
 ways = [lambda comm, x, size=size: way(comm, x.view(np.uint8), size) for size in sizes]
 given = {"sizes": [2**21], "ways": ways, "trace": False}
 simulated = simulate(stopwatch, 2, network=network, **given, turns=1).results[1][0, :, 0]
-turns = engines.run(stopwatch, **given, turns=5).results[1][..., 0]
+turns = engines.run(stopwatch, **given, turns=5, timeout=100).results[1][..., 0]
 measured = np.quantile(turns, [0.5, 0.25, 0.75], axis=0).T
 
 # %%
@@ -425,7 +425,7 @@ def by_each_path(comm, ways, sizes, turns=7):
 from ddl_teach.comm.devices.choice import Reach
 
 ways, many = [Reach(0, "staged"), Reach(0, "pipelined", 1 << 18)], 2 ** np.arange(19, 23)
-run = engines.run(by_each_path, ways=ways, sizes=many, trace=False)
+run = engines.run(by_each_path, ways=ways, sizes=many, trace=False, timeout=100)
 found = dict(zip(["staged", "pipelined"], run.results[1], strict=True))
 table = yours("07.choose", choose, by_hand.choose)(many, found)
 print(table, run.ledger[0].by_kind(), sep="\n")
