@@ -307,6 +307,9 @@ for target in (0.7, 0.8, 0.85, 0.9, 0.93):
 plot_trick(tricks[10])
 
 # %% [markdown]
+# Up to 85% `quick` is there first, and at 90% it never is (`inf`). So who may name the target
+# afterwards can sell either of them. Who named it before has no choice.
+#
 # ## 7. The part and the whole · *intermediate*
 #
 # Ways 5 and 6: show a kernel, and leave the input out. If the part that became $s$ times as fast

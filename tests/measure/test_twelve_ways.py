@@ -1,11 +1,16 @@
 """The twelve ways: they fool with true numbers, and are found out."""
 
+from math import inf
+
 import pytest
 
 from ddl_teach.course.true_measurements import true_measurements
 from ddl_teach.measure.reports.report import Report
 from ddl_teach.measure.reports.review import review, told
+from ddl_teach.measure.reports.twelve_ways import curves
 from ddl_teach.measure.reports.twelve_ways.all_ways import WAYS
+from ddl_teach.measure.reports.twelve_ways.the_right_time import GOOD, QUICK
+from ddl_teach.measure.reports.twelve_ways.trick import entry_of
 from ddl_teach.plots.fooling import plot_fooling
 
 
@@ -46,3 +51,14 @@ def test_ways_are_in_order_and_say_what_they_lack(true):
     for way in WAYS:
         with pytest.raises(ValueError, match=r"has no entry .* benchmarks\.twelve_ways"):
             way(Report(entries=()))
+
+
+def test_who_chooses_the_target_afterwards_chooses_the_winner(true):
+    def firsts(name, target):
+        entry = entry_of(true, name)
+        pairs = zip(curves.seconds(entry), curves.accuracies(entry), strict=True)
+        return curves.to_target([*pairs], target)
+
+    # As unit 18 says of its table.
+    assert firsts(QUICK, 0.85) < firsts(GOOD, 0.85)
+    assert firsts(GOOD, 0.93) < firsts(QUICK, 0.9) == inf
