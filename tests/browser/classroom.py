@@ -74,7 +74,7 @@ def lab(folder: Path) -> Iterator[str]:
         assert not left, f"outlived the lab: {left}"
 
 
-def still_running(folder: Path, seconds: float = 15) -> list[psutil.Process]:
+def still_running(folder: Path, seconds: float = 60) -> list[psutil.Process]:
     """Processes of the lab in `folder` that have not ended after so many seconds."""
     end = time.monotonic() + seconds
     while (left := [*filter(lambda one: _belongs(one, folder), psutil.process_iter())]) and (
