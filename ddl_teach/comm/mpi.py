@@ -39,13 +39,18 @@ def wire_tag(tag: int, code: int, nbytes: int, channel: int) -> int:
     return plain | 1 + nbytes % (SIZE_HINTS - 1) << SIZE_SHIFT
 
 
-def memory(x: Array, nbytes: int) -> Any:
-    """The memory of `x`, as MPI takes it."""
+def check_size(nbytes: int) -> None:
+    """Refuse what is too long for one message."""
     if nbytes > LARGEST_MESSAGE:
         raise ValueError(
             f"a message of {nbytes} bytes is more than MPI takes at once (2 GiB): send it in "
             "parts, for instance x[:half] and x[half:]"
         )
+
+
+def memory(x: Array, nbytes: int) -> Any:
+    """The memory of `x`, as MPI takes it."""
+    check_size(nbytes)
     if x.__class__ is np.ndarray:
         return x
     if x.__class__ is Phantom:

@@ -203,7 +203,7 @@ class MPIMessages(MPIStories):
         came = too_long or status.Get_count(MPI.BYTE)
         source = status.Get_source()
         if came != nbytes:
-            if came <= SHORT < nbytes and SIZE_HINTS > 1:  # see `wire_tag`: none so short fits
+            if not too_long and self._is_head(nbytes):
                 return None
             raise self._mismatch(x, source, tag, came)
         world = self._members[source]
@@ -212,6 +212,11 @@ class MPIMessages(MPIStories):
             start = begun - self._records.began
             self._spans.append(("recv", "recv", start, self.now(), world, tag, nbytes))
         return source
+
+    def _is_head(self, nbytes: int) -> bool:
+        """Whether `status` tells of what announces chunks, where so many bytes were expected: no
+        message so short has a tag with a hint at a size."""
+        return nbytes > SHORT >= self._status.Get_count(MPI.BYTE) and SIZE_HINTS > 1
 
     def _mismatch(self, x: Array, source: int, tag: int, came: int) -> MessageMismatch:
         nbytes, code = describe(x)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ddl_teach.comm.arrays import Array, describe
+from ddl_teach.comm.chunks import Chunks
 from ddl_teach.comm.devices.choice import Preference
 from ddl_teach.comm.devices.staging import Copies
 from ddl_teach.comm.interface import ANY, Request
-from ddl_teach.comm.mpi import wire_tag
+from ddl_teach.comm.mpi import MPI, SHORT, wire_tag
 from ddl_teach.comm.patience import Stopped
 from ddl_teach.comm.story import MessageMismatch, Wait
 
@@ -53,6 +55,8 @@ class MPIRequest(Request):
         self._too_long = 0  # bytes of the message of our own that was cut to fit
         self.waited = False
         comm._records.open[self] = None
+        if what == "irecv" and x.nbytes > SHORT:
+            comm._monitor.receives[self] = threading.get_ident()
 
     def wait(self) -> int:
         if not self.waited:
@@ -85,6 +89,22 @@ class MPIRequest(Request):
     def _close(self) -> None:
         self.waited = True
         del self._comm._records.open[self]
+        if self._comm._monitor.receives:
+            self._comm._monitor.receives.pop(self, None)
+
+    def take_chunks(self) -> None:
+        """Take those that have come though nobody waits for this message: its sender does."""
+        _, x, _, tag = self._details
+        comm = self._comm._for_transfers
+        if isinstance(self._handle, Chunks):
+            self._handle.Test(comm._status)
+            return
+        # What does not fit is told to whoever waits for this message.
+        with contextlib.suppress(MessageMismatch, MPI.Exception):
+            if self._handle.Get_status(comm._status) and comm._is_head(x.nbytes):
+                chunks = comm._chunks_into(x, tag)
+                self._handle.Test()
+                self._handle = chunks
 
     def takes(self, comm: MPIMessages, on_wire: int) -> bool:
         """Whether the rank's next message to itself under this tag comes here."""

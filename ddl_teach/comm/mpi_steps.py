@@ -38,7 +38,7 @@ from ddl_teach.comm.devices.staging import (
     marked,
 )
 from ddl_teach.comm.ledger import DEVICE_KINDS
-from ddl_teach.comm.mpi import MPI, SIZE_HINTS, memory, wire_tag
+from ddl_teach.comm.mpi import MPI, SIZE_HINTS, check_size, memory, wire_tag
 from ddl_teach.comm.mpi_requests import MPIRequest
 from ddl_teach.comm.mpi_transfers import Line, Steps, Transfer, until
 from ddl_teach.comm.patience import DEVICE, PEER
@@ -98,6 +98,7 @@ def begin_receive(comm: MPIMessages, call: str, x: Array, source: int, tag: int)
 
 def _parcel(comm: MPIMessages, x: Array, peer: int, tag: int) -> Parcel:
     nbytes, code = describe(x)
+    check_size(nbytes)
     device, twin = device_of(x), comm._for_transfers
     if device is None or not nbytes:
         host = x if device is None else Staging(0, code, np.empty(0, np.uint8))

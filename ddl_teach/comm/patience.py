@@ -43,6 +43,8 @@ class Monitor:
         # Messages that go on step by step whenever the rank waits, driven by one strand at a time.
         self.transfers: dict[Any, None] = {}
         self.driving = threading.Lock()
+        # Receives of long messages, by the thread that began them: they may come in chunks.
+        self.receives: dict[Any, int] = {}
         self.steps = 0  # that they have taken
         self._report = report
         self._serial = 0  # changes whenever a strand begins or ends a wait
@@ -88,6 +90,14 @@ class Monitor:
             finally:
                 self.driving.release()
 
+    def take_chunks(self) -> None:
+        """Let none wait whose message this thread has begun to receive, and does not wait for."""
+        me = threading.get_ident()
+        with self.driving:
+            for receive, thread in list(self.receives.items()):
+                if thread == me:
+                    receive.take_chunks()
+
     def moved(self) -> None:
         """A transfer has come further: whoever suspects a deadlock must begin anew."""
         self.steps += 1
@@ -130,6 +140,8 @@ class Patience:
         try:
             while not finished():
                 monitor.drive()
+                if monitor.receives:
+                    monitor.take_chunks()
                 now = time.perf_counter()
                 if steps != monitor.steps:  # the next step may be microseconds away as well
                     begun, nap, steps = now, 20e-6, monitor.steps

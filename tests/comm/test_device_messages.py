@@ -125,6 +125,30 @@ def test_a_rank_that_waits_for_one_message_moves_all_others(real):
         assert real(program, 2, path=path).results[0] == 4999.0
 
 
+@pytest.mark.parametrize("path", PATHS)
+def test_chunks_are_taken_for_a_receive_that_nobody_waits_for_yet(real, path):
+    """As MPI promises: the sender's wait ends, though the receiver waits for something else."""
+
+    def program(comm, on_device):
+        device = device_of_rank(comm, path)
+        comm.device_table = {
+            "message": (Reach(0, path, 100_000),)
+        }  # no library sends so much ahead
+        x, other = device.array(np.full(50_000, 7.0)), np.zeros(20_000)
+        if comm.rank == 0:
+            comm.send(x, 1)
+            comm.send(other, 1, tag=1)
+            return 7.0
+        y = device.empty(50_000) if on_device else np.zeros(50_000)
+        receiving = comm.irecv(y, 0)
+        comm.recv(other, 0, tag=1)
+        receiving.wait()
+        return y[-1:].to_host()[0] if on_device else y[-1]
+
+    for on_device in (True, False):
+        assert real(program, 2, on_device=on_device).results == [7.0, 7.0]
+
+
 def test_copies_stand_on_the_timeline_beside_messages(real):
     def program(comm, path):
         device = device_of_rank(comm, path)
