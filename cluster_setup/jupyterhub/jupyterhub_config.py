@@ -52,7 +52,7 @@ c.Spawner.ssl_alt_names = [f"DNS:{node}" for node in sorted(set(NODES))]
 
 # -- who may come ---------------------------------------------------------------------------
 c.JupyterHub.authenticator_class = "pam"  # the cluster's own accounts
-c.Authenticator.allowed_groups = {os.environ.get("DDL_HUB_GROUP", "ddl-class")}
+c.LocalAuthenticator.allowed_groups = {os.environ.get("DDL_HUB_GROUP", "ddl-class")}
 c.JupyterHub.concurrent_spawn_limit = 20
 c.JupyterHub.active_server_limit = 60
 

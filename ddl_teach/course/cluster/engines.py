@@ -134,7 +134,7 @@ def settings(ground: Ground, ranks: int, nodes: int, profile: Path) -> Config:
         launcher = config.SlurmEngineSetLauncher
         launcher.batch_template_file = str(SETUP / "slurm" / "engines.sbatch")
         launcher.batch_file_name = str(profile / "log" / "engines.sbatch")
-        launcher.namespace = {"nodes": nodes, "course": str(ROOT), "python": ground.python}
+        launcher.namespace = {"nodes": nodes, "course": str(ROOT)}
         launcher.environment = submission(ground.site)
     else:
         launcher = config.MPIEngineSetLauncher
@@ -143,6 +143,7 @@ def settings(ground: Ground, ranks: int, nodes: int, profile: Path) -> Config:
         told = [f"IPP_PROFILE_DIR={profile}", "IPP_CLUSTER_ID=", f"PYTHONPATH={ROOT}"]
         launcher.mpi_args = ground.on_all(ranks, ["env", *told])
         launcher.environment = mpi_environment()
+    launcher.engine_cmd = [ground.python, "-m", "ipyparallel.engine"]
     return config
 
 

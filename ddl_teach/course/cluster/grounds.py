@@ -16,6 +16,7 @@ import subprocess
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -132,7 +133,11 @@ class Slurm(Ground):
         listed = os.environ.get("SLURM_JOB_NODELIST")
         self.name, self.site = "slurm", site
         self.nodes = tuple(_said(["scontrol", "show", "hostnames", listed])) if listed else ()
-        self.listens_at = address_of(site.interface, self.nodes)
+
+    @cached_property
+    def listens_at(self) -> str:  # on a login node only who starts engines needs to know
+        nodes = self.nodes or _said(["sinfo", "--noheader", "--Node", "--format=%N"])
+        return address_of(self.site.interface, nodes)
 
     def words(self, node: str, command: Sequence[str]) -> list[str]:
         # --overlap: the job's processors may be busy with the very step that asks.
@@ -171,7 +176,10 @@ def read_hostfile(hostfile: Path) -> dict[str, int]:
 
 
 def address_of(interface: str, nodes: Sequence[str]) -> str:
-    """Our address on that interface; without one, that from which the first node is reached."""
+    """Our address on that interface; without one, that from which the first node is reached.
+
+    A name that leads nowhere leaves us with an address that nobody else can call.
+    """
     if interface:
         for each in psutil.net_if_addrs().get(interface, []):
             if each.family == socket.AF_INET:
@@ -180,7 +188,7 @@ def address_of(interface: str, nodes: Sequence[str]) -> str:
         raise Mistake(f"SITE_INTERFACE={interface}: this machine has {there}")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect((nodes[0] if nodes else socket.gethostname(), 9))  # sends nothing
+            probe.connect((nodes[0], 9))  # sends nothing
         except OSError:
             return LOOPBACK
         return probe.getsockname()[0]
