@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from ddl_teach import Ranks, launch
+from ddl_teach.cli import main
 from ddl_teach.comm.story import Deadlock, StoryError
 from ddl_teach.course.box import faults
 from ddl_teach.course.box.box import Box, can_delay
@@ -212,6 +213,24 @@ def test_a_process_or_a_node_that_dies_is_told_and_the_next_program_runs(sound, 
         assert said(sound, "node1", "sh", "-c", "ls /tmp/own 2>&1 || :").endswith("directory")
         assert launch(swap, 2, on=sound, size=3).results == [1, 0]
     eventually(lambda: not any(sound.processes(node) for node in sound.nodes))
+
+
+def test_the_command_line_breaks_shows_and_mends(sound, capsys):
+    def tool(*words):
+        status = main(["box", words[0], "--name", NAME, *words[1:]])
+        return status, capsys.readouterr().out
+
+    assert tool("fault", "node1", "cut") == (0, "node1's cable is out\n")
+    assert tool("fault", "node0", "slow", "1mbit")[1].startswith(
+        "node0's cable is not what it was"
+    )
+    status, shown = tool("status")
+    assert status == 0
+    assert shown.splitlines()[1].split()[:4] == ["node0", "10.77.0.10", "1", "Mbit/s"]
+    assert shown.splitlines()[2].split()[:3] == ["node1", "10.77.0.11", "out"]
+    assert tool("mend")[1].count("100 Mbit/s") == 2
+    for wrong in (("fault", "node1", "slow"), ("fault", "node1", "cut", "now"), ("exec", "head")):
+        assert tool(*wrong)[0] == 2
 
 
 def test_mistakes_are_explained(sound):

@@ -60,13 +60,9 @@ def test_an_ordinary_user_needs_nobody(python):
         if python == sys.executable:  # another one would not find this environment's MPI
             mpi = tool("exec", "head", "mpiexec", "-n", "2", python, "-c", HELLO)
             assert mpi.stdout.splitlines()[-1] == "['node0', 'node1']", mpi.stderr
-        assert tool("fault", "node1", "cut").stdout == "node1's cable is out\n"
-        assert tool("mend").stdout.count("100 Mbit/s") == 2
-        assert tool("fault", "node1", "slow").returncode == 2
     finally:
         assert tool("down").returncode == 0
         shutil.rmtree(f"/tmp/ddl-box-{SOMEBODY}")
-    assert tool("status").returncode == 2
 
 
 def test_where_there_can_be_no_box_it_says_why(monkeypatch, tmp_path):

@@ -39,8 +39,14 @@ def main(plan_file: str, node: str = "") -> None:
     if plan["switch"] == "user":
         start_switch(plan)
     else:
-        ip(["link add br0 type bridge mcast_snooping 0", f"addr add {plan['address']}/24 dev br0"])
-        ip(["link set br0 up"])
+        # Without a number of its own it takes a port's, and changes it when that one goes.
+        ip(
+            [
+                "link add br0 address 02:00:00:00:00:01 type bridge mcast_snooping 0",
+                f"addr add {plan['address']}/24 dev br0",
+                "link set br0 up",
+            ]
+        )
     start_nodes(plan, list(plan["nodes"]))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel collects the dead
     print("up", flush=True)
