@@ -148,5 +148,10 @@ def _read(file: Path, kind: type) -> list | dict:
 def _run(command: Sequence[str], folder: Path) -> int:
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     # The folder that it runs in comes first for -m: a copy's benchmarks, the checkout's package.
-    done = subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": path}, check=False)
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"},
+        check=False,
+    )
     return done.returncode
