@@ -131,3 +131,29 @@ def test_a_stand_in_is_called_one_in_the_provenance():
     facts = places.about(STAND_IN, 2, "command")
     assert facts["GPU"].startswith("NONE")
     assert "described" in facts["its link"]
+
+
+def parts_on_a_stand_in(comm):
+    """As on a GPU, but for torch's own DDP, which knows no stand-in."""
+    from benchmarks.gpu import operators, training
+
+    given = {"device": STAND_IN, "repetitions": 1}
+    rows = training.data_parallel(comm, **given) + training.pipeline(comm, **given)
+    rows += operators.convolutions(comm, **given)
+    return {(row.test.partition(",")[0], row.way.path) for row in rows}
+
+
+def test_what_needs_a_gpu_runs_on_the_stand_in(real):
+    """Weights and results are compared inside; here only that nobody is missing."""
+    first, second = real(parts_on_a_stand_in, 2, timeout=300).results
+    steps = {
+        *(("data-parallel step", name) for name in (
+            "no averaging", "per parameter", "one bucket", "overlapped buckets",
+            "overlapped native",
+        )),
+        *(("pipeline step", f"{schedule}, {where}")
+          for schedule in ("GPipe", "1F1B") for where in (STAND_IN, "host memory")),
+    }  # fmt: skip
+    assert second == steps
+    methods = {way for test, way in first - steps if test == "convolution"}
+    assert methods == {"torch", "direct", "im2col", "fft", "winograd_2x2", "winograd_4x4"}
