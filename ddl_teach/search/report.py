@@ -75,8 +75,8 @@ class Report:
         )
         workers = len({record.worker for record in self.records})
         return (
-            f"it took {self.runs} runs of {self.progress.trials} trials, {crashed} of them crashed "
-            f"and {interrupted} interrupted\n  {self.progress.steps:,} steps in "
+            f"it took {self.runs} runs of {self.progress.trials} trials, {crashed} of them "
+            f"crashed and {interrupted} interrupted\n  {self.progress.steps:,} steps in "
             f"{self.progress.seconds:.3g} s, for which {workers} workers were busy "
             f"{self.busy:.3g} s"
         )
