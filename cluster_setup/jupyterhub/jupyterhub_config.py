@@ -71,6 +71,7 @@ c.NodeSpawner.req_memory = "8G"
 c.NodeSpawner.req_prologue = (
     f"export DDL_TEACH_COURSE={SETUP.parent}; . {SETUP}/slurm/begin.sh; umask 077"
 )
+# A notebook server listens where its node's name leads, and not on the node's other networks.
 c.NodeSpawner.batch_script = """#!/bin/bash
 #SBATCH --output={{homedir}}/.jupyterhub-%j.log
 #SBATCH --job-name=ddl-notebook
@@ -85,5 +86,5 @@ c.NodeSpawner.batch_script = """#!/bin/bash
 #SBATCH --nodes=1
 #SBATCH --ntasks={{nprocs}}
 {{prologue}}
-{{cmd}}
+{{cmd}} --ip="$(hostname)"
 """

@@ -191,6 +191,7 @@ def test_the_hub_encrypts_and_listens_where_it_should(setup, command, monkeypatc
     assert config.Spawner.ssl_alt_names == ["DNS:n1", "DNS:n2"]
     assert config.NodeSpawner.req_partition == "class"
     assert "begin.sh" in config.NodeSpawner.req_prologue
+    assert '{{cmd}} --ip="$(hostname)"' in config.NodeSpawner.batch_script
 
 
 def test_the_container_is_made_of_files_that_exist():
