@@ -21,7 +21,7 @@ import numpy as np
 from ddl_teach.comm.devices import device_of
 from ddl_teach.comm.devices.staging import Staging, fetched, stored
 
-Array = Any  # a NumPy array, a torch tensor or a Phantom
+Array = Any  # a NumPy array, a torch tensor, an array on a device or a Phantom
 Operation = str | Callable[[Array, Array], Array]
 
 # The position of a name is its code on the wire: append, never reorder.

@@ -5,7 +5,8 @@ processes each provide one; the program cannot tell them apart except by the clo
 
 Matching is MPI's, made strict: a receive takes the oldest message whose source, tag and element
 type agree with it, and the sizes must then be equal. Tags run from 0 to 32767, the range that
-every MPI library promises.
+every MPI library promises. Arrays on a device travel as they are, to arrays on devices and in host
+memory alike, and in the order of the kernels around them; `devices` says how.
 """
 
 from __future__ import annotations

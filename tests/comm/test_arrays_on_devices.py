@@ -149,6 +149,40 @@ def test_chunks_are_taken_for_a_receive_that_nobody_waits_for_yet(real, path):
         assert real(program, 2, on_device=on_device).results == [7.0, 7.0]
 
 
+def test_many_are_under_way_at_once(real):
+    """On several communicators, in the background, under tags in common; the way by the table."""
+
+    def program(comm):
+        from ddl_teach.comm.devices.stand_in import StandInDevice
+
+        device, found = StandInDevice(), []
+        x = device.array(np.full(30_000, float(comm.rank)))
+        places = [device.empty(30_000) for _ in range(6)]
+        right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+
+        def beside(other):
+            y = device.empty(30_000)
+            other.isend(x, right)  # nobody waits for it but the end of the program
+            other.recv(y, left)
+            found.append(y.to_host()[5] == left)
+
+        requests = [comm.irecv(y, left, tag=i % 3) for i, y in enumerate(places)]
+        requests += [comm.isend(x + i, right, tag=i % 3) for i in range(6)]
+        background = [comm.background(beside) for _ in range(3)]
+        half, y = comm.split(comm.rank % 2), device.empty(30_000)
+        half.sendrecv(x, (half.rank + 1) % half.size, y, (half.rank - 1) % half.size)
+        while not all(request.waited for request in requests):
+            comm.wait_any(requests)
+        for request in background:
+            request.wait()
+        return [y.to_host()[-1] - left for y in places], found, y.to_host()[0]
+
+    run = real(program, 4)
+    assert run.results == [(list(range(6)), [True] * 3, (rank + 2) % 4) for rank in range(4)]
+    assert set(run.ledger[0].by_kind()) & {"host", "device pipelined"} == {"device pipelined"}
+    assert simulate(program, 4).results == run.results
+
+
 def test_copies_stand_on_the_timeline_beside_messages(real):
     def program(comm, path):
         device = device_of_rank(comm, path)

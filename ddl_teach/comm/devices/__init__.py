@@ -3,7 +3,9 @@
 A message is made of bytes in memory, and of an array on a device no host code can read any. This
 room holds what the communicator needs to know of such arrays (`device`), how they are recognised
 (`device_of`, here), which way their messages take (`choice`), who may read their memory
-(`awareness`), and which GPU belongs to which rank (`placement`).
+(`awareness`), and which GPU belongs to which rank (`placement`). To learn how it works, read
+`device` and `staging`, and in the room above how a message is carried: `mpi_steps`, `chunks` and
+`mpi_transfers` on real ranks, `simulated_devices` in virtual time. `stand_in` needs no GPU.
 """
 
 from __future__ import annotations
