@@ -93,9 +93,10 @@ def starter() -> Finding:
 
 def settings() -> Finding:
     """Do variables of another MPI installation reach into this one?"""
-    foreign = [
-        name for name in ("OPAL_PREFIX", "PMIX_PREFIX", "MPI4PY_MPIABI") if name in os.environ
-    ]
+    foreign = [name for name in ("OPAL_PREFIX", "PMIX_PREFIX") if name in os.environ]
+    # By it one of two libraries is chosen; it is another installation's if none loads so.
+    if "MPI4PY_MPIABI" in os.environ and isinstance(_library(), str):
+        foreign.append("MPI4PY_MPIABI")
     tuned = [name for name in os.environ if re.match("(OMPI|PRTE|PMIX|MPICH)_", name)]
     if foreign:
         return Finding(

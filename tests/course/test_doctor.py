@@ -85,6 +85,14 @@ def test_settings_of_another_installation(monkeypatch):
     assert (finding.status, "unset OPAL_PREFIX" in finding.mend) == ("warn", True)
 
 
+def test_who_chooses_a_library_that_is_there_is_let_alone(monkeypatch):
+    monkeypatch.setattr(mpi_checks, "_library", lambda: ("MPICH", "4.3.2", "libmpi.so.12"))
+    monkeypatch.setenv("MPI4PY_MPIABI", "mpich")
+    assert mpi_checks.settings().status == "ok"
+    monkeypatch.setattr(mpi_checks, "_library", lambda: "cannot load MPI library")
+    assert "unset MPI4PY_MPIABI" in mpi_checks.settings().mend
+
+
 def test_little_shared_memory(monkeypatch, tmp_path):
     monkeypatch.setattr(machine_checks, "SHARED_MEMORY", tmp_path)
     usage = machine_checks.shutil.disk_usage(tmp_path)
