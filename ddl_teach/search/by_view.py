@@ -25,6 +25,7 @@ from typing import Any
 
 import ipyparallel
 
+from ddl_teach.comm.page import folded
 from ddl_teach.comm.shipping import ship
 from ddl_teach.comm.story import Interrupted, StoryError
 from ddl_teach.search.attempt import attempt
@@ -130,11 +131,12 @@ def _farewell(
     conductor: Conductor, error: BaseException, journal: str | os.PathLike | None
 ) -> str:
     progress = conductor.progress
-    said = f"{error or 'Interrupted.'} {progress.jobs} jobs are done, {progress.steps:,} of "
+    said = f"{str(error) or 'Interrupted.'} {progress.jobs} jobs are done, {progress.steps:,} of "
     said += f"{progress.planned:,} steps"
     if journal is None:
-        return f"{said}, and lost: give journal='a folder' next time, and a search goes on there."
-    return (
+        said += ", and lost: give journal='a folder' next time, and a search goes on there."
+        return folded(said)
+    return folded(
         f"{said}, and kept: the same call with journal={os.fspath(journal)!r} goes on from there, "
         "on whatever engines there are then (engines.restart(), then a view of engines.client)."
     )
