@@ -50,7 +50,10 @@ def run_recipe(options: argparse.Namespace) -> int:
         program = load_program(str(recipe.file.parent / recipe.program))
         if isinstance(recipe.data, str):
             find = load_program(str(recipe.file.parent / recipe.data))
-            recipe = replace(recipe, data=find(**recipe.fixed))
+            try:
+                recipe = replace(recipe, data=find(**recipe.fixed))
+            except TypeError as error:
+                raise Mistake(f"{recipe.data} is given all that is fixed: {error}") from None
     except BrokenFile as error:
         print(error, file=sys.stderr)
         return MISSED

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ddl_teach.cli import main
 from ddl_teach.course.program_file import load_program
 from ddl_teach.measure.recipes import carry_out as carrying
 from ddl_teach.measure.recipes.beside import beside, check_same
@@ -72,6 +73,28 @@ def test_a_recipe_is_carried_out_twice_and_learns_the_same(name, pool):
     refused = carry_out(recipe, run, dear, "it")
     assert {trial.outcome for trial in refused.trials} == {"crashed"}
     assert not has_worked(refused)
+
+
+def test_data_that_cannot_be_found_out_are_a_mistake(tmp_path, capsys):
+    text = (SHIPPED / "code_on_two_ranks.toml").read_text()
+    for file in ("statements.py", "code_on_two_ranks.toml"):
+        (tmp_path / file).write_text((SHIPPED / file).read_text())
+    words = ["recipe", "run", str(tmp_path / "it.toml"), "--out", str(tmp_path / "it.json")]
+    for before, after, told in (
+        ("packages = ", "books = ", "is given all that is fixed: data() missing"),
+        ("statements.py:data", "elsewhere.py:data", "There is no file"),
+        ("statements.py:data", "statements.py:dates", "has no function dates"),
+        ('"asyncio email multiprocessing unittest xml"', '"nowhere"', "no source files"),
+    ):
+        (tmp_path / "it.toml").write_text(text.replace(before, after))
+        assert main(words) == 2
+        assert told in capsys.readouterr().err
+    assert main([*words[:2], str(tmp_path / "none.toml")]) == 2
+    assert "There are: code_on_two_ranks.toml, it.toml" in capsys.readouterr().err
+    (tmp_path / "it.toml").write_text(text)
+    assert main([*words, "--beside", str(tmp_path / "it.json")]) == 2
+    assert "is theirs: give yours another name" in capsys.readouterr().err
+    assert not (tmp_path / "it.json").exists()
 
 
 def test_of_a_search_one_rank_tells_all_trials():
