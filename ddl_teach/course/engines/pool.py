@@ -20,6 +20,7 @@ from IPython.core.getipython import get_ipython
 
 from ddl_teach.comm.crew import Crew
 from ddl_teach.comm.launch import Ranks
+from ddl_teach.comm.place import Place
 from ddl_teach.comm.run import Run
 from ddl_teach.comm.shipping import ship
 from ddl_teach.comm.story import Interrupted, StoryError
@@ -60,17 +61,19 @@ class Engines(Ranks):
 
     watch = ProgramWatch
 
-    def __init__(self, ranks: int = 4, *, timeout: float = 20) -> None:
+    def __init__(self, ranks: int = 4, *, timeout: float = 20, on: Place | None = None) -> None:
         if isinstance(get_ipython(), Shell):
             raise StoryError("This runs on an engine already: start engines without %%px.")
-        super().__init__(ranks)
+        super().__init__(ranks, on=on)
         self.timeout = timeout  # seconds for a cell or program that names no other
-        self._crew = Crew(self.size, "ddl_teach.course.engines.engine", EngineLine, SETTINGS)
+        module = "ddl_teach.course.engines.engine"
+        self._crew = Crew(self.size, module, EngineLine, SETTINGS, on)
         self._controller: Controller | None = None  # of ipyparallel, once somebody asks for it
         self._stopped = False
         self._owner = os.getpid()
         previous = magics.registered()
-        if previous is not None and previous.size == self.size and previous.alive:
+        same = previous is not None and (previous.size, previous._crew.place) == (self.size, on)
+        if same and previous.alive:
             self._crew, self._busy = previous._crew, previous._busy
             self._controller = previous._controller
             previous._stopped = True
@@ -138,6 +141,11 @@ class Engines(Ranks):
         """
         from ddl_teach.course.engines.controller import Controller
 
+        if self._crew.place is not None:
+            raise StoryError(
+                "These engines are on nodes of their own, which cannot reach a controller here. "
+                "Start ipyparallel's Cluster on the head of the box: docs/box.md says how."
+            )
         if self._controller is not None:
             if (client := self._controller.client_for(self._crew.mpiexec)) is not None:
                 return client
