@@ -10,6 +10,7 @@ else is written once for all of them.
 
 =============== ==========================================================================
 site            the notes that an instructor fills in once: partition, account, modules
+slurm           how the notes reach sbatch; what a login node is asked
 grounds         the four grounds
 asking          asking the nodes, each for itself and all together
 on_node         what one node says of itself; runs there

@@ -66,12 +66,8 @@ class Laptop(Ground):
     """One node, this one; nothing listens beyond it."""
 
     def __init__(self, site: Site) -> None:
-        self.name, self.nodes, self.listens_at, self.site = (
-            "laptop",
-            ("localhost",),
-            LOOPBACK,
-            site,
-        )
+        self.name, self.nodes, self.site = "laptop", ("localhost",), site
+        self.listens_at = LOOPBACK
 
     def words(self, node: str, command: Sequence[str]) -> list[str]:
         return list(command)
