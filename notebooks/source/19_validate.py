@@ -391,7 +391,8 @@ for rate in (0.02, 0.4):
 assert my_verdict(accuracies, 0.95, 2)
 
 # %% [markdown]
-# Whether a recipe has worked is an *exit status*, so that a script can ask. On the command line
+# Whether a recipe has worked is an *exit status*, so that a script can ask. In a clone of this
+# course,
 #
 #     ddl-teach recipe run benchmarks/recipes/digits_on_two_ranks.toml --out mine.json
 #
