@@ -87,7 +87,7 @@ engines.run(unlike)
 
 # %%
 def double(gpu, x):
-    """Ask for kernels that double x and one that reads it; returns the event between them."""
+    """Ask for the kernels; returns the event from which on x is doubled."""
     gpu.work(x, seconds=1e-3)
     x *= 2
     doubled = gpu.record(gpu.current_stream(x))
@@ -320,14 +320,14 @@ from ddl_teach.theory import staging
 
 copy, wire = staging.Stage(1e-5, 1 / 25e9), staging.Stage(0, 1 / 25e9, delay=2e-6)
 real = staging.Route(copy, wire, copy)
-chunk = staging.best_chunk(64e6, real)
 reveal("07.staged", staging.staged(64e6, real) / staging.direct(64e6, wire))
-reveal("07.chunk", chunk)
-print(staging.pipelined(64e6, chunk, real) / staging.direct(64e6, wire), "times as long then")
+reveal("07.chunk", chunk := staging.best_chunk(64e6, real))
+in_chunks = staging.pipelined(64e6, chunk, real) / staging.direct(64e6, wire)
+print(f"in such chunks {in_chunks:.2f} times as long")
 
 # %% [markdown]
-# Staged three times as long as directly, in the best chunks hardly longer: that is what overlap is
-# worth.
+# Staged three times as long as directly, in the best chunks a fifth longer: that is what overlap
+# is worth.
 #
 # ## 6. Prediction, simulation, measurement · *intermediate*
 #
