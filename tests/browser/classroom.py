@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from chromium import CONTROL, SHIFT, Page
+
+from slides.chromium import CONTROL, SHIFT, Page
 
 ROOT = Path(__file__).resolve().parents[2]
 # What keeps a learner's settings, trusted notebooks and record; a newcomer has none of them.

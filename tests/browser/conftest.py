@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from chromium import Page
 from PIL import Image
+
+from slides.chromium import Page
 
 COLOURS = 200
 

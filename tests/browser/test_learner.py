@@ -1,8 +1,9 @@
 """Unit 06 as a learner meets it: JupyterLab in a browser, from the first look to solved."""
 
 import pytest
-from chromium import find_chromium, opened
 from classroom import Notebook, lab, open_file
+
+from slides.chromium import find_chromium, opened
 
 pytestmark = pytest.mark.skipif(
     find_chromium() is None,

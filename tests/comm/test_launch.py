@@ -3,11 +3,13 @@
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from multiprocessing.connection import wait
 
 import numpy as np
 import psutil
@@ -278,3 +280,11 @@ def test_an_mpiexec_that_was_killed_leaves_no_file(monkeypatch):
                 duo.run(kills_mpiexec, timeout=200)
         assert os.listdir(scratch) == []
     assert not [name for name in os.listdir(common) if name.endswith(f".{number}")]
+
+
+def test_a_rank_that_has_died_since_the_last_program_is_replaced():
+    with Ranks(2) as duo:
+        doomed = duo.run(lambda comm: os.getpid()).results[1]
+        os.kill(doomed, signal.SIGKILL)
+        wait([duo._crew.lines[1].control])
+        assert doomed not in duo.run(lambda comm: os.getpid()).results

@@ -93,15 +93,6 @@ def test_ranks_whose_mpiexec_was_killed_are_not_waited_for(trio):
     assert len(set(trio.run(all_is_well).results)) == 3
 
 
-def test_a_rank_that_has_died_since_the_last_program_is_replaced():
-    with Ranks(3) as ranks:
-        doomed = ranks.run(all_is_well).results[1]
-        os.kill(doomed, signal.SIGKILL)
-        while not ranks._crew.lines[1].gone:
-            time.sleep(0.001)
-        assert doomed not in ranks.run(all_is_well).results
-
-
 # -- failures that the processes survive ----------------------------------------------------
 
 

@@ -52,6 +52,8 @@ class Stage(Protocol):
         """A rank program: `function(comm, *arguments[comm.rank])` on every rank."""
 
 
+MINUTES_A_POINT = 5  # as planned for a class
+
 Judge = Callable[[Stage, np.random.Generator, Sequence[int]], None]
 """Raises `Wrong`, or returns. It draws its data from the generator and tries these rank counts."""
 
@@ -73,6 +75,11 @@ class Exercise:
     @property
     def unit(self) -> str:
         return self.name.split(".")[0]
+
+    @property
+    def minutes(self) -> int:
+        """How long a class is given for it."""
+        return MINUTES_A_POINT * self.points
 
     def suits(self, ranks: int) -> bool:
         """Whether the function must work on so many ranks."""

@@ -1,0 +1,204 @@
+"""Part 2: what messages and all-reduces cost, by formula, on simulated ranks and as recorded."""
+
+from __future__ import annotations
+
+from functools import partial
+from types import MappingProxyType
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from benchmarks.recorded import head, sides
+from ddl_teach import Comm, Phantom, simulate
+from ddl_teach.collectives import hierarchical, linear, rabenseifner, recursive_doubling, ring
+from ddl_teach.comm.networks import TwoLevel, Uniform
+from ddl_teach.comm.story import StoryError
+from ddl_teach.measure.device_paths import ASSUMED
+from ddl_teach.measure.ping_pong import ping_pong
+from ddl_teach.plots.algorithms import plot_times
+from ddl_teach.plots.staging import plot_chunk_sizes
+from ddl_teach.plots.style import size_text, spoken, time_text
+from ddl_teach.plots.timeline import plot_timeline
+from ddl_teach.theory import collectives as formulas
+from ddl_teach.theory import staging
+from ddl_teach.theory.crossover import crossovers
+
+LATENCY, BANDWIDTH = 1e-6, 10e9  # of the network that the figures describe
+NETWORK = Uniform(latency=LATENCY, bandwidth=BANDWIDTH)
+ALGORITHMS = MappingProxyType(
+    {
+        "linear": linear,
+        "ring": ring,
+        "recursive_doubling": recursive_doubling,
+        "rabenseifner": rabenseifner,
+    }
+)
+SIZES = [2**k for k in range(8, 27, 2)]
+RANKS = 64
+RECORDED_RANKS = "2 ranks"
+RECORDED = ("native", "gloo", "ring", "recursive_doubling")
+
+
+def reduce(comm: Comm, algorithm: str, nbytes: int) -> None:
+    """An all-reduce of so many bytes, by an algorithm's name."""
+    ALGORITHMS[algorithm].allreduce(comm, Phantom(nbytes))
+
+
+def predicted(algorithm: str, ranks: int, nbytes: int) -> float:
+    """The formula on the network above."""
+    return formulas.formula(algorithm)(ranks, nbytes, LATENCY, 1 / BANDWIDTH)
+
+
+def one_message() -> Figure:
+    """The line through the times of simulated messages."""
+    sizes = [2**k for k in range(0, 25, 2)]
+    times = [
+        simulate(ping_pong, 2, network=NETWORK, nbytes=nbytes, turns=1).results[0]
+        for nbytes in sizes
+    ]
+    line = [LATENCY + nbytes / BANDWIDTH for nbytes in sizes]
+    title = "Flat up to where latency and bytes cost the same, then a straight line"
+    return plot_times({"ping-pong": (sizes, line)}, {"ping-pong": (sizes, times)}, title=title)
+
+
+def half_bandwidth() -> str:
+    """The size that takes as long as the latency."""
+    return f"{LATENCY * BANDWIDTH:,.0f} bytes"
+
+
+def receives_first(comm: Comm) -> None:
+    """Everybody waits for the left neighbour before sending to the right one."""
+    x = np.zeros(1)
+    comm.recv(x, (comm.rank - 1) % comm.size)
+    comm.send(x, (comm.rank + 1) % comm.size)
+
+
+def deadlock_story() -> str:
+    """What the course says when three ranks do that."""
+    try:
+        simulate(receives_first, 3)
+    except StoryError as story:
+        return "\n\n".join(str(story).split("\n\n")[:2])
+    raise AssertionError("three ranks that all receive first must hang")
+
+
+def linear_timeline() -> Figure:
+    """Everybody sends to rank 0."""
+    program = partial(reduce, algorithm="linear", nbytes=80_000)
+    title = "Rank 0's port is busy all the time, the others' hardly ever"
+    return plot_timeline(simulate(program, 8, network=NETWORK).timeline, title=title)
+
+
+def doubling_timeline() -> Figure:
+    """Three steps on eight ranks."""
+    program = partial(reduce, algorithm="recursive_doubling", nbytes=80_000)
+    title = "Partners 1, 2 and 4 places away: three steps, and eight ranks agree"
+    return plot_timeline(simulate(program, 8, network=NETWORK).timeline, title=title)
+
+
+def ring_timeline() -> Figure:
+    """A ring on eight ranks."""
+    program = partial(reduce, algorithm="ring", nbytes=80_000)
+    title = "In a ring all ranks send and receive all the time"
+    return plot_timeline(simulate(program, 8, network=NETWORK).timeline, title=title)
+
+
+def sizes() -> Figure:
+    """Predicted and simulated times over sizes."""
+    lines = {
+        name: (SIZES, [predicted(name, RANKS, size) for size in SIZES]) for name in ALGORITHMS
+    }
+    squares = {
+        name: (SIZES, [_simulated(name, nbytes) for nbytes in SIZES]) for name in ALGORITHMS
+    }
+    return plot_times(lines, squares)
+
+
+def crossover() -> str:
+    """From which size on the ring is faster than recursive doubling on these ranks."""
+    [meeting] = crossovers("recursive_doubling", "ring", RANKS, LATENCY, 1 / BANDWIDTH)
+    return size_text(meeting.nbytes)
+
+
+def largest_ring() -> str:
+    """The latencies alone of a ring of 65,536 ranks."""
+    return time_text(predicted("ring", 65_536, 0))
+
+
+def many_doubling() -> str:
+    """A number on 4,096 simulated ranks, by recursive doubling."""
+    program = partial(reduce, algorithm="recursive_doubling", nbytes=8)
+    return time_text(simulate(program, 4_096, network=NETWORK, trace=False).time)
+
+
+def ledger() -> str:
+    """What the busiest rank of 8 sends for 1 MiB, as the ledger has it, as rows of a table."""
+    rows = ["| algorithm | messages | bytes | of the vector |", "|---|---|---|---|"]
+    for name in ALGORITHMS:
+        program = partial(reduce, algorithm=name, nbytes=2**20)
+        books = simulate(program, 8, network=NETWORK).ledger
+        most = max(books, key=lambda book: book.bytes_sent)
+        share = most.bytes_sent / 2**20
+        rows.append(
+            f"| {spoken(name)} | {most.messages_sent} | {most.bytes_sent:,} | {share:.3g} times |"
+        )
+    return "\n".join(rows)
+
+
+def two_levels() -> str:
+    """64 ranks on 8 nodes: a flat ring and a hierarchical all-reduce of 64 KiB."""
+    network = TwoLevel(8, inside=Uniform(2e-7, 50e9), between=Uniform(5e-6, 5e9))
+
+    def program(comm: Comm) -> float:
+        levels = hierarchical.split_by_node(comm)
+        comm.barrier()
+        begun = comm.now()
+        hierarchical.allreduce(
+            comm, Phantom(2**16), levels=levels, between=recursive_doubling.allreduce
+        )
+        return comm.now() - begun
+
+    tiered = max(simulate(program, 64, network=network).results)
+    flat = simulate(partial(reduce, algorithm="ring", nbytes=2**16), 64, network=network).time
+    return f"a flat ring {time_text(flat)}, first inside the nodes {time_text(tiered)}"
+
+
+def chunk_sizes() -> Figure:
+    """A message of 16 MiB between devices over the size of its chunks."""
+    nbytes = 2**24
+    chunks = [2**k for k in range(14, 25)]
+    times = [staging.pipelined(nbytes, chunk, ASSUMED) for chunk in chunks]
+    others = {
+        "direct": staging.direct(nbytes, ASSUMED.wire),
+        "staged": staging.staged(nbytes, ASSUMED),
+    }
+    best = staging.best_chunk(nbytes, ASSUMED)
+    return plot_chunk_sizes((chunks, times), nbytes=nbytes, best=best, others=others)
+
+
+def recorded() -> Figure:
+    """Ours beside native MPI and gloo, on real ranks."""
+    by_name: dict[str, tuple[list, list, tuple[list, list]]] = {
+        name: ([], [], ([], [])) for name in RECORDED
+    }
+    for side in sides("allreduce.txt"):
+        ranks, _, nbytes = side.of.partition(", ")
+        if ranks != RECORDED_RANKS:
+            continue
+        for name, (where, medians, (lows, highs)) in by_name.items():
+            where.append(int(nbytes))
+            row = side.rows[name]
+            for values, value in ((medians, row.median), (lows, row.low), (highs, row.high)):
+                values.append(value * 1e-6)
+    return plot_times(measured=by_name)
+
+
+def recorded_where() -> str:
+    """The machine of these numbers."""
+    about = head("allreduce.txt")
+    return f"{RECORDED_RANKS}, {about['processor']}, {about['MPI library']}, {about['date']}"
+
+
+def _simulated(algorithm: str, nbytes: int) -> float:
+    program = partial(reduce, algorithm=algorithm, nbytes=nbytes)
+    return simulate(program, RANKS, network=NETWORK, trace=False).time

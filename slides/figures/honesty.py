@@ -1,0 +1,88 @@
+"""Part 5: what fools, what does not, and what a review finds; from recorded true measurements."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ddl_teach.course.planted.bugs import BUGS
+from ddl_teach.course.true_measurements import true_measurements
+from ddl_teach.measure.interval import coverage
+from ddl_teach.measure.levels.operators import check_gradient
+from ddl_teach.measure.reports.review import review, told
+from ddl_teach.measure.reports.twelve_ways.all_ways import all_tricks
+from ddl_teach.measure.reports.twelve_ways.trick import Trick
+from ddl_teach.plots.fooling import plot_fooling
+from ddl_teach.plots.validation import plot_checks
+
+
+@cache
+def tricks() -> dict[int, Trick]:
+    """The twelve, carried out."""
+    return {trick.way: trick for trick in all_tricks(true_measurements())}
+
+
+def recorded_where() -> str:
+    """What measured all of them, and when."""
+    made = true_measurements().made
+    return f"{made.command}, {made.date}"
+
+
+def review_of_first() -> str:
+    """What the review says about the first of them."""
+    return told(review(tricks()[1].fooling))
+
+
+def repetitions() -> str:
+    """How often an interval of so many repetitions holds the median, as a table."""
+    rows = ["| repetitions | the interval holds the median in |", "|---|---|"]
+    rows += [f"| {count} | {coverage(count):.0%} of experiments |" for count in (2, 3, 6, 11, 31)]
+    return "\n".join(rows)
+
+
+def gradient_checks() -> Figure:
+    """The error of a right gradient over the step of the differences."""
+    steps, x = 10.0 ** -np.arange(1, 13), np.linspace(-1, 1, 7)
+
+    def forward(x: np.ndarray) -> np.ndarray:
+        return np.tanh(3 * x)
+
+    def backward(x: np.ndarray, towards: np.ndarray) -> np.ndarray:
+        return 3 * (1 - np.tanh(3 * x) ** 2) * towards
+
+    errors = [check_gradient(forward, backward, x, step=step).relative for step in steps]
+    return plot_checks(steps, {"central differences": errors})
+
+
+def bugs_by_level() -> str:
+    """How many bugs are planted on each level, as a table."""
+    counted = Counter(bug.level for bug in BUGS)
+    rows = ["| level | planted | for example |", "|---|---|---|"]
+    for level, count in counted.items():
+        example = next(bug.what for bug in BUGS if bug.level == level)
+        rows.append(f"| {level} | {count} | {example} |")
+    return "\n".join(rows)
+
+
+def all_bugs() -> str:
+    """How many in all."""
+    return str(len(BUGS))
+
+
+def way(number: int) -> Figure:
+    """One of the twelve: the picture that fools beside the one that does not."""
+    trick = tricks()[number]
+    return plot_fooling(trick.fools, trick.honest)
+
+
+def way_name(number: int) -> str:
+    """What it is called."""
+    return tricks()[number].name
+
+
+def way_undone(number: int) -> str:
+    """How it is undone."""
+    return tricks()[number].undone

@@ -1,0 +1,193 @@
+"""Part 3: a network over many ranks, by formula, simulated and as recorded."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import cache, partial
+
+import numpy as np
+from matplotlib.figure import Figure
+from torch import device, nn, randn
+
+from benchmarks.recorded import head, sides
+from ddl_teach import simulate
+from ddl_teach.comm.networks import Uniform
+from ddl_teach.networks.memory.checkpointing import cost
+from ddl_teach.networks.pipelines.gpipe import gpipe
+from ddl_teach.networks.pipelines.naive import naive
+from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
+from ddl_teach.networks.pipelines.phantom_stage import timed
+from ddl_teach.networks.pipelines.schedule import Schedule
+from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
+from ddl_teach.networks.spatial import only_time as tiles
+from ddl_teach.networks.tensor import only_time as pairs
+from ddl_teach.operators.analysis import analyse
+from ddl_teach.operators.zoo.alexnet import OneColumn
+from ddl_teach.plots.bucket_sizes import plot_bucket_sizes
+from ddl_teach.plots.grids import PARTS, plot_shares
+from ddl_teach.plots.memory import plot_held, plot_tradeoff
+from ddl_teach.plots.pipelines import plot_pipeline, plot_wait_and_memory
+from ddl_teach.plots.split_layers import plot_cuts, plot_either_way, plot_ways
+from ddl_teach.theory import checkpointing, collectives, data_parallel, memory
+from ddl_teach.theory.grids import cluster, layers
+from ddl_teach.theory.grids.grid import Grid
+from ddl_teach.theory.grids.search import Choice, search
+from slides.figures.tables import beside
+
+FREE = Uniform(latency=0.0, bandwidth=float("inf"))
+RANKS, MICRO_BATCHES = 4, 8
+GOOD = Uniform(latency=1e-6, bandwidth=10e9)
+
+
+def bucket_sizes() -> Figure:
+    """A step of GPT-2 on 1,024 ranks over the size of its buckets."""
+    nbytes = 4 * np.array(data_parallel.gpt2_gradients())
+    seconds, limits = 0.2 * nbytes / nbytes.sum(), 2.0 ** np.arange(10, 31, 0.5)
+    takes = partial(collectives.ring, 1024, latency=5e-6, per_byte=1e-10)
+    times = [data_parallel.step_time(seconds, nbytes, limit, takes) for limit in limits]
+    return plot_bucket_sizes((limits, times), backward=0.2)
+
+
+def data_parallel_table() -> str:
+    """The rungs of the ladder beside torch's DDP, as recorded."""
+    rows = dict(next(iter(sides("data_parallel.txt"))).rows)
+    del rows["the same, gradients as views"]
+    return beside(rows, "torch's DDP", "DDP's", digits=1)
+
+
+def data_parallel_where() -> str:
+    """The machine and the network of that table."""
+    about = head("data_parallel.txt")
+    return f"2 ranks, {about['processor']}, {about['date']}; medians, 95% intervals"
+
+
+def cuts() -> Figure:
+    """Columns, then rows."""
+    matrices = [
+        ("x", 4, 5, ""), ("A", 5, 8, "columns"), ("relu(x A)", 4, 8, "columns"),
+        ("B", 8, 5, "rows"), ("y", 4, 5, "sum"),
+    ]  # fmt: skip
+    return plot_cuts(matrices, 4, title="Columns, then rows: nobody needs to speak before y")
+
+
+def sum_that_stays() -> Figure:
+    """A wide layer on up to 256 ranks."""
+    lines, squares = pairs.compared(2 ** np.arange(9), tokens=2048, width=12_288)
+    return plot_ways("ranks", lines, squares, title="Work shrinks, its sum does not")
+
+
+def halos() -> Figure:
+    """Tiles whose halos travel meanwhile, or not."""
+    lines, squares = tiles.compared(4 ** np.arange(1, 5), 512, maps=64, images=16, network=GOOD)
+    title = "What travels meanwhile costs nothing, up to a point"
+    return plot_ways("ranks", lines, squares, title=title)
+
+
+@cache
+def alexnet() -> tuple[np.ndarray, np.ndarray]:
+    """Parameters and forward work of the eight layers that have weights."""
+    with device("meta"):
+        table = analyse(OneColumn(), randn(1, 3, 224, 224))
+    counts = [(one.parameters, one.forward.work) for one in table.layers if one.parameters]
+    return tuple(np.array(counts).T)
+
+
+def convolutions_weights() -> str:
+    """The share of AlexNet's parameters that its convolutions have."""
+    weights, _ = alexnet()
+    return f"{weights[:5].sum() / weights.sum():.0%}"
+
+
+def convolutions_work() -> str:
+    """The share of AlexNet's forward work that its convolutions do."""
+    _, work = alexnet()
+    return f"{work[:5].sum() / work.sum():.0%}"
+
+
+def either_way() -> Figure:
+    """What each layer would send, split by samples or by weights."""
+    weights, _ = alexnet()
+    wide = [3 * 224**2, 64 * 27**2, 192 * 13**2, 384 * 13**2, 256 * 13**2, 9216, 4096, 4096]
+    names = [f"convolution {k}" for k in range(1, 6)] + [f"fully connected {k}" for k in (1, 2, 3)]
+    return plot_either_way(names, weights.tolist(), [128 * one for one in wide])
+
+
+def one_at_a_time() -> Figure:
+    """A pipeline without micro-batches in flight."""
+    return _drawn(naive(RANKS, MICRO_BATCHES), "One at a time: four ranks do the work of one")
+
+
+def all_forward() -> Figure:
+    """GPipe."""
+    return _drawn(gpipe(RANKS, MICRO_BATCHES), "GPipe: all forward, then all backward")
+
+
+def in_turns() -> Figure:
+    """1F1B."""
+    return _drawn(one_f_one_b(RANKS, MICRO_BATCHES), "1F1B: as soon as one can go back, it does")
+
+
+def wait_and_memory() -> Figure:
+    """Idle time over what is kept."""
+    points = {}
+    for schedule in (naive(4, 16), gpipe(4, 16), one_f_one_b(4, 16), zero_bubble(4, 16)):
+        run = simulate(timed, 4, network=FREE, schedule=schedule)
+        points[schedule.name] = 1 - 16 * 3 / run.time, max(it.peak for it in run.results)
+    return plot_wait_and_memory(points, kept="micro-batches kept at most")
+
+
+def stages_of_memory() -> Figure:
+    """7.5 billion weights on 64 ranks."""
+    stages = {
+        f"stage {k}": memory.held(k, [7_500_000_000], 64, weight=2, state=12) for k in range(4)
+    }
+    title = "Sharding the optimizer's states alone makes it fit into 80 GB"
+    return plot_held({name: asdict(held) for name, held in stages.items()}, title=title)
+
+
+def recomputed() -> Figure:
+    """Layers computed over activations kept, of a chain of 36 small layers."""
+    chain = checkpointing.Chain.even(36)
+    plans = {
+        "equal stretches": [checkpointing.equal_stretches(36, k) for k in (6, 4, 3, 2, 1)],
+        "the best plan": [checkpointing.cheapest(chain, room) for room in (3, 4, 5, 6, 8, 16, 36)],
+    }
+    network = nn.Sequential(*(nn.Sequential(nn.Linear(64, 64), nn.Tanh()) for _ in range(36)))
+    x = randn(16, 64)
+    peak, seconds = checkpointing.peak, checkpointing.seconds
+    lines = {
+        name: [(x.nbytes * peak(plan, chain), seconds(plan, chain)) for plan in each]
+        for name, each in plans.items()
+    }
+    dots = {name: [cost(network, x, plan) for plan in each] for name, each in plans.items()}
+    title = "A seventh of the memory for less than three times the layers"
+    return plot_tradeoff(lines, dots, title=title)
+
+
+@cache
+def grids() -> list[Choice]:
+    """All grids of 512 ranks for a network of 24 blocks, the fastest first."""
+    network = layers.transformer(blocks=24, width=2048, heads=16, length=2048, vocabulary=51200)
+    return search(network, 512, cluster.Cluster(), batch=512)
+
+
+def best_grids() -> Figure:
+    """The best ones, and data parallelism alone."""
+    found = grids()
+    shown = [*found[:7], next(one for one in found if one.grid == Grid(data=512))]
+    spent = {part: [getattr(one.seconds, part) for one in shown] for part in PARTS}
+    return plot_shares(
+        [str(one.grid) for one in shown], spent, title="The best grids are mixtures"
+    )
+
+
+def pure_costs() -> str:
+    """How many times the best grid's time data parallelism alone takes."""
+    found = grids()
+    [pure] = [one for one in found if one.grid == Grid(data=512)]
+    return f"{pure.seconds.total / found[0].seconds.total:.2g}"
+
+
+def _drawn(schedule: Schedule, title: str) -> Figure:
+    run = simulate(timed, schedule.ranks, network=FREE, schedule=schedule)
+    return plot_pipeline(run.timeline, unit="s", title=title)

@@ -1,0 +1,147 @@
+"""Part 1: inside one layer, by counting, by formula and as recorded."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+
+from benchmarks.recorded import head, sides
+from ddl_teach.operators.convolution.methods import find
+from ddl_teach.operators.convolution.problem import Convolution
+from ddl_teach.operators.graphs import fully_connected
+from ddl_teach.operators.graphs.schedule import greedy
+from ddl_teach.operators.micro_batches import dynamic, predicted
+from ddl_teach.operators.micro_batches.front import desirable
+from ddl_teach.operators.precision import small_network, sums
+from ddl_teach.plots.magnitudes import plot_magnitudes
+from ddl_teach.plots.method_map import plot_method_map
+from ddl_teach.plots.micro_batches import plot_divisions, plot_front
+from ddl_teach.plots.operation_graph import plot_operation_graph
+from ddl_teach.plots.rounding import plot_sum_errors
+from ddl_teach.plots.schedule import plot_schedule
+from ddl_teach.plots.spread import plot_spread
+from ddl_teach.plots.wavefront import plot_wavefronts
+from ddl_teach.plots.winograd_error import plot_errors
+from ddl_teach.plots.work_depth import plot_bounds
+from ddl_teach.theory.convolution_cost import cost
+from ddl_teach.theory.convolution_time import Rates, seconds
+from ddl_teach.theory.wavefront import fronts
+from slides.figures.tables import beside
+
+MIB = 2**20
+ACCELERATOR = Rates(product=10e12, transform=2e12, bandwidth=500e9)
+LAYER = Convolution(64, 64, 27, 27, 192, kernel=(5, 5), padding=(2, 2))  # AlexNet's second
+
+
+def tree_sum() -> Figure:
+    """Eight numbers, two by two."""
+    two_by_two = [[], [], [], [], [0, 1], [2, 3], [4, 5]]
+    title = "Seven additions, and only three of them in a chain"
+    return plot_operation_graph(two_by_two, title=title)
+
+
+def schedule() -> Figure:
+    """A small layer on six processors."""
+    graph = fully_connected.forward(2, 8, 2, bias=False)
+    made = greedy(graph.predecessors(), 6)
+    look = {"kinds": graph.names(), "unit": "steps", "depth": graph.depth}
+    return plot_schedule(made.start, made.duration, made.processor, 6, **look)
+
+
+def bounds() -> Figure:
+    """A layer of 130,048 operations on up to 16,384 processors."""
+    layer = fully_connected.forward(16, 64, 64, bias=False)
+    operations = layer.predecessors()
+    crews = (64, 1024, 16_384)
+    times = {crew: float(np.max(greedy(operations, crew).start)) + 1 for crew in crews}
+    return plot_bounds(layer.work, layer.depth, times)
+
+
+def spread() -> Figure:
+    """Which outputs one broken value reaches, by method."""
+    broken = torch.randn(1, 1, 14, 14)
+    broken[0, 0, 6, 6] = float("nan")
+    kernel = torch.randn(1, 1, 3, 3)
+    names = ("direct", "im2col", "winograd_4x4", "fft")
+    return plot_spread({name: find(name).forward(broken, kernel)[0, 0].numpy() for name in names})
+
+
+def alexnet_table() -> str:
+    """The methods on AlexNet's second layer beside torch's, as recorded."""
+    side = next(it for it in sides("convolutions.txt") if "96 to 256 channels" in it.of)
+    return beside(side.rows, "torch", "torch's")
+
+
+def convolutions_where() -> str:
+    """The machine of that table."""
+    about = head("convolutions.txt")
+    return f"{about['processor']}, one thread, {about['date']}; medians, 95% intervals"
+
+
+def who_wins() -> Figure:
+    """Over kernel size and channels, on an accelerator as described."""
+    channels = np.unique(np.geomspace(1, 1024, 40).astype(int)).tolist()
+    sizes = range(1, 16)
+    ways = ("im2col", "winograd_4x4", "fft")
+    shapes = [[Convolution(16, c, 56, 56, 64, r, padding=r // 2) for c in channels] for r in sizes]
+    times = {
+        way: np.array([[seconds(cost(way, one), ACCELERATOR) for one in row] for row in shapes])
+        for way in ways
+    }
+    times["winograd_4x4"][[r != 3 for r in sizes]] = np.inf
+    maps = {"an accelerator": times}
+    return plot_method_map(
+        maps, sizes, channels, row_quantity="kernel size", column_quantity="channels"
+    )
+
+
+def winograd_errors() -> Figure:
+    """Winograd's errors over its tile, in float32."""
+    random = torch.Generator().manual_seed(2)
+    x = torch.randn(2, 64, 24, 24, generator=random)
+    weight = torch.randn(32, 64, 3, 3, generator=random)
+    truth, tiles = find("direct").forward(x.double(), weight.double()), [2, 3, 4, 6, 8, 10]
+    names = ["direct", *(f"winograd_{m}x{m}" for m in tiles)]
+    wrong = [float(torch.std(find(name).forward(x, weight) - truth)) for name in names]
+    return plot_errors(tiles, np.divide(wrong[1:], wrong[0]))
+
+
+def divisions() -> Figure:
+    """AlexNet's second layer under one limit after another."""
+    job, rows = predicted.predict(LAYER, ACCELERATOR, launch=20e-6)["forward"], {}
+    for limit in (2, 5, 8, 16, 64, 100, 200):
+        fitting = {offer.size: offer for offer in job.within(limit * MIB)}
+        pieces = dynamic.best_sizes(64, {size: it.seconds for size, it in fitting.items()})
+        rows[f"{limit} MiB"] = [(fitting[size].method, size) for size in pieces]
+    return plot_divisions(rows, title="The limit picks the method, and the method the pieces")
+
+
+def front() -> Figure:
+    """Its divisions that no other one beats."""
+    job = predicted.predict(LAYER, ACCELERATOR, launch=20e-6)["forward"]
+    best = desirable(job)
+    whole = {it.method: (it.workspace, it.seconds) for it in job.offers if it.size == 64}
+    return plot_front([it.workspace for it in best], [it.seconds for it in best], whole)
+
+
+def wavefronts() -> Figure:
+    """Four layers, nine steps."""
+    turns = [[(layer, turn - layer) for layer in of] for turn, of in enumerate(fronts(4, 9))]
+    return plot_wavefronts(turns, layers=4, steps=9)
+
+
+def sum_errors() -> Figure:
+    """Sums of ones in float16, in five orders."""
+    terms = [2**k for k in range(3, 15)]
+    limits = sums.bounds(["in_order", "pairwise"], terms)
+    return plot_sum_errors(sums.errors(sums.WAYS, terms), limits, unit_roundoff=2**-11)
+
+
+def magnitudes() -> Figure:
+    """Gradients in float16, with the loss as it is and scaled."""
+    task = small_network.make_task()
+    _, large = small_network.loss_and_gradient(task, task.weights, scale=2.0**16)
+    exact = large.astype(float)
+    span = {"smallest": 2.0**-24, "smallest_normal": 2.0**-14, "largest": 65504.0}
+    return plot_magnitudes({"loss": exact / 2**16, "loss x 65,536": exact}, **span)

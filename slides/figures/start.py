@@ -1,0 +1,129 @@
+"""The first hour: the field in numbers, the map of the course, a rank program on three grounds."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ddl_teach import Comm, Phantom, simulate
+from ddl_teach.collectives import recursive_doubling, ring
+from ddl_teach.comm.networks import Uniform
+from ddl_teach.comm.story import StoryError
+from ddl_teach.course.exercises.registry import find_exercise, units
+from ddl_teach.plots.style import INK, describe, in_style, new_axes, time_text
+
+# Ben-Nun & Hoefler, "Demystifying parallel and distributed deep learning", ACM CSUR 52(4), 2019,
+# sections 2.3 and 2.4: of how many papers they say what.
+SURVEY = {
+    "papers that the survey reviews": 240,
+    "tell their hardware": 147,
+    "train on several nodes": 73,
+    "tell their communication layer": 55,
+    "of these use MPI": 29,
+}
+# Samples in a batch, without losing accuracy on ImageNet.
+BATCHES = {
+    "Krizhevsky et al. 2012": 128,
+    "Goyal et al. 2017": 8_192,
+    "You et al. 2018": 32_768,
+    "Ying et al. 2018": 65_536,
+}
+PARTS = {
+    "Start": ("00",),
+    "Operators": ("01", "02", "03", "04"),
+    "Communication": ("05", "06", "07"),
+    "Networks": ("08", "09", "10", "11", "12"),
+    "Training": ("13", "14", "15", "16", "17"),
+    "Honesty": ("18", "19"),
+    "Cluster": ("20",),
+}
+
+
+@in_style
+def survey() -> Figure:
+    """The survey's papers."""
+    title = "73 of 240 papers train on several nodes, 29 say by MPI"
+    return _bars(SURVEY, "papers", title)
+
+
+@in_style
+def batches() -> Figure:
+    """How large batches became."""
+    return _bars(BATCHES, "samples in a batch", "Five hundred times the batch in six years", "log")
+
+
+def _bars(numbers: dict[str, int], quantity: str, title: str, scale: str = "linear") -> Figure:
+    ax = new_axes(9.0, 3.6)
+    names = list(numbers)[::-1]
+    ax.barh(names, [numbers[name] for name in names], color="#4477aa")
+    ax.set_xscale(scale)
+    for name in names:
+        ax.annotate(f"{numbers[name]:,}", (numbers[name], name), (4, 0), va="center",
+                    textcoords="offset points", color=INK)  # fmt: skip
+    ax.margins(x=0.12)
+    ax.set_xlabel(quantity)
+    ax.set_title(title)
+    describe(ax.figure, f"{title}. " + "; ".join(f"{k}: {v:,}" for k, v in numbers.items()) + ".")
+    return ax.figure
+
+
+def course_map() -> str:
+    """Parts and units that have exercises, with the minutes planned for these."""
+    titles = {unit.number: unit for unit in units()}
+    rows = ["| part | units | exercises |", "|---|---|---|"]
+    for part, numbers in PARTS.items():
+        there = [titles[number] for number in numbers if number in titles]
+        if there:
+            named = ", ".join(f"{unit.number} {unit.title}" for unit in there)
+            minutes = sum(one.minutes for unit in there for one in unit.exercises)
+            rows.append(f"| {part} | {named} | {round(minutes / 60, 1)} h |")
+    return "\n".join(rows)
+
+
+def everybody_says(comm: Comm) -> float:
+    """A rank program: every rank brings its number, all get the sum."""
+    x = np.full(1000, comm.rank, dtype=np.float32)
+    ring.allreduce(comm, x)
+    return float(x[0])
+
+
+def said_by_four() -> str:
+    """What it returns on four ranks."""
+    return str(simulate(everybody_says, 4).results)
+
+
+def on_many() -> str:
+    """The virtual time of an all-reduce of a number on 4,096 ranks."""
+    network = Uniform(latency=1e-6, bandwidth=10e9)
+
+    def program(comm: Comm) -> None:
+        recursive_doubling.allreduce(comm, Phantom(8))
+
+    return time_text(simulate(program, 4096, network=network, trace=False).time)
+
+
+def ledger() -> str:
+    """What the ledger of rank 0 says about it."""
+    book = simulate(everybody_says, 4).ledger[0]
+    return f"{book.messages_sent} messages, {book.bytes_sent:,} bytes"
+
+
+def polite(comm: Comm) -> None:
+    """Two ranks that both let the other one speak first."""
+    other, x = 1 - comm.rank, np.zeros(100)
+    comm.recv(x, source=other)
+    comm.send(x, to=other)
+
+
+def polite_story() -> str:
+    """What happens."""
+    try:
+        simulate(polite, 2)
+    except StoryError as story:
+        return "\n\n".join(str(story).split("\n\n")[:2])
+    raise AssertionError("two ranks that both receive first must hang")
+
+
+def hint_of_first() -> str:
+    """The first hint to the first exercise."""
+    return find_exercise("00.neighbours").hints[0]

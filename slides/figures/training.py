@@ -1,0 +1,257 @@
+"""Part 4: when ranks agree, along which paths, in what form; and searching above all that."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from benchmarks.recorded import RESULTS, head
+from ddl_teach import Comm, simulate
+from ddl_teach.comm.networks import Uniform
+from ddl_teach.course.exercises.registry import find_exercise
+from ddl_teach.exchange.consensus import agree
+from ddl_teach.exchange.forms.feedback import Feedback
+from ddl_teach.exchange.forms.form import Form
+from ddl_teach.exchange.forms.one_bit import OneBit
+from ddl_teach.exchange.forms.top_k import TopK
+from ddl_teach.exchange.paths import neighbours
+from ddl_teach.plots import forms as form_pictures
+from ddl_teach.plots import large_batches as batch_pictures
+from ddl_teach.plots import staleness as staleness_pictures
+from ddl_teach.plots.fill_in import plot_fill_in
+from ddl_teach.plots.gossip import plot_consensus, plot_graphs
+from ddl_teach.plots.ingress import plot_ingress
+from ddl_teach.plots.search import plot_search
+from ddl_teach.plots.svg import Drawing
+from ddl_teach.search import by_ranks
+from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
+from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
+from ddl_teach.search.job import Decider
+from ddl_teach.search.waits import PLAN, Pace, pretended
+from ddl_teach.sgd.digits import Digits
+from ddl_teach.theory import compression, sparse, staleness, stragglers
+from ddl_teach.theory.gossip import contraction, graphs, mixing
+from ddl_teach.theory.large_batches import Steps, fit_steps
+
+GRAPHS = (graphs.ring, graphs.torus, graphs.exponential, graphs.one_peer_exponential)
+PACKING = {"message": OneBit().nbytes(1_000_000), "encode": 10e-3, "decode": 5e-3}
+
+
+def noisy_descents() -> Figure:
+    """A ball in a bowl, with gradients of 1, 16 and 256 samples."""
+    paths = {f"batch of {batch}": _roll(batch) for batch in (1, 16, 256)}
+    title = "16 samples tame the noise; 256 gain hardly anything more"
+    return batch_pictures.plot_descents(paths, (0.3, 2.0), title=title)
+
+
+@cache
+def steps_law() -> tuple[tuple[int, ...], np.ndarray, Steps]:
+    """Steps to a loss of 0.2 on the digits at the best of four rates, and the law through them."""
+    batches, rates = (8, 16, 32, 128, 512), (0.12, 0.25, 0.5, 1.0)
+    steps = np.array([min(_steps_to(batch, rate) for rate in rates) for batch in batches])
+    return batches, steps, fit_steps(batches, steps)
+
+
+def wall() -> Figure:
+    """Steps over batches."""
+    batches, steps, law = steps_law()
+    many = 2.0 ** np.arange(3, 11)
+    return batch_pictures.plot_steps((batches, steps), (many, law.steps(many)), fewest=law.fewest)
+
+
+def throughput_hides() -> Figure:
+    """Speed-up in samples and in time to the target."""
+    _, _, law = steps_law()
+    ranks = 2.0 ** np.arange(9)
+    return batch_pictures.plot_speed_ups(
+        (ranks, ranks), (ranks, law.speed_up(ranks, 8)), wall=law.wall(8)
+    )
+
+
+def noise_scale() -> str:
+    """Of the digits, in samples."""
+    return f"{steps_law()[2].noise_scale:.0f}"
+
+
+def stale_walks() -> Figure:
+    """Gradients seven steps old."""
+    walks = {f"a = {a}": staleness.delayed_descent(a, 1, 7, 200) for a in (0.08, 0.2, 0.209, 0.22)}
+    return staleness_pictures.plot_walks(walks)
+
+
+def stable_limit() -> str:
+    """The largest stable step with gradients seven steps old, times the curvature."""
+    return f"{staleness.stable_rate(7):.3f}"
+
+
+def stable_table() -> str:
+    """Largest stable steps, as recorded: formula, simulated and real workers without a lock."""
+    rows = ["| workers | formula | simulated | real |", "|---|---|---|---|"]
+    for line in (RESULTS / "staleness.txt").read_text().splitlines():
+        if found := re.match(r"\s+(\d+)\s+([\d.]+)\s+([\d.]+)(?:\s+([\d.]+))?", line):
+            workers, formula, simulated, real = found.groups()
+            rows.append(f"| {workers} | {formula} | {simulated} | {real or ''} |")
+        elif rows[2:]:
+            break
+    return "\n".join(rows)
+
+
+def recorded_where() -> str:
+    """The machine of these numbers."""
+    about = head("staleness.txt")
+    return f"{about['processor']}, {about['cores']}, {about['date']}"
+
+
+def straggler() -> Figure:
+    """One worker five times slower, and bounds."""
+    steps = range(1, 61)
+    curves = {
+        f"bound {bound}": [stragglers.bounded_time(n, bound, 0.01, 0.05) for n in steps]
+        for bound in (0, 8, 32)
+    }
+    curves["no bound"] = [stragglers.bounded_time(n, 99, 0.01, 0.05) for n in steps]
+    return staleness_pictures.plot_paces(curves)
+
+
+def ingress() -> Figure:
+    """Bytes that come in at the busiest rank."""
+    ranks, nbytes = 2 ** np.arange(1, 11), 8192
+    shares = {"one server": ranks, "2 servers": ranks / 2, "ring": 2 * (ranks - 1) / ranks}
+    return plot_ingress({way: (ranks, nbytes * share) for way, share in shares.items()})
+
+
+def graphs_of_eight() -> Figure:
+    """Four graphs of eight ranks."""
+    return plot_graphs({make(8).name: make(8).rounds for make in GRAPHS})
+
+
+def consensus() -> Figure:
+    """How fast 64 ranks agree on them, simulated and by formula."""
+    simulated, predicted = {}, {}
+    for graph in (make(64) for make in GRAPHS):
+        given = {"mix": neighbours.mix, "matrices": mixing.mixing_matrices(graph), "trace": False}
+        run = simulate(agree, graph.ranks, **given)
+        simulated[graph.name] = contraction.consensus_errors(run.results)
+        predicted[graph.name] = contraction.expected_errors(graph, 40)
+    return plot_consensus(simulated, predicted)
+
+
+def averaged_gradients() -> Figure:
+    """Eight ranks on a ring that average weights, or gradients."""
+    what = ("weights", "gradients")
+    runs = [simulate(_gossip, 8, what=each, trace=False).results for each in what]
+    title = "Averaged weights hold the ranks together, averaged gradients do not"
+    errors = map(contraction.consensus_errors, runs)
+    return plot_consensus(dict(zip(what, errors, strict=True)), title=title)
+
+
+def kept() -> Figure:
+    """A gradient's entries by their size."""
+    task = Digits()
+    return form_pictures.plot_kept(task.gradient(task.initial(), part=0, parts=1, step=0)[1])
+
+
+def feedback() -> Figure:
+    """Four workers that send two entries, with and without a memory."""
+    two = TopK(2 / len(Digits().initial()))
+    forms = {"2 entries": two, "2 entries with a memory": Feedback(two)}
+    losses, title = {"everything": _train(None)[0]}, []
+    for name, form in forms.items():
+        losses[name], accuracy = _train(form)
+        title.append(f"{name}: {accuracy:.0%}")
+    return form_pictures.plot_descents(losses, "Digits read right: " + ", ".join(title))
+
+
+def fill_in() -> Figure:
+    """The union of sparse vectors."""
+    ranks = range(1, 257)
+    line = [sparse.union(4_000, 40, count) / 4_000 for count in ranks]
+    few = [2**k for k in range(9)]
+    counted = [_union(count) for count in few]
+    return plot_fill_in({"1% a rank": (ranks, line)}, {"1% a rank": (few, counted)}, how="counted")
+
+
+def bandwidths() -> Figure:
+    """Dense and one bit over the bandwidth, on 64 ranks."""
+    ways = {"32 bits": compression.dense(64, 4e6), "1 bit": compression.owners(64, **PACKING)}
+    fine = np.geomspace(1e7, 2e10, 60)
+    curves = {name: (fine, way.seconds(5e-6, fine)) for name, way in ways.items()}
+    even = compression.break_even(*ways.values(), latency=5e-6)
+    return form_pictures.plot_bandwidths(curves, even=even)
+
+
+def halving_waits() -> Drawing:
+    """A synchronous search on eight workers."""
+    return _searched(SuccessiveHalving(trials=24, **PLAN))
+
+
+def halving_goes_on() -> Drawing:
+    """An asynchronous one."""
+    return _searched(AsynchronousHalving(budget=48, **PLAN))
+
+
+def halving_minutes() -> str:
+    """Planned for the first exercise on searching."""
+    return str(find_exercise("17.halving").minutes)
+
+
+def _roll(
+    batch: int, rate: float = 0.15, curvatures: tuple[float, float] = (0.3, 2.0)
+) -> np.ndarray:
+    points = [np.array([-2.0, 1.0])]
+    for noise in 3.0 / batch**0.5 * np.random.default_rng(2).standard_normal((25, 2)):
+        points.append(points[-1] - rate * (np.array(curvatures) * points[-1] + noise))
+    return np.array(points)
+
+
+def _steps_to(batch: int, rate: float, target: float = 0.2) -> float:
+    task = Digits(batch, seed=0)
+    weights = task.initial()
+    for step in range(1600 // batch + 40):
+        if step % 2 == 0 and task.loss(weights) <= target:  # looking costs more than a step
+            return step
+        weights -= rate * task.gradient(weights, 0, 1, step)[1]
+    return np.inf
+
+
+def _gossip(comm: Comm, what: str, steps: int = 120) -> list[np.ndarray]:
+    digits, matrix = Digits(batch=8), mixing.mixing_matrix(graphs.ring(8))
+    own, seen = digits.initial(), []
+    for step in range(steps):
+        gradient = digits.gradient(own, comm.rank, comm.size, step)[1]
+        neighbours.mix(comm, {"weights": own, "gradients": gradient}[what], matrix)
+        own -= 0.1 * gradient
+        seen.append(own.copy())
+    return seen
+
+
+def _train(form: Form | None, workers: int = 4, steps: int = 200) -> tuple[list[float], float]:
+    task = Digits()
+    weights, losses = task.initial(), []
+    links = [form.link(worker) for worker in range(workers)] if form else None
+    for step in range(steps):
+        arrived = [task.gradient(weights, worker, workers, step)[1] for worker in range(workers)]
+        if links:
+            arrived = [
+                form.decode(link.encode(vector), len(vector))
+                for link, vector in zip(links, arrived, strict=True)
+            ]
+        weights -= 0.1 * np.mean(arrived, axis=0, dtype=np.float32)
+        losses.append(task.loss(weights))
+    return losses, task.accuracy(weights)
+
+
+def _union(ranks: int) -> float:
+    places = [
+        np.random.default_rng(rank).choice(4_000, 40, replace=False) for rank in range(ranks)
+    ]
+    return len(np.unique(places)) / 4_000
+
+
+def _searched(decider: Decider) -> Drawing:
+    given = {"training": pretended, "decider": decider, "pace": Pace(differ=True)}
+    run = simulate(by_ranks.search, 9, network=Uniform(), **given)
+    return plot_search(run.results[0].records)

@@ -1,0 +1,111 @@
+"""What a deck takes from the library: functions, figures, numbers, exercises.
+
+In a deck these stand in double braces and are called when it is built:
+
+    {{ code("ddl_teach.collectives.ring.allreduce") }}   the function as it is today
+    {{ figure("communication.ring") }}                   a picture that slides/figures/ draws
+    {{ value("communication.crossover") }}               a number or a few words, computed there
+    {{ exercise("06.ring") }}                            where it belongs, with its minutes
+
+A name that is not there ends the build with what is there instead: a slide cannot drift.
+"""
+
+from __future__ import annotations
+
+import ast
+import html
+import importlib
+import inspect
+import io
+import re
+import textwrap
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+from ddl_teach.course.exercises.registry import find_exercise
+from ddl_teach.plots.style import Picture
+from ddl_teach.plots.svg import Drawing
+
+ROOT = Path(__file__).resolve().parents[1]
+MOST_LINES = 24  # of code that can be read from the last row
+
+
+class IncludeError(Exception):
+    """A deck asks for what is not there."""
+
+
+def code(name: str, docstring: bool = False) -> str:
+    """The source of a function or class, without its docstring unless asked for."""
+    thing = _find(name)
+    source = textwrap.dedent(inspect.getsource(thing))
+    if not docstring:
+        source = _without_docstring(source)
+    lines = source.rstrip().splitlines()
+    if len(lines) > MOST_LINES:
+        raise IncludeError(
+            f'code("{name}") has {len(lines)} lines, and a slide holds {MOST_LINES}: include a '
+            "smaller function, or split this one"
+        )
+    place = Path(inspect.getsourcefile(thing)).relative_to(ROOT)
+    shown = "\n".join(lines)
+    return f'\n```python\n{shown}\n```\n\n<p class="place">{place}</p>\n'
+
+
+def figure(name: str, *arguments: Any) -> str:
+    """A picture as SVG, whose text stays text; it must have a text for those who cannot see it."""
+    picture = _made(name, *arguments)
+    if not getattr(picture, "alt", ""):
+        raise IncludeError(f'figure("{name}") is no picture with a text: see plots.style.describe')
+    drawing = picture.svg if isinstance(picture, Drawing) else _as_svg(picture)
+    # Its size is the slide's business, and a blank line would end it, for Markdown.
+    unsized = re.sub(r' (width|height)="[\d.]+(pt)?"', "", drawing, count=2)
+    one_block = re.sub(r"\n\s*", " ", unsized)
+    label = html.escape(picture.alt)
+    return f'\n<figure role="img" aria-label="{label}">{one_block}</figure>\n'
+
+
+def _as_svg(picture: Picture) -> str:
+    file = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": picture.alt}):
+        picture.savefig(file, format="svg", metadata={"Date": None})
+    return file.getvalue()[file.getvalue().index("<svg") :]
+
+
+def value(name: str, *arguments: Any) -> str:
+    """What a function of slides/figures/ returns, as text."""
+    return str(_made(name, *arguments))
+
+
+def exercise(name: str) -> str:
+    """A pointer to an exercise of the notebooks, with the minutes that it takes."""
+    found = find_exercise(name)
+    return (
+        f'<p class="exercise">Now you: unit {found.unit}, “{html.escape(found.title)}” '
+        f"<span>{found.minutes} minutes</span></p>"
+    )
+
+
+@cache
+def _made(name: str, *arguments: Any) -> Any:
+    return _find(f"slides.figures.{name}")(*arguments)
+
+
+def _find(name: str) -> Callable[..., Any]:
+    module, _, attribute = name.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise IncludeError(f'there is no "{name}": {error}') from None
+
+
+def _without_docstring(source: str) -> str:
+    (definition,) = ast.parse(source).body
+    if ast.get_docstring(definition) is None:
+        return source
+    docstring, lines = definition.body[0], source.splitlines()
+    del lines[docstring.lineno - 1 : docstring.end_lineno]
+    return "\n".join(lines)

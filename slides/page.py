@@ -1,0 +1,50 @@
+"""A deck as one page that needs nothing else: no network, no server.
+
+Arrows lead from slide to slide, `n` shows the notes, `?` says what other keys do. On paper, and
+without a script, all slides stand below each other; with `?notes` behind its address, with notes.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+from functools import cache
+from pathlib import Path
+
+import matplotlib
+
+from slides.deck import Deck
+from slides.markdown import FORMATTER
+
+FOLDER = Path(__file__).resolve().parent
+FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+FACES = {"DejaVuSans": 400, "DejaVuSans-Bold": 700}  # those of the figures
+
+
+def page_of(deck: Deck) -> str:
+    """The whole page."""
+    slides = "\n".join(
+        f'<section aria-roledescription="slide" aria-label="{number}: {html.escape(it.title)}">'
+        f'<div class="slide">{it.body}<p class="number">{number}</p></div>'
+        f'<aside class="notes" aria-label="notes">{it.notes}</aside></section>'
+        for number, it in enumerate(deck.slides, 1)
+    )
+    colours = FORMATTER.get_style_defs("pre")
+    style = (FOLDER / "theme.css").read_text()
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{html.escape(deck.title)}</title>"
+        f"<style>{_fonts()}\n{colours}\n{style}</style></head><body>\n"
+        f"<main>{slides}</main>\n"
+        f"<script>{(FOLDER / 'keys.js').read_text()}</script></body></html>\n"
+    )
+
+
+@cache
+def _fonts() -> str:
+    return "".join(
+        f"@font-face {{font-family: 'DejaVu Sans'; font-weight: {weight}; src: url('data:font/ttf;"
+        f"base64,{base64.b64encode((FONTS / f'{name}.ttf').read_bytes()).decode()}')}}"
+        for name, weight in FACES.items()
+    )

@@ -1,0 +1,148 @@
+"""Every deck, drawn by a browser: nothing cut off, too small, pale or missing, and no drift."""
+
+import re
+
+import pytest
+
+from ddl_teach.course.exercises.registry import units
+from slides.__main__ import paper
+from slides.chromium import find_chromium, opened
+from slides.deck import decks, read
+from slides.faults import faults
+from slides.figures.start import PARTS
+from slides.includes import IncludeError, code, exercise, figure, value
+from slides.page import page_of
+
+FEWEST, MOST = 15, 30  # slides of a deck
+PLANTED = """\
+# Too full
+
+{lines}
+
+<!-- Notes: none. -->
+
+---
+
+# Small, pale, missing
+
+<p style="font-size: 10px">small</p>
+
+<p style="color: #bbb">pale</p>
+
+[nowhere](#nowhere) ![a picture](missing.png)
+
+<pre>{wide}</pre>
+
+<!-- Notes: none. -->
+"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    program = find_chromium()
+    if program is None:
+        pytest.skip("no Chromium or Chrome was found: slides are looked at with one")
+    with opened(program, tmp_path_factory.mktemp("browser")) as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """`made(path)` is the page of a deck, and how many slides it has."""
+    folder = tmp_path_factory.mktemp("slides")
+
+    def make(path):
+        deck = read(path)
+        page = folder / f"{deck.name}.html"
+        page.write_text(page_of(deck))
+        return page, len(deck.slides)
+
+    return make
+
+
+@pytest.mark.parametrize("path", decks(), ids=lambda path: path.stem)
+def test_a_deck_can_be_read_from_the_last_row(path, made, browser):
+    page, slides = made(path)
+    assert FEWEST <= slides <= MOST
+    assert faults(browser, page) == []
+
+
+def test_faults_are_found(tmp_path, made, browser):
+    path = tmp_path / "9_planted.md"
+    lines = "\n\n".join(f"line {number}" for number in range(20))
+    path.write_text(PLANTED.format(lines=lines, wide="x" * 200))
+    page, _ = made(path)
+    found = "\n".join(faults(browser, page))
+    for words in (
+        "slide 1: it is too full", "slide 2: “small” is 10.0 px", "“pale” has a contrast of",
+        "#nowhere leads nowhere", "missing.png is missing", "“xxxx",
+    ):  # fmt: skip
+        assert words in found
+
+
+def test_keys_lead_through_a_deck_and_show_its_notes(tmp_path, made, browser):
+    path = tmp_path / "9_two.md"
+    path.write_text("# One\n\n<!-- Notes: first -->\n\n---\n\n# Two\n\n<!-- Notes: second -->\n")
+    page, _ = made(path)
+    browser.open(page.as_uri())
+    browser.wait("the first slide", "document.title === '1: One'")
+    for key, title in (("ArrowRight", "2: Two"), ("ArrowLeft", "1: One"), ("End", "2: Two")):
+        browser.press(key)
+        browser.wait(f"{title} after {key}", "document.title === title", title=title)
+    shown = "document.querySelector('section.shown .notes').getBoundingClientRect().height > 0"
+    assert not browser.ask(shown)
+    browser.press("n")
+    browser.wait("the notes", shown)
+
+
+def test_paper_has_a_page_for_each_slide_and_for_its_notes(tmp_path, made, browser):
+    path = tmp_path / "9_paper.md"
+    path.write_text("# One\n\n<!-- Notes: first -->\n\n---\n\n# Two\n\n<!-- Notes: second -->\n")
+    page, _ = made(path)
+    for behind, pages in (("", 2), ("?notes", 4)):
+        printed = paper(browser, page, behind)
+        assert len(re.findall(rb"/Type\s*/Page\b(?!s)", printed)) == pages
+
+
+@pytest.mark.parametrize(
+    ("include", "words"),
+    [
+        (lambda: code("ddl_teach.collectives.ring.no_such"), "no_such"),
+        (lambda: code("ddl_teach.comm.simulator.Simulation"), "a slide holds 24"),
+        (lambda: figure("communication.no_such"), "no_such"),
+        (lambda: figure("communication.crossover"), "no picture"),
+        (lambda: value("nowhere.at_all"), "nowhere"),
+    ],
+    ids=["no function", "too long", "no figure", "a number as a figure", "no module"],
+)
+def test_what_is_not_there_is_not_included(include, words):
+    with pytest.raises(IncludeError, match=words):
+        include()
+
+
+def test_a_slide_that_asks_for_what_is_not_there_is_named(tmp_path):
+    path = tmp_path / "9_wrong.md"
+    path.write_text("# One\n\n<!-- Notes: a -->\n\n---\n\n# Two\n\n{{ code('a.b') }}\n")
+    with pytest.raises(IncludeError, match=r"9_wrong.md, slide 2: there is no \"a.b\""):
+        read(path)
+    path.write_text("# One\n\nno notes\n")
+    with pytest.raises(IncludeError, match="slide 1: a slide needs a heading, and"):
+        read(path)
+
+
+def test_code_is_the_librarys_own():
+    shown = code("ddl_teach.collectives.ring.allgather")
+    assert "comm.sendrecv(chunks[outgoing], right, chunks[incoming], left)" in shown
+    assert '"""' not in shown
+    assert '"""' in code("ddl_teach.collectives.ring.allgather", docstring=True)
+
+
+def test_every_unit_with_exercises_has_one_on_the_slides_of_its_part():
+    pointed = {
+        part: re.findall(r'exercise\("(\d\d)\.', path.read_text())
+        for part, path in zip(PARTS, decks(), strict=False)
+    }
+    for unit in units():
+        part = next(part for part, numbers in PARTS.items() if unit.number in numbers)
+        assert unit.number in pointed[part], f"unit {unit.number} is on no slide of {part}"
+    assert "minutes" in exercise("06.ring")
