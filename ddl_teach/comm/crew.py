@@ -155,7 +155,8 @@ class Crew:
         """End the processes, whatever they do."""
         if self.mpiexec is not None:
             if len(self.lines) < self.size:  # the others are known to mpiexec only
-                os.killpg(self.mpiexec.pid, signal.SIGTERM)
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self.mpiexec.pid, signal.SIGTERM)
             self._end([line.pid for line in self.lines])
         if self._guard is not None:
             self._guard.dismiss()

@@ -44,18 +44,18 @@ def test_every_size(ground):
 def test_every_operation(ground):
     cases = [(kind, size, op) for kind in ("numpy int32", "torch float32") for size in (0, 1, 13)
              for op in vectors.OPERATIONS]  # fmt: skip
-    all_right(ground, cases)
+    all_right(ground, cases, (2, 3, 5))  # all counts with fewer operations, above
 
 
 def test_every_type(ground):
     cases = [(kind, 23, op) for kind in vectors.KINDS for op in vectors.OPERATIONS]
-    all_right(ground, cases, (1, 2, 3, 5, 8))  # on more with fewer types, in the other tests
+    all_right(ground, cases, (1, 3, 5))  # on more with fewer types, in the other tests
 
 
 def test_every_shape(ground):
     shapes = [(), (1, 1), (2, 3, 4), (0, 5), (7, 11)]
     all_right(ground, [(f"{library} float64", shape, "sum") for library in ("numpy", "torch")
-                       for shape in shapes])  # fmt: skip
+                       for shape in shapes], (2, 3))  # fmt: skip
 
 
 @given(

@@ -114,7 +114,7 @@ def compare(comm, name, algorithms, manners):
 @pytest.mark.parametrize("name", places.PLACES)
 def test_every_collective_has_the_hosts_bits_and_bytes(ground, name):
     algorithms = [one for one in registry.ALGORITHMS if one != "native" or ground.name == "real"]
-    for ranks in ground.rank_counts:
+    for ranks in (3,) if name == "stand-in tensors" else ground.rank_counts:
         # All ways on few ranks, one way on many.
         manners = list(MANNERS)[: 1 if ranks != 3 or name == "stand-in tensors" else None]
         run = ground.run(compare, ranks, trace=False, name=name, algorithms=algorithms,

@@ -87,7 +87,7 @@ def begin(setup, *lines):
 
 
 def test_a_batch_script_begins_with_the_site_s_own(setup):
-    (setup / "site.sh").write_text(f"{FILLED}\nSITE_PYTHON={sys.executable}\n")
+    (setup / "site.sh").write_text(f"{FILLED}\nSITE_PYTHON='{sys.executable}'\n")
     found = variables(begin(setup, "command -v python | sed s/^/which=/"))
     assert found["loaded"] == "load gcc openmpi"
     assert found["MPI"] == "srun --mpi=pmix"

@@ -167,7 +167,6 @@ def test_stopped_engines_say_what_to_do(cells):
 
 ENDS = {
     "idle": "%px 1",
-    "busy": "%%px\nwhile True: pass",
     "waiting in MPI": f"%%px\n{MPI}MPI.COMM_WORLD.Recv(bytearray(1), comm.rank)",
     "deep in compiled code": "%%px\nsum(range(10**12))",
     "starting": "engines.restart()",

@@ -55,6 +55,16 @@ def _factory(operation: Any) -> Callable[..., StandInTensor]:
     return make
 
 
+class _Module(backend_registration._DummyBackendModule):
+    """Random numbers are the CPU generator's, also for those who ask the device for its state."""
+
+    def get_rng_state(self, _: Any = None) -> torch.Tensor:
+        return torch.get_rng_state()
+
+    def set_rng_state(self, state: torch.Tensor, _: Any = None) -> None:
+        torch.set_rng_state(state)
+
+
 def _register() -> torch.library.Library:
     tell = getattr(backend_registration, "_setup_privateuseone_for_python_backend", None)
     if tell is None:
@@ -62,7 +72,7 @@ def _register() -> torch.library.Library:
             f"torch {torch.__version__} takes no device that is written in Python: tensors on the "
             "stand-in need a newer one, 2.13 for instance; its arrays (`stand_in`) need no torch"
         )
-    tell(NAME)
+    tell(NAME, _Module())
     library = torch.library.Library("aten", "IMPL")
     library.impl("empty.memory_format", _empty, "PrivateUse1")
     library.impl("empty_strided", _empty_strided, "PrivateUse1")

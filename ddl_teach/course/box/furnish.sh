@@ -21,6 +21,9 @@ umount -l /dev/shm/tmp
 rmdir /dev/shm/tmp
 
 mount --bind "$HOSTS" /etc/hosts
+# MPI starts its helpers by a line of the shell, without quotation marks: blanks must not be in it.
+mkdir /run/python
+mount --bind "$PYTHON_FOLDER" /run/python
 
 cd /proc/sys/net
 exec 3>&2 2>/dev/null                        # an ordinary user may not change all of these

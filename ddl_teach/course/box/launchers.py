@@ -10,9 +10,11 @@ that enters the node's namespaces. Each setting cures something that was measure
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+PYTHON = "/run/python"  # where every node sees the folder of this Python, whatever its name
 OPENMPI_HOSTS, MPICH_HOSTS = "hosts.openmpi", "hosts.mpich"
 
 # Enters a node as ssh would: HOST and then a command, its words put together to one line.
@@ -58,6 +60,8 @@ def write_hosts(folder: Path, nodes: Sequence[str]) -> None:
 
 def mpi_words(mpiexec: str, family: str, nodes: Sequence[str], ranks: int) -> list[str]:
     """The words before `python`: neighbouring ranks on one node, as evenly as it goes."""
+    if Path(mpiexec).is_relative_to(sys.prefix):
+        mpiexec = f"{PYTHON}/{Path(mpiexec).relative_to(sys.prefix)}"
     each, more = divmod(ranks, len(nodes))
     slots = [each + (at < more) for at in range(len(nodes))]
     hosts = ",".join(f"{node}:{count}" for node, count in zip(nodes, slots, strict=True) if count)

@@ -70,7 +70,7 @@ class Nodes:
             "env",
             *(f"--unset={name}" for name in FOREIGN),
             *(f"{name}={value}" for name, value in settings.items()),
-            f"PATH={plan.search_path()}",
+            f"PATH={launchers.PYTHON}/bin:{plan.search_path()}",
             *([] if self.on_head else enter),
             # The folder is entered inside: outside the same name means another one.
             *("/bin/sh", "-c", 'cd "$0" 2>/dev/null || cd /; exec "$@"', os.getcwd()),

@@ -66,6 +66,7 @@ def write(
     plan = {
         "folder": str(folder),
         "hosts": str(folder / "hosts"),
+        "python": sys.prefix,
         "control": str(folder / "switch"),
         "switch": switch,
         "address": f"{NETWORK}1",
