@@ -12,6 +12,7 @@ class Place(Protocol):
     """Nodes that see one folder at the same path, and an mpiexec that reaches them all."""
 
     folder: Path
+    python: str  # what ranks there run
 
     def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
         """What comes before `python` to start so many ranks there with `mpiexec`, which is an

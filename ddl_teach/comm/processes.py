@@ -96,12 +96,13 @@ def start(
     """
     if place is None:
         command, files = mpi_command(ranks), {"PRTE_MCA_prte_tmpdir_base": str(folder)}
+        python = sys.executable
     else:
         mpiexec = mpiexec_path()
         command = place.mpi_words(ranks, str(mpiexec), mpi_family(mpiexec))
-        files = {STARTED_FOR: str(folder)}
+        files, python = {STARTED_FOR: str(folder)}, place.python
     return subprocess.Popen(
-        [*command, sys.executable, *words],
+        [*command, python, *words],
         env=mpi_environment() | files | extra,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -30,6 +30,12 @@ exec nsenter -t "$pid" -n -m -u -i "$inside" -- /bin/sh -c "$enter" "$PWD" "$*"
 """
 
 
+def seen_there(program: str) -> str:
+    """The path of a program of this Python's folder, as every node sees it."""
+    inside = Path(program).is_relative_to(sys.prefix)
+    return f"{PYTHON}/{Path(program).relative_to(sys.prefix)}" if inside else program
+
+
 def environment(agent: str, folder: Path) -> dict[str, str]:
     """For whatever runs on the head: mpiexec, ipyparallel, a notebook."""
     return {
@@ -60,8 +66,6 @@ def write_hosts(folder: Path, nodes: Sequence[str]) -> None:
 
 def mpi_words(mpiexec: str, family: str, nodes: Sequence[str], ranks: int) -> list[str]:
     """The words before `python`: neighbouring ranks on one node, as evenly as it goes."""
-    if Path(mpiexec).is_relative_to(sys.prefix):
-        mpiexec = f"{PYTHON}/{Path(mpiexec).relative_to(sys.prefix)}"
     each, more = divmod(ranks, len(nodes))
     slots = [each + (at < more) for at in range(len(nodes))]
     hosts = ",".join(f"{node}:{count}" for node, count in zip(nodes, slots, strict=True) if count)
@@ -69,4 +73,4 @@ def mpi_words(mpiexec: str, family: str, nodes: Sequence[str], ranks: int) -> li
         options = ["--host", hosts, "--map-by", "slot", "--bind-to", "none"]
     else:
         options = ["-hosts", hosts]
-    return [mpiexec, *options, "-n", str(ranks)]
+    return [seen_there(mpiexec), *options, "-n", str(ranks)]

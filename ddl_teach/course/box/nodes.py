@@ -83,6 +83,11 @@ class Nodes:
         """Run a command on a node and wait for its end; options as of `subprocess.run`."""
         return subprocess.run(self.words(host, command), **options)
 
+    @property
+    def python(self) -> str:
+        """This Python, as every node sees it."""
+        return launchers.seen_there(sys.executable)
+
     def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
         """For `launch(..., on=box)`: the words before `python` that start so many ranks."""
         return self.words("head", launchers.mpi_words(mpiexec, family, self.nodes, ranks))

@@ -90,6 +90,10 @@ class InBox(Ground):
     def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
         return self._box.mpi_words(ranks, mpiexec, family)
 
+    @property
+    def python(self) -> str:
+        return self._box.python
+
 
 class Hosts(Ground):
     """Hosts that a hostfile lists, reached by ssh."""
