@@ -13,6 +13,9 @@ from ddl_teach.course import release
 SOURCES = Path(__file__).resolve().parents[2] / "notebooks" / "source"
 
 
+instructors = cache(release.instructors)  # nobody changes what it returns
+
+
 @cache
 def source_of(unit):
     """The notebook source of a unit."""
@@ -27,7 +30,7 @@ def sources_with_exercises():
 @cache
 def named_cells(path):
     """The cells of exercises, as `(name, kind, code)`, in the instructor's version."""
-    return _parts(release.instructors(path))
+    return _parts(instructors(path))
 
 
 @cache
@@ -61,7 +64,7 @@ def checked_function(path, name):
 def names_after(path, replaced=None, code=""):
     """Everything a notebook has defined at its end; the answer `replaced` has other code."""
     names = {"__name__": "notebook"}
-    for cell in release.instructors(path).cells:
+    for cell in instructors(path).cells:
         if cell.cell_type != "code":
             continue
         kind = release.exercise_part(cell)
