@@ -18,7 +18,11 @@ from slides.markdown import FORMATTER
 
 FOLDER = Path(__file__).resolve().parent
 FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
-FACES = {"DejaVuSans": 400, "DejaVuSans-Bold": 700}  # those of the figures
+FACES = {  # those of the figures, and that of code
+    "DejaVuSans": ("DejaVu Sans", 400),
+    "DejaVuSans-Bold": ("DejaVu Sans", 700),
+    "DejaVuSansMono": ("DejaVu Sans Mono", 400),
+}
 
 
 def page_of(deck: Deck) -> str:
@@ -44,7 +48,7 @@ def page_of(deck: Deck) -> str:
 @cache
 def _fonts() -> str:
     return "".join(
-        f"@font-face {{font-family: 'DejaVu Sans'; font-weight: {weight}; src: url('data:font/ttf;"
+        f"@font-face {{font-family: '{family}'; font-weight: {weight}; src: url('data:font/ttf;"
         f"base64,{base64.b64encode((FONTS / f'{name}.ttf').read_bytes()).decode()}')}}"
-        for name, weight in FACES.items()
+        for name, (family, weight) in FACES.items()
     )
