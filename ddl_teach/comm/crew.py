@@ -43,6 +43,7 @@ class Crew:
         line: Callable[[int], Line] = Line,
         environment: Mapping[str, str] | None = None,
         on: Place | None = None,
+        survivors: bool = False,
     ) -> None:
         self.size = size
         self.lines: list[Line] = []
@@ -51,6 +52,7 @@ class Crew:
         self._line = line
         self._environment = dict(environment or {})
         self.place = on
+        self._survivors = survivors
         self._guard: Guard | None = None
         self._folder = Path()
 
@@ -75,7 +77,9 @@ class Crew:
                 door.listen(LINES * self.size)
                 settings = self._environment | {"DDL_TEACH_KEY": key.hex()}
                 words = ["-m", self._module, str(address)]
-                self.mpiexec = processes.start(self.size, words, settings, folder, self.place)
+                self.mpiexec = processes.start(
+                    self.size, words, settings, folder, self.place, self._survivors
+                )
                 self._guard.watch_over([self.mpiexec.pid])
                 self._greet(door, key, by_pid, progress)
             self._guard.watch_over([self.mpiexec.pid, *by_pid])

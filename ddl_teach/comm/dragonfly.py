@@ -11,7 +11,7 @@ What to look at: when everybody in one group sends to one other group, one cable
 a shift by a * p takes a * p times as long as on a star. Valiant's way out (1982): by way of a
 third group drawn at random. That doubles the load on average, but no pattern is as bad any more.
 
-Kim, Dally, Scott and Abts, Technology-Driven, Highly-Scalable Dragonfly Topology (2008).
+Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology", 2008.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ Progressive filling finds these rates: all flows grow together until a link is f
 there and the others go on. What to look at: a flow held back by one link leaves room on all its
 other links, and the flows there are faster.
 
-Bertsekas and Gallager, Data Networks (1987), section 6.5. Not modelled: queues, packets, and the
+Bertsekas and Gallager, "Data networks", 1987, section 6.5. Not modelled: queues, packets, and the
 time that real protocols need to find their rates.
 """
 

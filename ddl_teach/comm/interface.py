@@ -27,6 +27,7 @@ from ddl_teach.comm.arrays import Array, Operation
 from ddl_teach.comm.devices.choice import ChoosesWays
 from ddl_teach.comm.ledger import Ledger
 from ddl_teach.comm.shared_memory import SharedMemory
+from ddl_teach.comm.survivors import Survives
 from ddl_teach.comm.window import Window
 
 ANY = -1  # receive from whoever sends first
@@ -48,7 +49,7 @@ class Request(ABC):
         """Block until done. Returns the rank the message came from (for a send: this rank)."""
 
 
-class Comm(ChoosesWays, ABC):
+class Comm(ChoosesWays, Survives, ABC):
     """A group of ranks and this rank's place in it."""
 
     rank: int

@@ -20,6 +20,7 @@ from ddl_teach.comm.place import Place
 from ddl_teach.comm.run import Run
 from ddl_teach.comm.shipping import ship
 from ddl_teach.comm.watch import Watch
+from ddl_teach.comm.watch_survivors import SurvivorsWatch
 
 MOST_PROCESSES = 512  # one machine starts no more within any learner's patience
 
@@ -33,14 +34,18 @@ class Ranks:
 
     watch: type[Watch] = Watch  # how a program is watched over
 
-    def __init__(self, ranks: int = 4, *, on: Place | None = None) -> None:
+    def __init__(
+        self, ranks: int = 4, *, on: Place | None = None, survivors: bool = False
+    ) -> None:
         self.size = check_rank_count(ranks)
         if self.size > MOST_PROCESSES:
             raise ValueError(
                 f"real ranks are processes of this machine: {self.size} are too many, at most "
                 f"{MOST_PROCESSES} are started. `simulate` runs as many as you like."
             )
-        self._crew = Crew(self.size, on=on)
+        self._crew = Crew(self.size, on=on, survivors=survivors)
+        if survivors:
+            self.watch = SurvivorsWatch
         self._busy = threading.Lock()
 
     def __enter__(self) -> Ranks:
@@ -113,6 +118,7 @@ def launch(
     timeout: float = 60,
     trace: bool = True,
     on: Place | None = None,
+    survivors: bool = False,
     **kwargs: Any,
 ) -> Run:
     """Run `program(comm, **kwargs)` on real MPI processes: of this machine, or `on` the nodes of
@@ -120,7 +126,8 @@ def launch(
 
     What the ranks print appears with the rank in front. `timeout` seconds after its start a
     program that is not done is stopped, and the error says where every rank was. Without `trace`
-    no timeline is recorded. The processes are gone when this returns or raises.
+    no timeline is recorded. With `survivors` a rank that dies is lost, and the others may go on
+    (`comm.survivors`). The processes are gone when this returns or raises.
     """
-    with Ranks(ranks, on=on) as processes_kept:
+    with Ranks(ranks, on=on, survivors=survivors) as processes_kept:
         return processes_kept.run(program, timeout=timeout, trace=trace, **kwargs)

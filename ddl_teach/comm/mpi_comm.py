@@ -62,10 +62,12 @@ class MPIComm(MPIMessages):
         return Native(self, MPI)
 
     def _meeting(self, label: str) -> MPIComm:
-        return MPIComm(self.mpi, self._members, self._nodes, self._records, self._monitor, label)
+        return type(self)(
+            self.mpi, self._members, self._nodes, self._records, self._monitor, label
+        )
 
     def _duplicate(self) -> MPIComm:
-        return MPIComm(self.mpi.Dup(), self._members, self._nodes, self._records, self._monitor)
+        return type(self)(self.mpi.Dup(), self._members, self._nodes, self._records, self._monitor)
 
     def _announce(self, colour: int | None, key: int) -> None:
         """Nothing to say beforehand: MPI asks when everybody has come."""
@@ -77,7 +79,7 @@ class MPIComm(MPIMessages):
             return None
         ranks = MPI.Group.Translate_ranks(mpi.group, range(mpi.size), self.mpi.group)
         members = [self._members[rank] for rank in ranks]
-        return MPIComm(mpi, members, self._nodes, self._records, self._monitor)
+        return type(self)(mpi, members, self._nodes, self._records, self._monitor)
 
     def _start(self, place: MPIComm, function: Callable[..., Any], args: tuple) -> Request:
         return BackgroundRequest(self, function, (place, *args))

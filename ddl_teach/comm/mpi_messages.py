@@ -216,7 +216,9 @@ class MPIMessages(MPIStories):
     def _is_head(self, nbytes: int) -> bool:
         """Whether `status` tells of what announces chunks, where so many bytes were expected: no
         message so short has a tag with a hint at a size."""
-        return nbytes > SHORT >= self._status.Get_count(MPI.BYTE) and SIZE_HINTS > 1
+        # Nor has a receive that ended because its sender died, which has no bytes.
+        came = self._status.Get_count(MPI.BYTE)
+        return nbytes > SHORT and came == HEAD_BYTES and SIZE_HINTS > 1
 
     def _mismatch(self, x: Array, source: int, tag: int, came: int) -> MessageMismatch:
         nbytes, code = describe(x)

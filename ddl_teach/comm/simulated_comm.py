@@ -12,13 +12,13 @@ from ddl_teach.comm import arrays
 from ddl_teach.comm.arrays import Array, Operation, Phantom
 from ddl_teach.comm.interface import Comm, Request, check_work, whole_number
 from ddl_teach.comm.shared_memory import SharedMemory
-from ddl_teach.comm.simulated_exchange import SimulatedExchange
 from ddl_teach.comm.simulated_rank import SimulatedRequest, Strand
+from ddl_teach.comm.simulated_survivors import SimulatedSurvivors
 from ddl_teach.comm.simulated_window import SimulatedWindow
 from ddl_teach.comm.window import check_dtype, check_size
 
 
-class SimulatedComm(SimulatedExchange):
+class SimulatedComm(SimulatedSurvivors):
     """A communicator in virtual time."""
 
     _splits = 0
@@ -63,7 +63,9 @@ class SimulatedComm(SimulatedExchange):
 
     def _twin(self, strand: Strand, name: object, label: str = "") -> SimulatedComm:
         context = self._simulation.groups.context((self._context, name))
-        return SimulatedComm(self._simulation, strand, self._members, self.rank, context, label)
+        twin = SimulatedComm(self._simulation, strand, self._members, self.rank, context, label)
+        twin.family = self.family
+        return twin
 
     def _meeting(self, label: str) -> SimulatedComm:
         return self._twin(self._strand, label, label)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ddl_teach.comm.simulator import Simulation
 
 
+VOTES = ("agree", "shrink")
+
+
 def find_misfit(strands: Iterable[Strand]) -> tuple[Strand, story.MessageMismatch] | None:
     """A strand beside whose wait lies a message of another element type."""
     for strand in strands:
@@ -62,10 +65,8 @@ def _explain(strand: Strand) -> story.Wait:
     """The call a strand hangs in, in words, and the ranks (of the whole program) it waits for."""
     comm, verb, requests, _ = strand.wait
     wanted = list(_wanted(strand))
-    peers: list[int] = []
     note = ""
     for group, name, source, _, _ in wanted:
-        peers += _members(group, source)
         if name in story.SENDS:
             continue
         for sender, tag, _, _ in _lying_here(group, source):
@@ -84,7 +85,16 @@ def _explain(strand: Strand) -> story.Wait:
         size = 0 if whole else group.size
         call = story.call_text(name, peer, tag, nbytes, TYPE_NAMES[code], size)
     where = frames.source_line(strand.stack.frame)
-    return story.Wait(strand.host.index, call, tuple(dict.fromkeys(peers)), where, note)
+    peers = tuple(dict.fromkeys(waits_for(strand)))
+    return story.Wait(strand.host.index, call, peers, where, note)
+
+
+def waits_for(strand: Strand) -> list[int]:
+    """The ranks (of the whole program) any of which could let it go on."""
+    comm, verb, details, _ = strand.wait
+    if verb in VOTES:
+        return comm._simulation.losses.absent(details)
+    return [one for group, _, source, _, _ in _wanted(strand) for one in _members(group, source)]
 
 
 def _wanted(strand: Strand) -> Iterator[tuple[Any, str, int, int, Any]]:

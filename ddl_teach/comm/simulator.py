@@ -28,6 +28,7 @@ from ddl_teach.comm.simulated_comm import SimulatedComm
 from ddl_teach.comm.simulated_groups import Groups
 from ddl_teach.comm.simulated_rank import Host, SimulatedRequest, Strand
 from ddl_teach.comm.simulated_stacks import Greenlets, Stopped, Threads
+from ddl_teach.comm.simulated_survivors import Losses
 
 
 class Simulation:
@@ -53,6 +54,7 @@ class Simulation:
         self.end = 0.0  # when the last strand so far has returned
         self.groups = Groups()
         self.memories: dict[tuple, dict[int, Any]] = {}
+        self.losses = Losses(network)
         self._order = count()
         self._offers: list[tuple] = []
         self._flow_starts: list[tuple] = []
@@ -128,7 +130,8 @@ class Simulation:
             elif not self._settle():
                 if self.failure is not None:
                     break
-                self._give_up()
+                if not self.losses.tell(self.live, self.ready):
+                    self._give_up()
         return results
 
     def dissolve(self) -> None:

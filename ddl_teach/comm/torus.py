@@ -10,7 +10,7 @@ shorter way round. Half-way round it goes up from even coordinates and down from
 both directions are used alike. What to look at: a ring of ranks has the wires to itself, however
 many dimensions; a shift by half the ranks crosses the middle with every message.
 
-Dally and Seitz, The Torus Routing Chip (1986); Dally and Towles (2004), chapters 5 and 8.
+Dally and Seitz, "The torus routing chip", 1986; Dally and Towles (2004), chapters 5 and 8.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ import os
 import pickle
 import subprocess
 import time
-from collections import Counter
 from multiprocessing.connection import wait
 from typing import Any
 
@@ -21,11 +20,9 @@ import cloudpickle
 
 from ddl_teach.comm import processes, story
 from ddl_teach.comm.frames import dumped_line
-from ddl_teach.comm.ledger import DEVICE_KINDS, Ledger, with_what_was_read
 from ddl_teach.comm.line import Line
 from ddl_teach.comm.place import Place
-from ddl_teach.comm.run import Run
-from ddl_teach.comm.timeline import Timeline
+from ddl_teach.comm.run import Run, concluded
 
 ANSWER_LIMIT = 0.5  # seconds a rank may take to say where it is
 STACK_LIMIT = 2.0  # ... if it must be told by its stack: the machine is busy, then
@@ -39,6 +36,7 @@ class Watch:
 
     stop_limit = 0.8  # seconds a rank may take to stop when told to
     afterwards = "New processes will be started for the next program."
+    survivors = False  # whether ranks may die one by one
     advice = "What to try: give it more time (timeout=...), or fewer steps, or find the loop."
 
     def __init__(
@@ -254,28 +252,6 @@ class Watch:
         """What comes of the program now that all ranks have returned."""
         for line in self.lines:
             line.tell("free")
-        ordered = [self._returned[line.rank] for line in self.lines]
-        ledgers, received, traces, fetched = zip(*(entry[1] for entry in ordered), strict=True)
-        run = Run(
-            [cloudpickle.loads(entry[2]) for entry in ordered],
-            max(entry[0] for entry in ordered),
-            [Ledger(entries) for entries in with_what_was_read(ledgers, fetched)],
-            Timeline([spans or [] for spans in traces]),
-        )
-        left = Counter(
-            (source, dest, tag, nbytes)
-            for source, ledger in enumerate(ledgers)
-            for dest, tag, nbytes, kind in ledger
-            if kind == "host" or kind in DEVICE_KINDS.values()
-        )
-        left.subtract(
-            (source, dest, tag, nbytes)
-            for dest, taken in enumerate(received)
-            for source, tag, nbytes, kind in taken
-            if kind == "host"
-        )
-        if lost := sorted((+left).elements()):
-            error = story.tell_unreceived(lost)
-            error.run = run
-            raise error
-        return run
+        endings = [self._returned.get(line.rank) for line in self.lines]
+        endings = [ending and (*ending[:2], cloudpickle.loads(ending[2])) for ending in endings]
+        return concluded(endings, self.survivors)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import socket
 import time
+from typing import Any, NoReturn
 
 from ddl_teach.comm.devices.staging import Copies
 from ddl_teach.comm.mpi import MPI
 from ddl_teach.comm.mpi_comm import MPIComm
 from ddl_teach.comm.mpi_requests import MPIRequest, Records
+from ddl_teach.comm.mpi_survivors import SurvivingComm, fault_tolerant
 from ddl_teach.comm.mpi_transfers import Transfer
 from ddl_teach.comm.patience import Monitor
 
@@ -33,7 +35,8 @@ class World:
         group = self._mpi.group.Incl(range(ranks))
         mpi = self._mpi.Create_group(group)
         records = Records(trace, self._copies)
-        comm = MPIComm(mpi, range(ranks), self._nodes[:ranks], records, monitor)
+        kind = SurvivingComm if fault_tolerant() else MPIComm
+        comm = kind(mpi, range(ranks), self._nodes[:ranks], records, monitor)
         mpi.Barrier()
         # One clock for all ranks of a node; measure.clocks corrects the offsets between nodes.
         records.began = mpi.bcast(time.perf_counter())
@@ -53,6 +56,22 @@ class World:
         records = comm._records
         return records.ledger, records.received, records.spans, records.fetched
 
+    def gather(self, comm: MPIComm, told: Any) -> list[Any] | None:
+        """What each rank has to tell, None from those who died, on the first who lives; all
+        others call it together, when they are done with `comm`."""
+        if not isinstance(comm, SurvivingComm):
+            comm.barrier()  # nobody waits inside MPI for one that never comes
+            return self._mpi.gather(told)
+        comm.agree()
+        left = self._mpi.Shrink()
+        by_rank = left.gather((self.rank, told))
+        left.Agree(1)  # or who has told and goes would be taken for lost by who still listens
+        return by_rank and [dict(by_rank).get(rank) for rank in range(self.size)]
+
+    def abort(self, status: int) -> NoReturn:
+        """End all ranks at once."""
+        self._mpi.Abort(status)
+
     def free(self) -> None:
         """Give the last program's shared memory back. MPI does so only together: called when
         all ranks have returned; after a failure it is kept instead."""
@@ -64,6 +83,7 @@ class World:
     def clear(self, comm: MPIComm) -> None:
         """A program is over, however it ended."""
         self._windows = comm._records.windows
+        self._abandoned += comm._records.given_up
         for request in comm._records.open:
             request.abandon()
             self._abandoned.append(request)

@@ -1,0 +1,103 @@
+"""Ranks that something else has started: mpiexec by hand, a batch script, srun.
+
+    mpiexec -n 4 python program.py        # with `join(main)` as its last line
+
+Each process is a rank and runs the program; rank 0 is given the `Run`, the others None. Nobody
+listens from outside, so nobody sees who waits for whom: a rank that raises says so and ends all,
+and a wait that lasts beyond the timeout ends with what that rank waited for.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ddl_teach.comm.devices.placement import take_own_gpu
+from ddl_teach.comm.frames import error_text, program_traceback
+from ddl_teach.comm.patience import Monitor
+from ddl_teach.comm.run import Run, concluded
+from ddl_teach.comm.story import StoryError, TimedOut
+from ddl_teach.comm.torch_mode import backward_on_this_thread
+
+if TYPE_CHECKING:
+    from ddl_teach.comm.mpi_comm import MPIComm
+    from ddl_teach.comm.world import World
+
+OTHERS_SPEAK = 1.0  # seconds in which others whose time is up say where they are
+
+
+class Alone(Monitor):
+    """A rank that nobody watches: its waits end when its time is up."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+        self._ends = time.monotonic() + seconds
+
+    def check(self, strand: object) -> None:
+        super().check(strand)
+        if time.monotonic() > self._ends and strand in self._waits:
+            wait = self._waits[strand]
+            raise TimedOut(
+                f"The time was up: {self._seconds:g} s. It waited in {wait.call} at {wait.where}."
+            )
+
+
+def joined(timeout: float = float("inf"), trace: bool = False) -> tuple[World, MPIComm]:
+    """All ranks that were started together, and a communicator of them."""
+    take_own_gpu()
+    from ddl_teach.comm.world import World  # starts MPI
+
+    everybody = World()
+    return everybody, everybody.begin(everybody.size, trace, Alone(timeout))
+
+
+def join(
+    program: Callable[..., Any], *, timeout: float = 60, trace: bool = False, **kwargs: Any
+) -> Run | None:
+    """Run `program(comm, **kwargs)` on all ranks that were started together with this process.
+
+    Where ranks may die, the first who lives is given the `Run`.
+    """
+    everybody, comm = joined(timeout, trace)
+    from ddl_teach.comm.mpi_survivors import fault_tolerant  # MPI has been started by now
+
+    backward_on_this_thread()
+    try:
+        result = program(comm, **kwargs)
+        everybody.end(comm)
+        ending = comm.now(), everybody.books(comm), result
+        endings = everybody.gather(comm, ending)
+        run = concluded(endings, fault_tolerant()) if endings is not None else None
+    except BaseException as error:
+        _tell(comm.rank, error)
+        if isinstance(error, TimedOut):
+            time.sleep(OTHERS_SPEAK)
+        everybody.abort(1)
+    if fault_tolerant():
+        atexit.register(_leave)
+    else:
+        everybody.free()
+    return run
+
+
+def _leave() -> None:
+    """Python's end, without MPI's own way out, which would wait for the dead."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    os._exit(int(hasattr(sys, "last_value")))  # as it is after an exception that nobody caught
+
+
+def _tell(rank: int, error: BaseException) -> None:
+    """Say in one piece who failed, and how: others print at the same time."""
+    story = isinstance(error, StoryError)
+    text = str(error) if story else f"{error_text(error)}\n{program_traceback(error)}".rstrip()
+    sys.stdout.flush()
+    os.write(2, f"\nrank {rank} on {socket.gethostname()}: {text}\n".encode())

@@ -1,0 +1,73 @@
+"""When a rank dies: notice it, agree about it, shrink, go on.
+
+    try: exchange messages                  RankLost on whoever waits for the dead
+    except RankLost: comm.revoke()          and on whoever waits for one who has noticed
+    if not comm.agree(whole):               the same answer on all who live
+        comm = comm.shrink()                the living, in their order, with new numbers
+
+Who waits for the living does not notice: he waits for one who waits for one who waits for the
+dead. So whoever notices revokes. And one can be through before the other notices, with a step or
+with the whole program: so nobody goes on, or home, before all agree.
+
+Cost: agree and shrink 2 ceil(log2 P) latencies each, and nothing as long as nobody asks.
+Real ranks need Open MPI from 5 on with its fault tolerance: `launch(..., survivors=True)`, or
+`mpiexec --with-ft ulfm --mca mpi_ft_detector true`; otherwise one death is the death of all.
+Bland, Bouteiller, Herault, Bosilca and Dongarra, "Post-failure recovery of MPI communication
+capability: design and rationale", IJHPCA 27, 2013.
+What to look at: leave `revoke` out, and see who waits for whom.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from ddl_teach.comm.interface import Comm
+
+
+class RankLost(RuntimeError):
+    """What was waited for cannot come any more: `dead` are ranks, of the communicator, that are
+    known to have died; none, if another one has noticed first and revoked."""
+
+    def __init__(self, rank: int, dead: tuple[int, ...]) -> None:
+        names = ", ".join(map(str, dead))
+        what = f"rank {names} has died" if dead else "another one has noticed that a rank died"
+        super().__init__(
+            f"rank {rank} cannot go on: {what}. Revoke this communicator, agree, and shrink it "
+            "to go on without the dead; `ddl_teach.comm.survivors` says how"
+        )
+        self.rank, self.dead = rank, dead
+
+    def __reduce__(self) -> tuple:
+        return RankLost, (self.rank, self.dead)
+
+
+class Survives:
+    """What a communicator has for it. Here as real ranks have it that nobody lets survive."""
+
+    def die(self) -> NoReturn:
+        """End this rank's process at once, as a crash would: to see what the others do."""
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError("nobody survives that")
+
+    def revoke(self) -> None:
+        """Let every wait on this communicator end with RankLost, on all ranks."""
+        self._refuse("revoke")
+
+    def agree(self, yes: bool = True) -> bool:
+        """Whether all ranks live and say yes: the same answer on all. All who live call it; it
+        works on a communicator that is revoked, and never raises RankLost."""
+        return self._refuse("agree")
+
+    def shrink(self) -> Comm:
+        """A communicator of those who live; revokes this one. All of them call it together."""
+        return self._refuse("shrink")
+
+    def _refuse(self, verb: str) -> NoReturn:
+        raise RuntimeError(
+            f"{verb}: these ranks were started without fault tolerance, and when one dies all do. "
+            "Start them with launch(..., survivors=True), or with mpiexec --with-ft ulfm "
+            "--mca mpi_ft_detector true"
+        )
