@@ -7,14 +7,28 @@ from functools import partial
 from pathlib import Path
 
 
-def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
-    """Write a file so that at no moment half of it is there; `mode` says who may read it."""
+def write_whole(path: Path, contents: str | bytes, mode: int = 0o666) -> None:
+    """Write a file so that at no moment half of it is there; `mode` says who may read it.
+
+    On return it is on the disk, under its name. A process killed before leaves the old file, and
+    perhaps a draft beside it.
+    """
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with open(draft, "w", encoding="utf-8", opener=partial(os.open, mode=mode)) as file:
-            file.write(text)
+        with open(draft, "wb", opener=partial(os.open, mode=mode)) as file:
+            file.write(contents.encode() if isinstance(contents, str) else contents)
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # a name is part of its folder, not of the file
+    finally:
+        os.close(folder)
+
+
+def drafts(folder: Path) -> list[Path]:
+    """What processes that were killed in the middle have left of files in this folder."""
+    return sorted(folder.glob(".*.part"))

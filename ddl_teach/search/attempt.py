@@ -14,8 +14,8 @@ import numpy as np
 
 from ddl_teach.search.job import Job
 from ddl_teach.search.records import Outcome
-from ddl_teach.search.states import pack, unpack
 from ddl_teach.search.training import Training
+from ddl_teach.sgd.states import pack, unpack
 
 
 def attempt(training: Training, job: Job, state: np.ndarray | None) -> Outcome:

@@ -30,8 +30,8 @@ from ddl_teach.search.journal import Event, Journal
 from ddl_teach.search.records import Outcome, Progress, Record
 from ddl_teach.search.report import Report, best
 from ddl_teach.search.space import Settings
-from ddl_teach.search.states import unpack
 from ddl_teach.search.training import State
+from ddl_teach.sgd.states import unpack
 
 HOPELESS = 20  # crashes before anything is done; so many more for each job that is done
 

@@ -30,8 +30,8 @@ from ddl_teach.search.family import Family
 from ddl_teach.search.generations import Generations
 from ddl_teach.search.job import Job
 from ddl_teach.search.space import Settings, Space
-from ddl_teach.search.states import unpack
 from ddl_teach.search.training import Training
+from ddl_teach.sgd.states import unpack
 
 EXPLOIT = 2  # what random numbers are for: a space's own uses are 0 and 1
 

@@ -11,6 +11,7 @@ shares              which samples a worker looks at in which step
 rows                which part of a large table a step needs
 worker              one worker's weights, its share of the data, and its diary
 when                what a WHEN is: one worker's whole training, and what it needs of a path
+states              a training's state as bytes, and back, bit for bit
 station, service    what a path gives a worker, and what a WHEN asks of a server
 
 synchronous         everybody waits for everybody
@@ -35,6 +36,7 @@ asynchronous_gossip with one neighbour at a time, whenever one likes
 
 damping             the older a gradient, the smaller its step
 paces               how long gradients take: stragglers on purpose
+watched             how good weights were when, of a training that never stopped for a look
 lost_updates        what common memory forgets where nobody takes a lock
 
 updates, rates      update rules as plain functions, and how their rates grow and fall

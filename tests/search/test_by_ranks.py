@@ -17,8 +17,8 @@ from ddl_teach.search.deciders.random import RandomSearch
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 from ddl_teach.search.job import Job
 from ddl_teach.search.space import Choice, LogUniform, Space
-from ddl_teach.search.states import unpack
 from ddl_teach.search.training import DigitsTraining
+from ddl_teach.sgd.states import unpack
 
 SPACE = Space({"rate": LogUniform(1e-3, 10), "hidden": Choice(8, 16)})
 DIGITS = DigitsTraining()

@@ -3,9 +3,9 @@ import warnings
 import numpy as np
 import pytest
 
-from ddl_teach.search.states import pack
 from ddl_teach.search.training import DigitsTraining
 from ddl_teach.sgd.digits import Digits
+from ddl_teach.sgd.states import pack
 
 SETTINGS = {"rate": 0.1, "momentum": 0.8, "hidden": 12, "batch": 7}
 

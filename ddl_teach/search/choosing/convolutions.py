@@ -1,8 +1,8 @@
 """Points of convolutions: every method on so large a problem and in so little room.
 
-Under a limit each method does the batch in pieces, the largest power of two that fits (Oyama,
-Ben-Nun, Hoefler and Matsuoka, "mu-cuDNN", 2018); one that does not fit with a single example is
-not allowed. So the limit is part of the question: a method that wins where there is room may lose
+Under a limit each method does the batch in pieces, the largest power of two that fits (mu-cuDNN:
+Oyama, Ben-Nun, Hoefler and Matsuoka 2018); one that does not fit with a single example is not
+allowed. So the limit is part of the question: a method that wins where there is room may lose
 where there is little. Whole batches are run, in their pieces, side by side.
 What to look at: a problem with several limits is one group. Its points are repetitions of each
 other, more or less, and must be held out together.

@@ -1,0 +1,91 @@
+"""Start a program again until it is done: what a long run needs around it, on every ground.
+
+    ddl-teach again -- mpiexec -n 4 python program.py
+
+- It crashed: start it again; it resumes from its checkpoints by itself. First at once, then after
+  1, 2, 4, ... seconds, for a node that went away may come back; but not for ever: a mistake in the
+  program crashes each time.
+- It was asked to go (status AGAIN): start it again, as often as that happens.
+- We ourselves are asked to go, by a batch system: pass that on as SIGUSR1, which mpiexec and srun
+  hand to every rank (at SIGTERM they would end them), wait, and say AGAIN.
+
+What to look at: mpiexec may end with status 0 although a node went away in the middle. `until`
+asks for proof: a file that the program writes, whole or not at all, when it is done.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+
+from ddl_teach.surviving.preemption import AGAIN, SIGNALS
+
+CRASHES = 6  # the pauses between them are half a minute in all
+
+
+class Again:
+    """A command, started until it is done; again at most so many times after crashes."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        until: Path | None = None,
+        crashes: int = CRASHES,
+        pause: float = 1.0,
+        tell: Callable[[str], None] = print,
+    ) -> None:
+        self._command, self._until = list(command), until
+        self._crashes, self._pause, self._tell = crashes, pause, tell
+        self._running: subprocess.Popen | None = None
+        self._called = threading.Event()
+        self.asked: set[int] = set()  # to go, by these signals
+
+    def run(self) -> int:
+        """Its status: 0 if it was done, AGAIN if we were asked to go before, else the last one."""
+        earlier = {number: signal.signal(number, self._pass_on) for number in SIGNALS}
+        try:
+            return self._until_done()
+        finally:
+            for number, handler in earlier.items():
+                signal.signal(number, handler)
+
+    def _until_done(self) -> int:
+        crashed = 0
+        while not self.asked:
+            if self._until is not None and self._until.exists():
+                return 0
+            status = self._once()
+            if self._until is None and status == 0:
+                return 0
+            if self.asked or status == AGAIN:
+                self._tell(f"It was asked to go, and ended with status {status}.")
+                continue
+            if self._until is not None and self._until.exists():
+                return 0
+            crashed += 1
+            lacking = f" without having written {self._until}" if status == 0 else ""
+            told = f"It ended with status {status}{lacking}"
+            if crashed > self._crashes:
+                self._tell(f"{told}, {crashed} times in all: look into what it said.")
+                return status or 1
+            self._tell(f"{told}. It is started again, {crashed} of {self._crashes}.")
+            if crashed > 1:
+                self._called.wait(self._pause * 2 ** (crashed - 2))
+        return AGAIN
+
+    def _once(self) -> int:
+        self._running = subprocess.Popen(self._command)
+        if self.asked:  # in the moment before
+            self._running.send_signal(signal.SIGUSR1)
+        return self._running.wait()
+
+    def _pass_on(self, number: int, frame: FrameType | None) -> None:
+        self.asked.add(number)
+        self._called.set()
+        if self._running is not None:
+            self._running.send_signal(signal.SIGUSR1)

@@ -1,0 +1,204 @@
+"""Checkpoints: what is needed to go on as if nothing had happened, on the disk from time to time.
+
+    save every T seconds, which takes C; a failure every M: C / T + T / 2M of the time is lost
+    best T = sqrt(2 C M)                                                        (Young, 1974)
+
+- *Whole or not at all.* A file is written under another name and renamed, with a checksum in it:
+  what a kill or a bad disk has left of one is recognised, said and passed over.
+- *All or nobody.* Each rank writes its own file, and one who dies early has not written his. So
+  ranks resume from the newest step that all of them have, and nobody forgets an older one before
+  everybody has the new one.
+- *Everything.* Weights, the optimizer's states, random generators (`generators`), the place in the
+  data: one left out, and the resumed training is another one.
+
+Young, "A first order approximation to the optimum checkpoint interval", CACM 17, 1974.
+What to look at: kill it anywhere. Resumed, it ends with the same weights, bit for bit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ddl_teach.collectives import recursive_doubling, tree
+from ddl_teach.comm import Comm
+from ddl_teach.measure.whole_file import drafts, write_whole
+from ddl_teach.sgd.states import pack, unpack
+
+State = dict[str, Any]
+NOTHING, LATEST = -1, 2**62
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """So many steps are done, and this is all that the next one needs."""
+
+    step: int
+    state: State
+
+
+class Damaged(ValueError):
+    """A file that is not what was written."""
+
+
+class Checkpoints:
+    """Those of all ranks of `comm` in one folder, which need not be the same disk on every node.
+
+    Where all ranks have the same state, as in synchronous data-parallel training, say `alike`:
+    rank 0 alone writes, and any number of ranks goes on from it.
+    """
+
+    def __init__(
+        self,
+        comm: Comm,
+        folder: str | os.PathLike,
+        *,
+        keep: int = 2,
+        alike: bool = False,
+        tell: Callable[[str], None] = print,
+    ) -> None:
+        if keep < 1:
+            raise ValueError(f"Checkpoints: keep={keep}: one checkpoint at least must be kept")
+        self._comm, self._keep, self._alike, self._tell = comm, keep, alike, tell
+        self._writes = not alike or comm.rank == 0
+        name = "all" if alike else f"rank-{comm.rank}-of-{comm.size}"
+        self.own = Path(folder) / name
+
+    def save(self, step: int, state: State) -> None:
+        """Put the state after so many steps on every rank's disk; all ranks call it alike."""
+        if self._writes:
+            self.own.mkdir(parents=True, exist_ok=True)
+            write(self.own, step, state)
+        self._comm.barrier()  # from here on all have it
+        if self._writes:
+            # Of a later step are those that not all ranks had when they resumed.
+            kept = [one for one in steps(self.own) if one <= step][-self._keep :]
+            for old in set(steps(self.own)) - set(kept):
+                path_of(self.own, old).unlink(missing_ok=True)
+
+    def newest(self) -> Checkpoint | None:
+        """Where to go on: the newest step of which every rank has a whole file, if there is one.
+
+        All ranks call it alike, and get the same step.
+        """
+        known = self.own.is_dir()
+        self._refuse_others()
+        if self._writes:
+            self.own.mkdir(parents=True, exist_ok=True)
+            for draft in drafts(self.own):
+                draft.unlink(missing_ok=True)
+        mine = self._newest_whole(LATEST)
+        found = self._agree(mine.step if mine else NOTHING, "max")
+        step, before = LATEST, None
+        while step not in (before, NOTHING):
+            before = step
+            if mine is not None and mine.step > step:
+                mine = self._newest_whole(step)
+            # Who writes none takes whatever the others have.
+            own = (mine.step if mine else NOTHING) if self._writes else step
+            step = self._agree(own, "min")
+        if step == NOTHING and found != NOTHING:
+            self._begin_anew(known, found)
+        if self._alike and step != NOTHING:
+            return self._from_first(step, mine)
+        return mine if step != NOTHING else None
+
+    def _refuse_others(self) -> None:
+        names = self.own.parent.glob("rank-*-of-*")
+        counts = set() if self._alike else {int(one.name.rpartition("-")[2]) for one in names}
+        ranks = self._comm.size
+        # Before anybody has made a folder of these ranks.
+        others = self._agree(0 if ranks in counts else max(counts, default=0), "max")
+        if others:
+            raise ValueError(
+                f"{self.own.parent} holds checkpoints of {others} ranks, and these are {ranks}: "
+                f"start {others}, or begin anew in another folder. Where all ranks have the same "
+                "state, Checkpoints(..., alike=True) lets any number of them go on"
+            )
+
+    def _newest_whole(self, at_most: int) -> Checkpoint | None:
+        if not self._writes:
+            return None
+        rank = self._comm.rank
+        return newest_whole(self.own, at_most, lambda text: self._tell(f"rank {rank}: {text}"))
+
+    def _agree(self, number: int, operation: str) -> int:
+        numbers = np.array([number])
+        recursive_doubling.allreduce(self._comm, numbers, op=operation)
+        return int(numbers[0])
+
+    def _begin_anew(self, known: bool, found: int) -> None:
+        """Not everybody has one: some were ended in their first save, or look into a folder that
+        is not theirs, and then the others' work must not be thrown away."""
+        if not self._agree(known, "min"):
+            where = self.own if not known else "the folder of another rank"
+            raise FileNotFoundError(
+                f"some ranks have a checkpoint of step {found}, but {where} is not there: mount "
+                "the disk it was on, start the ranks on the nodes they were on, or remove all "
+                "checkpoints of this training to begin anew"
+            )
+        if self._comm.rank == 0:
+            self._tell(
+                f"step {found} was saved, but no step by all ranks: the training begins anew"
+            )
+
+    def _from_first(self, step: int, mine: Checkpoint | None) -> Checkpoint:
+        """What rank 0 has read, for all: the others need not see its disk."""
+        packed = pack(mine.state) if mine is not None else np.empty(0, np.uint8)
+        size = np.array([len(packed)])
+        tree.broadcast(self._comm, size)
+        bytes_of_all = packed.copy() if mine is not None else np.empty(int(size[0]), np.uint8)
+        tree.broadcast(self._comm, bytes_of_all)
+        return Checkpoint(step, unpack(bytes_of_all))
+
+
+def path_of(folder: Path, step: int) -> Path:
+    """Where a step's checkpoint is."""
+    return folder / f"step-{step:09d}.checkpoint"
+
+
+def steps(folder: Path) -> list[int]:
+    """The steps that have a file in this folder, ascending; whether it is whole, `read` says."""
+    names = [re.fullmatch(r"step-(\d+)\.checkpoint", one.name) for one in folder.glob("step-*")]
+    return sorted(int(name[1]) for name in names if name)
+
+
+def newest_whole(
+    folder: Path, at_most: int = LATEST, tell: Callable[[str], None] = print
+) -> Checkpoint | None:
+    """The newest one in this folder that is whole; others are told of and passed over."""
+    for step in reversed([one for one in steps(folder) if one <= at_most]):
+        try:
+            return read(folder, step)
+        except Damaged as error:
+            tell(f"{error}; it is passed over")
+    return None
+
+
+def write(folder: Path, step: int, state: State) -> None:
+    """Put one file there, whole or not at all."""
+    contents = b"step %d\n" % step + pack(state).tobytes()
+    digest = hashlib.sha256(contents).hexdigest().encode()
+    write_whole(path_of(folder, step), digest + b"\n" + contents)
+
+
+def read(folder: Path, step: int) -> Checkpoint:
+    """What was written; Damaged if the file is not that."""
+    path = path_of(folder, step)
+    try:
+        digest, _, contents = path.read_bytes().partition(b"\n")
+    except OSError as error:
+        raise Damaged(f"{path} cannot be read ({error.strerror})") from None
+    if hashlib.sha256(contents).hexdigest().encode() != digest:
+        raise Damaged(f"{path} is damaged or half written: its checksum does not fit")
+    told, _, packed = contents.partition(b"\n")
+    if told != b"step %d" % step:
+        raise Damaged(f"{path} is of {told.decode()}: it has been renamed")
+    return Checkpoint(step, unpack(np.frombuffer(packed, np.uint8)))

@@ -1,0 +1,96 @@
+"""A long run, whole: it trains, saves now and then, goes when asked, and resumes by itself.
+
+    mpiexec -n 4 python -m ddl_teach.surviving.long_run FOLDER --steps 2000
+
+Kill it, pre-empt it, cut the power; then type the same line again, or have `ddl-teach again` and
+the batch system do so. What stands in FOLDER decides where it goes on: nobody has to say.
+Each step takes the mean gradient of all ranks; each leaves out some entries of its own, drawn from
+a generator of its own, so that no two ranks have the same state.
+What to look at: `result.json` holds a fingerprint of the weights. It does not depend on what went
+wrong meanwhile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ddl_teach.collectives import ring
+from ddl_teach.comm import Comm
+from ddl_teach.comm.join import join
+from ddl_teach.measure.whole_file import write_whole
+from ddl_teach.sgd.digits import Digits
+from ddl_teach.sgd.updates.adam import Adam
+from ddl_teach.surviving.checkpoints import Checkpoints
+from ddl_teach.surviving.generators import restore, state_of
+from ddl_teach.surviving.preemption import Preemption
+
+RESULT = "result.json"
+LEFT_OUT = 0.1  # of a gradient's entries
+
+
+def long_run(
+    comm: Comm,
+    folder: str,
+    steps: int = 1000,
+    every: int = 100,
+    seconds: float = 0.0,
+    preemption: Preemption | None = None,
+) -> bool:
+    """Train for so many steps in all, saving `every` so many; whether they are all done.
+
+    `seconds` are added to each step, for whoever wants to watch.
+    """
+    task, rule, kept = Digits(hidden=16), Adam(3e-3), Checkpoints(comm, folder)
+    preemption = preemption or Preemption()  # this one nobody tells of signals
+    done, weights = 0, task.initial()
+    states = [np.zeros_like(weights) for _ in range(rule.states)]
+    random = np.random.default_rng([1, comm.rank])
+    if (found := kept.newest()) is not None:
+        done, weights = found.step, found.state["weights"]
+        states = [found.state["first"], found.state["second"]]
+        restore(random, found.state["random"])
+    if comm.rank == 0:
+        print(f"begins at step {done} of {steps}", flush=True)
+    going = False
+    while done < steps and not going:
+        _, gradient = task.gradient(weights, comm.rank, comm.size, done)
+        gradient *= random.random(len(gradient)) >= LEFT_OUT
+        ring.allreduce(comm, gradient)
+        rule(weights, gradient / comm.size, states, done + 1)
+        comm.work(seconds=seconds)
+        done += 1
+        going = preemption.agreed(comm)
+        if going or done % every == 0 or done == steps:
+            state = {"weights": weights, "first": states[0], "second": states[1]}
+            kept.save(done, state | {"random": state_of(random)})
+    if done == steps and comm.rank == 0:
+        fingerprint = hashlib.sha256(weights.tobytes()).hexdigest()
+        told = {"steps": done, "accuracy": task.accuracy(weights), "weights": fingerprint}
+        write_whole(Path(folder) / RESULT, json.dumps(told) + "\n")
+        print(f"done: {told}", flush=True)
+    return done == steps
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """As a program: on all ranks that mpiexec or srun has started."""
+    parser = argparse.ArgumentParser(description="A training that resumes by itself.")
+    parser.add_argument("folder", metavar="FOLDER", help="for checkpoints and the result")
+    parser.add_argument("--steps", type=int, default=1000, help="in all; default: 1000")
+    parser.add_argument("--every", type=int, default=100, help="steps to save; default: 100")
+    parser.add_argument("--seconds", type=float, default=0.0, help="more for each step")
+    settings = vars(parser.parse_args(words))
+    with Preemption() as preemption:  # before MPI starts, which takes a while
+        join(long_run, timeout=math.inf, preemption=preemption, **settings)
+    return preemption.status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

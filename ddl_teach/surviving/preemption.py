@@ -1,0 +1,76 @@
+"""Pre-empted: asked to go, with seconds to spare, because somebody else needs the nodes.
+
+A batch system sends a signal. It may reach one rank a moment before the others, so nobody leaves
+on its own: each rank only notes it, all ask each other at the next step, and if anyone has been
+asked all save and go. The exit status says that there is more to do.
+
+    with Preemption() as preemption:
+        for step in range(done, steps):
+            ...                                              # one step
+            if preemption.agreed(comm):                      # log2 P messages of 8 bytes
+                kept.save(step + 1, state)
+                break
+    sys.exit(preemption.status)                              # 0, or AGAIN
+
+What to look at: with the flag of one rank alone, that one is in `save` and the others in the next
+step's all-reduce, and they wait for each other for ever.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from types import FrameType
+
+import numpy as np
+
+from ddl_teach.collectives import recursive_doubling
+from ddl_teach.comm import Comm
+
+AGAIN = os.EX_TEMPFAIL  # 75, "try again later"
+SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
+
+
+class Preemption:
+    """Whether this rank, or any, has been asked to go. For the main thread, where signals come."""
+
+    def __init__(self) -> None:
+        self.asked = False  # this rank
+        self._agreed = False
+        self._inside = False
+        self._earlier: dict[int, object] = {}
+
+    def __enter__(self) -> Preemption:
+        self._inside = True
+        self._earlier = {number: signal.signal(number, self) for number in SIGNALS}
+        return self
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """A signal has come: the first, or another one while all are saving."""
+        self.asked = self.asked or self._inside
+        earlier = self._earlier[number]
+        if callable(earlier):
+            earlier(number, frame)
+
+    def __exit__(self, *_: object) -> None:
+        self._inside = False
+        for number in SIGNALS:
+            # Simulated ranks leave in another order than they came.
+            while isinstance(last := signal.getsignal(number), Preemption) and not last._inside:
+                earlier = last._earlier[number]
+                # Who goes must not be killed on the way out: the status would be another one.
+                going = last._agreed and earlier == signal.SIG_DFL
+                signal.signal(number, signal.SIG_IGN if going else earlier)
+
+    def agreed(self, comm: Comm) -> bool:
+        """Whether anyone has been asked; all ranks call it alike, and get the same answer."""
+        if not self._agreed:
+            votes = np.array([int(self.asked)])
+            recursive_doubling.allreduce(comm, votes, op="max")
+            self._agreed = bool(votes[0])
+        return self._agreed
+
+    @property
+    def status(self) -> int:
+        """What the process should end with."""
+        return AGAIN if self._agreed else 0

@@ -1,0 +1,98 @@
+"""How far a synchronous training has come, counted so that any number of ranks can go on.
+
+The data stand in one endless row of numbered batches (`sgd.shares`). A step takes the next few of
+them, rank r of P every P-th from its own on, and the mean of all their gradients. What counts is
+not the step but how many batches were *taken*: were the place in the row computed from step and P,
+a change of P would throw it back, and samples be seen twice or never.
+
+Two ways to go on with fewer ranks:
+
+    the batch is kept     the survivors share it: the same training, ceil(B/P') / (B/P) as long
+                          a step, and bits that differ by the order of a sum only
+    the batch shrinks     one batch a rank: steps as long as before, each sees fewer samples; so
+                          its rate shrinks by the same factor (linear scaling, Goyal et al. 2017)
+
+What to look at: what a step needs is `step`, `taken`, the weights and the optimizer's states; that
+is what a checkpoint holds and what a newcomer or a latecomer must be given. None of it is random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ddl_teach.networks.memory.updates import Update
+from ddl_teach.sgd.rates import at, linear_scaling
+from ddl_teach.sgd.task import Task
+
+Sum = Callable[[np.ndarray], None]  # over all ranks, in place
+
+
+@dataclass
+class Progress:
+    """All that the next step needs; the same on all ranks."""
+
+    step: int
+    taken: int
+    weights: np.ndarray
+    states: list[np.ndarray]
+
+    @classmethod
+    def begin(cls, task: Task, rule: Update) -> Progress:
+        """Nothing done yet."""
+        weights = task.initial()
+        return cls(0, 0, weights, [np.zeros_like(weights) for _ in range(rule.states)])
+
+    def state(self) -> dict[str, Any]:
+        """For a checkpoint."""
+        states = {f"state {number}": state for number, state in enumerate(self.states)}
+        return {"step": self.step, "taken": self.taken, "weights": self.weights, **states}
+
+    @classmethod
+    def of(cls, state: dict[str, Any]) -> Progress:
+        """From a checkpoint."""
+        states = [value for name, value in state.items() if name.startswith("state ")]
+        return cls(state["step"], state["taken"], state["weights"], states)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is learnt, by which rule, for how many steps: right for `ranks` ranks. `keep` says
+    what stays as it is when there are others: the "batch", or each rank's "share" of it."""
+
+    task: Task
+    rule: Update
+    steps: int
+    ranks: int
+    keep: str = "batch"
+
+    def __post_init__(self) -> None:
+        if self.keep not in ("batch", "share"):
+            raise ValueError(f"Plan: keep={self.keep!r} must be 'batch' or 'share'")
+        if self.steps < 0 or self.ranks < 1:
+            raise ValueError(f"Plan: {self.steps} steps on {self.ranks} ranks are no training")
+
+    def step(self, progress: Progress, rank: int, ranks: int, add_up: Sum) -> None:
+        """One step of this rank among others. Until all gradients are added up nothing changes,
+        so a step in which a rank is lost can be done again."""
+        batches = self.ranks if self.keep == "batch" else ranks
+        total = np.zeros_like(progress.weights)
+        for number in range(rank, batches, ranks):
+            total += self.task.gradient(progress.weights, 0, 1, progress.taken + number)[1]
+        add_up(total)
+        total /= batches
+        self.rule_for(batches)(progress.weights, total, progress.states, progress.step + 1)
+        progress.step += 1
+        progress.taken += batches
+
+    def rule_for(self, batches: int) -> Update:
+        """The rule with the rate for so many batches a step."""
+        if batches == self.ranks:
+            return self.rule
+        rate, reference = self.rule.rate, self.ranks
+        return replace(
+            self.rule, rate=lambda step: linear_scaling(at(rate, step), batches, reference)
+        )

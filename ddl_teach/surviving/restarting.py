@@ -1,0 +1,47 @@
+"""Save now and then; when a rank dies let all die, and start again from what was saved.
+
+    lost = time to notice + time to start + the steps since the last checkpoint
+    paid besides, failure or not: one save every so many steps; `theory.failures` says how many
+
+Nothing is asked of MPI and of the program: that a rank's death is the death of all is MPI's own
+rule. What is needed is somebody who starts the job again (`again`), or a batch system that does.
+The number of ranks may be another one then: all have the same state, and one file is enough.
+What to look at: with `every=0` nothing is saved, and a failure costs all steps.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from ddl_teach.collectives import ring
+from ddl_teach.comm import Comm
+from ddl_teach.comm.arrays import Array
+from ddl_teach.surviving.checkpoints import Checkpoints
+from ddl_teach.surviving.progress import Plan, Progress
+from ddl_teach.surviving.shrinking import Moment
+
+
+def resume(
+    comm: Comm,
+    plan: Plan,
+    folder: str | os.PathLike,
+    every: int,
+    *,
+    allreduce: Callable[[Comm, Array], None] = ring.allreduce,
+    before: Moment = lambda comm, step: None,
+) -> np.ndarray:
+    """Train from the newest checkpoint in the folder on, saving `every` so many steps; returns
+    the weights."""
+    kept = Checkpoints(comm, folder, alike=True)
+    found = kept.newest()
+    progress = Progress.begin(plan.task, plan.rule) if found is None else Progress.of(found.state)
+    while progress.step < plan.steps:
+        before(comm, progress.step)
+        plan.step(progress, comm.rank, comm.size, partial(allreduce, comm))
+        if every and progress.step % every == 0:
+            kept.save(progress.step, progress.state())
+    return progress.weights

@@ -1,0 +1,99 @@
+"""Lose a rank, shrink, and go on: no checkpoint, no restart, no step lost.
+
+    lost = time to notice + agree + shrink + one step done again
+
+All ranks hold the same weights, so whatever a dead one knew the others know. Only three things are
+to be put right: who is left (`comm.survivors`), at which step they are, and who learns from what.
+
+- *At which step.* Nobody can be through with step k+1 before everybody has been through with k. So
+  those who noticed in a step are at most one behind those who were just through with it, and take
+  weights and optimizer's states from them.
+- *From what.* The batches are numbered and shared anew (`progress`); none is left out or doubled.
+- *When it is over.* A rank that is done is still needed, until all agree that they are.
+
+Behind a cable that is out, there live ranks too, and take all others for dead: two trainings go
+on. `least` ranks, more than half of all, end the smaller one.
+What to look at: afterwards the weights are those of a serial twin, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from ddl_teach.collectives import ring, tree
+from ddl_teach.comm import Comm
+from ddl_teach.comm.arrays import Array
+from ddl_teach.comm.survivors import RankLost
+from ddl_teach.surviving.progress import Plan, Progress
+
+Moment = Callable[[Comm, int], None]  # before each step: a pace, a note, an accident
+
+
+@dataclass(frozen=True)
+class Loss:
+    """So many `ranks` were left; this one went on with step `step`. Seconds since its begin."""
+
+    step: int
+    ranks: int
+    noticed: float
+    resumed: float
+
+
+@dataclass(frozen=True)
+class Survived:
+    """What one rank has in the end; fewer `steps` than planned if too few ranks were left."""
+
+    weights: np.ndarray
+    steps: int
+    losses: tuple[Loss, ...]
+    rank: int  # its number among those who are left
+
+
+def survive(
+    comm: Comm,
+    plan: Plan,
+    *,
+    least: int = 1,
+    allreduce: Callable[[Comm, Array], None] = ring.allreduce,
+    before: Moment = lambda comm, step: None,
+) -> Survived:
+    """Train, however many ranks die meanwhile."""
+    progress, losses, noticed = Progress.begin(plan.task, plan.rule), [], None
+    while comm.size >= least:
+        whole = True
+        try:
+            if noticed is not None:
+                progress = latest(comm, progress)
+                losses.append(Loss(progress.step, comm.size, noticed, comm.now()))
+            while progress.step < plan.steps:
+                before(comm, progress.step)
+                plan.step(progress, comm.rank, comm.size, partial(allreduce, comm))
+        except RankLost:
+            whole = False
+            comm.revoke()
+        noticed = comm.now()
+        if comm.agree(whole):
+            break
+        comm = comm.shrink()
+    return Survived(progress.weights, progress.step, tuple(losses), comm.rank)
+
+
+def latest(comm: Comm, progress: Progress) -> Progress:
+    """The progress of who has come farthest, for all."""
+    steps = np.zeros(comm.size, np.int64)
+    steps[comm.rank] = progress.step
+    tree.allreduce(comm, steps)
+    first = int(steps.argmax())
+    if steps.min() == steps[first]:
+        return progress
+    # Into copies: whoever is lost in here leaves the others with what they had.
+    found = Progress.of({name: np.copy(each) for name, each in progress.state().items()})
+    numbers = np.array([progress.step, progress.taken])
+    for array in (numbers, found.weights, *found.states):
+        tree.broadcast(comm, array, first)
+    found.step, found.taken = map(int, numbers)
+    return found

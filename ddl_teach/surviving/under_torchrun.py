@@ -1,0 +1,86 @@
+"""The same training under torchrun, which starts all workers again when one of them fails.
+
+    torchrun --nnodes 3:4 --nproc-per-node 1 --max-restarts 3 --rdzv-backend c10d \\
+        --rdzv-endpoint node0:29400 -m ddl_teach.surviving.under_torchrun FOLDER --every 50
+
+An agent on each node starts a worker and watches it. If one fails, the agents stop the others,
+*meet anew* (who has not come after a while is left out, as long as enough have) and start the
+program from its first line: what was not saved is lost. The processes restart, the job does not.
+`FOLDER` must be seen by all nodes; torch.distributed's Gloo adds the gradients up.
+What to look at: a killed process is noticed at once, a cable that is out only after `--patience`
+seconds in a collective.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.distributed as dist
+
+from ddl_teach.measure.whole_file import write_whole
+from ddl_teach.sgd.digits import Digits
+from ddl_teach.sgd.updates.momentum import Momentum
+from ddl_teach.surviving.checkpoints import newest_whole, write
+from ddl_teach.surviving.progress import Plan, Progress
+
+RESULT, STEPS = "result.json", "steps"
+
+
+def add_up(gradient: np.ndarray) -> None:
+    """Over all workers, in place."""
+    dist.all_reduce(torch.from_numpy(gradient))
+
+
+def begin(plan: Plan, folder: Path) -> Progress:
+    """Where all workers go on: what rank 0 finds in the folder, or the first step."""
+    found = newest_whole(folder) if dist.get_rank() == 0 else None
+    told = [None if found is None else found.state]
+    dist.broadcast_object_list(told, 0)
+    return Progress.begin(plan.task, plan.rule) if told[0] is None else Progress.of(told[0])
+
+
+def train(plan: Plan, folder: Path, every: int, seconds: float) -> None:
+    """Train on, from wherever the folder says, and write the result there."""
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    progress = begin(plan, folder)
+    print(f"rank {rank} of {ranks} goes on with step {progress.step}", flush=True)
+    while progress.step < plan.steps:
+        if rank == 0:
+            with (folder / STEPS).open("a") as file:
+                file.write(f"{progress.step} {time.time()}\n")
+        time.sleep(seconds)
+        plan.step(progress, rank, ranks, add_up)
+        if rank == 0 and every and progress.step % every == 0:
+            write(folder, progress.step, progress.state())
+    dist.barrier()
+    if rank == 0:
+        told = {"ranks": ranks, "accuracy": plan.task.accuracy(progress.weights)}
+        write_whole(folder / RESULT, json.dumps(told) + "\n")
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """As a program, on every worker that torchrun has started."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", metavar="FOLDER", type=Path)
+    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--ranks", type=int, default=4, help="that the batch was chosen for")
+    parser.add_argument("--every", type=int, default=0, help="steps to save; 0: never")
+    parser.add_argument("--seconds", type=float, default=0.0, help="more for each step")
+    parser.add_argument("--patience", type=float, default=1800, help="seconds in a collective")
+    chosen = parser.parse_args(words)
+    chosen.folder.mkdir(parents=True, exist_ok=True)
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=chosen.patience))
+    plan = Plan(Digits(), Momentum(0.1), chosen.steps, chosen.ranks)
+    train(plan, chosen.folder, chosen.every, chosen.seconds)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

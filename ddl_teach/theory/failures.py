@@ -1,0 +1,75 @@
+"""How often to save, and what a failure costs: to restart from a checkpoint, or to shrink.
+
+Failures come at random, on average one every M seconds (P nodes that fail every m: M = m / P). A
+training of W seconds saves every T seconds, which takes C; a restart takes R. Until a stretch of
+T + C goes through without a failure it is tried again, so all of it takes on average
+
+    M e^(R/M) (e^((T + C)/M) - 1) W / T                                            (Daly, 2006)
+    best T = sqrt(2 C M)               where C is small beside M                  (Young, 1974)
+             sqrt(2 C M) (1 + sqrt(C/2M)/3 + (C/2M)/9) - C, at most M              (Daly, 2006)
+
+Who shrinks saves nothing and does one step again. But from then on P - 1 ranks do the work of P:
+
+    shrink    notice + W' P/(P-1)          W' seconds were left to do
+    restart   R + T/2 + W'                 on all P again
+    shrink wins while W' < (P - 1) (R + T/2 - notice)
+
+Young, "A first order approximation to the optimum checkpoint interval", CACM 17, 1974; Daly, "A
+higher order estimate of the optimum checkpoint interval for restart dumps", FGCS 22, 2006.
+What to look at: the best T grows with the square root of M only. A hundred times as many nodes
+save ten times as often, and each save is no cheaper.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ddl_teach.theory.inputs import cost, count
+
+
+def expected(work: float, every: float, save: float, restart: float, mean: float) -> float:
+    """Seconds that `work` seconds of training take on average, saved `every` so many."""
+    work, every, mean = cost("work", work), cost("every", every), cost("mean", mean)
+    save, restart = cost("save", save), cost("restart", restart)
+    if not every or not mean:
+        raise ValueError(f"every={every} and mean={mean} must be above 0")
+    stretch = (every + save) / mean
+    if stretch + restart / mean > 700:
+        return math.inf  # longer than any number; a stretch as long as that never goes through
+    return mean * math.exp(restart / mean) * math.expm1(stretch) * work / every
+
+
+def young(save: float, mean: float) -> float:
+    """The best interval, to first order.
+
+    >>> young(save=50, mean=10_000)
+    1000.0
+    """
+    return math.sqrt(2 * cost("save", save) * cost("mean", mean))
+
+
+def daly(save: float, mean: float) -> float:
+    """The best interval, also where saving takes long."""
+    save, mean = cost("save", save), cost("mean", mean)
+    if save >= 2 * mean:
+        return mean
+    small = save / (2 * mean)
+    return math.sqrt(2 * save * mean) * (1 + math.sqrt(small) / 3 + small / 9) - save
+
+
+def after_shrinking(work: float, ranks: int, notice: float) -> float:
+    """Seconds from a failure to the end, of `work` seconds that were left for all `ranks`."""
+    if count("ranks", ranks) < 2:
+        raise ValueError("ranks=1: when the only one is lost, nobody is left to go on")
+    return cost("notice", notice) + cost("work", work) * ranks / (ranks - 1)
+
+
+def after_restart(work: float, restart: float, again: float) -> float:
+    """Seconds from a failure to the end, where `again` seconds of work are done once more."""
+    return cost("restart", restart) + cost("again", again) + cost("work", work)
+
+
+def shrinking_wins_below(ranks: int, notice: float, restart: float, again: float) -> float:
+    """Seconds of work left below which it is better to shrink than to restart on all ranks."""
+    saved = after_restart(0.0, restart, again) - cost("notice", notice)
+    return max(0.0, (count("ranks", ranks) - 1) * saved)

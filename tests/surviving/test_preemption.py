@@ -1,0 +1,197 @@
+"""Who is asked to go saves first, all ranks at the same step; and is started again until done."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from ddl_teach import simulate
+from ddl_teach.cli import main
+from ddl_teach.comm.processes import mpi_command, mpi_environment
+from ddl_teach.surviving.again import Again
+from ddl_teach.surviving.checkpoints import Checkpoints, steps
+from ddl_teach.surviving.long_run import long_run
+from ddl_teach.surviving.preemption import AGAIN, SIGNALS, Preemption
+
+
+def walk(comm, folder, ends, asked=None):
+    """A step is an addition; `asked` says which rank is sent which signal before which step."""
+    kept = Checkpoints(comm, folder)
+    found = kept.newest()
+    done, place = (found.step, found.state["place"]) if found else (0, np.zeros(1))
+    with Preemption() as preemption:
+        while done < ends:
+            if asked is not None and (comm.rank, done) == asked[:2]:
+                os.kill(os.getpid(), asked[2])
+            place += np.sin(done + comm.rank + place)
+            done += 1
+            if preemption.agreed(comm):
+                # A second signal in the middle of saving, and of each kind.
+                for number in SIGNALS:
+                    os.kill(os.getpid(), number)
+                kept.save(done, {"place": place})
+                break
+        assert preemption.agreed(comm) == (preemption.status == AGAIN) == (done < ends)
+    if done < ends:
+        for number in SIGNALS:
+            os.kill(os.getpid(), number)  # and one more, on the way out
+    return done, place[0], preemption.asked
+
+
+@pytest.fixture
+def signals_kept():
+    earlier = {number: signal.getsignal(number) for number in SIGNALS}
+    yield
+    for number, handler in earlier.items():
+        signal.signal(number, handler)
+
+
+def test_one_rank_is_told_and_all_go_at_the_same_step(real, tmp_path):
+    for ranks in (1, 2, 3, 5, 8):
+        folder = tmp_path / str(ranks)
+        asked = ranks - 1, 3, SIGNALS[ranks % 2]
+        run = real(walk, ranks, folder=folder, ends=9, asked=asked)
+        assert [it[0] for it in run.results] == [4] * ranks
+        resumed = simulate(walk, ranks, folder=folder, ends=9)
+        alone = simulate(walk, ranks, folder=tmp_path / f"alone {ranks}", ends=9)
+        assert resumed.results == alone.results
+        assert not any(asked for _, _, asked in alone.results)
+
+
+def test_simulated_ranks_share_the_signals_of_their_process(tmp_path, signals_kept):
+    seen = []
+
+    def own(*_):
+        seen.append(1)
+
+    for number in SIGNALS:
+        signal.signal(number, own)
+    run = simulate(walk, 4, folder=tmp_path, ends=9, asked=(2, 5, signal.SIGTERM))
+    assert [it[0] for it in run.results] == [6] * 4
+    # Whoever listened before heard all: one before the step, two from each rank in saving and two
+    # on its way out; and is alone again now.
+    assert len(seen) == 1 + 4 * (2 + 2)
+    assert [signal.getsignal(number) for number in SIGNALS] == [own, own]
+
+
+def test_a_process_that_nobody_has_asked_dies_by_a_signal_as_ever(signals_kept):
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+    with Preemption() as preemption:
+        pass
+    assert preemption.status == 0
+    assert [signal.getsignal(number) for number in SIGNALS] == [signal.SIG_DFL] * 2
+
+
+# What `ddl-teach again` starts: its n-th start does what the n-th word says.
+SCRIPT = """
+import os, pathlib, sys
+starts = pathlib.Path("starts")
+number = len(starts.read_text()) if starts.exists() else 0
+starts.write_text("x" * (number + 1))
+word = sys.argv[1:][number]
+if word == "done":
+    pathlib.Path("proof").touch()
+    word = "0"
+if word == "killed":
+    os.kill(os.getpid(), 9)
+sys.exit(int(word))
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "words", "status", "told"),
+    [
+        ({}, "0", 0, []),
+        ({}, "1 killed 75 75 0", 0, ["status 1. It is started again, 1 of 6", "status -9. It is"]),
+        ({"crashes": 1}, "5 6", 6, ["status 6, 2 times in all: look into"]),
+        ({"until": "proof"}, "0 75 done", 0, ["status 0 without having written proof. It is"]),
+        ({"until": "proof", "crashes": 0}, "0", 1, ["status 0 without having written proof,"]),
+    ],
+    ids=["done", "crashes", "too often", "proof", "no proof"],
+)
+def test_again_until_it_is_done(options, words, status, told, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "script.py").write_text(SCRIPT)
+    said = []
+    command = [sys.executable, "-I", "-S", "script.py", *words.split()]
+    options |= {"until": Path(options["until"])} if "until" in options else {}
+    assert Again(command, tell=said.append, pause=0.01, **options).run() == status, said
+    for part in told:
+        assert part in "\n".join(said)
+    assert len((tmp_path / "starts").read_text()) == len(words.split())
+    if status == 0 and "until" in options:
+        assert Again(command, **options).run() == 0  # nothing is started
+        assert len((tmp_path / "starts").read_text()) == len(words.split())
+
+
+def test_to_have_a_job_started_again_there_must_be_one(monkeypatch, capsys):
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    assert main(["again", "--requeue", "--", "true"]) == 2
+    assert main(["again", "--", "no such program"]) == 2
+    said = capsys.readouterr().err
+    assert "--requeue is for a job of Slurm" in said
+    assert "no such program cannot be started: No such file" in said
+
+
+@pytest.fixture
+def started():
+    """Starts a command; whatever becomes of the test, nothing of it goes on afterwards."""
+    processes = []
+
+    def start(words, folder):
+        files = {"PRTE_MCA_prte_tmpdir_base": str(folder)}  # leftovers of others have other names
+        processes.append(
+            subprocess.Popen(
+                words, cwd=folder, env=mpi_environment() | files, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            )
+        )  # fmt: skip
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for child in psutil.Process(process.pid).children(recursive=True):
+                child.kill()
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.timeout(120)
+def test_a_long_run_that_is_killed_asked_to_go_and_asked_once_more(tmp_path, started):
+    program = [sys.executable, "-m", "ddl_teach.surviving.long_run", "kept"]
+    words = [sys.executable, "-m", "ddl_teach", "again", "--", *mpi_command(2), *program]
+    process = started([*words, "--steps", "1000000", "--every", "5"], tmp_path)
+    words = iter(process.stdout.readline, "")
+    own = tmp_path / "kept" / "rank-1-of-2"
+    assert next(line for line in words if "begins at" in line) == "begins at step 0 of 1000000\n"
+    while not (own.is_dir() and steps(own)):
+        assert process.poll() is None
+    ranks = [it for it in psutil.Process(process.pid).children(recursive=True) if is_rank(it)]
+    ranks[1].kill()
+    assert any("It is started again, 1 of 6" in line for line in words)
+    resumed = next(line for line in words if "begins at" in line)
+    assert 5 <= int(resumed.split()[3]) < 1000000
+    for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGTERM):
+        process.send_signal(number)
+    said = "".join(words)
+    assert process.wait() == AGAIN, said
+    done = steps(own)[-1]
+    ends = {"steps": done + 7, "every": 1000}
+    for folder in ("kept", "alone"):
+        assert simulate(long_run, 2, folder=str(tmp_path / folder), **ends).results == [True] * 2
+    results = [json.loads((tmp_path / it / "result.json").read_text()) for it in ("kept", "alone")]
+    assert results[0] == results[1]
+    assert results[0]["steps"] == done + 7
+
+
+def is_rank(process):
+    return process.cmdline()[:3] == [sys.executable, "-m", "ddl_teach.surviving.long_run"]

@@ -1,0 +1,75 @@
+"""How often to save: the formula against failures that are thrown, and Young's against it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from ddl_teach.theory.failures import (
+    after_restart,
+    after_shrinking,
+    daly,
+    expected,
+    shrinking_wins_below,
+    young,
+)
+
+RUNS = 20_000
+
+
+def thrown(random, stretch, restart, mean):
+    """Seconds until one stretch has gone through, in each of so many runs: failures thrown."""
+    seconds, undone = np.zeros(RUNS), np.ones(RUNS, bool)
+    restarting = np.zeros(RUNS, bool)
+    while undone.any():
+        until_failure = random.exponential(mean, RUNS)
+        needed = np.where(restarting, restart, stretch)
+        through = until_failure >= needed
+        seconds += np.where(undone, np.minimum(until_failure, needed), 0)
+        undone &= ~(through & ~restarting)
+        restarting = np.where(through, False, True)
+    return seconds
+
+
+@pytest.mark.parametrize(
+    ("every", "save", "restart", "mean"),
+    [(10, 1, 3, 100), (30, 5, 20, 20), (1, 0, 0, 1), (5, 2, 0, 4)],
+)
+def test_the_expected_time_is_that_of_thrown_failures(every, save, restart, mean):
+    seconds = thrown(np.random.default_rng(0), every + save, restart, mean)
+    work = 7 * every
+    off = abs(7 * seconds.mean() - expected(work, every, save, restart, mean))
+    assert off < 5 * 7 * seconds.std() / math.sqrt(RUNS)
+
+
+@pytest.mark.parametrize("mean", [50.0, 1e3, 1e5])
+@pytest.mark.parametrize("save", [0.1, 1.0, 20.0])
+def test_daly_finds_the_best_interval_and_young_comes_near_it_where_saving_is_short(save, mean):
+    grid = np.geomspace(save / 100, 20 * mean, 20_001)
+    times = [expected(1.0, every, save, 0.0, mean) for every in grid]
+    best = min(times)
+    assert expected(1.0, daly(save, mean), save, 0.0, mean) < 1.001 * best
+    assert (
+        expected(1.0, young(save, mean), save, 0.0, mean) < (1 + 0.1 * save / mean + 1e-3) * best
+    )
+    assert math.isclose(young(save, mean), daly(save, mean), rel_tol=math.sqrt(save / mean))
+
+
+def test_who_is_told_when_shrinking_wins_finds_both_alike_there():
+    for ranks in (2, 3, 8, 64):
+        left = shrinking_wins_below(ranks, notice=0.5, restart=4.0, again=1.5)
+        assert math.isclose(after_shrinking(left, ranks, 0.5), after_restart(left, 4.0, 1.5))
+        assert after_shrinking(0.9 * left, ranks, 0.5) < after_restart(0.9 * left, 4.0, 1.5)
+    assert shrinking_wins_below(4, notice=9.0, restart=1.0, again=1.0) == 0
+
+
+def test_what_never_goes_through_takes_for_ever_and_nonsense_is_refused():
+    assert expected(1.0, 1e6, 1.0, 0.0, 1.0) == math.inf
+    for wrong in (
+        lambda: expected(1.0, 0.0, 1.0, 0.0, 1.0),
+        lambda: expected(1.0, 1.0, -1.0, 0.0, 1.0),
+        lambda: after_shrinking(1.0, 1, 0.0),
+        lambda: young(-1.0, 1.0),
+    ):
+        with pytest.raises(ValueError, match=r"ranks|every|save"):
+            wrong()
