@@ -25,7 +25,7 @@ from typing import Any
 
 import psutil
 
-from ddl_teach.course.box import head, links, plan
+from ddl_teach.course.box import head, links, plan, slurm, slurm_packages
 from ddl_teach.course.box.links import Counters, Link, describe
 from ddl_teach.course.box.nodes import Nodes
 from ddl_teach.course.box.refusal import check_system, refusal
@@ -72,12 +72,14 @@ class Box(Nodes):
         switch: str = "auto",
         share: Sequence[str] = (),
         stay: bool = False,
+        with_slurm: bool = False,
     ) -> Box:
         """Make a box. A message from node to node is `delay` under way.
 
         It goes when it is told to or when this process ends, however that ends; if it shall
         `stay`, only when told to. The folders of Python, of the course and the current one are
         seen by all nodes, also where they lie in /tmp; so are those to `share`.
+        `with_slurm` says whether a Slurm runs on it.
         """
         check_system()
         if not 1 <= nodes <= MOST_NODES:
@@ -87,12 +89,15 @@ class Box(Nodes):
         link = Link(links.read_rate(rate), links.read_delay(delay) / 2)
         if cls.exists(name):
             raise Mistake(f"The box '{name}' is up already: ddl-teach box down --name {name}")
+        over = slurm_packages.folder() if with_slurm else None
         folder = plan.new_folder(name)
         root = os.geteuid() == 0
         if switch == "auto":
             switch = "user" if link.delay and not can_delay(root) else "kernel"
         names = tuple(f"node{number}" for number in range(nodes))
-        written = plan.write(folder, names, switch, link.rate, share)
+        written = plan.write(folder, names, switch, link.rate, share, over)
+        if with_slurm:
+            slurm.write(folder, names)
         with (folder / "log").open("w+") as errors:
             keeper = subprocess.Popen(
                 # Whatever ends the head, the last thing to go is the folder.
@@ -121,6 +126,8 @@ class Box(Nodes):
         try:
             for node in names:
                 box.apply_link(node)
+            if with_slurm:
+                slurm.start(box, ["head", *names])
             if stay:
                 keeper.stdin.write(b"stay\n")
                 keeper.stdin.flush()

@@ -60,6 +60,7 @@ def add_box(commands: argparse._SubParsersAction) -> None:
         metavar="FOLDER",
         help="in /tmp, where nodes see only what they share; can be repeated",
     )
+    up.add_argument("--slurm", action="store_true", help="with a real Slurm on it")
     run = _verb(verbs, "exec", _exec, "run a command on a node, or on the head")
     run.add_argument("node", metavar="NODE")
     run.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND")
@@ -99,6 +100,7 @@ def _up(options: argparse.Namespace) -> int:
     from ddl_teach.course.box.box import Box
 
     made = {"name": options.name, "switch": options.switch, "share": options.share, "stay": True}
+    made |= {"with_slurm": options.slurm}
     Box.up(options.nodes, options.rate, options.delay, **made)
     return _status(options)
 

@@ -4,6 +4,11 @@ set -e
 name=$1
 shift
 hostname "$name"
+# What was unpacked and not installed; nodes are made on the head, and see what it sees.
+[ "$name" != head ] || for part in ${OVER:+"$OVER"/usr/bin "$OVER"/usr/sbin "$OVER"/usr/lib/*-linux-*}; do
+    under=${part#"$OVER"}
+    mount -t overlay overlay -o "lowerdir=$part:$under" "$under"
+done
 ip link set lo up
 
 # Memory between processes, and files of running programs. Their names hold process numbers, which

@@ -31,7 +31,7 @@ FURNISH = str(Path(__file__).with_name("furnish.sh"))
 def main(plan_file: str, node: str = "") -> None:
     """Make the head, or one node again."""
     plan = json.loads(Path(plan_file).read_text())
-    os.environ |= {"HOSTS": plan["hosts"], "PYTHON_FOLDER": plan["python"]}
+    os.environ |= {"HOSTS": plan["hosts"], "PYTHON_FOLDER": plan["python"], "OVER": plan["over"]}
     if node:
         start_nodes(plan, [node])
         return

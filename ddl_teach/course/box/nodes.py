@@ -20,7 +20,7 @@ from typing import Any
 import psutil
 
 from ddl_teach.comm.place import STARTED_FOR
-from ddl_teach.course.box import head, launchers, plan
+from ddl_teach.course.box import head, launchers, plan, slurm
 from ddl_teach.course.mistake import Mistake
 
 # What of the environment means something else in the box.
@@ -65,16 +65,17 @@ class Nodes:
         user = [] if self.root else ["-U", "--preserve-credentials"]
         enter = ["nsenter", "-t", str(self.head), *user, "-n", "-m", "-u", "-i", "-p", "--"]
         agent = str(self.folder / "agent")
-        settings = launchers.environment(agent, self.folder)
+        settings = launchers.environment(agent, self.folder) | slurm.environment(self.folder)
         return [
             "env",
             *(f"--unset={name}" for name in FOREIGN),
             *(f"{name}={value}" for name, value in settings.items()),
-            f"PATH={launchers.PYTHON}/bin:{plan.search_path()}",
+            f"PATH={self.folder}/bin:{launchers.PYTHON}/bin:{plan.search_path()}",
             *([] if self.on_head else enter),
             # The folder is entered inside: outside the same name means another one.
             *("/bin/sh", "-c", 'cd "$0" 2>/dev/null || cd /; exec "$@"', os.getcwd()),
-            *(agent, host, f"exec {shlex.join(command)}"),
+            # Word by word, so that others can be put behind them; an agent takes one line, as ssh.
+            *(command if host == "head" else (agent, host, f"exec {shlex.join(command)}")),
         ]
 
     def run(
@@ -125,6 +126,8 @@ class Nodes:
         """The node again, with nothing of what was on it; its cable does not carry yet."""
         words = [sys.executable, "-I", "-S", head.__file__, str(self.folder / "plan.json")]
         self.ask("head", [*words, self.known(node)])
+        if slurm.environment(self.folder):
+            slurm.start(self, [node])
 
     def numbers(self) -> dict[str, int]:
         """The nodes that are on, with the process number that each has on the head."""

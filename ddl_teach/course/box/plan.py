@@ -48,9 +48,14 @@ def new_folder(name: str) -> Path:
 
 
 def write(
-    folder: Path, nodes: Sequence[str], switch: str, rate: float, share: Sequence[str]
+    folder: Path,
+    nodes: Sequence[str],
+    switch: str,
+    rate: float,
+    share: Sequence[str],
+    over: Path | None = None,
 ) -> Path:
-    """Write all of it; returns the file for the head."""
+    """Write all of it; returns the file for the head. What is `over` is to lie over /usr."""
     addresses = {node: address(number) for number, node in enumerate(nodes)}
     hosts = ["127.0.0.1 localhost", f"{NETWORK}1 head"]
     hosts += [f"{place} {node}" for node, place in addresses.items()]
@@ -67,6 +72,7 @@ def write(
         "folder": str(folder),
         "hosts": str(folder / "hosts"),
         "python": sys.prefix,
+        "over": str(over or ""),
         "control": str(folder / "switch"),
         "switch": switch,
         "address": f"{NETWORK}1",

@@ -1,0 +1,124 @@
+"""A real Slurm in the box: its controller on the head, its daemon on each node.
+
+    ddl-teach box up --slurm
+    ddl-teach box exec head cluster_setup/slurm/submit --nodes=4 cluster_setup/slurm/check.sbatch
+
+Nothing of it is a stand-in: jobs wait, are pre-empted, are started again when a node goes away.
+Jobs run as whoever made the box. Times are short, so that a lesson can watch: a node is given up
+after DEAD seconds of silence (Slurm looks now and then: it took 30), and a job to be started again
+waits HOLD.
+What to look at: `squeue`, while a node is off; and a job in `urgent`, which takes the nodes of
+those in `main`.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ddl_teach.course.box import plan, slurm_packages
+from ddl_teach.course.mistake import Mistake
+
+if TYPE_CHECKING:
+    from ddl_teach.course.box.nodes import Nodes
+
+SCRIPT = Path(__file__).with_name("slurm.sh")
+DEAD, HOLD, PATIENCE = 10, 5, 60  # seconds; Slurm takes a HOLD of less than 5 for 120
+CONF = """ClusterName=box
+SlurmctldHost=head({network}1)
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=cred_expire={hold}
+MpiDefault=none
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SlurmdParameters=config_overrides
+SchedulerParameters=bf_interval=1,sched_interval=1
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+ReturnToService=2
+SlurmdTimeout={dead}
+KillWait=10
+InactiveLimit=0
+StateSaveLocation=/run/slurm/state
+SlurmdSpoolDir=/run/slurm
+SlurmctldPidFile=/run/slurm/slurmctld.pid
+SlurmdPidFile=/run/slurm/slurmd.pid
+SlurmctldLogFile={folder}/slurm-head.log
+SlurmdLogFile={folder}/slurm-%h.log
+NodeName={nodes} CPUs={cores} State=UNKNOWN
+PartitionName=main Nodes=ALL Default=YES PriorityTier=1 State=UP
+PartitionName=urgent Nodes=ALL PriorityTier=2 PreemptMode=OFF State=UP
+"""
+READY = ("idle", "mixed", "allocated", "completing")
+CORES = 4  # that Slurm gives away on a node; they are the machine's own
+# An ordinary user is root in the box, and Slurm's daemons refuse to be such a root. So they and
+# their jobs are that user again, in one more namespace.
+AS_ONESELF = """#!/bin/sh
+[ {root} = 1 ] || [ "$(id -u)" != 0 ] || exec unshare -U --map-user={uid} --map-group={gid} "$@"
+exec "$@"
+"""
+# A job's mpiexec must take its nodes from Slurm, and not from the box.
+COMMAND = """#!/bin/sh
+unset PRTE_MCA_plm_ssh_agent PRTE_MCA_prte_default_hostfile
+unset HYDRA_LAUNCHER HYDRA_LAUNCHER_EXEC HYDRA_HOST_FILE
+exec "{folder}/bin/as-oneself" {program} "$@"
+"""
+
+
+def write(folder: Path, nodes: Sequence[str]) -> None:
+    """Its configuration, its key and its commands, in the folder of a box."""
+    root, uid, gid = os.geteuid() == 0, os.getuid(), os.getgid()
+    settings = {"network": plan.NETWORK, "user": uid, "hold": HOLD, "dead": DEAD}
+    settings |= {"nodes": ",".join(nodes), "cores": CORES, "folder": folder}
+    (folder / "slurm.conf").write_text(CONF.format(**settings))
+    key = os.open(folder / "munge.key", os.O_WRONLY | os.O_CREAT, 0o600)
+    with open(key, "wb") as file:
+        file.write(secrets.token_bytes(128))
+    commands = {"as-oneself": AS_ONESELF.format(root=int(root), uid=uid, gid=gid)}
+    for name in slurm_packages.COMMANDS:
+        program = shutil.which(name, path=plan.search_path()) or f"/usr/bin/{name}"
+        commands[name] = COMMAND.format(folder=folder, program=program)
+    (folder / "bin").mkdir()
+    for name, text in commands.items():
+        (folder / "bin" / name).write_text(text)
+        (folder / "bin" / name).chmod(0o700)
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """For whatever runs on a host; nothing in a box without Slurm."""
+    conf = folder / "slurm.conf"
+    return {"SLURM_CONF": str(conf)} if conf.exists() else {}
+
+
+def start(nodes: Nodes, hosts: Iterable[str]) -> None:
+    """Start what belongs on these hosts, and wait until Slurm has work for them."""
+    bin_folder = nodes.folder / "bin"
+    words = [str(bin_folder / "as-oneself"), "sh", str(SCRIPT), str(nodes.folder)]
+    with open(nodes.folder / "log", "a+") as log:
+        quiet = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+        started = [subprocess.Popen(nodes.words(host, words), **quiet) for host in hosts]
+        failed = [one for one in started if one.wait()]
+    ends = time.monotonic() + PATIENCE
+    states = ""
+    look = ["sinfo", "--noheader", "--Node", "--partition=main", "--format=%N %T"]
+    on = set(nodes.numbers())
+    while not failed and time.monotonic() < ends:
+        states = nodes.run("head", look, capture_output=True, text=True).stdout
+        ready = {line.split()[0] for line in states.splitlines() if line.split()[1] in READY}
+        if on <= ready:
+            return
+        time.sleep(0.1)
+    logs = sorted(nodes.folder.glob("slurm-*.log"))
+    said = [line for one in (nodes.folder / "log", *logs) for line in one.read_text().split("\n")]
+    raise Mistake("Slurm did not start in the box:\n" + "\n".join([states, *said[-15:]]).strip())

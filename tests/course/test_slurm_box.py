@@ -1,0 +1,190 @@
+"""A real Slurm on the nodes of a box: jobs, engines, and long runs that are started again."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ddl_teach import simulate
+from ddl_teach.comm.processes import mpi_family, mpiexec_path
+from ddl_teach.course.box.box import Box
+from ddl_teach.course.mistake import Mistake
+from ddl_teach.surviving.checkpoints import steps
+from ddl_teach.surviving.long_run import long_run
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = f"slurm-{os.getpid()}"
+PATIENCE = 120.0  # seconds for what must come
+HELLO = """
+import socket
+from ddl_teach import join
+run = join(lambda comm: socket.gethostname())
+if run is not None:
+    print("ranks on", *run.results, flush=True)
+"""
+JOB = """#!/bin/sh
+#SBATCH --ntasks-per-node=1
+. "$DDL_TEACH_COURSE/cluster_setup/slurm/begin.sh"
+$SITE_MPI python hello.py
+for way in "$@"; do srun --mpi=$way python hello.py; done
+"""
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A copy of the course whose notes name this Python."""
+    folder = tmp_path_factory.mktemp("course")
+    shutil.copytree(ROOT / "cluster_setup", folder / "cluster_setup")
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "ddl_teach", folder / "ddl_teach", ignore=ignored)
+    with open(folder / "cluster_setup" / "site.sh", "a") as notes:
+        notes.write(f"SITE_PYTHON='{sys.executable}'\n")
+    (folder / "hello.py").write_text(HELLO)
+    (folder / "job").write_text(JOB)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def box(course):
+    try:
+        made = Box.up(nodes=3, name=NAME, share=[str(course)], with_slurm=True)
+    except Mistake as refused:
+        pytest.skip(str(refused).splitlines()[0])
+    with made:
+        yield made
+    assert not made.folder.exists()
+
+
+@pytest.fixture
+def head(box, course, monkeypatch):
+    """`head("squeue", ...)` is what a command on the head prints."""
+
+    monkeypatch.chdir(course)
+
+    def say(*words):
+        told = box.run("head", words, text=True, capture_output=True, timeout=PATIENCE)
+        assert told.returncode == 0, told.stdout + told.stderr
+        return told.stdout
+
+    return say
+
+
+def submit(head, *words):
+    return head("cluster_setup/slurm/submit", *words)
+
+
+def eventually(happened):
+    """Wait for an event, however busy the machine is; what it has become."""
+    ends = time.monotonic() + PATIENCE
+    while not (found := happened()):
+        assert time.monotonic() < ends, "it did not happen"
+        time.sleep(0.05)
+    return found
+
+
+@pytest.fixture(scope="module")
+def jobs(box, course):
+    """Two that run beside the tests: ranks by each way there is, and the doctor of nodes."""
+    way = "pmix" if mpi_family(mpiexec_path()) == "openmpi" else "pmi2"
+    words = {
+        "ranks": ["--nodes=3", "job", way],
+        "doctor": ["--nodes=2", "cluster_setup/slurm/check.sbatch", "--folder", str(course)],
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(course)
+        for name, (nodes, *script) in words.items():
+            command = ["cluster_setup/slurm/submit", nodes, f"--output={name}.out", *script]
+            assert box.run("head", command).returncode == 0
+
+
+def begun(log):
+    """The steps at which a long run has begun, so far."""
+    told = log.read_text(errors="replace") if log.exists() else ""
+    return [int(step) for step in re.findall(r"begins at step (\d+) of", told)]
+
+
+def test_a_long_run_is_asked_to_go_and_loses_a_node_and_ends_the_same(head, box, course, jobs):
+    kept, log = course / "kept", course / "long.out"
+    program = ["-m", "ddl_teach.surviving.long_run", "kept", "--steps=1000000", "--every=20"]
+    options = ["--parsable", "--nodes=2", f"--output={log}", "--time=60"]
+    script = "cluster_setup/slurm/long.sbatch"
+    job = submit(head, *options, script, "kept/result.json", *program, "--seconds=0.02").strip()
+    own = kept / "rank-1-of-2"
+    eventually(lambda: own.is_dir() and steps(own))
+
+    # Asked to go, as Slurm asks before the time is up, and once more while it goes.
+    for _ in range(2):
+        head("scancel", "--batch", f"--signal={signal.SIGUSR1.name}", job)
+    eventually(lambda: len(begun(log)) == 2)
+    assert begun(log)[1] > 0
+    assert "It was asked to go, and ended with status 75." in log.read_text(errors="replace")
+
+    # A node dies, and nobody waits until Slurm notices: it is given up, the job goes to others.
+    eventually(lambda: head("squeue", "--noheader", "--format=%A").split() == [job])
+    names = head("squeue", f"--job={job}", "--noheader", "--format=%N").strip()
+    other = head("scontrol", "show", "hostnames", names).split()[-1]
+    box.power_off(other)
+    head("scontrol", "update", f"nodename={other}", "state=down", "reason=off")
+    eventually(lambda: len(begun(log)) > 2)
+    later = begun(log)[-1]
+    eventually(lambda: steps(own)[-1] > later)
+    head("scancel", job)
+    eventually(lambda: not head("squeue", "--noheader"))
+
+    assert sorted(begun(log)) == begun(log)
+    ends = {"steps": steps(own)[-1] + 5, "every": 10**6}
+    for folder in (kept, course / "alone"):
+        assert simulate(long_run, 2, folder=str(folder), **ends).results == [True] * 2
+    results = [json.loads((it / "result.json").read_text()) for it in (kept, course / "alone")]
+    assert results[0] == results[1]
+    box.mend(other)
+    assert other in head("sinfo", "--noheader", "--Node", "--states=idle", "--format=%N")
+
+
+def test_jobs_start_ranks_on_all_of_their_nodes(course, jobs):
+    told = (course / "ranks.out").read_text()
+    assert told.count("ranks on node0 node1 node2\n") == 2, told
+
+
+def test_the_doctor_finds_the_nodes_of_a_job_fit(course, jobs):
+    told = (course / "doctor.out").read_text()
+    assert "This cluster is fit for the course" in told, told
+    assert "2 ranks know of each other, on 2 nodes" in told
+
+
+def test_engines_come_as_a_job_and_go(head, course):
+    words = ["-m", "ddl_teach", "cluster"]
+    environment = f"IPYTHONDIR={course / 'ipython'}", f"PYTHONPATH={course}"
+    python = ["env", *environment, sys.executable, *words]
+    assert "3 engines run" in head(*python, "start", "slurm", "--ranks=3", "--nodes=3")
+    assert "ddl-engines" in head("squeue", "--noheader", "--format=%j %N")
+    assert "They are gone" in head(*python, "stop", "slurm")
+    eventually(lambda: not head("squeue", "--noheader"))
+
+
+def test_where_packages_cannot_be_had_it_is_said(monkeypatch, tmp_path):
+    from ddl_teach.course.box import slurm_packages
+
+    monkeypatch.setattr(slurm_packages, "installed", lambda: False)
+    monkeypatch.setattr(slurm_packages.Path, "home", lambda: tmp_path)
+    for apt, words in (
+        ("", "no apt-get to download Debian's"),
+        ("echo 'no route to host' >&2; exit 100", "apt-get install said\nno route to host"),
+    ):
+        folder = tmp_path / f"bin{len(apt)}"
+        folder.mkdir()
+        for name in ("apt-get", "dpkg") if apt else ():
+            (folder / name).write_text(f"#!/bin/sh\n{apt}\n")
+            (folder / name).chmod(0o755)
+        monkeypatch.setenv("PATH", str(folder))
+        with pytest.raises(Mistake, match=words) as refused:
+            slurm_packages.folder()
+        assert "leave --slurm away" in str(refused.value)
+    kept = [it for it in tmp_path.rglob("*") if it.parent.name == "ddl-teach"]
+    assert kept == []  # nothing half unpacked
