@@ -20,6 +20,7 @@ import numpy as np
 
 from ddl_teach import Ranks
 from ddl_teach.exchange.forms import only_time
+from ddl_teach.exchange.forms.averaging import way_of
 from ddl_teach.exchange.forms.deep_gradient_compression import DeepGradientCompression
 from ddl_teach.exchange.forms.dense import Dense
 from ddl_teach.exchange.forms.feedback import Feedback
@@ -101,7 +102,7 @@ def paying(
     """One line of the second table: break-even bandwidths of a form."""
     form = FORMS[name]
     message = form.nbytes(numbers)
-    way = "gathered" if form.sparse else "owners"
+    way = way_of(form, numbers)
     packed = getattr(compression, way)(ranks, message, *seconds[name])
     plain = compression.dense(ranks, 4 * numbers)
     computed = compression.break_even(plain, packed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,16 +32,18 @@ def allreduce(comm: Comm, x: np.ndarray) -> None:
 
 
 @contextlib.contextmanager
-def meeting(comm: Comm) -> Iterator[Any]:
+def meeting(comm: Comm, shared: Path | None = None) -> Iterator[Any]:
     """`with meeting(comm):` torch.distributed knows these ranks, and can make groups of them.
 
-    They find each other through a file, which asks nothing of the machine's network. Afterwards
+    They find each other through a file, which asks nothing of the machine's network; ranks on
+    several nodes, each with a /tmp of its own, need a folder that is `shared` by all. Afterwards
     they stay together, but for new groups the file is needed.
     """
     with contextlib.ExitStack() as stack:
         folder = ""
         if comm.rank == 0:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ddl-gloo-"))
+            made = tempfile.TemporaryDirectory(prefix="ddl-gloo-", dir=shared)
+            folder = stack.enter_context(made)
         yield _meet(comm, _told_to_all(comm, folder))
         comm.barrier()  # nobody needs the file any more
 

@@ -9,6 +9,7 @@ clocks           the clocks of several ranks made one: timelines corrected
 skewed_clock     a clock that is wrong on purpose
 noise            the noise floor: one quantum of work again and again
 ping_pong        the time of one message
+cables           what each rank's cable can carry, and what its node's card has received
 device_messages  messages between devices, by every path, as OSU's benchmarks measure them
 device_run       what was measured of them, with every repetition, and on what
 device_paths     which path for which size: a table from times, or from the formula

@@ -2,7 +2,7 @@
 
 The fastest arithmetic that torch has is a large matrix product: n x n x n takes 2 n^3 operations
 on 3 n^2 numbers, so memory is not in its way. The fastest way through memory is a *triad*,
-a = b + s c, two operations on three arrays (McCalpin's STREAM, 1995). Bytes are those of the three
+a = b + s c, two operations on three arrays (STREAM: McCalpin 1995). Bytes are those of the three
 arrays; what a cache does beyond that, as reading a line before it is overwritten, is not counted.
 What to look at: bandwidth over the size of the arrays is a staircase, with a step at each cache's
 size.

@@ -34,6 +34,7 @@ from ddl_teach.measure.ping_pong import play
 from ddl_teach.measure.repetitions import side_by_side
 
 LATENCY, BANDWIDTH, BOTH_WAYS, ALLREDUCE = "latency", "bandwidth", "both ways", "all-reduce"
+EVERY_TEST = (LATENCY, BANDWIDTH, BOTH_WAYS, ALLREDUCE)
 ONE_ARRAY = (LATENCY, ALLREDUCE)  # what comes in replaces what went out
 COPY_OUT, COPY_IN = "copy out", "copy in"
 IN_A_ROW = ", in a row"
@@ -81,15 +82,18 @@ def measure_messages(
     sizes: Sequence[int],
     repetitions: int = 15,
     peers: Sequence[Peer] = (),
+    tests: Sequence[str] = EVERY_TEST,
 ) -> list[Row]:
-    """All four tests on this rank: seconds of a message, or of an all-reduce, by its own clock.
+    """These `tests` on this rank: seconds of a message, or of an all-reduce, by its own clock.
 
     Ranks beyond the first two take part in the all-reduces only. The path HOST is measured in host
     memory, all others in that of the `place`; `peers` take turns with them.
     """
     rows = []
     for nbytes in sizes:
-        for test, (play_it, count) in _tests(comm, nbytes).items():
+        playable = _tests(comm, nbytes)
+        for test in tests:
+            play_it, count = playable[test]
             field = [Peer(test, way, *_ours(comm, way, place, play_it)) for way in ways]
             field = [one for one in field if one.way.chunk < nbytes]  # else it would be staged
             field += [peer for peer in peers if peer.test == test]

@@ -13,6 +13,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -88,19 +89,16 @@ class DeviceRun:
         }
 
 
-def save(path: Path, run: DeviceRun) -> None:
-    """Keep a run: one row a line, so that a person can read it too."""
-    rows = ",\n  ".join(json.dumps(_rounded(row)) for row in run.rows)
-    head = {"format": FORMAT, "device": run.device, "about": dict(run.about)}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, f'{json.dumps(head, indent=1)[:-2]},\n "rows": [\n  {rows}\n ]\n}}\n')
+def as_plain(run: DeviceRun) -> dict[str, Any]:
+    """What JSON can hold: lists, texts and numbers."""
+    rows = [_rounded(row) for row in run.rows]
+    return {"format": FORMAT, "device": run.device, "about": dict(run.about), "rows": rows}
 
 
-def load(path: Path) -> DeviceRun:
-    """Read what `save` wrote."""
-    found = json.loads(Path(path).read_text(encoding="utf-8"))
+def from_plain(found: Any, where: str) -> DeviceRun:
+    """The run again; `where` it was found stands in the error if it is none."""
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise ValueError(f"{path} is no recorded run of device messages: it lacks {FORMAT!r}")
+        raise ValueError(f"{where} is no recorded run of device messages: it lacks {FORMAT!r}")
     rows = tuple(
         Row(row["test"], Way(**row["way"]), row["nbytes"], tuple(row["seconds"]))
         for row in found["rows"]
@@ -108,5 +106,18 @@ def load(path: Path) -> DeviceRun:
     return DeviceRun(found["device"], found["about"], rows)
 
 
-def _rounded(row: Row) -> dict:
+def save(path: Path, run: DeviceRun) -> None:
+    """Keep a run: one row a line, so that a person can read it too."""
+    plain = as_plain(run)
+    rows = ",\n  ".join(json.dumps(row) for row in plain.pop("rows"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, f'{json.dumps(plain, indent=1)[:-2]},\n "rows": [\n  {rows}\n ]\n}}\n')
+
+
+def load(path: Path) -> DeviceRun:
+    """Read what `save` wrote."""
+    return from_plain(json.loads(Path(path).read_text(encoding="utf-8")), str(path))
+
+
+def _rounded(row: Row) -> dict[str, Any]:
     return {**asdict(row), "seconds": [round(second, SHARP) for second in row.seconds]}

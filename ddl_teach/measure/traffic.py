@@ -64,3 +64,13 @@ def pairs(ledgers: Sequence[Ledger]) -> np.ndarray:
             if kind != "native":
                 table[rank, peer] += nbytes
     return table
+
+
+def between_nodes(ledgers: Sequence[Ledger], node_of: Sequence[int]) -> list[int]:
+    """Bytes that the ranks of each node sent to other nodes; `node_of` has each rank's node."""
+    sent = dict.fromkeys(node_of, 0)
+    for node, ledger in zip(node_of, ledgers, strict=True):
+        for peer, _, nbytes, kind in ledger.messages:
+            if kind != "native" and node_of[peer] != node:
+                sent[node] += nbytes
+    return list(sent.values())

@@ -21,10 +21,10 @@ from ddl_teach.measure.reports.file import load, save
 from ddl_teach.measure.reports.report import Trial
 from ddl_teach.sgd.statements.corpus import read
 
-LAB = Path(__file__).resolve().parents[2] / "labs" / "competition"
+LAB = Path(__file__).resolve().parents[2] / "labs" / "9_competition"
 DIGITS = DISCIPLINES["digits"]
 LAB_CODE = read_form(load_program(f"{LAB / 'house_code.py'}:train").__globals__["FORM"])
-FORM = Form("the house", {"rate": 0.3}, 32, [({"rate": 0.1}, 3, "not chosen")])
+FORM = Form("the house", {"rate": 0.3}, 16, [({"rate": 0.1}, 3, "not chosen")])
 
 
 def train(comm, make_task, look):
@@ -234,8 +234,11 @@ def test_the_houses_program_becomes_an_entry_by_one_command(tmp_path, capsys):
     with pytest.raises(Mistake, match="trials"):
         read_form({"team": "us"})
     with pytest.raises(Mistake, match="each is"):
-        read_form({"team": "us", "settings": {}, "batch": 1, "trials": [({}, 1, "lost")]})
-    ours = {"team": "us", "settings": {}, "batch": 1, "trials": []}
+        read_form({"team": "us", "settings": {}, "samples": 1, "trials": [({}, 1, "lost")]})
+    ours = {"team": "us", "settings": {}, "samples": 1, "trials": []}
     assert (read_form(ours).discipline, LAB_CODE.discipline) == ("digits", "code")
+    for wrong in ("many", 0, True, 1.5):
+        with pytest.raises(Mistake, match="a whole number, of a step on each rank"):
+            read_form({**ours, "samples": wrong})
     with pytest.raises(Mistake, match="there are digits, code"):
         read_form({**ours, "discipline": "weather"})

@@ -18,7 +18,7 @@ APART = ("unshare", "--user", "--map-root-user", "--time", "--monotonic")
 RANK = """
 import json
 import numpy as np
-from ddl_teach.course.cluster.on_ranks import gathered, world_comm
+from ddl_teach import join
 from ddl_teach.measure.clocks import with_clocks
 
 def token(comm):
@@ -30,13 +30,15 @@ def token(comm):
         comm.send(word, comm.rank + 1)
     return had
 
-comm = world_comm()
-timed = with_clocks(token)(comm)
-clock = timed.clock
-told = [[it.at, it.ahead, it.bound] for it in (clock.begin, clock.end)]
-for line in gathered(comm, [told, clock.bound, timed.result, clock.true(timed.result)]):
-    print(json.dumps(line), flush=True)
-comm.barrier()
+def both(comm):
+    timed = with_clocks(token)(comm)
+    clock = timed.clock
+    told = [[it.at, it.ahead, it.bound] for it in (clock.begin, clock.end)]
+    return told, clock.bound, timed.result, clock.true(timed.result)
+
+run = join(both)
+for rank in run.results if run else ():
+    print(json.dumps(rank), flush=True)
 """
 
 

@@ -6,7 +6,7 @@ import pytest
 from ddl_teach import simulate
 from ddl_teach.collectives import ring
 from ddl_teach.comm.ledger import Ledger
-from ddl_teach.measure.traffic import pairs, traffic
+from ddl_teach.measure.traffic import between_nodes, pairs, traffic
 
 
 def summed(comm, size):
@@ -45,3 +45,14 @@ def test_a_table_of_all_pairs_has_an_end():
     with pytest.raises(ValueError, match="at most 2,048 ranks"):
         pairs([Ledger()] * 2049)
     assert traffic([Ledger()] * 2049).imbalance == 1
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+def test_what_goes_from_node_to_node_is_told_by_node(ranks):
+    run = simulate(summed, ranks, size=840)
+    sent, own = pairs(run.ledger), list(range(ranks))
+    assert between_nodes(run.ledger, own) == sent.sum(axis=1).tolist()
+    assert between_nodes(run.ledger, [7] * ranks) == [0]
+    two_by_two = [10 - rank // 2 for rank in own]
+    crossed = sum(sent[a, b] for a in own for b in own if a // 2 != b // 2)
+    assert sum(between_nodes(run.ledger, two_by_two)) == crossed

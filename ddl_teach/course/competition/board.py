@@ -8,6 +8,7 @@ turn them round. A team has one entry; several would be the best of several.
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -18,11 +19,11 @@ from ddl_teach.course.competition.judge import faults, raced
 from ddl_teach.course.mistake import Mistake
 from ddl_teach.measure.interval import Interval, interval
 from ddl_teach.measure.reports.cases import find
-from ddl_teach.measure.reports.file import load
+from ddl_teach.measure.reports.file import from_json, load
 from ddl_teach.measure.reports.report import Report
 from ddl_teach.measure.reports.review import review
 
-HOUSE_FILE = "house.json"
+HOUSE_FILE, MEASURED = "house.json", "measured.json"
 
 
 @dataclass(frozen=True)
@@ -58,22 +59,24 @@ class Board:
 
 
 def board(folder: str | os.PathLike) -> Board:
-    """The entries of a folder, one of which is the house's."""
-    files = sorted(Path(folder).glob("*.json"))
-    house = read_house(Path(folder) / HOUSE_FILE)
+    """The entries of a folder, one of which is the house's: files, and folders of lab 9."""
+    folder = Path(folder)
+    files = sorted([*folder.glob("*.json"), *folder.glob(f"*/{MEASURED}")])
+    house = read_house(house_in(folder))
     good: dict[str, Report] = {}
     refused = []
     for path in files:
+        name = str(path.relative_to(folder))
         try:
-            report = load(path)
+            report = read_entry(path)
         except (ValueError, OSError) as error:
-            refused.append(Refused(path.name, (str(error),)))
+            refused.append(Refused(name, (str(error),)))
             continue
         reasons = faults(report, house)
         if reasons:
-            refused.append(Refused(path.name, tuple(reasons)))
+            refused.append(Refused(name, tuple(reasons)))
         else:
-            good[path.name] = report
+            good[name] = report
     teams = Counter(report.entries[0].name for report in good.values())
     for file, report in list(good.items()):
         name = report.entries[0].name
@@ -84,6 +87,23 @@ def board(folder: str | os.PathLike) -> Board:
     return Board(_ordered(good), tuple(refused), house)
 
 
+def read_entry(path: Path) -> Report:
+    """A report, or the one in what lab 9 has measured."""
+    if path.name != MEASURED:
+        return load(path)
+    try:
+        entry = json.loads(path.read_text(encoding="utf-8"))["results"]["entry"]
+    except (ValueError, LookupError, TypeError) as error:
+        raise ValueError(f"{path}: lab 9 has not written this ({error!r})") from None
+    return from_json(json.dumps(entry))
+
+
+def house_in(folder: Path) -> Path:
+    """Where the house's entry is in a folder of entries."""
+    own = folder / HOUSE_FILE.partition(".")[0] / MEASURED
+    return own if own.is_file() else folder / HOUSE_FILE
+
+
 def read_house(path: Path) -> Report:
     """The house's entry, which must be without fault itself."""
     if not path.is_file():
@@ -91,7 +111,7 @@ def read_house(path: Path) -> Report:
             f"there is no {path}: the lab's own entry says which machine, cores, target and seeds "
             "are given. Make it first, by 'ddl-teach competition run' on the lab's machine"
         )
-    house = load(path)
+    house = read_entry(path)
     found = review(house)
     if found or len(house.entries or ()) != 1 or raced(house) is None:
         raise Mistake(f"{path} is no good example: {'; '.join(map(str, found)) or 'no entry'}")

@@ -24,6 +24,7 @@ def add_competition(commands: argparse._SubParsersAction) -> None:
     run.add_argument("program", type=Path, metavar="FILE.py", help="with FORM and train")
     run.add_argument("--discipline", choices=NAMES, help="default: the one that FORM names")
     run.add_argument("--ranks", type=int, default=2, metavar="N", help="default: 2")
+    run.add_argument("--box", nargs="?", const="box", metavar="NAME", help="on nodes of a box")
     run.add_argument("--out", type=Path, required=True, metavar="ENTRY.json")
     run.set_defaults(act=_run)
     check = verbs.add_parser("check", help="say what is wrong with an entry; 1 means something is")
@@ -39,6 +40,7 @@ def add_competition(commands: argparse._SubParsersAction) -> None:
 def _run(options: argparse.Namespace) -> int:
     from ddl_teach import Ranks
     from ddl_teach.comm.story import StoryError
+    from ddl_teach.course.box.box import Box
     from ddl_teach.course.competition.disciplines import DISCIPLINES
     from ddl_teach.course.competition.entry import compete, read_form
     from ddl_teach.course.mistake import Mistake
@@ -60,7 +62,10 @@ def _run(options: argparse.Namespace) -> int:
             )
         discipline = DISCIPLINES[form.discipline]
         words += ["--ranks", str(options.ranks)]
-        with Ranks(options.ranks) as ranks:
+        place = None
+        if options.box:
+            place, words = Box.find(options.box), [*words, "--box", options.box]
+        with Ranks(options.ranks, on=place) as ranks:
             command = shlex.join([*words, "--out", options.out.name])
             run = partial(ranks.run, timeout=10 * discipline.limit, trace=False)
             report = compete(
@@ -89,14 +94,14 @@ def _tell(discipline: Discipline, seed: int, first: Checkpoint | None) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from ddl_teach.course.competition.board import HOUSE_FILE, read_house
+    from ddl_teach.course.competition.board import MEASURED, house_in, read_entry, read_house
     from ddl_teach.course.competition.judge import faults
     from ddl_teach.course.mistake import Mistake
-    from ddl_teach.measure.reports.file import load
 
-    house = read_house(options.house or options.entry.with_name(HOUSE_FILE))
+    beside = options.entry.parents[options.entry.name == MEASURED]
+    house = read_house(options.house or house_in(beside))
     try:
-        found = faults(load(options.entry), house)
+        found = faults(read_entry(options.entry), house)
     except (ValueError, OSError) as error:
         raise Mistake(str(error)) from error
     print("\n".join(found) or f"{options.entry}: nothing found; it may be shown")

@@ -13,6 +13,7 @@ from typing import Any
 
 from ddl_teach.comm.run import Run
 from ddl_teach.course.competition.disciplines import DISCIPLINES, Discipline
+from ddl_teach.course.competition.ground import ground
 from ddl_teach.course.competition.lap import Train, lap
 from ddl_teach.course.mistake import Mistake
 from ddl_teach.measure.interval import interval
@@ -35,18 +36,18 @@ from ddl_teach.measure.reports.report import (
 from ddl_teach.measure.to_accuracy import Checkpoint, reached
 
 SEEDS = tuple(range(101, 109))  # of the trainings that count; settings are chosen with others
-NEEDED = ("team", "settings", "batch", "trials")
+NEEDED = ("team", "settings", "samples", "trials")
 HOUSE = "the lab's machine"
 
 
 @dataclass(frozen=True)
 class Form:
-    """What the team says: `batch` samples of a step on all ranks, and every training that was run
-    to choose the settings, as (settings, seed, outcome); and which discipline it is for."""
+    """What the team says: `samples` of a step on each rank, and every training that was run to
+    choose the settings, as (settings, seed, outcome); and which discipline it is for."""
 
     team: str
     settings: Mapping[str, Any]
-    batch: int
+    samples: int
     trials: Sequence[tuple[Mapping[str, Any], int, str]]
     discipline: str = "digits"
 
@@ -55,9 +56,12 @@ def read_form(form: Any) -> Form:
     """A program's FORM, or a Mistake that says what it lacks."""
     if not isinstance(form, Mapping) or any(name not in form for name in NEEDED):
         raise Mistake(
-            f"the program needs FORM = {{...}} with {', '.join(NEEDED)}: labs/competition has one "
-            "to copy"
+            f"the program needs FORM = {{...}} with {', '.join(NEEDED)}: copy one from "
+            "labs/9_competition"
         )
+    samples = form["samples"]
+    if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
+        raise Mistake(f'FORM["samples"] is {samples!r}: a whole number, of a step on each rank')
     for trial in form["trials"]:
         if not (isinstance(trial, tuple) and len(trial) == 3 and trial[2] in OUTCOMES):
             raise Mistake(
@@ -80,15 +84,24 @@ def compete(
 
     `tell(seed, first)` is called after each training, with the look at which it was there.
     """
-    trainings, firsts = [], []
+    place, trainings = run(ground, ranks).results[0], []
     for seed in seeds:
         looks = run(lap, ranks, train=train, discipline=discipline.name, seed=seed).results[0]
         trainings.append(looks)
-        firsts.append(reached(looks, discipline.accuracy, discipline.in_a_row))
-        tell(seed, firsts[-1])
+        tell(seed, reached(looks, discipline.accuracy, discipline.in_a_row))
+    return entry_of(form, trainings, ranks, place, command, seeds)
+
+
+def entry_of(
+    form: Form, trainings: Sequence[Sequence[Checkpoint]], ranks: int, place: Mapping[str, str],
+    command: str, seeds: Sequence[int] = SEEDS,
+) -> Report:  # fmt: skip
+    """The report of trainings that `command` ran on so many ranks, at that `place`."""
+    discipline = DISCIPLINES[form.discipline]
+    firsts = [reached(looks, discipline.accuracy, discipline.in_a_row) for looks in trainings]
     entry = Entry(
         form.team, HOUSE, ranks, ranks, form.settings, _series(trainings, firsts, ranks),
-        form.batch, discipline.data().shape, len(form.trials), VALIDATION,
+        form.samples * ranks, discipline.data().shape, len(form.trials), VALIDATION,
     )  # fmt: skip
     seconds = [math.inf if first is None else first.seconds for first in firsts]
     kept = [
@@ -103,7 +116,7 @@ def compete(
     return Report(
         title=f"competition: {discipline.name}",
         made=made(command, seeds),
-        machines={HOUSE: describe()},
+        machines={HOUSE: {**describe(), **place}},
         data=discipline.data(),
         entries=(entry,),
         trials=(*tried, *kept),

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddl_teach.course.competition.ground import NETWORK, NODES, same_network
 from ddl_teach.measure.interval import FEWEST
 from ddl_teach.measure.reports.cases import find
 from ddl_teach.measure.reports.report import A_TRAINING, Report, Series
 from ddl_teach.measure.reports.review import review
 
 GIVEN = ("data", "target")  # of a report, as the house has them
-MACHINE = ("processor", "cores", "memory", "system", "python", "MPI library", "packages")
+MACHINE = (
+    "processor", "cores", "memory", "system", "python", "MPI library", "packages", NODES,
+)  # fmt: skip
 MADE = ("code", "lock", "seeds")
 
 
@@ -53,6 +56,8 @@ def _breaches(entry: Report, house: Report) -> Iterator[str]:
     for name in MACHINE:
         if own.get(name) != asked.get(name):
             yield f"its machine's {name}: {own.get(name)}, where the lab has {asked.get(name)}"
+    if not same_network(own.get(NETWORK), asked.get(NETWORK)):
+        yield f"its network: {own.get(NETWORK)}, where the lab has {asked.get(NETWORK)}"
     if (team.cores or 0) > (first.cores or 0) or (team.ranks or 0) > (first.cores or 0):
         yield f"{team.ranks} ranks on {team.cores} cores: {first.cores} cores are given"
     about = {(claim.about, claim.quantity) for claim in entry.claims or ()}

@@ -6,6 +6,7 @@ import html
 import math
 
 from ddl_teach.course.competition.board import Board, Line
+from ddl_teach.course.competition.ground import NETWORK, NODES
 from ddl_teach.measure.interval import Interval
 from ddl_teach.measure.reports.report import Report
 
@@ -24,10 +25,12 @@ def page(board: Board) -> str:
     target, machine = board.house.target, board.house.machines[house.machine]
     seeds = ", ".join(map(str, board.house.made.seeds))
     title = f"Time to {target.accuracy:.0%}: {board.house.data.name}"
+    between = f"; the network between them: {machine[NETWORK]}" if NETWORK in machine else ""
     given = (
-        f"Given: {house.cores} cores of {machine['processor']}, {machine['memory']}; seeds "
-        f"{seeds}. The target is met on {board.house.data.held_out} samples that are held out. "
-        "Every entry has passed the review of reports. Teams whose 95% intervals overlap are not "
+        f"Given: {house.cores} ranks on {machine['cores']} cores of {machine['processor']}, "
+        f"{machine['memory']}. Nodes: {machine.get(NODES, 'not said')}{between}. Seeds {seeds}. "
+        f"The target is met on {board.house.data.held_out} samples that are held out. Every entry "
+        "has passed the review of reports. Teams whose 95% intervals overlap are not "
         "told apart: a place is one more than there are teams that are certainly faster."
     )
     rows = "".join(_row(line, _longest(board)) for line in board.lines)

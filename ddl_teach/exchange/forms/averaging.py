@@ -36,9 +36,16 @@ def averager(comm: Comm, form: Form, size: int, allreduce: Allreduce, seed: int 
             link.average(comm, vector, allreduce)
 
         return summed
-    if form.sparse or form.nbytes(size) is None:
+    if way_of(form, size) == "gathered":
         return gathered(comm, form, size, seed)
     return through_owners(comm, form, size, seed)
+
+
+def way_of(form: Form, size: int) -> str:
+    """Which of the three it is, as `theory.compression` calls them."""
+    if form.sums:
+        return "summed"
+    return "gathered" if form.sparse or form.nbytes(size) is None else "owners"
 
 
 def gathered(comm: Comm, form: Form, size: int, seed: int = 0) -> Average:

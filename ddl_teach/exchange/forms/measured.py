@@ -1,37 +1,83 @@
-"""Seconds of an average over all ranks, in a form, on links of several bandwidths.
+"""Seconds of an average over all ranks, in several forms or at several bandwidths.
 
-All bandwidths take their turn in each round, so that whatever disturbs the machine disturbs all of
-them. On real ranks packing and unpacking are real, and the links are slowed by injected delay
-(`measure.slow_links`): say so beside the figures. A bandwidth of `inf` is no delay at all.
+What is compared takes turns, so that whatever disturbs the machine disturbs all of it. On real
+ranks packing and unpacking are real. The links are what they are, as on the nodes of a box; a
+`bandwidth` slows them by injected delay (`measure.slow_links`): say so beside the figures. A
+bandwidth of `inf` is no delay at all.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
-from ddl_teach.exchange.forms.averaging import averager
+from ddl_teach.exchange.forms.averaging import Average, averager
 from ddl_teach.exchange.forms.form import Form
+from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.measure.slow_links import SlowLinks
+from ddl_teach.measure.slowest_rank import slowest_of_all
 
 
 def averages(
     comm: Comm, form: Form, size: int, bandwidths: Sequence[float], turns: int = 5
 ) -> np.ndarray:
     """This rank's seconds for vectors of `size` float32 numbers: turn, bandwidth."""
-    ways = [
-        averager(SlowLinks(comm, rate) if rate < math.inf else comm, form, size, ring.allreduce)
-        for rate in bandwidths
-    ]
+    ways = [_averager(comm, form, size, rate) for rate in bandwidths]
     times = np.empty((turns, len(ways)))
     for turn, place in np.ndindex(*times.shape):
-        x = np.random.default_rng(comm.rank).standard_normal(size, np.float32)
+        x = _gradient(comm, size)
         comm.barrier()
         begun = comm.now()
         ways[place](x)
         times[turn, place] = comm.now() - begun
     return times
+
+
+def in_turns(
+    comm: Comm, forms: Mapping[str, Form], size: int, turns: int, bandwidth: float = math.inf
+) -> dict[str, np.ndarray]:
+    """The slowest rank's seconds of an average in each form, turn by turn; on all ranks."""
+    x, room = _gradient(comm, size), np.empty(size, np.float32)
+
+    def afresh() -> None:
+        room[:] = x
+        comm.barrier()
+
+    ways = {
+        name: partial(_averager(comm, form, size, bandwidth), room) for name, form in forms.items()
+    }
+    return _slowest(comm, ways, turns, afresh)
+
+
+def packing(
+    comm: Comm, forms: Mapping[str, Form], size: int, turns: int
+) -> dict[str, tuple[float, float]]:
+    """Seconds to pack a vector, and to unpack a message; all ranks do it at once, as they will,
+    and who shares a core with others shares it here too."""
+    x = _gradient(comm, size)
+    links = {name: form.link(comm.rank) for name, form in forms.items()}
+    packs = {name: partial(link.encode, x) for name, link in links.items()}
+    unpacks = {name: partial(form.decode, packs[name](), size) for name, form in forms.items()}
+    took = [_slowest(comm, ways, turns, comm.barrier) for ways in (packs, unpacks)]
+    return {name: tuple(float(np.median(times[name])) for times in took) for name in forms}
+
+
+def _averager(comm: Comm, form: Form, size: int, bandwidth: float) -> Average:
+    links = SlowLinks(comm, bandwidth) if bandwidth < math.inf else comm
+    return averager(links, form, size, ring.allreduce)
+
+
+def _gradient(comm: Comm, size: int) -> np.ndarray:
+    return np.random.default_rng(comm.rank).standard_normal(size, np.float32)
+
+
+def _slowest(
+    comm: Comm, ways: Mapping[str, Callable], turns: int, before: Callable
+) -> dict[str, np.ndarray]:
+    times = side_by_side(ways, repetitions=turns, before=before, clock=comm.now)
+    return {name: slowest_of_all(comm, seconds) for name, seconds in times.items()}

@@ -6,27 +6,43 @@ two cores know delays that no model of messages does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
 
 from ddl_teach.comm import Comm
+from ddl_teach.measure.repetitions import side_by_side
+from ddl_teach.measure.slowest_rank import slowest_of_all
 from ddl_teach.networks.grid.axes import sent_along
+from ddl_teach.networks.grid.only_time import TimedTrainer
 from ddl_teach.networks.grid.trainer import Trainer
 from ddl_teach.networks.models import data
 from ddl_teach.networks.models.data import Batch
 from ddl_teach.networks.models.gpt import gpt
+from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.theory.grids.grid import Grid
+from ddl_teach.theory.grids.layers import transformer
 from ddl_teach.theory.grids.sent import Sent
 
 
-def sent_in_a_step(comm: Comm, trainer: Trainer, batch: Batch) -> Sent:
-    """Train on one batch; the bytes that this rank of the whole program sent along each axis."""
+def sent_in_a_step(
+    comm: Comm, trainer: Trainer | TimedTrainer, batch: Batch | None,
+    known_as: Sequence[int] | None = None,
+) -> Sent:  # fmt: skip
+    """Train on one batch; the bytes that this rank of the whole program sent along each axis.
+
+    Where `comm` is a part of it, or has another order, its ranks are `known_as` others there.
+    """
     grid, begun = trainer.axes.grid, len(comm.ledger.messages)
     trainer.backward(batch)
     averaging = len(comm.ledger.messages)
     trainer.update()
-    messages = comm.ledger.messages
-    along = sent_along(grid, comm.rank, messages[begun:averaging])
-    along["data"] += sum(message.bytes for message in messages[averaging:])
+    here = {there: rank for rank, there in enumerate(known_as or range(comm.size))}
+    messages = [one._replace(peer=here[one.peer]) for one in comm.ledger.messages[begun:]]
+    along = sent_along(grid, comm.rank, messages[: averaging - begun])
+    along["data"] += sum(message.bytes for message in messages[averaging - begun :])
     return Sent(**along)
 
 
@@ -52,11 +68,45 @@ def seconds_on(
     ]  # fmt: skip
 
 
+def in_turns(
+    comm: Comm, grids: Mapping[Grid, int], *, batch: int, repetitions: int,
+    known_as: Sequence[int], accelerator: float = 0.0, **sizes: int,
+) -> tuple[dict[Grid, np.ndarray], dict[Grid, Sent]]:  # fmt: skip
+    """Seconds of the slowest rank in each step on each grid, the grids taking turns; and what this
+    rank sends in a step.
+
+    `grids` says into how many micro-batches each cuts its share. Of one with fewer ranks several
+    train side by side, each on its own share of the batch, and what they send is not told. With
+    an `accelerator` of so many operations a second, described, nothing is computed: the messages
+    are real, and between them ranks sleep.
+    """
+    steps: dict[Grid, Callable[[], Any]] = {}
+    along: dict[Grid, Sent] = {}
+    for grid, micro_batches in grids.items():
+        share = batch * grid.ranks // comm.size
+        whole = comm.split(comm.rank // grid.ranks)
+        make = partial(_asleep, accelerator) if accelerator else _on_characters
+        trainer, rows = make(whole, grid, share, micro_batches, sizes)
+        steps[grid] = partial(trainer.step, rows)
+        if grid.ranks == comm.size:
+            along[grid] = sent_in_a_step(comm, trainer, rows, known_as)
+    times = side_by_side(steps, repetitions=repetitions, before=comm.barrier, clock=comm.now)
+    return {grid: slowest_of_all(comm, seconds) for grid, seconds in times.items()}, along
+
+
 def _on_characters(
     comm: Comm, grid: Grid, batch: int, micro_batches: int, sizes: dict[str, int]
 ) -> tuple[Trainer, Batch]:
     [rows] = data.batches(data.characters(sizes["length"]), batch, 1)
     return Trainer(comm, gpt(**sizes), grid, micro_batches=micro_batches), rows
+
+
+def _asleep(
+    flops: float, comm: Comm, grid: Grid, batch: int, micro_batches: int, sizes: dict[str, int]
+) -> tuple[TimedTrainer, None]:
+    network = transformer(**sizes, vocabulary=len(data.ALPHABET))
+    schedule = one_f_one_b(grid.pipeline, micro_batches)
+    return TimedTrainer(comm, network, grid, schedule, batch=batch, flops=flops), None
 
 
 def _fastest(comm: Comm, trainer: Trainer, batch: Batch, steps: int) -> float:

@@ -18,6 +18,7 @@ from ddl_teach.comm.networks import Machine, TwoLevel, Uniform
 from ddl_teach.comm.simulate import simulate
 from ddl_teach.networks.grid.axes import Axes, axes_of
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
+from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.networks.pipelines.worker import Worker
 from ddl_teach.theory.grids.cluster import Cluster
 from ddl_teach.theory.grids.grid import Grid
@@ -31,19 +32,12 @@ def step_program(
 ) -> Callable[[Comm], float]:
     """The program of one step, for `simulate`; each rank returns the seconds that it took."""
     schedule = one_f_one_b(grid.pipeline, micro_batches)  # all ranks read the same one
-    samples = micro_batch(batch, grid, micro_batches)
-    stages = network.stages(grid.pipeline)
 
     def step(comm: Comm) -> float:
-        axes = axes_of(comm, grid)
+        trainer = TimedTrainer(comm, network, grid, schedule, batch=batch, itemsize=itemsize)
         comm.barrier()
         begun = comm.now()
-        own = axes.place.pipeline
-        stage = TimedStage(axes, network.length * samples, stages, itemsize)
-        Worker(axes.pipeline, schedule, {(0, own): stage}).step()
-        weights = sum(layer.weights(grid.tensor, axes.place.tensor) for layer in stages[own])
-        with comm.span("average gradients"):
-            ring.allreduce(axes.replicas, Phantom(weights * itemsize, itemsize))
+        trainer.step()
         return comm.now() - begun
 
     return step
@@ -67,13 +61,49 @@ def simulated_seconds(
     return max(run.results)
 
 
+class TimedTrainer:
+    """One rank's part in a step, with the face of `trainer.Trainer`; no batch is looked at.
+
+    On real ranks messages are as real as a trainer's; with `flops`, the operations a second of an
+    accelerator that is described, computing is slept through, and else it is done.
+    """
+
+    def __init__(
+        self, comm: Comm, network: Network, grid: Grid, schedule: Schedule, *,
+        batch: int, itemsize: int = 4, flops: float | None = None,
+    ) -> None:  # fmt: skip
+        self.axes, stages = axes_of(comm, grid), network.stages(grid.pipeline)
+        own = self.axes.place.pipeline
+        positions = network.length * micro_batch(batch, grid, schedule.micro_batches)
+        stage = TimedStage(self.axes, positions, stages, itemsize, flops)
+        self._worker = Worker(self.axes.pipeline, schedule, {(0, own): stage})
+        weights = sum(layer.weights(grid.tensor, self.axes.place.tensor) for layer in stages[own])
+        self._gradients = Phantom(weights * itemsize, itemsize)
+
+    def step(self, batch: None = None) -> None:
+        """Both passes of all micro-batches, and the averaging."""
+        self.backward(batch)
+        self.update()
+
+    def backward(self, batch: None = None) -> None:
+        """The pipeline's worker, with its schedule."""
+        self._worker.step()
+
+    def update(self) -> None:
+        """Average the gradients over all that hold the same weights."""
+        with self.axes.replicas.span("average gradients"):
+            ring.allreduce(self.axes.replicas, self._gradients)
+
+
 class TimedStage:
     """A stage of a pipeline, as `pipelines.worker.Stage` asks for."""
 
     def __init__(
-        self, axes: Axes, positions: int, stages: Sequence[Sequence[Layer]], itemsize: int
-    ) -> None:
+        self, axes: Axes, positions: int, stages: Sequence[Sequence[Layer]], itemsize: int,
+        flops: float | None,
+    ) -> None:  # fmt: skip
         self._axes, self._layers, self._itemsize = axes, stages[axes.place.pipeline], itemsize
+        self._flops = flops
         self._here = positions // axes.grid.context
         before = stages[axes.place.pipeline - 1][-1]
         self._input, self._output = self._room(before.output), self._room(self._layers[-1].output)
@@ -99,7 +129,11 @@ class TimedStage:
         return self._input
 
     def _work(self, operations: float) -> None:
-        self._axes.tensor.work(flops=operations * self._here / self._axes.tensor.size)
+        own = operations * self._here / self._axes.tensor.size
+        if self._flops is None:
+            self._axes.tensor.work(flops=own)
+        else:
+            self._axes.tensor.work(seconds=own / self._flops)
 
     def _go_round(self, layer: Layer, hops: int) -> None:
         if layer.heads and hops:

@@ -3,7 +3,7 @@
 A stage is a stretch of layers, numbered from the input; a micro-batch is a part of the batch. What
 passes between stage s and stage s + 1 is an activation on the way forward and a gradient on the
 way back. A schedule made of such words can be printed, drawn, checked and simulated before
-anything is computed. The idea of instructions as data: ShallowSpeed (Kocakoc, 2022).
+anything is computed. The idea of instructions as data: ShallowSpeed (Boehm, 2022).
 What to look at: which words hold memory (`Forward` begins to) and which let it go.
 """
 

@@ -11,8 +11,8 @@ from ddl_teach.collectives import ring
 FORM = {
     "team": "the house",
     "discipline": "digits",
-    "settings": {"rule": "SGD", "rate": 0.3, "samples a rank": 16},
-    "batch": 32,  # samples of a step, on all ranks together
+    "settings": {"rule": "SGD", "rate": 0.3},
+    "samples": 16,  # of a step, on each rank
     "trials": [],  # of each training that chose your settings: ({"rate": 0.1}, seed, "not chosen")
 }
 

@@ -10,8 +10,8 @@ from ddl_teach.collectives import ring
 FORM = {
     "team": "the house",
     "discipline": "code",
-    "settings": {"rule": "SGD", "rate": 8.0, "samples a rank": 64},
-    "batch": 128,
+    "settings": {"rule": "SGD", "rate": 8.0},
+    "samples": 64,
     "trials": [],
 }
 

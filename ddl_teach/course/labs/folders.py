@@ -1,0 +1,104 @@
+"""The labs that there are, and what somebody has handed in for one of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ddl_teach.course.labs.hand_in import ANSWERS, MEASURED, Lab, read_answers
+from ddl_teach.course.labs.marking import Contradiction, Mark
+from ddl_teach.course.mistake import Mistake
+from ddl_teach.course.program_file import import_file
+
+LABS = Path(__file__).resolve().parents[3] / "labs"
+LARGEST = 2**24  # bytes of measurements; what is longer was not written by a lab
+
+
+@dataclass(frozen=True)
+class Marked:
+    """One folder that was handed in."""
+
+    folder: Path
+    lab: str
+    short: bool
+    marks: Sequence[Mark]
+
+    @property
+    def lost(self) -> list[Mark]:
+        """What is not worth all its points."""
+        return [mark for mark in self.marks if mark.points < mark.of]
+
+    @property
+    def points(self) -> float:
+        return sum(mark.points for mark in self.marks)
+
+    @property
+    def of(self) -> float:
+        return sum(mark.of for mark in self.marks)
+
+
+def folders() -> dict[str, Path]:
+    """The labs by their names, in their order."""
+    return {path.parent.name: path.parent for path in sorted(LABS.glob("[1-9]_*/worksheet.md"))}
+
+
+def lab_folder(name: str) -> Path:
+    """Where a lab is; its number is enough."""
+    there = folders()
+    for known, path in there.items():
+        if name in (known, known.partition("_")[0]):
+            return path
+    where = f"; they are {', '.join(there)}" if there else f": {LABS} has none. Use a checkout"
+    raise Mistake(f"there is no lab {name!r}{where}")
+
+
+def title(folder: Path) -> str:
+    """The first line of its worksheet."""
+    return (
+        folder.joinpath("worksheet.md").read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
+    )
+
+
+def mark(folder: Path) -> Marked:
+    """Mark what somebody has handed in. Nothing of it is run."""
+    measured = _measured(folder / MEASURED)
+    known = folders()
+    home = known.get(str(measured.get("lab")))
+    if home is None:
+        raise Mistake(f"{folder / MEASURED} names no lab: {measured.get('lab')!r}")
+    lab: Lab = import_file(home / "program.py").LAB
+    checker = import_file(home / "checker.py")
+    if (folder / ANSWERS).exists():
+        answers = read_answers(lab, folder)[1]
+    else:
+        answers = {question.name: None for question in lab.answers}
+    asked = measured.get("predictions")
+    asked = asked if isinstance(asked, dict) else {}
+    measured["predictions"] = {one.name: asked.get(one.name) for one in lab.predictions}
+    try:
+        marks = checker.mark(measured, answers)
+    except Contradiction as contradiction:
+        raise Mistake(f"{folder / MEASURED} cannot be: {contradiction}") from None
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+        raise Mistake(
+            f"{folder / MEASURED} is not as {lab.name} writes it "
+            f"({type(error).__name__}: {error}). Measure again, and leave it as it is"
+        ) from error
+    return Marked(folder, lab.name, bool(measured.get("short")), marks)
+
+
+def _measured(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > LARGEST:
+            raise Mistake(f"{path} is far too long for what a lab measures")
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise Mistake(f"{path.parent} has no {path.name}: was the lab measured?") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise Mistake(f"{path} cannot be read: {error}") from None
+    if not isinstance(told, dict):
+        raise Mistake(f"{path} is not as a lab writes it")
+    return told

@@ -1,0 +1,245 @@
+"""What a learner hands in: a folder with `answers.toml` and `measured.json`.
+
+A lab's program ends with `main(LAB)`. Started on several ranks, on a laptop, in a box or by a
+batch script, it measures and writes `measured.json`, whole or not at all. The predictions are kept
+in it as they stood at the first measurement: whoever measures again cannot mend them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+import textwrap
+import time
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ddl_teach import Comm, join
+from ddl_teach.comm.story import StoryError
+from ddl_teach.course.labs.options import PATIENCE, add_program_options
+from ddl_teach.course.mistake import Mistake
+from ddl_teach.course.program_file import read_pairs
+from ddl_teach.measure.machine import describe
+from ddl_teach.measure.whole_file import write_whole
+
+ANSWERS, MEASURED = "answers.toml", "measured.json"
+PREDICTIONS = "predictions"
+RANK_0_SPEAKS = 0.5  # seconds in which rank 0 says what all ranks found, and ends them
+FIRST_LINES = """# Fill in what stands between the quotation marks, or leave it empty.
+# Numbers without units; the question says in which. Lines that begin with # are for you.
+"""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked on paper; `kind` is float where the answer is a number, else str."""
+
+    name: str
+    text: str
+    kind: type = float
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A lab: what runs on the ranks, with which settings, and what is asked before and after.
+
+    `program(comm, **settings)` returns what it measured, as plain data, on one rank; None on all
+    others.
+    """
+
+    name: str
+    program: Callable[..., Any]
+    full: Mapping[str, Any]
+    short: Mapping[str, Any]
+    predictions: tuple[Question, ...] = ()
+    answers: tuple[Question, ...] = ()
+
+    @property
+    def parts(self) -> dict[str, tuple[Question, ...]]:
+        """Its questions by the part of the form in which they stand."""
+        return {PREDICTIONS: self.predictions, "answers": self.answers}
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise Mistake(f"{message}\n{self.format_usage().rstrip()}")
+
+
+def main(lab: Lab) -> None:
+    """The command line of a lab's program."""
+    mistake = options = None
+    try:
+        options = _options(lab)
+        if options.begin:
+            _begin(lab, options.out)
+            print(f"{options.out / ANSWERS} asks you; what it calls predictions comes first.")
+            return
+    except Mistake as error:
+        mistake = error  # all ranks have made it: one of them says so
+    limit = options.timeout if options else PATIENCE
+    run = join(_on_rank, timeout=limit, lab=lab, options=options, mistake=mistake)
+    if run is None:
+        return
+    alive = [one for one in run.results if one is not None]  # of ranks that died nothing comes
+    told = next((told for _, told in alive if told["results"] is not None), None)
+    if told is None:
+        print("Nothing was measured here: ranks behind a cable that is out stop.")
+        return
+    told["ground"] = {"nodes": [node for node, _ in alive], "ranks": run.ranks, **describe()}
+    told["sent"] = [ledger.bytes_sent for ledger in run.ledger]
+    try:
+        text = json.dumps(told, indent=1, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"what {lab.name} measured cannot be kept as JSON: {error}") from error
+    write_whole(options.out / MEASURED, text + "\n")
+    print(f"{options.out / MEASURED} holds what was measured.")
+
+
+def _on_rank(
+    comm: Comm, lab: Lab, options: argparse.Namespace | None, mistake: Mistake | None
+) -> tuple[str, dict]:
+    """One rank's part: on which node it was, and what was measured."""
+    try:
+        if mistake is not None:
+            raise mistake
+        settings = _settings(lab, options)
+        if comm.rank == 0:
+            _prepare(lab, options)
+        comm.barrier()  # nothing is measured that could not be kept
+        asked = predicted(lab, options)
+        results = lab.program(comm, **settings)
+    except Mistake as error:
+        if comm.rank > 0:
+            time.sleep(RANK_0_SPEAKS)
+        raise StoryError(str(error)) from error
+    told = {"lab": lab.name, "short": options.short, "settings": settings}
+    return socket.gethostname(), {**told, PREDICTIONS: asked, "results": results}
+
+
+def _options(lab: Lab) -> argparse.Namespace:
+    parser = _Parser(
+        prog="program.py",
+        description=f"Lab {lab.name}: it runs on all ranks that are started together. "
+        f"Settings: {', '.join(f'{name}={value!r}' for name, value in lab.full.items())}.",
+    )
+    add_program_options(parser)
+    options = parser.parse_args()
+    options.out = options.out or Path("hand_in") / lab.name
+    if not options.timeout > 0:
+        raise Mistake(f"--timeout takes seconds, more than none, not {options.timeout:g}")
+    return options
+
+
+def _settings(lab: Lab, options: argparse.Namespace) -> dict[str, Any]:
+    settings = dict(lab.short if options.short else lab.full)
+    others = read_pairs("--set", options.pairs)
+    for name in others.keys() - settings.keys():
+        raise Mistake(f"--set {name}=...: the settings of this lab are {', '.join(settings)}")
+    for name, value in others.items():
+        if isinstance(value, str) and isinstance(settings[name], int | float):
+            raise Mistake(f"--set {name}={value}: a number is needed, such as {settings[name]}")
+    return settings | others
+
+
+# -- questions and answers ---------------------------------------------------------------------
+
+
+def _begin(lab: Lab, folder: Path) -> None:
+    """Write the form, unless there is one: answers are never overwritten."""
+    make(folder)
+    if not (folder / ANSWERS).exists():
+        write_whole(folder / ANSWERS, form(lab))
+
+
+def make(folder: Path) -> None:
+    """The folder, if it can be written into."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Mistake(
+            f"{folder} cannot be made: {error.strerror}. Name another by --out"
+        ) from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise Mistake(f"nothing can be written into {folder}. Take another --out")
+
+
+def form(lab: Lab) -> str:
+    """The questions, as a file to fill in."""
+    lines = [FIRST_LINES]
+    for part, questions in lab.parts.items():
+        lines.append(f"[{part}]")
+        for question in questions:
+            lines += ["", *(f"# {line}" for line in textwrap.wrap(question.text, 90))]
+            lines.append(f'{question.name} = ""')
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _prepare(lab: Lab, options: argparse.Namespace) -> None:
+    """Before anything is measured: the folder, and what the learner expects."""
+    make(options.out)
+    if options.short:
+        return
+    _begin(lab, options.out)
+    empty = [name for name, value in predicted(lab, options).items() if value is None]
+    if empty:
+        raise Mistake(
+            f"Predict first: {options.out / ANSWERS} asks what you expect of {', '.join(empty)}. "
+            "Fill that in, then measure. (--short tries whether the program runs.)"
+        )
+
+
+def predicted(lab: Lab, options: argparse.Namespace) -> dict[str, Any]:
+    """The predictions: as they stood when it was first measured, or as they stand now."""
+    if not (options.out / ANSWERS).exists():
+        return {}
+    now = read_answers(lab, options.out)[0]
+    try:
+        before = json.loads((options.out / MEASURED).read_text(encoding="utf-8"))
+        earlier = {} if before["short"] else before[PREDICTIONS]
+        return now | {name: value for name, value in earlier.items() if value is not None}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return now  # nothing was measured yet, or it cannot be read
+
+
+def read_answers(lab: Lab, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Predictions and answers; None for what was left empty."""
+    path = folder / ANSWERS
+    try:
+        told = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise Mistake(f"{path} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Mistake(f"{path} is broken: {error}. Words need quotation marks") from None
+    for part in told.keys() - lab.parts.keys():
+        raise Mistake(f"{path}: [{part}] was not asked; it has [{PREDICTIONS}] and [answers]")
+    return tuple(
+        _read_part(path, told.get(part, {}), questions) for part, questions in lab.parts.items()
+    )
+
+
+def _read_part(path: Path, told: Any, questions: Sequence[Question]) -> dict[str, Any]:
+    if not isinstance(told, dict):
+        raise Mistake(f"{path}: keep the lines [{PREDICTIONS}] and [answers] as they were")
+    for name in told.keys() - {question.name for question in questions}:
+        names = ", ".join(question.name for question in questions)
+        raise Mistake(f"{path}: nobody asked for {name}; asked was {names}")
+    return {one.name: _value(path, one, told.get(one.name, "")) for one in questions}
+
+
+def _value(path: Path, question: Question, value: Any) -> Any:
+    if isinstance(value, str) and not value.strip():
+        return None
+    if question.kind is str:
+        return str(value)
+    try:
+        return float(value)  # a number that stands between quotation marks is one
+    except (TypeError, ValueError):
+        raise Mistake(
+            f"{path}: {question.name} = {value!r} is no number. Units are not written here"
+        ) from None

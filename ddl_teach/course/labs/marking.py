@@ -1,0 +1,105 @@
+"""Marks for what was handed in, each with the reason.
+
+A checker knows no machine. It computes from what the learner measured what the answers should be,
+so an honest number from any network is right, and a copied one is not. A prediction is worth its
+point whatever it says: it was made. What no measurement can have given is a `Contradiction`, and
+then nothing of the folder is marked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+SLIPS = {
+    1e3: "A thousand times too much: ms for s, or us for ms?",
+    1e-3: "A thousand times too little: s for ms, or ms for us?",
+    1e6: "A million times too much: us for s, or bytes for MB?",
+    1e-6: "A million times too little: s for us, or MB for bytes?",
+    8: "Eight times too much: bits for bytes?",
+    1 / 8: "Eight times too little: bytes for bits?",
+    2: "Twice too much: is it there and back, or both ends of it?",
+    1 / 2: "Half of it: is one of two ways missing?",
+}
+NEAR_A_SLIP = 0.1
+
+
+class Contradiction(Exception):
+    """Numbers that no measurement can have given; the text says which."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Points for one thing, out of so many, and why not all."""
+
+    name: str
+    points: float
+    of: float
+    why: str = ""
+
+
+def number(
+    answers: Mapping[str, Any],
+    name: str,
+    right: float,
+    *,
+    within: float = 0.1,
+    of: float = 1,
+    look: str = "",
+    also: tuple[float, float] | None = None,
+) -> Mark:
+    """Full points for a number that is at most the share `within` off `right`, or inside `also`.
+
+    `look` says where to look when it is not; usual slips of units are named by themselves.
+    """
+    said = answers.get(name)
+    if said is None:
+        return Mark(name, 0, of, f"It was left empty. {look}".rstrip())
+    low, high = also or (right, right)
+    if abs(said - right) <= within * abs(right) or low <= said <= high:
+        return Mark(name, of, of)
+    slip = next((text for factor, text in SLIPS.items() if _near(said, factor * right)), "")
+    why = f"{said:.6g} was said, {right:.6g} follows from what was measured."
+    return Mark(name, 0, of, " ".join(part for part in (why, slip, look) if part))
+
+
+def choice(
+    answers: Mapping[str, Any], name: str, rights: Iterable[str], *, of: float = 1, look: str = ""
+) -> Mark:
+    """Full points for one of the words that are right; letters large or small."""
+    said, known = answers.get(name), list(rights)
+    if said is None:
+        return Mark(name, 0, of, f"It was left empty. {look}".rstrip())
+    if str(said).strip().casefold() in {right.casefold() for right in known}:
+        return Mark(name, of, of)
+    right = " or ".join(known)
+    return Mark(name, 0, of, f"'{said}' was said, {right} is right here. {look}".rstrip())
+
+
+def predicted(measured: Mapping[str, Any], name: str, *, of: float = 1) -> Mark:
+    """Full points for having said something that can be, before it was measured."""
+    said = measured["predictions"].get(name)
+    if said is None:
+        return Mark(name, 0, of, "Nothing was predicted before it was measured.")
+    if isinstance(said, float) and not 0 <= said < math.inf:
+        return Mark(name, 0, of, f"{said:g} was predicted, which nothing can be.")
+    return Mark(name, of, of)
+
+
+def positive(numbers: Iterable[float], what: str) -> list[float]:
+    """The same numbers, at least one and all above 0, as times and sizes are."""
+    found = list(numbers)
+    if not found:
+        raise Contradiction(f"there are no {what}")
+    for place, one in enumerate(found):
+        if isinstance(one, bool) or not isinstance(one, (int, float)):
+            raise Contradiction(f"{what}: number {place} is {one!r}, which is no number")
+        if not 0 < one < math.inf:
+            raise Contradiction(f"{what}: number {place} is {one}, but must be above 0")
+    return found
+
+
+def _near(said: float, slip: float) -> bool:
+    return abs(said - slip) <= NEAR_A_SLIP * abs(slip)

@@ -1,0 +1,138 @@
+"""Marks lab 3: speed-ups against the stated baseline, and what of a step is messages.
+
+The baseline is one rank that sends nothing. A step on P ranks takes T, without messages F: so a
+speed-up T(1)/T(P) is (F(1)/F(P)) (F(P)/T(P)), and what is lost falls apart into what more ranks
+on the same cores lose and what messages lose. Tolerances: a quotient of medians may be a tenth
+off, or inside its 95% interval; a time of messages a quarter, or inside that of its difference.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ddl_teach.course.labs.marking import (
+    Contradiction,
+    Mark,
+    choice,
+    number,
+    positive,
+    predicted,
+)
+from ddl_teach.measure.interval import interval
+from ddl_teach.measure.scaling import Baseline, Measured, Row, strong, weak
+from ddl_teach.theory.collectives import ring
+from ddl_teach.theory.fit import fit
+
+FLOOR, BUCKET, DDP = "no messages", "one bucket", "torch's DDP"
+CLOSE = 1e-3
+FEW = 100  # resamples: only the line is asked for, not its intervals
+QUOTIENT, TIME, ALIKE = 0.1, 0.25, 1.15
+ONE_RANK = "There was one rank: nobody to share the work with. Start more."
+
+
+def mark(measured: dict[str, Any], answers: dict[str, Any]) -> list[Mark]:
+    """A point for each prediction, two for each number but the last ones."""
+    results = measured["results"]
+    rows = sound(measured)
+    marks = [
+        predicted(measured, name) for name in ("speed_up", "efficiency", "averaging", "limit")
+    ]
+    ranks, samples = measured["ground"]["ranks"], measured["settings"]["samples"]
+    if ranks == 1:
+        asked = ("speed_up", "efficiency", "floor", "serial", "averaging", "model", "limit")
+        marks += [Mark(name, 0, 2, ONE_RANK) for name in (*asked, "hidden")]
+        return [*marks, Mark("kind", 0, 1, ONE_RANK)]
+    same = {way: point(rows, way, ranks, samples, strong) for way in (FLOOR, DDP)}
+    grown = point(rows, DDP, ranks, samples * ranks, weak)
+    look = "Give measure.scaling the times, and the baseline of the worksheet."
+    serial = 100 * same[DDP].serial_share
+    marks += [
+        quotient(answers, "speed_up", same[DDP].speed_up, 1, look),
+        quotient(answers, "efficiency", grown.efficiency, 100, look),
+        quotient(answers, "floor", same[FLOOR].speed_up, 1, look),
+        number(
+            answers, "serial", serial, within=QUOTIENT, of=2, also=(serial - 3, serial + 3),
+            look="It is serial_share of DDP's row, in %.",
+        ),
+    ]  # fmt: skip
+    return marks + messages(results, rows, ranks, samples, answers) + words(same, answers)
+
+
+def messages(
+    results: dict, rows: dict, ranks: int, samples: int, answers: dict[str, Any]
+) -> list[Mark]:
+    """What averaging adds to a step, by measurement and by model, and what DDP hides of it."""
+    floor, bucket, ddp = (
+        tuple(1e3 * edge for edge in interval(rows[way, ranks, samples * ranks]))
+        for way in (FLOOR, BUCKET, DDP)
+    )
+    added = bucket[0] - floor[0]
+    edges = bucket[1] - floor[2], bucket[2] - floor[1]
+    look = "Median of 'one bucket' less median of 'no messages', weak, all ranks."
+    marks = [number(answers, "averaging", added, within=TIME, of=2, look=look, also=edges)]
+    pings = results["between"] or results["within"]
+    sizes, seconds = positive(pings["bytes"], "sizes"), positive(pings["seconds"], "seconds")
+    line = fit(sizes, seconds, resamples=FEW)
+    model = 1e3 * ring(ranks, results["gradients"], line.latency, line.per_byte)
+    look = "2 (P-1) (L + n/P G), with the fit of the slower link and n the bytes of all gradients."
+    marks.append(number(answers, "model", model, within=TIME, of=2, look=look))
+    hidden = 100 * (bucket[0] - ddp[0]) / added if added > 0 else 0.0
+    look = "100 (one bucket - DDP) / (one bucket - no messages); below 0 where DDP takes longer."
+    near = hidden - 10, hidden + 10
+    return [*marks, number(answers, "hidden", hidden, within=TIME, of=2, look=look, also=near)]
+
+
+def words(same: dict[str, Row], answers: dict[str, Any]) -> list[Mark]:
+    """Who loses more of the ideal, and what somebody else's number is to be called."""
+    cores = same[FLOOR].ranks / same[FLOOR].speed_up[0]
+    lost = same[FLOOR].speed_up[0] / same[DDP].speed_up[0]
+    rights = [
+        name
+        for name, own, other in (("cores", cores, lost), ("messages", lost, cores))
+        if own * ALIKE >= other
+    ]
+    look = f"Cores cost a factor of {cores:.2f} of the ideal, messages one of {lost:.2f}."
+    return [
+        choice(answers, "limit", rights, of=2, look=look),
+        choice(answers, "kind", ["weak", "weak scaling"], look="measure.scaling would refuse it."),
+    ]
+
+
+def quotient(
+    answers: dict, name: str, right: tuple[float, float, float], unit: float, look: str
+) -> Mark:
+    """A speed-up or an efficiency."""
+    middle, low, high = (unit * edge for edge in right)
+    return number(answers, name, middle, within=QUOTIENT, of=2, also=(low, high), look=look)
+
+
+def point(rows: dict, way: str, ranks: int, work: int, kind: Any) -> Row:
+    """One row of a scaling, against one rank that sends nothing."""
+    alone = min(work for _, ranks, work in rows if ranks == 1)
+    baseline = Baseline(
+        1, alone, rows[FLOOR, 1, alone], "one rank of the same program, no messages"
+    )
+    return kind([Measured(ranks, work, rows[way, ranks, work])], baseline).rows[0]
+
+
+def sound(measured: dict[str, Any]) -> dict[tuple[str, int, int], list[float]]:
+    """Seconds by way, ranks and samples; what cannot have been measured is refused."""
+    settings, results = measured["settings"], measured["results"]
+    ranks, samples = measured["ground"]["ranks"], settings["samples"]
+    if len(results["nodes"]) != ranks:
+        raise Contradiction(f"{ranks} ranks, but nodes of {len(results['nodes'])}")
+    rows = {}
+    for row in results["rows"]:
+        what = f"'{row['way']}' on {row['ranks']} ranks"
+        seconds = positive(row["seconds"], f"seconds of {what}")
+        if len(seconds) != settings["repetitions"]:
+            raise Contradiction(f"{what}: {len(seconds)} times of {settings['repetitions']}")
+        if row["work"] not in (samples, samples * row["ranks"]):
+            raise Contradiction(f"{what}: {row['work']} samples are neither strong nor weak")
+        alone = row["way"] == FLOOR and row["ranks"] > 1
+        if row["apart"] > CLOSE and not alone:
+            raise Contradiction(f"{what} ended with other weights than {DDP}")
+        if alone and not row["apart"] > 0:
+            raise Contradiction(f"{what} ended with the weights of {DDP}: it has averaged")
+        rows[row["way"], row["ranks"], row["work"]] = seconds
+    return rows

@@ -1,0 +1,69 @@
+"""The labs' batch scripts under a real Slurm, on two nodes of a box."""
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from ddl_teach.course.box.box import Box
+from ddl_teach.course.mistake import Mistake
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """The course, with notes of a site that name this Python."""
+    folder = tmp_path_factory.mktemp("course")
+    shutil.copytree(ROOT / "cluster_setup", folder / "cluster_setup")
+    for name in ("ddl_teach", "labs"):
+        (folder / name).symlink_to(ROOT / name)
+    with open(folder / "cluster_setup" / "site.sh", "a") as notes:
+        notes.write(f"SITE_PYTHON='{sys.executable}'\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def job(course):
+    """`job("9_competition", "--short")`: what its program has measured on two nodes."""
+    shared = [str(course), str(ROOT)]
+    try:
+        box = Box.up(nodes=2, name=f"jobs-{os.getpid()}", share=shared, with_slurm=True)
+    except Mistake as refused:
+        pytest.skip(str(refused).splitlines()[0])
+
+    def submitted(lab, *words):
+        script = course / "labs" / lab / "job.sbatch"
+        submit = str(course / "cluster_setup" / "slurm" / "submit")
+        out, told = course / lab, course / "job.out"
+        words = ["--wait", "--nodes=2", f"--output={told}", str(script), *words, "--out", str(out)]
+        done = box.run("head", [submit, *words], capture_output=True, text=True)
+        log = told.read_text() if told.exists() else ""
+        assert done.returncode == 0, done.stdout + done.stderr + log
+        return json.loads((out / "measured.json").read_text())
+
+    with box:
+        yield submitted
+
+
+def test_a_race_on_the_nodes_of_a_job_names_them(job):
+    measured = job("9_competition", "--short", "--set", "seeds=1")
+    assert measured["ground"]["nodes"] == ["node0", "node1"]
+    for report in measured["results"].values():
+        [machine] = report["machines"].values()
+        assert machine["nodes"] == "2, ranks on each: 1, 1"
+        assert "Mbit/s" in machine["network"]
+
+
+def test_links_may_be_slowed_by_delay_where_one_cannot_have_slow_ones(job):
+    measured = job("7_compression", "--short", "--set", "bandwidth=1e6")
+    results = measured["results"]
+    assert measured["ground"]["nodes"] == ["node0", "node1"]
+    assert results["injected"]
+    assert results["per byte"] > 1e-6
+    # The bytes alone take so long, by the sleeps that are the delay.
+    nbytes = 4 * measured["settings"]["numbers"]
+    assert min(results["dense"]) >= nbytes * 1e-6
