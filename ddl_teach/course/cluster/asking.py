@@ -43,12 +43,12 @@ def ask_nodes(ground: Ground, folder: Path) -> Answers:
             path.write_text(what)
         with _door(ground.listens_at) as port, ThreadPoolExecutor(16) as crowd:
 
-            def ask(node: str) -> list[dict] | str:
+            def ask_one(node: str) -> list[dict] | str:
                 place = [str(mark), node, ground.listens_at, str(port)]
                 words = [ground.python, "-", *place, *ground.nodes]
-                return _ask(ground.words(node, words), source)
+                return ask(ground.words(node, words), source)
 
-            replies = dict(zip(ground.nodes, crowd.map(ask, ground.nodes), strict=True))
+            replies = dict(zip(ground.nodes, crowd.map(ask_one, ground.nodes), strict=True))
         arrived = tuple(node for node, path in marks.items() if path.read_text() == text)
     finally:
         for path in (mark, *marks.values()):
@@ -64,10 +64,10 @@ def ask_nodes(ground: Ground, folder: Path) -> Answers:
 def ask_ranks(ground: Ground) -> list[dict] | str:
     """What a rank on each node finds out, or what went wrong."""
     command = [ground.python, "-m", "ddl_teach.course.cluster.on_ranks"]
-    return _ask(ground.on_all(len(ground.nodes), command))
+    return ask(ground.on_all(len(ground.nodes), command))
 
 
-def _ask(words: list[str], told: str = "") -> list[dict] | str:
+def ask(words: list[str], told: str = "", patience: float = PATIENCE) -> list[dict] | str:
     """Run it and read each line of JSON; on failure what it said last."""
     try:
         done = subprocess.run(
@@ -75,12 +75,12 @@ def _ask(words: list[str], told: str = "") -> list[dict] | str:
             input=told,
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=patience,
             cwd=ROOT,
             env=mpi_environment(),
         )
     except subprocess.TimeoutExpired:
-        return f"no answer within {PATIENCE} s"
+        return f"no answer within {patience:g} s"
     except OSError as error:
         return f"{words[0]}: {error.strerror}"
     answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]

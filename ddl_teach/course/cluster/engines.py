@@ -29,7 +29,7 @@ from ddl_teach.course.finding import Finding
 from ddl_teach.course.machine_checks import ROOT
 from ddl_teach.course.mistake import Mistake
 
-ENTER = "from ddl_teach.course.cluster.on_ranks import world_comm\ncomm = world_comm()"
+ENTER = "from ddl_teach.comm.join import joined\n_, comm = joined()"
 
 # ipyparallel puts `-n RANKS` in front of the ground's words, which have their number in its place.
 LEAVE_COUNT_OUT = ("sh", "-c", 'shift 2; exec "$@"', "ranks")

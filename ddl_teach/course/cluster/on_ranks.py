@@ -18,8 +18,7 @@ import numpy as np
 import psutil
 
 from ddl_teach.comm import Comm
-from ddl_teach.comm.devices.placement import take_own_gpu
-from ddl_teach.comm.patience import Monitor
+from ddl_teach.comm.join import join
 from ddl_teach.measure.clocks import compare_clocks
 
 MESSAGES, NBYTES = 4, 2**20
@@ -66,33 +65,7 @@ def _leads_out(name: str, state: Any) -> bool:
     return state.isup and "loopback" not in state.flags and name in psutil.net_if_addrs()
 
 
-def world_comm() -> Comm:
-    """The communicator of all ranks that were started together, however that was."""
-    take_own_gpu()
-    from ddl_teach.comm.world import World  # starts MPI
-
-    world = World()
-    return world.begin(world.size, False, Monitor())
-
-
-def gathered(comm: Comm, answer: Any) -> list[Any]:
-    """All ranks' answers on rank 0, first their lengths and then themselves; [] elsewhere."""
-    text = np.frombuffer(json.dumps(answer).encode(), np.uint8)
-    length = np.array([text.size])
-    if comm.rank > 0:
-        comm.send(length, 0)
-        comm.send(text, 0)
-        return []
-    results = [answer]
-    for rank in range(1, comm.size):
-        comm.recv(length, rank)
-        other = np.empty(int(length[0]), np.uint8)
-        comm.recv(other, rank)
-        results.append(json.loads(other.tobytes()))
-    return results
-
-
 if __name__ == "__main__":
-    everybody = world_comm()
-    for found in gathered(everybody, crossing(everybody)):
+    run = join(crossing)
+    for found in run.results if run else ():
         print(json.dumps(found), flush=True)

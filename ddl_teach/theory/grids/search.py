@@ -9,6 +9,7 @@ What to look at: the best is rarely pure, and the second best is close. So a rou
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from ddl_teach.theory.grids import memory
 from ddl_teach.theory.grids.cluster import Cluster
@@ -41,6 +42,24 @@ def search(
     possible = [choice for choice in choices if not choice.refused]
     possible.sort(key=lambda choice: choice.seconds.total)
     return possible + [choice for choice in choices if choice.refused]
+
+
+def in_order(
+    network: Network, ranks: int, cluster: Cluster, *, batch: int, micro_batches: int,
+    itemsize: int = 4,
+) -> list[Choice]:  # fmt: skip
+    """The same with so many micro-batches in every pipeline, and one where there is none: for
+    steps that are really run, of networks so small that what they hold does not count."""
+    choices = []
+    for grid in every(ranks):
+        parts = micro_batches if grid.pipeline > 1 else 1
+        reason = refused(network, grid, batch)
+        if not reason and batch % (grid.data * parts):
+            reason = f"data {grid.data} times {parts} micro-batches do not divide {batch} samples"
+        split = {"batch": batch, "micro_batches": parts, "itemsize": itemsize}
+        time = None if reason else seconds(network, grid, cluster, **split)
+        choices.append(Choice(grid, reason, parts, time))
+    return sorted(choices, key=lambda one: one.seconds.total if one.seconds else inf)
 
 
 def _best(

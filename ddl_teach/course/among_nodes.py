@@ -1,0 +1,186 @@
+"""Unit 20's rank programs, for who has not written them yet: a ring, an exchange, an agreement.
+
+No group is formed: who takes part is a list of ranks, as the learner has it. An all-reduce of n
+bytes by leaders sends 2 (N-1) n bytes from node to node, whatever the number of ranks. Below them
+is what the notebook measures and simulates.
+What to look at: `measure.traffic.between_nodes` of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from ddl_teach import Comm, Run, simulate
+from ddl_teach.collectives import native
+from ddl_teach.comm.arrays import split_evenly
+from ddl_teach.comm.networks import TwoLevel, Uniform
+from ddl_teach.comm.shared_links import Star
+from ddl_teach.course import gloo
+from ddl_teach.course.timing import stopwatch
+from ddl_teach.measure.ping_pong import ping_pong
+from ddl_teach.sgd.digits import Digits
+from ddl_teach.theory.many_nodes import Link
+
+SHORT, LONG = 8, 2**18  # bytes of pings
+SMALL = 2**13  # bytes that stand for many
+LARGE = Digits(batch=64, hidden=800)
+STEP_BYTES = LARGE.layers[-1] * 4
+
+
+def ring(comm: Comm, x: np.ndarray, ranks: Sequence[int]) -> None:
+    """Sum `x` over the `ranks`, in place, in the order of that list; others return at once."""
+    if comm.rank not in ranks:
+        return
+    size, place = len(ranks), ranks.index(comm.rank)
+    right, left = ranks[(place + 1) % size], ranks[place - 1]
+    chunks, arriving = (split_evenly(each, size) for each in (x, np.empty_like(x)))
+    for step in range(2 * (size - 1)):
+        outgoing, incoming = (place - step - 1) % size, (place - step - 2) % size
+        if step < size - 1:
+            comm.sendrecv(chunks[outgoing], right, arriving[incoming], left)
+            chunks[incoming] += arriving[incoming]
+        else:
+            comm.sendrecv(chunks[outgoing], right, chunks[incoming], left)
+
+
+def allreduce(comm: Comm, x: np.ndarray, node_of: Sequence[int]) -> None:
+    """Sum `x` over all ranks, in place: to the leader of each node, round a ring, and back."""
+    lowest: dict[int, int] = {}  # rank of each node
+    for rank, node in enumerate(node_of):
+        lowest.setdefault(node, rank)
+    leader = lowest[node_of[comm.rank]]
+    if comm.rank != leader:
+        comm.send(x, leader)
+        comm.recv(x, leader)
+        return
+    mates = [rank for rank, node in enumerate(node_of) if node == node_of[leader]][1:]
+    arriving = np.empty_like(x)
+    for mate in mates:
+        comm.recv(arriving, mate)
+        x += arriving
+    ring(comm, x, list(lowest.values()))
+    for mate in mates:
+        comm.send(x, mate)
+
+
+def agree(comm: Comm, whole: Sequence[int], steps: int) -> int:
+    """The newest of `steps` steps of which every rank has a whole checkpoint; 0 if none is."""
+    have = np.zeros(steps + 1)
+    have[[0, *whole]] = 1
+    ring(comm, have, range(comm.size))
+    return int(np.flatnonzero(have == comm.size)[-1])
+
+
+# -- what the notebook measures and simulates ------------------------------------------------
+
+
+def pings(run: Callable[..., Run], node_of: Sequence[int]) -> list[tuple[int, int, int, float]]:
+    """`(a, b, nbytes, seconds)`, short and long, of pairs inside nodes and between them."""
+    first, *others = dict.fromkeys(node_of)
+    here = [rank for rank, node in enumerate(node_of) if node == first][:2]
+    there = [node_of.index(node) for node in others[:2]]
+    pairs = [(a, b) for a in here for b in there] + [tuple(here)] * (len(here) == 2)
+    # The others return at once and disturb nobody.
+    played = [run(_ping, a=a, b=b, trace=False).results[a] for a, b in pairs]
+    return [one for found in played for one in found]
+
+
+def _ping(comm: Comm, a: int, b: int, turns: int = 9) -> list[tuple[int, int, int, float]]:
+    pair = comm.split(0 if comm.rank in (a, b) else None)
+    if pair is None:
+        return []
+    sizes = [SHORT] * turns + [LONG] * turns
+    return [(a, b, nbytes, ping_pong(pair, nbytes, 1)) for nbytes in sizes]
+
+
+def at_large(
+    way: Callable[[Comm, np.ndarray, list[int]], object],
+    together: int,
+    nodes: int,
+    nbytes: float,
+    levels: tuple[Link, Link],
+    each: int = 8,
+) -> float:
+    """Seconds of `way(comm, x, [rank // together ...])` on so many simulated nodes.
+
+    In place of `nbytes` bytes travel 8 kB, each so many times as slow: all ranks fit into memory.
+    """
+    more, ranks = nbytes / SMALL, nodes * each
+    inside, between = (Uniform(link[0], 1 / (more * link[1])) for link in levels)
+
+    def program(comm: Comm) -> None:
+        way(comm, np.ones(SMALL // 8), [rank // together for rank in range(comm.size)])
+
+    network = TwoLevel(each, inside, between)
+    return simulate(program, ranks, network=network, trace=False).time
+
+
+def simulated_times(
+    ways: Sequence[Callable[[Comm, np.ndarray], object]],
+    sizes: Sequence[int],
+    node_of: Sequence[int],
+    inside: Link,
+    between: Link,
+) -> np.ndarray:
+    """Seconds by way and size on simulated nodes like ours, whose ranks share their cables."""
+    nodes = len(set(node_of))
+    network = Star(
+        ports=nodes,
+        ranks_per_node=len(node_of) // nodes,
+        base_latency=between.latency,
+        bandwidth=1 / between.per_byte,
+        local_latency=inside.latency,
+        local_bandwidth=1 / inside.per_byte,
+    )
+
+    def seconds(way: Callable, nbytes: int) -> float:
+        def program(comm: Comm) -> None:
+            way(comm, np.ones(nbytes // 8))
+
+        return simulate(program, len(node_of), network=network, trace=False).time
+
+    return np.array([[seconds(way, int(nbytes)) for nbytes in sizes] for way in ways])
+
+
+def whole_step(
+    run: Callable[..., Run], exchange: Callable[[Comm, np.ndarray], object], turns: int = 7
+) -> tuple[float, float]:
+    """Seconds of a step's work alone, and with the exchange, of the slowest rank; medians."""
+    ways = [_work, partial(_work, exchange=exchange)]
+    took = run(stopwatch, sizes=[8], ways=ways, turns=turns, trace=False).results
+    return tuple(np.median(np.max(took, axis=0), axis=0)[:, 0].tolist())
+
+
+def _work(comm: Comm, x: np.ndarray, exchange: Callable | None = None) -> None:
+    weights = LARGE.initial()
+    _, gradient = LARGE.gradient(weights, comm.rank, comm.size, 0)
+    if exchange is not None:
+        exchange(comm, gradient)
+
+
+def in_production(
+    comm: Comm, node_of: Sequence[int], ring: Callable, folder: Path, nbytes: int, turns: int = 5
+) -> np.ndarray | None:
+    """Times of `ring`, MPI, gloo and a backward pass of torch's DDP, one rank a node; by turn."""
+    few = comm.split(0 if node_of.index(node_of[comm.rank]) == comm.rank else None)
+    if few is None:
+        return None
+    import torch
+
+    torch.set_num_threads(1)
+    with gloo.meeting(few, folder) as few.attributes["gloo"]:
+        numbers = torch.nn.Linear(nbytes // 1024 - 1, 256)
+        network, backward = gloo.data_parallel(few, numbers)
+
+        def pass_back(comm: Comm, x: np.ndarray) -> None:
+            backward(network(torch.ones(1, numbers.in_features)).sum())
+
+        def own(comm: Comm, x: np.ndarray) -> None:
+            ring(comm, x, list(range(comm.size)))
+
+        ways = [own, native.allreduce, gloo.allreduce, pass_back]
+        return stopwatch(few, [nbytes], ways, turns)[:, :, 0]

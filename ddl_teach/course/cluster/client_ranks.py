@@ -1,0 +1,87 @@
+"""Rank programs on engines that `ddl-teach cluster start` has started, on hosts or under Slurm.
+
+    ranks = ClientRanks(connect("slurm"))
+    run = ranks.run(program)                      # as Engines(...).run in a notebook
+
+The engines are MPI ranks; each program gets a communicator of its own, so no message of an earlier
+one can stray into it. Nobody watches them from outside: a rank that raises says so, and the others
+end when their time is up.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from operator import methodcaller
+from typing import TYPE_CHECKING, Any
+
+import ipyparallel
+
+from ddl_teach.comm.frames import error_text, program_traceback
+from ddl_teach.comm.interface import check_rank_count
+from ddl_teach.comm.join import Alone
+from ddl_teach.comm.run import Run, concluded
+from ddl_teach.comm.shipping import ship
+from ddl_teach.comm.story import TimedOut, tell_failure
+
+if TYPE_CHECKING:
+    from ddl_teach.comm.world import World  # starts MPI, which is for ranks only
+
+GRACE = 30  # seconds beyond the program's own limit, in which late ranks say so
+EVERYBODY = "ddl_teach_everybody"  # what engines keep from program to program, by this name
+
+
+class ClientRanks:
+    """The engines of a client, as a ground for rank programs."""
+
+    def __init__(self, client: ipyparallel.Client, timeout: float = 60) -> None:
+        self._client = client
+        self.size = len(client.ids)
+        self.timeout = timeout
+        enter = f"from ddl_teach.comm.join import joined\n{EVERYBODY}, _ = joined()"
+        client[:].execute(enter, block=True)
+
+    def run(
+        self,
+        program: Callable[..., Any],
+        ranks: int | None = None,
+        *,
+        timeout: float | None = None,
+        trace: bool = True,
+        **kwargs: Any,
+    ) -> Run:
+        """Run `program(comm, **kwargs)` on the first `ranks` engines, or on all."""
+        count = self.size if ranks is None else check_rank_count(ranks)
+        if count > self.size:
+            raise ValueError(f"there are {self.size} engines: ranks must be 1 to {self.size}")
+        limit = self.timeout if timeout is None else timeout
+        view = self._client[self._client.ids[:count]]
+        everybody = ipyparallel.Reference(EVERYBODY)
+        given = everybody, count, limit, trace, ship(program, kwargs)
+        endings = view.apply_async(carry_out, *given).get(limit + GRACE)
+        for rank, (how, value) in enumerate(endings):
+            if how == "raised":
+                raise tell_failure(rank, *value)
+        for how, value in endings:
+            if how == "late":
+                raise TimedOut(value)
+        view.apply_sync(methodcaller("free"), everybody)
+        return concluded([value for _, value in endings])
+
+
+def carry_out(
+    world: World, ranks: int, limit: float, trace: bool, payload: bytes
+) -> tuple[str, Any]:
+    """One engine's part, and how it ended."""
+    comm = world.begin(ranks, trace, Alone(limit))
+    try:
+        program, kwargs, _ = pickle.loads(payload)
+        value = program(comm, **kwargs)
+        world.end(comm)
+        return "returned", (comm.now(), world.books(comm), value)
+    except TimedOut as late:
+        return "late", str(late)
+    except Exception as error:
+        return "raised", (error_text(error), program_traceback(error))
+    finally:
+        world.clear(comm)

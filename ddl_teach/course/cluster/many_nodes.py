@@ -1,0 +1,204 @@
+"""The ground of unit 20: nodes with a real network between them where there are any.
+
+    ground = find_nodes(nodes=4, each=2, rate="100mbit")
+
+First come engines that the learner has started on real nodes (`ddl-teach cluster start slurm`, or
+hosts), then a box that is up (`ddl-teach box up`), then one that is made for this process and goes
+with it, however it ends; and where no box can be made, the ranks of this machine. All of them run
+rank programs by `ground.engines.run`, so that a notebook needs no case for any.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import shutil
+import signal
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from IPython.paths import get_ipython_dir
+
+from ddl_teach.comm import Comm
+from ddl_teach.course.box import faults
+from ddl_teach.course.box.box import Box
+from ddl_teach.course.box.links import describe
+from ddl_teach.course.cluster.client_ranks import ClientRanks
+from ddl_teach.course.cluster.engines import connect
+from ddl_teach.course.engines.magics import registered
+from ddl_teach.course.engines.pool import Engines
+from ddl_teach.course.mistake import Mistake
+from ddl_teach.course.timing import stopwatch
+from ddl_teach.measure.traffic import between_nodes
+from ddl_teach.surviving.checkpoints import steps
+
+Way = Callable[[Comm, np.ndarray], object]
+
+STARTED = ("slurm", "hosts")
+FEW = 4  # ranks of one machine, where there are no nodes
+GLANCE = 0.01  # seconds between two looks whether it is time for an accident
+
+
+@dataclass
+class ManyNodes:
+    """What was found."""
+
+    what: str  # in a sentence
+    engines: Engines | ClientRanks
+    folder: Path  # of this notebook's own, seen by all ranks
+    box: Box | None = None
+
+    def __repr__(self) -> str:
+        return self.what
+
+    @cached_property
+    def node_of(self) -> list[int]:
+        """The node of each rank. Where all are on one, two by two they play nodes."""
+        found = self.engines.run(_node, trace=False).results
+        if len(set(found)) == 1:
+            return [rank // 2 for rank in range(len(found))]
+        if len(set(Counter(found).values())) > 1:
+            raise Mistake(
+                f"the ranks are on nodes {found}, and this unit needs as many on each: start "
+                "engines whose number is a multiple of the nodes'"
+            )
+        return found
+
+    def sent(self, way: Way, nbytes: int) -> tuple[list[int], list[int]]:
+        """What each node sends to others in one call of `way`: by the ledgers, and by the card of
+        the node, where it is a box's (else 0)."""
+        before = self._counted()
+        run = self.engines.run(stopwatch, sizes=[nbytes], ways=[way], turns=1, trace=False)
+        cards = [after - then for after, then in zip(self._counted(), before, strict=True)]
+        return between_nodes(run.ledger, self.node_of), cards
+
+    def times(self, ways: Sequence[Way], sizes: Sequence[int], turns: int = 3) -> np.ndarray:
+        """Seconds of the slowest rank: the least, the median, the most; by way; by size."""
+        run = self.engines.run(stopwatch, sizes=sizes, ways=ways, turns=turns, trace=False)
+        return np.quantile(np.max(run.results, axis=0), [0, 0.5, 1], axis=0)
+
+    def close(self) -> None:
+        """End what was made for this notebook: its engines, its folder, its box."""
+        if isinstance(self.engines, Engines):
+            self.engines.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        if self.box is not None and self.box.folder.name == _own_name():
+            self.box.down()
+
+    def _counted(self) -> list[int]:
+        if self.box is None:
+            return [0] * len(set(self.node_of))
+        cards = self.box.counters()
+        return [cards[node].sent_bytes for node in self.box.nodes]
+
+    @contextlib.contextmanager
+    def slowed(self, rate: str) -> Iterator[bool]:
+        """`with` this, one cable of a box carries less; whether there is such a cable."""
+        if self.box is None:
+            print("There are no cables here that could be made slow: the formula must do.")
+            yield False
+            return
+        node = self.box.nodes[-1]
+        faults.slow(self.box, node, rate)
+        try:
+            yield True
+        finally:
+            self.box.mend(node)
+
+    @contextlib.contextmanager
+    def accident(self, folder: Path, step: int) -> Iterator[None]:
+        """`with` this, something breaks as soon as any rank has a checkpoint of `step` in a folder
+        of its own in `folder`: in a box the last node's cable goes out, on this machine the last
+        rank is killed, and whose nodes are real keeps them whole.
+
+        Afterwards all is mended, and the engines are fresh ones.
+        """
+        if isinstance(self.engines, ClientRanks):
+            print("Nobody breaks a real cluster for a lesson: the time runs out instead.")
+            yield
+            return
+        victim = self.engines.run(_process, trace=False).results[-1]
+        over = threading.Event()
+
+        def wait_for_it() -> None:
+            while not over.wait(GLANCE):
+                if any(max(steps(own), default=0) >= step for own in folder.glob("*")):
+                    self._strike(victim)
+                    return
+
+        watcher = threading.Thread(target=wait_for_it, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watcher.join()
+            if self.box is not None:
+                self.box.mend(self.box.nodes[-1])
+            self.engines.restart()
+
+    def _strike(self, victim: int) -> None:
+        if self.box is not None:
+            faults.cut(self.box, self.box.nodes[-1])
+        else:
+            os.kill(victim, signal.SIGKILL)
+
+
+def find_nodes(nodes: int = 4, each: int = 2, rate: str = "100mbit") -> ManyNodes:
+    """Nodes that are there, or a new box of so many with `each` ranks; says what it found.
+
+    Called again, it makes anew what is its own.
+    """
+    for name in STARTED:
+        # Only who has started engines there has a profile; asking must not make one.
+        if (Path(get_ipython_dir()) / f"profile_ddl-{name}").exists():
+            with contextlib.suppress(Mistake):
+                engines = ClientRanks(connect(name))
+                return _said(f"{engines.size} engines on {name}", engines, Path.cwd())
+    if (previous := registered()) is not None:
+        previous.stop()
+    try:
+        box = _box(nodes, rate)
+    except Mistake as reason:
+        what = f"No nodes here, so ranks of this machine, two by two, play them. {reason}"
+        return _said(what, Engines(FEW), Path(tempfile.gettempdir()))
+    what = f"A cluster in a box: {len(box.nodes)} nodes of {each} ranks, {describe(box.asked)}"
+    return _said(what, Engines(len(box.nodes) * each, on=box), box.folder, box)
+
+
+def _said(
+    what: str, engines: Engines | ClientRanks, within: Path, box: Box | None = None
+) -> ManyNodes:
+    print(what)
+    folder = Path(tempfile.mkdtemp(prefix="ddl-teach-nodes-", dir=within))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return ManyNodes(what, engines, folder, box)
+
+
+def _box(nodes: int, rate: str) -> Box:
+    """The learner's own box if it is up, else a new one of this process."""
+    if Box.exists():
+        return Box.find()
+    own = _own_name()
+    if Box.exists(own):
+        Box.find(own).down()
+    return Box.up(nodes, rate, name=own)
+
+
+def _own_name() -> str:
+    return f"notebook-{os.getpid()}"
+
+
+def _node(comm: Comm) -> int:
+    return comm.node
+
+
+def _process(comm: Comm) -> int:
+    return os.getpid()

@@ -1,0 +1,110 @@
+"""An all-reduce on nodes: two levels of cost, and a cable that the ranks of a node share.
+
+N nodes of R ranks each. A message of n bytes takes L + n G inside a node, and L' + n G' from node
+to node, with far larger L' and G'; all that a node's ranks send to others goes by its one cable.
+With c = n / (N R), a chunk of the ring:
+
+    one_ring      2 (N R - 1) max(c G', mean of the hops)       in the order of the nodes, where a
+                  hop takes L' + c G' at one rank of R, and L + c G at the others
+    dealt_ring    2 (N R - 1) (L' + R c G')                     dealt out like cards
+    by_leaders    2 (L + (R-1) n G) + 2 (N-1) (L' + n/N G')
+    swapping      log2 R (L + n G) + log2 N (L' + R n G')       recursive doubling
+
+A ring is no march in step: a chunk waits at a cable, which lets one pass every c G', or it is
+under way, and of its hops few are long ones. So the slowest messages count by their bytes, and not
+by their latency. Over a cable go, one way, about 2 n, 2 R n, 2 n and R log2(N) n bytes. Karonis et
+al., "Exploiting hierarchy in parallel computer networks to optimize collective operation
+performance", IPDPS 2000.
+What to look at: how many messages are on one cable at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+from typing import NamedTuple
+
+import numpy as np
+
+from ddl_teach.theory.collectives import linear, recursive_doubling, ring
+from ddl_teach.theory.inputs import Bytes, Seconds
+
+LEAST = (1e-9, 1e-13)  # of a latency, and of a time a byte, that can be believed
+
+
+class Link(NamedTuple):
+    """What a message costs: seconds, and seconds a byte."""
+
+    latency: float
+    per_byte: float
+
+
+def one_ring(nodes: int, each: int, nbytes: Bytes, inside: Link, between: Link) -> Seconds:
+    """All ranks in one ring, in the order of the nodes: a cable carries one message each way.
+
+    A lower bound, near where chunks are large or nodes many: how long the first of them is under
+    way to a cable that has to wait for it is left out.
+    """
+    if nodes == 1:
+        return ring(each, nbytes, *inside)
+    chunk = np.asarray(nbytes) / (nodes * each)
+    far, near = (link.latency + chunk * link.per_byte for link in (between, inside))
+    return (
+        2
+        * (nodes * each - 1)
+        * np.maximum(chunk * between.per_byte, (far + (each - 1) * near) / each)
+    )
+
+
+def dealt_ring(nodes: int, each: int, nbytes: Bytes, inside: Link, between: Link) -> Seconds:
+    """The same where every neighbour in the ring is on another node: `each` share a cable."""
+    if nodes == 1:
+        return ring(each, nbytes, *inside)
+    return ring(nodes * each, nbytes, between.latency, each * between.per_byte)
+
+
+def by_leaders(nodes: int, each: int, nbytes: Bytes, inside: Link, between: Link) -> Seconds:
+    """To the first rank of the node, once round a ring of these, and back."""
+    return linear(each, nbytes, *inside) + ring(nodes, nbytes, *between)
+
+
+def swapping(nodes: int, each: int, nbytes: Bytes, inside: Link, between: Link) -> Seconds:
+    """Recursive doubling by all ranks; nodes and ranks of a node are powers of two."""
+    within = recursive_doubling(each, nbytes, *inside)
+    return within + recursive_doubling(nodes, nbytes, between.latency, each * between.per_byte)
+
+
+def levels(
+    node_of: Sequence[int], pings: Iterable[tuple[int, int, int, float]]
+) -> tuple[Link, Link]:
+    """Inside a node and between nodes, from pings `(a, b, nbytes, seconds)` of two sizes.
+
+    The median of the short ones is a latency; the long ones tell the rest.
+    """
+    known = list(pings)
+    short, long = (edge(nbytes for _, _, nbytes, _ in known) for edge in (min, max))
+
+    def link(near: bool) -> Link:
+        quick, slow = (
+            median(s for a, b, n, s in known if n == size and (node_of[a] == node_of[b]) == near)
+            for size in (short, long)
+        )
+        return Link(quick, (slow - quick) / (long - short))
+
+    return link(True), link(False)
+
+
+def links(pairs: Iterable[tuple[float, float]]) -> tuple[Link, ...]:
+    """Measured `(latency, per_byte)` as links: noise can make both negative, and none is."""
+    return tuple(
+        Link(*(max(float(part), least) for part, least in zip(pair, LEAST, strict=True)))
+        for pair in pairs
+    )
+
+
+def step(
+    nodes: int, each: int, nbytes: Bytes, work: Seconds, inside: Link, between: Link
+) -> tuple[Seconds, Seconds]:
+    """Work and an exchange, by one ring of all ranks and by leaders."""
+    case = nodes, each, nbytes, Link(*inside), Link(*between)
+    return work + one_ring(*case), work + by_leaders(*case)

@@ -1,0 +1,31 @@
+"""The picture of nodes says how ranks are placed and what cables carried."""
+
+import pytest
+
+from ddl_teach.plots.nodes import plot_nodes
+
+
+def title(figure):
+    return figure.axes[0].get_title(loc="left")
+
+
+def test_ranks_stand_on_their_nodes_and_cables_lead_to_the_switch():
+    figure = plot_nodes([0, 0, 1, 1, 2])
+    assert title(figure) == "Of 10 pairs of ranks 2 share a node; 8 are joined by cables"
+    assert "node 1: ranks 2, 3" in figure.alt
+    assert len(figure.axes[0].lines) == 3
+
+
+def test_a_cable_is_as_thick_as_what_it_carried():
+    figure = plot_nodes([5, 5, 7], [2048, 1024])
+    thick, thin = (line.get_linewidth() for line in figure.axes[0].lines)
+    assert thick - 0.5 == pytest.approx(2 * (thin - 0.5))
+    assert title(figure) == "Node 5's cable carried most, 2 KiB; all together 3 KiB"
+    with pytest.raises(ValueError, match="sent has 1 numbers, but there are 2 nodes"):
+        plot_nodes([0, 1], [1.0])
+
+
+def test_one_node_has_no_cables():
+    figure = plot_nodes([3, 3, 3])
+    assert title(figure) == "3 ranks on one node: no message crosses a cable"
+    assert not figure.axes[0].lines
