@@ -4,12 +4,12 @@ import re
 
 import pytest
 
+from ddl_teach.course.curriculum import PARTS
 from ddl_teach.course.exercises.registry import units
 from slides.__main__ import paper
 from slides.chromium import find_chromium, opened
 from slides.deck import decks, read
-from slides.faults import faults
-from slides.figures.start import PARTS
+from slides.faults import SMALLEST, SMALLEST_DRAWN, faults, minutes_of_arc
 from slides.includes import IncludeError, code, exercise, figure, value
 from slides.page import page_of
 
@@ -67,6 +67,12 @@ def test_a_deck_can_be_read_from_the_last_row(path, made, browser):
     assert faults(browser, page) == []
 
 
+def test_the_last_row_sees_letters_larger_than_eyes_just_read():
+    just = 5  # minutes of arc: the row of an eye test that counts as sight without loss
+    assert minutes_of_arc(SMALLEST) > 2 * just
+    assert minutes_of_arc(SMALLEST_DRAWN) > 1.4 * just
+
+
 def test_faults_are_found(tmp_path, made, browser):
     path = tmp_path / "9_planted.md"
     lines = "\n\n".join(f"line {number}" for number in range(20))
@@ -86,9 +92,18 @@ def test_keys_lead_through_a_deck_and_show_its_notes(tmp_path, made, browser):
     page, _ = made(path)
     browser.open(page.as_uri())
     browser.wait("the first slide", "document.title === '1: One'")
-    for key, title in (("ArrowRight", "2: Two"), ("ArrowLeft", "1: One"), ("End", "2: Two")):
+    for key in ("ArrowRight", "ArrowDown", "PageDown", " "):
         browser.press(key)
-        browser.wait(f"{title} after {key}", "document.title === title", title=title)
+        browser.wait(f"the second slide after {key!r}", "document.title === '2: Two'")
+        browser.press(
+            {"ArrowDown": "ArrowUp", "PageDown": "PageUp", " ": "Home"}.get(key, "ArrowLeft")
+        )
+        browser.wait(f"the way back from {key!r}", "document.title === '1: One'")
+    browser.press("End")
+    browser.wait("the last slide", "document.title === '2: Two'")
+    browser.press("a")
+    browser.wait("all slides", "!document.body.classList.contains('one-by-one')")
+    browser.press("a")
     shown = "document.querySelector('section.shown .notes').getBoundingClientRect().height > 0"
     assert not browser.ask(shown)
     browser.press("n")
@@ -140,7 +155,7 @@ def test_code_is_the_librarys_own():
 def test_every_unit_with_exercises_has_one_on_the_slides_of_its_part():
     pointed = {
         part: re.findall(r'exercise\("(\d\d)\.', path.read_text())
-        for part, path in zip(PARTS, decks(), strict=False)
+        for part, path in zip(PARTS, decks(), strict=True)
     }
     for unit in units():
         part = next(part for part, numbers in PARTS.items() if unit.number in numbers)

@@ -37,9 +37,11 @@ to_accuracy     accuracy over time and over epochs
 differences     where two results differ
 balance         the classes that each rank was given
 traffic         who sent how much to whom
+nodes           ranks on their nodes and the cables between them; what these carried
 network_cost    seconds and memory of each part of a network
 validation      gradient checks over their step, rules that walk apart
 population      who lost, whom they copied, and the schedule that came of it
+checkpoints     what failures and saves cost, over the seconds between two saves
 search          every trial of a search and what each worker does, while it runs
 consolidation   what is made of several networks; the line between two of them
 choices         who chooses which algorithm where, and what everybody regrets

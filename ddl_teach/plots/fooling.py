@@ -18,7 +18,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from ddl_teach.plots.style import ALGORITHM_COLOURS, INK, Picture, describe, in_style, new_axes
 
 COLOURS = tuple(ALGORITHM_COLOURS.values())
-FOOLS, HONEST = "#ee6677", "#228833"
+FOOLS, HONEST = "#bb3344", "#1e7a2d"  # dark enough for letters
 IDEAL = "#999999"
 TITLE = 62  # letters of a line of it
 
@@ -66,7 +66,7 @@ def plot_fooling(fools: Panel, honest: Panel, *, title: str | None = None) -> Fi
         ax.set_title(words, fontsize=10)
         above = (0, 12 + 14 * len(words.splitlines()))
         ax.annotate(told, (0, 1), above, "axes fraction", textcoords="offset points",
-                    color=colour, weight="bold", fontsize=9)  # fmt: skip
+                    color=colour, weight="bold", fontsize=10)  # fmt: skip
         for side in ("left", "bottom"):
             ax.spines[side].set_color(colour)
             ax.spines[side].set_linewidth(2.0)

@@ -36,7 +36,7 @@ def plot_kept(vector: np.ndarray, *, share: float = 0.01, ax: Axes | None = None
     here = held[max(0, round(share * len(held)) - 1)]
     ax.plot(100 * shares, 100 * held, color=rank_colour(0))
     ax.plot(100 * shares, 100 * shares, color="#999999", linewidth=1.2)
-    ax.annotate("if all were alike", (60, 60), (62, 48), color="#777777")
+    ax.annotate("if all were alike", (60, 60), (62, 48), color="#666666")
     ax.plot(100 * share, 100 * here, "o", color=INK)
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}%"))
@@ -74,7 +74,7 @@ def plot_descents(
         ax.plot(x, calm, color=colour, label=name)
         ax.annotate(
             f"{calm[-1]:.2g}", (x[-1], calm[-1]), (4, 0), textcoords="offset points",
-            color=colour, va="center",
+            color=INK, va="center",
         )  # fmt: skip
     ax.set_yscale("log")
     in_plain_numbers(ax.yaxis, lambda loss, _: f"{loss:g}")

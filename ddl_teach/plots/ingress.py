@@ -13,7 +13,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from ddl_teach.plots.style import Points, describe, in_style, new_axes, rank_colour, size_text
+from ddl_teach.plots.style import (
+    INK,
+    Points,
+    describe,
+    in_style,
+    new_axes,
+    rank_colour,
+    size_text,
+)
 
 
 @in_style
@@ -31,7 +39,7 @@ def plot_ingress(
     for position, (name, (workers, nbytes)) in enumerate(predicted.items()):
         colour = rank_colour(position)
         ax.plot(workers, nbytes, color=colour)
-        ends.append((nbytes[-1], name, workers[-1], colour))
+        ends.append((nbytes[-1], name, workers[-1]))
         if name in simulated:
             ax.plot(*simulated[name], "s", color=colour, markerfacecolor="none")
         if name in measured:
@@ -39,8 +47,8 @@ def plot_ingress(
     ax.set_xscale("log", base=2)
     ax.set_yscale("log", base=2)
     ax.yaxis.set_major_locator(LogLocator(base=8.0))
-    for nbytes, name, workers, colour in ends:
-        ax.annotate(f"  {name}", (workers, nbytes), color=colour, va="center", fontsize=9)
+    for nbytes, name, workers in ends:
+        ax.annotate(f"  {name}", (workers, nbytes), color=INK, va="center")
     left, right = ax.get_xlim()
     ax.set_xlim(left, right * 4)  # room for the names
     ax.xaxis.set_major_formatter(FuncFormatter(lambda count, _: f"{count:g}"))

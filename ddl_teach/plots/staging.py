@@ -44,10 +44,10 @@ PATH_COLOURS: Mapping[str, str] = {
     "staged": "#ee6677",
     "pipelined": "#4477aa",
     "once": "#aa3377",
-    "steps": "#ee7733",
+    "steps": "#b15928",
     "native": "#ccbb44",
     "gloo": "#66ccee",
-    "NCCL": "#117733",
+    "NCCL": "#222255",
 }
 
 

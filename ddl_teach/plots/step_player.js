@@ -143,8 +143,9 @@
     find("counter").textContent = `step ${step} of ${last}`;
     find("slider").value = step;
     find("slider").setAttribute("aria-valuetext", `step ${step} of ${last}`);
-    find("back").disabled = step === 0;
-    find("forward").disabled = step === last;
+    // A button that were disabled would lose the focus of who works by keys.
+    find("back").setAttribute("aria-disabled", String(step === 0));
+    find("forward").setAttribute("aria-disabled", String(step === last));
   }
   function pause() {
     if (playing) cancelAnimationFrame(playing);

@@ -34,6 +34,7 @@ PAGE = """
 #{name} {{ max-width: 920px; color: #333333; background: white; padding: 4px }}
 #{name} button, #{name} input {{ font-size: 14px; margin: 2px 4px 2px 0; padding: 3px 10px }}
 #{name} input {{ width: 180px; vertical-align: middle }}
+#{name} button[aria-disabled="true"] {{ color: #767676 }}
 #{name} [data-part="words"] {{ min-height: 2.6em; margin: 4px 0 }}
 @media print {{
   #{name} [data-part="player"] {{ display: none }}

@@ -433,5 +433,5 @@ for launcher, text in ((mpi_command(2), with_mpi), ([*torchrun, "--no-python"], 
 # - Unit 05 measures what a message costs, unit 06 adds up vectors with nothing but messages.
 # - `notebooks/00_tour.ipynb` is a quick tour of all that is in this box.
 # - `ddl_teach/comm/story.py` finds out who waits for whom, in a few lines.
-# - Coffman, Elphick and Shoshani, *System deadlocks* (Computing Surveys, 1971): what has to come
+# - Coffman, Elphick and Shoshani, "System deadlocks", *Computing Surveys*, 1971: what has to come
 #   together so that nobody can go on.

@@ -511,8 +511,8 @@ plot_schedule(four.start, four.duration, four.processor, 4, unit="steps", depth=
 # - Unit 02: one convolution, four graphs. The same result with different work, depth and memory.
 # - `ddl_teach/theory/work_depth/`: a formula for every kind of layer, and beside it in
 #   `ddl_teach/operators/graphs/` the graph that proves it.
-# - Ben-Nun and Hoefler, *Demystifying parallel and distributed deep learning* (ACM Computing
+# - Ben-Nun and Hoefler, "Demystifying parallel and distributed deep learning" (ACM Computing
 #   Surveys, 2019), section 4: work and depth of layers and of whole networks.
-# - Blelloch, *Programming parallel algorithms* (CACM, 1996): thinking in work and depth.
-# - Graham, *Bounds on multiprocessing timing anomalies* (1969), and Brent, *The parallel
-#   evaluation of general arithmetic expressions* (1974): where the two bounds come from.
+# - Blelloch, "Programming parallel algorithms" (CACM, 1996): thinking in work and depth.
+# - Graham, "Bounds on multiprocessing timing anomalies" (1969), and Brent, "The parallel
+#   evaluation of general arithmetic expressions" (1974): where the two bounds come from.

@@ -557,10 +557,10 @@ progress()
 # - Unit 03: what if the workspace does not fit? Split the batch, and choose for each part.
 # - `ddl_teach/operators/convolution/`: the four methods with both gradients, stride, padding and
 #   groups. `ddl_teach/theory/convolution_cost.py`: every count of this unit.
-# - Lavin and Gray, *Fast algorithms for convolutional neural networks* (CVPR 2016).
-# - Mathieu, Henaff and LeCun, *Fast training of convolutional networks through FFTs* (2014), and
-#   Vasilache et al., *Fast convolutional nets with fbfft* (2015).
-# - Chellapilla, Puri and Simard, *High performance convolutional neural networks for document
-#   processing* (2006): im2col.
-# - Ben-Nun and Hoefler, *Demystifying parallel and distributed deep learning* (ACM Computing
+# - Lavin and Gray, "Fast algorithms for convolutional neural networks" (CVPR 2016).
+# - Mathieu, Henaff and LeCun, "Fast training of convolutional networks through FFTs" (2014), and
+#   Vasilache et al., "Fast convolutional nets with fbfft" (2015).
+# - Chellapilla, Puri and Simard, "High performance convolutional neural networks for document
+#   processing" (2006): im2col.
+# - Ben-Nun and Hoefler, "Demystifying parallel and distributed deep learning" (ACM Computing
 #   Surveys, 2019), section 4: the four side by side, with their work and depth.

@@ -514,9 +514,9 @@ progress()
 #
 # ## Where to read on
 #
-# - Y. Oyama, T. Ben-Nun, T. Hoefler and S. Matsuoka, "mu-cuDNN: accelerating deep learning
-#   frameworks with micro-batching", *IEEE Cluster*, 2018: the whole idea, on GPUs.
-# - R. Bellman, *Dynamic Programming*, 1957: where the word comes from.
+# - Y. Oyama, T. Ben-Nun, T. Hoefler and S. Matsuoka, "Accelerating deep learning frameworks
+#   with micro-batches", *CLUSTER*, 2018: the whole idea, on GPUs, as mu-cuDNN.
+# - R. Bellman, "Dynamic programming", 1957: where the word comes from.
 # - Q. Huangfu and J. A. J. Hall, "Parallelizing the dual revised simplex method", *Mathematical
 #   Programming Computation*, 2018: the beginnings of HiGHS.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM

@@ -463,8 +463,8 @@ progress()
 #
 # - Unit 06 puts messages together: an all-reduce from scratch, and why the size decides which.
 # - `ddl_teach/theory/robust_line.py`: a line that a few bad measurements cannot bend.
-# - Hockney, *The communication challenge for MPP* (Parallel Computing, 1994): the two numbers.
-# - Culler et al., *LogP: towards a realistic model of parallel computation* (PPoPP 1993), and
-#   Alexandrov et al., *LogGP* (SPAA 1995): what the two numbers leave out.
+# - Hockney, "The communication challenge for MPP", *Parallel Computing*, 1994: the two numbers.
+# - Culler et al., "LogP: towards a realistic model of parallel computation", *PPoPP*, 1993, and
+#   Alexandrov et al., "LogGP", *SPAA*, 1995: what the two numbers leave out.
 #
 # Stop your engines when you are done: `engines.stop()`. If you forget, they end with the notebook.

@@ -206,7 +206,7 @@ reveal("10.kept", kept["1F1B"])
 # Three more ideas, each a file of the library that fits on a screen. Draw them by changing the
 # name in the next cell.
 #
-# - **Zero bubble** (Qi et al., 2023). The next rank back waits for the gradient of the *input*
+# - **Zero bubble** (Qi et al., 2024). The next rank back waits for the gradient of the *input*
 #   only; nobody waits for that of the *weights*. Split the two, put the second off, and do it
 #   where there would be bubble.
 # - **Interleaved** (Narayanan et al., 2021). Give each rank several thin stages, so that the

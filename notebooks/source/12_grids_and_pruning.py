@@ -509,11 +509,11 @@ assert [list(place) for place in theirs] == ours
 #
 # - `ddl_teach/networks/grid/trainer.py`: training on any grid, on one screen.
 # - `ddl_teach/networks/context/ring_attention.py`: exact attention over a text that no rank holds.
-# - Narayanan et al., *Efficient large-scale language model training on GPU clusters using
-#   Megatron-LM* (SC 2021): the grid, measured on thousands of GPUs.
-# - Singh and Bhatele, *AxoNN* (IPDPS 2022), and *Exploiting sparsity in pruned neural networks to
-#   optimize large model training* (IPDPS 2023): what the second half of this unit is made of.
-# - Liu, Zaharia and Abbeel, *Ring attention with blockwise transformers for near-infinite context*
+# - Narayanan et al., "Efficient large-scale language model training on GPU clusters using
+#   Megatron-LM" (SC 2021): the grid, measured on thousands of GPUs.
+# - Singh and Bhatele, "AxoNN" (IPDPS 2022), and "Exploiting sparsity in pruned neural networks to
+#   optimize large model training" (IPDPS 2023): what the second half of this unit is made of.
+# - Liu, Zaharia and Abbeel, "Ring attention with blockwise transformers for near-infinite context"
 #   (2023).
 #
 # Stop your engines when you are done: `engines.stop()`. If you forget, they end with the notebook.

@@ -9,17 +9,18 @@ from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import recursive_doubling, ring
 from ddl_teach.comm.networks import Uniform
 from ddl_teach.comm.story import StoryError
+from ddl_teach.course.curriculum import PARTS
 from ddl_teach.course.exercises.registry import find_exercise, units
 from ddl_teach.plots.style import INK, describe, in_style, new_axes, time_text
 
-# Ben-Nun & Hoefler, "Demystifying parallel and distributed deep learning", ACM CSUR 52(4), 2019,
-# sections 2.3 and 2.4: of how many papers they say what.
-SURVEY = {
-    "papers that the survey reviews": 240,
-    "tell their hardware": 147,
-    "train on several nodes": 73,
-    "tell their communication layer": 55,
-    "of these use MPI": 29,
+# Ben-Nun & Hoefler, "Demystifying parallel and distributed deep learning", ACM CSUR 52(4), 2019.
+LAYERS = {"papers that say what carries their messages": 55, "of these: MPI": 29}
+# Processors that trained one network on ImageNet: GPUs, Xeon Phis, TPU chips.
+MACHINES = {
+    "Krizhevsky et al. 2012": 2,
+    "Goyal et al. 2017": 256,
+    "You et al. 2018": 2_048,
+    "Ying et al. 2018": 1_024,
 }
 # Samples in a batch, without losing accuracy on ImageNet.
 BATCHES = {
@@ -28,22 +29,18 @@ BATCHES = {
     "You et al. 2018": 32_768,
     "Ying et al. 2018": 65_536,
 }
-PARTS = {
-    "Start": ("00",),
-    "Operators": ("01", "02", "03", "04"),
-    "Communication": ("05", "06", "07"),
-    "Networks": ("08", "09", "10", "11", "12"),
-    "Training": ("13", "14", "15", "16", "17"),
-    "Honesty": ("18", "19"),
-    "Cluster": ("20",),
-}
 
 
 @in_style
-def survey() -> Figure:
-    """The survey's papers."""
-    title = "73 of 240 papers train on several nodes, 29 say by MPI"
-    return _bars(SURVEY, "papers", title)
+def machines() -> Figure:
+    """How many processors one training takes."""
+    return _bars(MACHINES, "processors", "From two processors to two thousand in six years", "log")
+
+
+@in_style
+def layers() -> Figure:
+    """What carries the messages, in the survey's papers."""
+    return _bars(LAYERS, "papers", "More than half of those that say what they use, use MPI")
 
 
 @in_style

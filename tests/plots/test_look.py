@@ -6,48 +6,13 @@ import itertools
 import matplotlib
 import numpy as np
 import pytest
-from matplotlib.colors import to_rgb
 
-from ddl_teach.plots import convolutions
-from ddl_teach.plots.prediction import COLOURS, OTHER
 from ddl_teach.plots.style import (
-    ALGORITHM_COLOURS,
-    KIND_COLOURS,
-    RANK_COLOURS,
     new_axes,
     rank_colour,
     size_text,
     time_text,
 )
-
-# How the cones that are left see: Viénot, Brettel and Mollon, 1999, on linear light.
-TO_CONES = np.array([[17.8824, 43.5161, 4.11935], [3.45565, 27.1554, 3.86714],
-                     [0.0299566, 0.184309, 1.46709]])  # fmt: skip
-BLINDNESS = {
-    "protanopia": np.array([[0, 2.02344, -2.52581], [0, 1, 0], [0, 0, 1]]),
-    "deuteranopia": np.array([[1, 0, 0], [0.494207, 0, 1.24827], [0, 0, 1]]),
-}
-PALETTES = {
-    "kinds": KIND_COLOURS.values(),
-    "ranks": RANK_COLOURS,
-    "algorithms": ALGORITHM_COLOURS.values(),
-    "predictions": [*COLOURS.values(), OTHER],
-    "convolutions": [*convolutions.METHOD_COLOURS.values(), convolutions.OTHER],
-}
-
-
-def seen(colour, blindness):
-    linear = np.array(to_rgb(colour)) ** 2.2
-    back = np.linalg.inv(TO_CONES) @ BLINDNESS[blindness] @ TO_CONES
-    return (back @ linear).clip(0, 1) ** (1 / 2.2)
-
-
-@pytest.mark.parametrize("blindness", BLINDNESS)
-@pytest.mark.parametrize("palette", PALETTES.values(), ids=PALETTES)
-def test_colour_blind_readers_tell_any_two_apart(palette, blindness):
-    for one, other in itertools.combinations(palette, 2):
-        distance = np.linalg.norm(seen(one, blindness) - seen(other, blindness))
-        assert distance > 0.1, (one, other)
 
 
 def test_a_rank_never_changes_its_colour_and_the_first_36_differ():

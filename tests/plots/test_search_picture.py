@@ -1,14 +1,11 @@
 """The picture of a search: every trial is there, in the colour of what became of it."""
 
-import itertools
 import math
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
-from test_look import BLINDNESS, seen
 
 from ddl_teach.plots.search import DECISIONS, LINES, ROWS, plot_search
 
@@ -114,10 +111,3 @@ def test_little_is_drawn_too(jobs, planned):
     assert "nan" not in numbers
     assert "inf" not in numbers
     assert LINES[1] < ROWS[0]
-
-
-@pytest.mark.parametrize("blindness", BLINDNESS)
-def test_colour_blind_readers_tell_decisions_apart(blindness):
-    colours = [seen(colour, blindness) for colour, _ in DECISIONS.values()]
-    for one, other in itertools.combinations(colours, 2):
-        assert np.linalg.norm(one - other) > 0.1

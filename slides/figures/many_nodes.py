@@ -1,0 +1,122 @@
+"""Part 6, the capstone and the labs: ranks that share a cable, and nodes that fail."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from types import ModuleType
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ddl_teach import Comm, Phantom, simulate
+from ddl_teach.collectives import recursive_doubling, ring
+from ddl_teach.comm import survivors
+from ddl_teach.course.machine_checks import ROOT
+from ddl_teach.measure.traffic import between_nodes
+from ddl_teach.plots.checkpoints import plot_checkpoints
+from ddl_teach.plots.nodes import plot_nodes, plot_share_of_work
+from ddl_teach.surviving import preemption
+from ddl_teach.theory import failures
+from ddl_teach.theory.many_nodes import Link, by_leaders, one_ring
+
+NODES, EACH, NBYTES = 4, 2, 2**21
+IN_ORDER = [rank // EACH for rank in range(NODES * EACH)]
+DEALT = [rank % NODES for rank in range(NODES * EACH)]
+
+RESNET, WORK, GPUS = 102_000_000, 0.1, 8  # bytes, seconds of a step, a node: those of unit 20
+INSIDE, BETWEEN = Link(2e-6, 1 / 300e9), Link(5e-6, 1 / 25e9)
+
+SAVE, RESTART, YEAR = 60.0, 300.0, 365 * 86_400.0  # seconds, assumed; a node fails once a year
+CLUSTERS = (16, 256, 4096)
+
+
+def _sent(algorithm: ModuleType, node_of: list[int]) -> list[int]:
+    def program(comm: Comm) -> None:
+        algorithm.allreduce(comm, Phantom(NBYTES))
+
+    return between_nodes(simulate(program, len(node_of)).ledger, node_of)
+
+
+def ring_in_order() -> Figure:
+    """What each cable carries where neighbours in the ring share a node."""
+    title = "Eight ranks, four cables: in the order of the nodes every other hop needs none"
+    return plot_nodes(IN_ORDER, _sent(ring, IN_ORDER), title=title)
+
+
+def busiest_cables() -> str:
+    """What the busiest cable carries, by algorithm and order."""
+    ways = {
+        "a ring, in the order of the nodes": (ring, IN_ORDER),
+        "a ring, dealt out like cards": (ring, DEALT),
+        "recursive doubling, in the order of the nodes": (recursive_doubling, IN_ORDER),
+    }
+    table = [
+        "| 8 ranks on 4 nodes, 2 MiB | busiest cable, one way | of the vector |",
+        "|---|---|---|",
+    ]
+    for name, (algorithm, node_of) in ways.items():
+        most = max(_sent(algorithm, node_of))
+        table.append(f"| {name} | {most:,} B | {most / NBYTES:.3g} times |")
+    return "\n".join(table)
+
+
+def leaders_or_one_ring() -> Figure:
+    """The share of a step that is work, over nodes."""
+    counts = 2 ** np.arange(1, 12)
+    case = GPUS, RESNET, INSIDE, BETWEEN
+    lines = {
+        name: (counts, [WORK / (WORK + way(int(count), *case)) for count in counts])
+        for name, way in (("one ring", one_ring), ("leaders", by_leaders))
+    }
+    return plot_share_of_work(lines, {})
+
+
+def leaders_win_from() -> str:
+    """The first number of nodes on which leaders are faster."""
+    case = GPUS, RESNET, INSIDE, BETWEEN
+    return str(next(n for n in range(2, 4096) if by_leaders(n, *case) < one_ring(n, *case)))
+
+
+def how_often_to_save() -> Figure:
+    """What failures and saves cost, over the interval between two checkpoints."""
+    every = np.geomspace(60, 86_400, 60)
+    means = {nodes: YEAR / nodes for nodes in CLUSTERS}
+    curves = {
+        nodes: (every, [failures.expected(1.0, one, SAVE, RESTART, mean) for one in every])
+        for nodes, mean in means.items()
+    }
+    young = {nodes: failures.young(SAVE, mean) for nodes, mean in means.items()}
+    title = "More nodes must save more often, and lose more all the same"
+    return plot_checkpoints(curves, young, title=title)
+
+
+def best_interval() -> str:
+    """For the middle one of these clusters, in minutes."""
+    return f"{failures.young(SAVE, YEAR / CLUSTERS[1]) / 60:.0f} minutes"
+
+
+def protocol() -> str:
+    """How one goes on without the dead, in the words of the library."""
+    return _example(survivors)
+
+
+def pre_empted() -> str:
+    """How one goes when somebody else needs the nodes."""
+    return _example(preemption)
+
+
+def _example(module: ModuleType) -> str:
+    lines = module.__doc__.splitlines()
+    return textwrap.dedent("\n".join(line for line in lines if line.startswith("    ")))
+
+
+def labs() -> str:
+    """The labs with the minutes that their worksheets give."""
+    table = ["| lab | minutes |", "|---|---|"]
+    for worksheet in sorted((ROOT / "labs").glob("[0-9]*/worksheet.md")):
+        text = worksheet.read_text()
+        title = text.splitlines()[0].removeprefix("# ")
+        minutes = re.search(r"^\*\*Time\.?\*\*\D*(\d+)", text, re.MULTILINE)
+        table.append(f"| {title} | {minutes[1] if minutes else 'its worksheet says'} |")
+    return "\n".join(table)
