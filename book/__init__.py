@@ -1,0 +1,1 @@
+"""The book of the course: units with their outputs, reference, glossary and papers, offline."""

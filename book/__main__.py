@@ -1,0 +1,54 @@
+"""Build the book, without a network.
+
+python -m book                   every unit with its outputs; the first time takes some minutes
+python -m book 00_tour 06        only these with their outputs, the others without
+python -m book --unexecuted      none of them with outputs, in a minute
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from book import faults, tree, units
+from book.build import BookError, build
+from book.code_index import Index
+
+BUILT = Path(__file__).resolve().parent / "built"
+
+
+def main() -> None:
+    """Build what was asked for."""
+    parser = argparse.ArgumentParser(prog="python -m book", description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "unit", nargs="*", help="the number or name of a notebook; all without any"
+    )
+    parser.add_argument("--unexecuted", action="store_true", help="no outputs at all")
+    parser.add_argument("--out", type=Path, default=BUILT)
+    chosen = parser.parse_args()
+    names = [path.stem for path in units.SOURCES.glob("*.py")]
+    if unknown := [one for one in chosen.unit if not any(_named(name, one) for name in names)]:
+        parser.error(f"no notebook is called {unknown[0]}; there are {', '.join(sorted(names))}")
+    wanted = [name for name in names if any(_named(name, one) for one in chosen.unit)]
+    executed = [] if chosen.unexecuted else wanted or names
+    source, pages = chosen.out / "source", chosen.out / "html"
+    index = Index()
+    try:
+        tree.write(tree.pages(index, executed, chosen.out / "outputs"), source)
+        build(source, pages, index)
+    except (units.CellError, BookError) as error:
+        sys.exit(str(error))
+    if found := faults.faults(pages):
+        sys.exit("\n".join(found))
+    seen = faults.read(pages)
+    print(f"{len(seen)} pages  {pages / 'index.html'}")
+    print(f"{len(faults.external(seen.values()))} links to other sites, which were not tried")
+
+
+def _named(name: str, asked: str) -> bool:
+    return asked in (name, name.partition("_")[0])
+
+
+if __name__ == "__main__":
+    main()

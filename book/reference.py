@@ -1,0 +1,84 @@
+"""The reference: a page for each folder of the package, its files in turn, all public names.
+
+It is made from what `code_index` reads, so a name of tomorrow stands in tomorrow's book.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from book.code_index import Index, Module, Name
+from book.docstrings import to_markdown
+
+ORDER = (
+    "theory comm collectives operators networks sgd exchange surviving search measure plots course"
+).split()
+"""The rooms from the ground up; the others follow by their names."""
+
+Translate = Callable[[str], str]
+
+
+def pages(index: Index) -> dict[str, str]:
+    """Each page by its path without suffix."""
+    folders = sorted({module.home for module in index.modules.values()}, key=_position)
+    words = (
+        "Every public name of the package with its signature, made from the docstrings. Each "
+        "folder has a page, with its files in turn."
+    )
+    lines = ["# Reference", "", words, ""]
+    for folder in folders:
+        told = index.modules[folder].text.partition("\n")[0]
+        indent = "  " * max(0, folder.count(".") - 1)
+        lines.append(f"{indent}- [{folder}]({folder}.md): {to_markdown(told, lambda _: None)}")
+    made = {f"reference/{folder}": page(index, folder) for folder in folders}
+    return {"reference/index": "\n".join(lines) + "\n"} | made
+
+
+def _position(folder: str) -> tuple[int, str]:
+    room = [*folder.split("."), ""][1]
+    place = ORDER.index(room) if room in ORDER else len(ORDER)
+    return (place if room else -1), folder
+
+
+def page(index: Index, folder: str) -> str:
+    """The page of a folder. It is in no table of contents: these would be on every page."""
+    inside = [module for module in index.modules.values() if module.home == folder]
+    inside.sort(key=lambda module: (not module.folder, module.name))
+    parts = ["---\norphan: true\n---", f"# {folder}", "[All folders](index.md)"]
+    parts += (part for module in inside for part in _module(index, module))
+    return "\n\n".join(parts) + "\n"
+
+
+def _module(index: Index, module: Module) -> Iterator[str]:
+    if not module.folder:
+        yield f"## {module.name.rpartition('.')[2]}"
+    yield f"```{{py:module}} {module.name}\n```"
+    translate = partial(to_markdown, link=partial(index.resolve, module.name))
+    yield translate(module.text)
+    for one in module.names:
+        yield "\n".join(_described(one, translate, fence=6))
+
+
+def _described(one: Name, translate: Translate, fence: int) -> Iterator[str]:
+    """A directive of Sphinx for a name, and inside of it those for its methods."""
+    ticks = "`" * fence
+    typed = one.kind in ("data", "property")
+    yield f"{ticks}{{py:{one.kind}}} {one.name}{'' if typed else one.signature}"
+    if typed and one.signature:
+        yield f":type: {one.signature.removeprefix(': ')}"
+    yield from (f":{mark}:" for mark in one.marks)
+    yield ""
+    if one.bases:
+        yield "A kind of " + ", ".join(translate(f"`{base}`") for base in one.bases) + ".\n"
+    yield translate(one.text)
+    yield ""
+    for member in one.members:
+        if member.kind == "attribute":
+            text = " ".join(member.text.split())
+            yield f"- `{member.name}{member.signature}` {translate(text)}"
+    yield ""
+    for member in one.members:
+        if member.kind != "attribute":
+            yield from _described(member, translate, fence - 1)
+    yield ticks

@@ -1,0 +1,102 @@
+"""All pages of the book, as Markdown, at the paths that they have in the repository.
+
+What is written for readers elsewhere (README.md, guides, worksheets) is a chapter as it stands:
+its links to pictures and to its neighbours lead to the same places. What they lead to that is no
+page of the book, a program or a picture, goes along.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from book import by_unit, glossary, papers, reference, units
+from book.code_index import ROOT, Index
+from ddl_teach.course.curriculum import course_map
+
+LINK = re.compile(r"\]\((?!\w+:|#)([^)\s#]+)")
+PAGES = Path(__file__).resolve().parent / "pages"
+
+
+def chapters() -> dict[str, list[Path]]:
+    """What is in the book beside reference, glossary and papers, part by part."""
+    guides = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return {
+        "Guides": [path for path in guides if path.exists()],
+        "Units": sorted(units.SOURCES.glob("*.py"), key=_tour_first),
+        "Labs": sorted((ROOT / "labs").glob("*/worksheet.md")),
+        "Clusters": [ROOT / "cluster_setup" / "README.md", ROOT / "CONTRIBUTING.md"],
+    }
+
+
+def _tour_first(source: Path) -> tuple[bool, str]:
+    return source.stem != "00_tour", source.stem
+
+
+def pages(index: Index, executed: Iterable[str], kept: Path | None) -> dict[str, str]:
+    """Each page by its path; units whose names are in `executed` with their outputs."""
+    terms, listed = glossary.read(), papers.read()
+    cited = papers.citations(listed, papers.texts())
+    made, texts = {}, {}
+    for paths in chapters().values():
+        for path in paths:
+            name = page_name(path)
+            if path.suffix == ".py":
+                told = units.chapter(path, kept if path.stem in executed else None)
+                made[name] = glossary.with_links(told, terms)
+                texts[path.stem] = path.read_text(encoding="utf-8")
+            else:
+                made[name] = path.read_text(encoding="utf-8")
+    made |= reference.pages(index)
+    made["glossary"] = glossary.page(terms, texts)
+    made["papers"] = papers.page(listed, cited, index.modules)
+    made["units"] = by_unit.page(texts, terms, listed, cited)
+    made["index"] = _first_page() + _contents()
+    return made
+
+
+def page_name(path: Path) -> str:
+    """Where a chapter stands in the book: where its source stands in the repository."""
+    if path.suffix == ".py":
+        return f"notebooks/{path.stem}"
+    return path.relative_to(ROOT).with_suffix("").as_posix()
+
+
+def _first_page() -> str:
+    """The first page, with the map's own words for those who cannot see it."""
+    text = (PAGES / "index.md").read_text(encoding="utf-8")
+    return text.replace("MAP'S WORDS", course_map().alt)
+
+
+def _contents() -> str:
+    """The toctrees of the first page, which are the book's sidebar."""
+    trees = []
+    for caption, paths in chapters().items():
+        trees.append((caption, "\n".join(map(page_name, paths))))
+    trees.append(("To look up", "glossary\npapers\nunits\nreference/index"))
+    return "".join(
+        f"\n```{{toctree}}\n:caption: {caption}\n:maxdepth: 1\n:hidden:\n\n{names}\n```\n"
+        for caption, names in trees
+    )
+
+
+def write(made: dict[str, str], folder: Path) -> None:
+    """The pages into a folder, and beside them what they lead to."""
+    wanted = {folder / f"{name}.md": text.encode() for name, text in made.items()}
+    for name, text in made.items():
+        for target in LINK.findall(text):
+            source = (ROOT / name).parent / target
+            path = folder / name
+            there = (path.parent / target).resolve()
+            if source.is_file() and there not in wanted and folder.resolve() in there.parents:
+                wanted[there] = source.read_bytes()
+    for old in folder.rglob("*"):
+        if old.is_file() and old not in wanted:
+            old.unlink()
+    for path, content in wanted.items():
+        if (
+            not path.exists() or path.read_bytes() != content
+        ):  # what is as it was is not read again
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
