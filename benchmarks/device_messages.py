@@ -28,11 +28,11 @@ import numpy as np
 
 from benchmarks.gpu import report
 from benchmarks.gpu.peers import peers_of
-from benchmarks.gpu.places import about, device_here, place_of, reads_device_memory
 from ddl_teach import Comm, Ranks
 from ddl_teach.collectives import staged_once
 from ddl_teach.collectives.on_devices import ONCE
 from ddl_teach.comm.arrays import Array
+from ddl_teach.course.device_places import about, device_here, place_of, reads_device_memory
 from ddl_teach.measure.device_messages import (
     ALLREDUCE,
     BANDWIDTH,

@@ -27,10 +27,10 @@ from typing import Any
 
 from benchmarks import device_messages
 from benchmarks.gpu import report
-from benchmarks.gpu.places import about, device_here
 from benchmarks.pipelines import meet
 from ddl_teach import Comm, Ranks
 from ddl_teach.comm.story import StoryError
+from ddl_teach.course.device_places import about, device_here
 from ddl_teach.measure.device_messages import ALONE, LATENCY
 from ddl_teach.measure.device_run import GPU, STAND_IN, DeviceRun, Row, save
 from ddl_teach.measure.machine import heading, keep

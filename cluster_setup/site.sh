@@ -6,6 +6,7 @@
 SITE_PARTITION=
 SITE_ACCOUNT=
 SITE_QOS=
+# A run that is longer than SITE_TIME, or that is pre-empted, goes on in a next job: slurm/long.sbatch.
 SITE_TIME=00:30:00
 
 # GPUs to ask for on each node of a job; 0 for none.

@@ -10,6 +10,8 @@
     ddl-teach release FOLDER
     ddl-teach competition page FOLDER --out page.html
     ddl-teach cluster start slurm --ranks 8
+    ddl-teach labs mark hand_in/1_hello_nodes
+    ddl-teach again -- mpiexec -n 4 python program.py
 
 It ends with 0 when all went well, 1 when the program failed, the doctor found a failure or a
 recipe missed its target, 2 when what was typed cannot be done.
@@ -23,12 +25,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ddl_teach.course.again_command import add_again
 from ddl_teach.course.box.command import add_box
 from ddl_teach.course.cluster.command import add_cluster
 from ddl_teach.course.competition.command import add_competition
+from ddl_teach.course.doctor_command import add_doctor
+from ddl_teach.course.labs.command import add_labs
 from ddl_teach.course.mistake import Mistake
 
-FAILED, MISTAKEN, INTERRUPTED = 1, 2, 130
+MISTAKEN, INTERRUPTED = 2, 130
 
 RUN_EXAMPLES = """examples:
   ddl-teach run program.py:main --ranks 4
@@ -66,12 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_run(commands)
-    doctor = commands.add_parser(
-        "doctor",
-        help="check this machine and say how to mend what is wrong",
-        description="Check Python, MPI, cores, GPU and left-over processes; 1 means a failure.",
-    )
-    doctor.set_defaults(act=_doctor)
+    add_doctor(commands)
     lab = commands.add_parser(
         "lab",
         help="open the course in JupyterLab",
@@ -99,6 +99,8 @@ def _parser() -> argparse.ArgumentParser:
     add_box(commands)
     add_competition(commands)
     add_cluster(commands)
+    add_labs(commands)
+    add_again(commands)
     return parser
 
 
@@ -248,14 +250,6 @@ def _run(options: argparse.Namespace) -> int:
     from ddl_teach.course.run_program import run_program
 
     return run_program(options)
-
-
-def _doctor(options: argparse.Namespace) -> int:
-    from ddl_teach.course.doctor import examine, report
-
-    findings = examine()
-    print(report(findings))
-    return FAILED if any(finding.status == "fail" for finding in findings) else 0
 
 
 def _lab(options: argparse.Namespace) -> int:

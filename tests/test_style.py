@@ -44,24 +44,32 @@ def source_lines(path):
     return [line for cell in cells for line in "".join(cell["source"]).splitlines()]
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if p.suffix == ".py"], ids=short)
-def test_files_stay_under_300_lines(path):
-    lines = source_lines(path)
-    if path.parent == ROOT / "notebooks" / "source":
-        # What a notebook tells is no code; tests/test_notebooks.py keeps its cells short.
-        lines = [line for line in lines if not line.startswith("#")]
-    assert len(lines) < 300
+# One test for all files: thousands of small ones take longer to hand out than to run.
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if p.suffix in CODE], ids=short)
-def test_lines_stay_under_100_characters(path):
-    if path.suffix == ".ipynb":
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        code = [cell for cell in cells if cell["cell_type"] == "code"]
-        lines = [line for cell in code for line in "".join(cell["source"]).splitlines()]
-    else:
+def test_files_stay_under_300_lines():
+    long = {}
+    for path in (path for path in FILES if path.suffix == ".py"):
         lines = source_lines(path)
-    assert [line for line in lines if len(line) >= 100] == []
+        if path.parent == ROOT / "notebooks" / "source":
+            # What a notebook tells is no code; tests/test_notebooks.py keeps its cells short.
+            lines = [line for line in lines if not line.startswith("#")]
+        if len(lines) >= 300:
+            long[short(path)] = len(lines)
+    assert long == {}
+
+
+def test_lines_stay_under_100_characters():
+    long = []
+    for path in (path for path in FILES if path.suffix in CODE):
+        if path.suffix == ".ipynb":
+            cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+            code = [cell for cell in cells if cell["cell_type"] == "code"]
+            lines = [line for cell in code for line in "".join(cell["source"]).splitlines()]
+        else:
+            lines = source_lines(path)
+        long += [(short(path), line) for line in lines if len(line) >= 100]
+    assert long == []
 
 
 def test_no_two_files_of_tests_have_one_name():
@@ -90,11 +98,15 @@ UNWANTED = {
 }
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=short)
-def test_nothing_unwanted_is_written(path):
-    lines = source_lines(path)
-    for what, pattern in UNWANTED.items():
-        assert [line for line in lines if pattern.search(line)] == [], what
+def test_nothing_unwanted_is_written():
+    found = [
+        (short(path), what, line)
+        for path in TEXTS
+        for line in source_lines(path)
+        for what, pattern in UNWANTED.items()
+        if pattern.search(line)
+    ]
+    assert found == []
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""What `on_a_gpu` and `device_messages` are made of: places, peers, parts, reports."""
+"""What `on_a_gpu` and `device_messages` are made of: peers, parts, reports."""

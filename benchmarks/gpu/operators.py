@@ -16,9 +16,9 @@ import torch
 from torch import nn
 
 from benchmarks.convolutions import contestants
-from benchmarks.gpu.places import tensors
 from benchmarks.layers import shared
 from ddl_teach import Comm
+from ddl_teach.course.device_places import tensors
 from ddl_teach.measure.device_run import GPU, Row, Way
 from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.problem import Convolution

@@ -20,8 +20,8 @@ import torch
 from torch import nn
 
 from benchmarks.data_parallel import FLOOR
-from benchmarks.gpu.places import tensors
 from ddl_teach import Comm
+from ddl_teach.course.device_places import tensors
 from ddl_teach.measure.device_run import GPU, Row, Way
 from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.networks.data_parallel.ladder import Rung, rungs, step_of

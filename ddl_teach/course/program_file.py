@@ -24,7 +24,7 @@ class BrokenFile(Exception):
 def load_program(target: str) -> Callable[..., Any]:
     """Return the function named by ``target``, its file imported as Python would import it."""
     file_name, _, function_name = target.partition(":")
-    module = _import_file(Path(file_name))
+    module = import_file(Path(file_name))
     functions = _functions(module)
     listed = ", ".join(functions) or "none"
     if not function_name:
@@ -64,7 +64,8 @@ def read_pairs(option: str, pairs: list[str]) -> dict[str, Any]:
     return found
 
 
-def _import_file(path: Path) -> ModuleType:
+def import_file(path: Path) -> ModuleType:
+    """The module in this file; ranks are sent its functions whole."""
     if not path.is_file():
         beside = sorted(other.name for other in path.parent.glob("*.py"))
         there = (

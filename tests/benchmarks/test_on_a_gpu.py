@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from benchmarks import device_messages, on_a_gpu
-from benchmarks.gpu import places, report
+from benchmarks.gpu import report
+from ddl_teach.course.device_places import about
 from ddl_teach.course.recorded_runs import recorded_runs
 from ddl_teach.measure.device_messages import (
     ALLREDUCE,
@@ -128,7 +129,7 @@ def test_only_runs_of_gpus_are_shown_as_recorded(tmp_path):
 
 
 def test_a_stand_in_is_called_one_in_the_provenance():
-    facts = places.about(STAND_IN, 2, "command")
+    facts = about(STAND_IN, 2, "command")
     assert facts["GPU"].startswith("NONE")
     assert "described" in facts["its link"]
 

@@ -57,6 +57,8 @@ class Nursery:
                 request = json.loads(text)
                 answer = getattr(self, f"_{request.pop('do')}")(*files, **request)
                 self.control.sendall(json.dumps(answer).encode())
+        except ConnectionError:
+            return  # the grader has ended without waiting for the answer
         finally:
             for process in list(self.alive):
                 self._bury(process)

@@ -1,8 +1,8 @@
-"""Where the arrays of a benchmark lie, and what a reader must be told of that.
+"""Where the arrays of a measurement lie, and what a reader must be told of that.
 
 On a machine without a GPU the same commands run on the stand-in device, whose link to the host is
-*described*: its copies take `STAND_IN_LINK`, slept through, and nothing about it is a measurement
-of hardware. It shows that the code runs, and its numbers are labelled so everywhere.
+*described*: its copies take so long as is said, slept through, and nothing about it is a
+measurement of hardware. It shows that the code runs, and its numbers are labelled so everywhere.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 from functools import cache
 
-from ddl_teach import Comm
+from ddl_teach.comm import Comm
 from ddl_teach.comm.devices.awareness import awareness
+from ddl_teach.comm.devices.placement import installed_gpus
 from ddl_teach.comm.devices.timed import TimedDevice
 from ddl_teach.course.gpu_checks import Driver, driver
 from ddl_teach.measure.device_messages import Place
@@ -25,16 +26,18 @@ STAND_IN_LINK = 100e-6, 1e9  # seconds to start a copy, bytes a second
 @cache
 def device_here() -> str:
     """The kind of device that programs on this machine can use."""
+    if not installed_gpus():
+        return STAND_IN  # and nobody has waited for torch
     import torch
 
     return GPU if torch.cuda.is_available() else STAND_IN
 
 
-def place_of(comm: Comm, device: str) -> Place:
+def place_of(comm: Comm, device: str, link: tuple[float, float] = STAND_IN_LINK) -> Place:
     """This rank's part of it: a GPU is the rank's own (comm.devices.placement), or shared."""
     if device == GPU:
         return tensors(device)[1]
-    stand_in = TimedDevice(comm, *STAND_IN_LINK, by_clock=True)
+    stand_in = TimedDevice(comm, *link, by_clock=True)
     stand_in.direct = True  # its memory is this process's, which MPI can read: so that path runs
     return Place(stand_in.array, stand_in.read, stand_in.synchronise)
 
@@ -65,22 +68,33 @@ def reads_device_memory(comm: Comm, device: str) -> tuple[bool, str]:
 def about(device: str, ranks: int, command: str) -> dict[str, str]:
     """Provenance: machine, date, versions, GPU and driver, and the command that does it again."""
     facts = describe() | {"code": code_version(ROOT) or "unknown"}
+    facts |= about_device(device, ranks)
     if device == GPU:
-        import torch
-
         found = driver()
-        sizes = torch.cuda.get_device_properties(0)
-        facts["GPU"] = sizes.name
-        facts["GPUs"] = f"{torch.cuda.device_count()} for {ranks} ranks"
-        facts["GPU memory"] = f"{sizes.total_memory / 2**30:.0f} GiB"
         facts["driver"] = found.version if isinstance(found, Driver) else "unknown"
-        facts["CUDA"] = f"{torch.version.cuda}, cuDNN {torch.backends.cudnn.version()}"
-    else:
-        start, bandwidth = STAND_IN_LINK
-        facts["GPU"] = "NONE: a stand-in device, an exercise of the code and no measurement"
-        facts["its link"] = f"described: {start * 1e6:g} us and {bandwidth / 1e9:g} GB/s a copy"
     if hasattr(os, "sched_getscheduler") and os.sched_getscheduler(0) == os.SCHED_RR:
         facts["scheduling"] = "real time (chrt -r), because other programs ran beside it"
     facts["ranks"] = f"{ranks}"
     facts["command"] = command
     return facts
+
+
+def about_device(
+    device: str, ranks: int, link: tuple[float, float] = STAND_IN_LINK
+) -> dict[str, str]:
+    """What the arrays lie on; asked of no other process, so that ranks of MPI can say it too."""
+    if device == GPU:
+        import torch
+
+        sizes = torch.cuda.get_device_properties(0)
+        return {
+            "GPU": sizes.name,
+            "GPUs": f"{torch.cuda.device_count()} for {ranks} ranks",
+            "GPU memory": f"{sizes.total_memory / 2**30:.0f} GiB",
+            "CUDA": f"{torch.version.cuda}, cuDNN {torch.backends.cudnn.version()}",
+        }
+    start, bandwidth = link
+    return {
+        "GPU": "NONE: a stand-in device, an exercise of the code and no measurement",
+        "its link": f"described: {start * 1e6:g} us and {bandwidth / 1e9:g} GB/s a copy",
+    }
