@@ -15,6 +15,7 @@ asks for proof: a file that the program writes, whole or not at all, when it is 
 
 from __future__ import annotations
 
+import functools
 import signal
 import subprocess
 import threading
@@ -37,7 +38,7 @@ class Again:
         until: Path | None = None,
         crashes: int = CRASHES,
         pause: float = 1.0,
-        tell: Callable[[str], None] = print,
+        tell: Callable[[str], None] = functools.partial(print, flush=True),  # among its words
     ) -> None:
         self._command, self._until = list(command), until
         self._crashes, self._pause, self._tell = crashes, pause, tell
