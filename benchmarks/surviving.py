@@ -171,6 +171,7 @@ def watchdog(box: Box, folder: Path, nodes: Sequence[str], over: threading.Event
 def torchrun(box: Box, folder: Path, every: int = EVERY) -> None:
     """An agent on each node, until one has written the result."""
     words = [
+        *("env", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1"),  # see under_torchrun
         *(box.python, "-m", "torch.distributed.run", "--nnodes", f"{RANKS - 1}:{RANKS}"),
         *("--nproc-per-node", "1", "--max-restarts", "10", "--rdzv-backend", "c10d"),
         *("--rdzv-endpoint", "node0:29400", "--rdzv-id", folder.name),

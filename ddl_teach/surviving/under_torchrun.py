@@ -1,5 +1,6 @@
 """The same training under torchrun, which starts all workers again when one of them fails.
 
+    export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1
     torchrun --nnodes 3:4 --nproc-per-node 1 --max-restarts 3 --rdzv-backend c10d \\
         --rdzv-endpoint node0:29400 -m ddl_teach.surviving.under_torchrun FOLDER --every 50
 
@@ -8,7 +9,11 @@ An agent on each node starts a worker and watches it. If one fails, the agents s
 program from its first line: what was not saved is lost. The processes restart, the job does not.
 `FOLDER` must be seen by all nodes; torch.distributed's Gloo adds the gradients up.
 What to look at: a killed process is noticed at once, a cable that is out only after `--patience`
-seconds in a collective.
+seconds in a collective. To meet they have `--meeting` seconds: a start takes as long as importing
+torch does on the slowest node. And each attempt needs a place of its own to meet. By default
+torchrun 2.13 keeps one store for all, in which a worker that is started again may read where its
+neighbour listened *before*, if that one is late with its new address: then both wait for nobody
+(github.com/pytorch/pytorch/issues/135712). Hence the setting.
 """
 
 from __future__ import annotations
@@ -33,11 +38,6 @@ from ddl_teach.surviving.progress import Plan, Progress
 RESULT, STEPS = "result.json", "steps"
 
 
-def add_up(gradient: np.ndarray) -> None:
-    """Over all workers, in place."""
-    dist.all_reduce(torch.from_numpy(gradient))
-
-
 def begin(plan: Plan, folder: Path) -> Progress:
     """Where all workers go on: what rank 0 finds in the folder, or the first step."""
     found = newest_whole(folder) if dist.get_rank() == 0 else None
@@ -46,9 +46,14 @@ def begin(plan: Plan, folder: Path) -> Progress:
     return Progress.begin(plan.task, plan.rule) if told[0] is None else Progress.of(told[0])
 
 
-def train(plan: Plan, folder: Path, every: int, seconds: float) -> None:
+def train(plan: Plan, folder: Path, every: int, seconds: float, patience: float) -> None:
     """Train on, from wherever the folder says, and write the result there."""
     rank, ranks = dist.get_rank(), dist.get_world_size()
+    quick = dist.new_group(timeout=datetime.timedelta(seconds=patience))
+
+    def add_up(gradient: np.ndarray) -> None:
+        dist.all_reduce(torch.from_numpy(gradient), group=quick)
+
     progress = begin(plan, folder)
     print(f"rank {rank} of {ranks} goes on with step {progress.step}", flush=True)
     while progress.step < plan.steps:
@@ -73,12 +78,13 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--ranks", type=int, default=4, help="that the batch was chosen for")
     parser.add_argument("--every", type=int, default=0, help="steps to save; 0: never")
     parser.add_argument("--seconds", type=float, default=0.0, help="more for each step")
-    parser.add_argument("--patience", type=float, default=1800, help="seconds in a collective")
+    parser.add_argument("--meeting", type=float, default=60, help="seconds to wait for all")
+    parser.add_argument("--patience", type=float, default=1800, help="seconds in an all-reduce")
     chosen = parser.parse_args(words)
     chosen.folder.mkdir(parents=True, exist_ok=True)
-    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=chosen.patience))
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=chosen.meeting))
     plan = Plan(Digits(), Momentum(0.1), chosen.steps, chosen.ranks)
-    train(plan, chosen.folder, chosen.every, chosen.seconds)
+    train(plan, chosen.folder, chosen.every, chosen.seconds, chosen.patience)
     dist.destroy_process_group()
 
 
