@@ -44,6 +44,11 @@ class Paper:
         return tuple(person.split()[-1] for person in people)
 
     @property
+    def letter(self) -> str:
+        """Under which it stands: `De Sensi` under D, and a group under its own name."""
+        return re.sub(r"^(?:[A-Z][\w.-]*\. )+", "", self.authors)[0]
+
+    @property
     def anchor(self) -> str:
         """Its place in the index of papers."""
         return plain(f"{self.surnames[0]} {self.year} {self.title}"[:40]).replace(" ", "-")
@@ -139,9 +144,8 @@ def page(papers: Iterable[Paper], found: Iterable[Citation], modules: Container[
     lines = ["# Papers", "", "Each paper that the course cites, and where."]
     letter = ""
     for paper in papers:
-        first = paper.surnames[0][0]
-        if first != letter:
-            letter = first
+        if paper.letter != letter:
+            letter = paper.letter
             lines += ["", f"## {letter}"]
         places = sorted({one.place for one in found if one.means(paper)}, key=_units_first)
         reference = f"{paper.authors}, “{paper.title}”, {paper.where}, {paper.year}."

@@ -200,6 +200,16 @@ def test_every_citation_is_in_the_index_and_every_paper_is_cited(cited):
     assert all(re.fullmatch(r"(19|20)\d\d", paper.year) for paper in listed)
 
 
+def test_papers_stand_under_the_letters_of_their_names(cited):
+    listed, found = cited
+    letters = [paper.letter for paper in listed]
+    assert letters == sorted(letters)
+    headings = re.findall(r"^## (.+)$", papers.page(listed, found, ()), re.MULTILINE)
+    assert headings == sorted(set(letters))
+    assert papers.Paper("D. De Sensi et al.", "GPUs", "SC", "2024").letter == "D"
+    assert papers.Paper("MPI Forum", "Kinds", "a document", "2024").letter == "M"
+
+
 def test_wrong_citations_are_noticed():
     listed = [papers.Paper("A. Alpha and B. Beta", "On rings of ranks", "SC", "2019")]
 
