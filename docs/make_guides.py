@@ -116,14 +116,15 @@ def _told(part: Part) -> str:
 
 
 def _ranges(numbers: tuple[int, ...]) -> str:
-    """Numbers in few words: 1 to 3, 7."""
+    """Numbers in few words: 1 to 3, 6, 7."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:
             runs[-1].append(number)
         else:
             runs.append([number])
-    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
+    short = (f"{run[0]} to {run[-1]}" if len(run) > 2 else f"{run}"[1:-1] for run in runs)
+    return ", ".join(short)
 
 
 def grading_key() -> str:
