@@ -253,7 +253,7 @@ def _told(findings: list[Finding]) -> str:
 
 
 def dies(comm: Comm) -> None:
-    """Steps of a training; in the third of them the memory of rank 2 is full."""
+    """Steps of a training; in step 3 the memory of rank 2 is full."""
     for step in range(10):
         if comm.rank == 2 and step == 3:
             raise MemoryError("no room for 4 GiB")

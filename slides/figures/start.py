@@ -9,7 +9,7 @@ from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import recursive_doubling, ring
 from ddl_teach.comm.networks import Uniform
 from ddl_teach.comm.story import StoryError
-from ddl_teach.course.curriculum import PARTS
+from ddl_teach.course.curriculum import LESSONS, PARTS
 from ddl_teach.course.exercises.registry import find_exercise, units
 from ddl_teach.plots.style import INK, describe, in_style, new_axes, time_text
 
@@ -22,12 +22,12 @@ MACHINES = {
     "You et al. 2018": 2_048,
     "Ying et al. 2018": 1_024,
 }
-# Samples in a batch, without losing accuracy on ImageNet.
+# Samples in the batches with which they reached the accuracy of smaller ones on ImageNet.
 BATCHES = {
     "Krizhevsky et al. 2012": 128,
     "Goyal et al. 2017": 8_192,
     "You et al. 2018": 32_768,
-    "Ying et al. 2018": 65_536,
+    "Ying et al. 2018": 32_768,
 }
 
 
@@ -46,7 +46,7 @@ def layers() -> Figure:
 @in_style
 def batches() -> Figure:
     """How large batches became."""
-    return _bars(BATCHES, "samples in a batch", "Five hundred times the batch in six years", "log")
+    return _bars(BATCHES, "samples in a batch", "From 128 samples to 32,768 in six years", "log")
 
 
 def _bars(numbers: dict[str, int], quantity: str, title: str, scale: str = "linear") -> Figure:
@@ -75,6 +75,17 @@ def course_map() -> str:
             minutes = sum(one.minutes for unit in there for one in unit.exercises)
             rows.append(f"| {part} | {named} | {round(minutes / 60, 1)} h |")
     return "\n".join(rows)
+
+
+def time_for(part: str) -> str:
+    """What the exercises of a part take, those of its starred units and all: for its notes."""
+    units_there = [unit for unit in units() if unit.number in PARTS[part]]
+    minutes = {unit.number: sum(one.minutes for one in unit.exercises) for unit in units_there}
+    starred = [number for number in minutes if LESSONS[number].starred]
+    return (
+        f"Exercises of this part: {sum(minutes.values())} minutes; of its starred units "
+        f"({', '.join(starred)}) {sum(minutes[number] for number in starred)}."
+    )
 
 
 def everybody_says(comm: Comm) -> float:
