@@ -56,10 +56,14 @@ def _again(options: argparse.Namespace) -> int:
     again = Again(options.command, until=options.until, crashes=options.crashes)
     try:
         status = again.run()
-    except FileNotFoundError as error:
+    except BrokenPipeError:
+        raise  # nobody listens to us any more: that is another matter
+    except OSError as error:
         raise Mistake(f"{options.command[0]} cannot be started: {error.strerror}") from None
     # SIGTERM: the job was cancelled, or Slurm has put it back into the queue itself.
     if status == AGAIN and options.requeue and signal.SIGUSR1 in again.asked:
+        print(f"Slurm is asked to start job {job} again.", flush=True)  # it ends us when it does
         told = subprocess.run(["scontrol", "requeue", job], capture_output=True, text=True)
-        print(f"Slurm was asked to start job {job} again. {told.stderr.strip()}".strip())
+        if told.returncode:
+            print(f"It does not: {told.stderr.strip()}. Submit the job anew.", flush=True)
     return status

@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import signal
 import subprocess
-import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
@@ -26,6 +26,7 @@ from types import FrameType
 from ddl_teach.surviving.preemption import AGAIN, SIGNALS
 
 CRASHES = 6  # the pauses between them are half a minute in all
+GLANCE = 0.05  # seconds between two looks, in a pause, whether we are asked to go
 
 
 class Again:
@@ -43,7 +44,6 @@ class Again:
         self._command, self._until = list(command), until
         self._crashes, self._pause, self._tell = crashes, pause, tell
         self._running: subprocess.Popen | None = None
-        self._called = threading.Event()
         self.asked: set[int] = set()  # to go, by these signals
 
     def run(self) -> int:
@@ -58,16 +58,15 @@ class Again:
     def _until_done(self) -> int:
         crashed = 0
         while not self.asked:
-            if self._until is not None and self._until.exists():
+            if self._proven():
+                self._tell(f"{self._until} is there already, so it is done: nothing is started.")
                 return 0
             status = self._once()
-            if self._until is None and status == 0:
-                return 0
+            if self._proven() or (self._until is None and status == 0):
+                return 0  # also if it was asked to go in its last step
             if self.asked or status == AGAIN:
                 self._tell(f"It was asked to go, and ended with status {status}.")
                 continue
-            if self._until is not None and self._until.exists():
-                return 0
             crashed += 1
             lacking = f" without having written {self._until}" if status == 0 else ""
             told = f"It ended with status {status}{lacking}"
@@ -76,8 +75,18 @@ class Again:
                 return status or 1
             self._tell(f"{told}. It is started again, {crashed} of {self._crashes}.")
             if crashed > 1:
-                self._called.wait(self._pause * 2 ** (crashed - 2))
+                self._rest(self._pause * 2 ** (crashed - 2))
         return AGAIN
+
+    def _proven(self) -> bool:
+        return self._until is not None and self._until.exists()
+
+    def _rest(self, seconds: float) -> None:
+        """A pause that ends when we are asked to go. It holds no lock: a signal's handler that
+        wants one, while its own thread has it, waits for ever."""
+        ends = time.monotonic() + seconds
+        while not self.asked and time.monotonic() < ends:
+            time.sleep(min(GLANCE, seconds))
 
     def _once(self) -> int:
         self._running = subprocess.Popen(self._command)
@@ -87,6 +96,5 @@ class Again:
 
     def _pass_on(self, number: int, frame: FrameType | None) -> None:
         self.asked.add(number)
-        self._called.set()
         if self._running is not None:
             self._running.send_signal(signal.SIGUSR1)

@@ -68,7 +68,7 @@ def long_run(
         comm.work(seconds=seconds)
         done += 1
         going = preemption.agreed(comm)
-        if going or done % every == 0 or done == steps:
+        if going or (every and done % every == 0) or done == steps:
             state = {"weights": weights, "first": states[0], "second": states[1]}
             kept.save(done, state | {"random": state_of(random)})
     if done == steps and comm.rank == 0:
@@ -84,7 +84,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="A training that resumes by itself.")
     parser.add_argument("folder", metavar="FOLDER", help="for checkpoints and the result")
     parser.add_argument("--steps", type=int, default=1000, help="in all; default: 1000")
-    parser.add_argument("--every", type=int, default=100, help="steps to save; default: 100")
+    parser.add_argument(
+        "--every", type=int, default=100, help="steps to save; 0: at the end only; default: 100"
+    )
     parser.add_argument("--seconds", type=float, default=0.0, help="more for each step")
     settings = vars(parser.parse_args(words))
     with Preemption() as preemption:  # before MPI starts, which takes a while

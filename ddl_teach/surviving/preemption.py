@@ -42,7 +42,9 @@ class Preemption:
 
     def __enter__(self) -> Preemption:
         self._inside = True
-        self._earlier = {number: signal.signal(number, self) for number in SIGNALS}
+        for number in SIGNALS:
+            self._earlier[number] = signal.getsignal(number)  # before the first one can come
+            signal.signal(number, self)
         return self
 
     def __call__(self, number: int, frame: FrameType | None) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -90,9 +91,25 @@ def test_a_process_that_nobody_has_asked_dies_by_a_signal_as_ever(signals_kept):
     assert [signal.getsignal(number) for number in SIGNALS] == [signal.SIG_DFL] * 2
 
 
+def test_a_signal_that_comes_before_all_handlers_are_set_is_noted(monkeypatch, signals_kept):
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    set_handler = signal.signal
+
+    def at_once(number, handler):
+        earlier = set_handler(number, handler)
+        os.kill(os.getpid(), number)
+        return earlier
+
+    with monkeypatch.context() as patch:
+        patch.setattr(signal, "signal", at_once)
+        with Preemption() as preemption:
+            assert preemption.asked
+
+
 # What `ddl-teach again` starts: its n-th start does what the n-th word says.
 SCRIPT = """
-import os, pathlib, sys
+import os, pathlib, signal, sys
 starts = pathlib.Path("starts")
 number = len(starts.read_text()) if starts.exists() else 0
 starts.write_text("x" * (number + 1))
@@ -102,6 +119,12 @@ if word == "done":
     word = "0"
 if word == "killed":
     os.kill(os.getpid(), 9)
+if word in ("asked", "asked at the end"):
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    os.kill(os.getppid(), signal.SIGUSR1)
+    if word == "asked at the end":
+        pathlib.Path("proof").touch()
+    word = "75"
 sys.exit(int(word))
 """
 
@@ -128,15 +151,62 @@ def test_again_until_it_is_done(options, words, status, told, tmp_path, monkeypa
         assert part in "\n".join(said)
     assert len((tmp_path / "starts").read_text()) == len(words.split())
     if status == 0 and "until" in options:
-        assert Again(command, **options).run() == 0  # nothing is started
+        assert Again(command, tell=said.append, **options).run() == 0
+        assert said[-1] == "proof is there already, so it is done: nothing is started."
         assert len((tmp_path / "starts").read_text()) == len(words.split())
 
 
-def test_to_have_a_job_started_again_there_must_be_one(monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("word", "status"), [("asked", AGAIN), ("asked at the end", 0)], ids=["before", "at the end"]
+)
+def test_who_is_asked_to_go_when_it_is_done_is_done(word, status, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "script.py").write_text(SCRIPT)
+    command = [sys.executable, "-I", "-S", "script.py", word]
+    assert Again(command, until=Path("proof"), tell=[].append).run() == status
+
+
+def test_who_is_asked_to_go_in_a_pause_goes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "script.py").write_text(SCRIPT)
+    command = [sys.executable, "-I", "-S", "script.py", "1", "1", "0"]
+
+    def ask_after_the_second(told):
+        if "2 of 6" in told:
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM)).start()
+
+    again = Again(command, tell=ask_after_the_second, pause=1000)
+    assert again.run() == AGAIN
+    assert again.asked == {signal.SIGTERM}
+    assert len((tmp_path / "starts").read_text()) == 2
+
+
+def test_what_slurm_says_when_it_is_asked_to_start_a_job_again(monkeypatch, tmp_path, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "script.py").write_text(SCRIPT)
+    asked = "Slurm is asked to start job 17 again.\n"
+    for status, words in ((0, asked), (1, f"{asked}It does not: no such job. Submit the job")):
+        (tmp_path / "scontrol").write_text(f"#!/bin/sh\necho no such job >&2\nexit {status}\n")
+        (tmp_path / "scontrol").chmod(0o755)
+        (tmp_path / "starts").unlink(missing_ok=True)
+        with monkeypatch.context() as patch:
+            patch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+            patch.setenv("SLURM_JOB_ID", "17")
+            command = [sys.executable, "-I", "-S", "script.py", "asked"]
+            assert main(["again", "--requeue", "--", *command]) == AGAIN
+        said = capfd.readouterr().out
+        assert words in said
+        assert ("It does not" in said) == bool(status)
+
+
+def test_to_have_a_job_started_again_there_must_be_one(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     assert main(["again", "--requeue", "--", "true"]) == 2
     assert main(["again", "--", "no such program"]) == 2
+    (tmp_path / "no program").touch()
+    assert main(["again", "--", str(tmp_path / "no program")]) == 2
     said = capsys.readouterr().err
+    assert "no program cannot be started: Permission denied" in said
     assert "--requeue is for a job of Slurm" in said
     assert "no such program cannot be started: No such file" in said
 
@@ -191,6 +261,17 @@ def test_a_long_run_that_is_killed_asked_to_go_and_asked_once_more(tmp_path, sta
     results = [json.loads((tmp_path / it / "result.json").read_text()) for it in ("kept", "alone")]
     assert results[0] == results[1]
     assert results[0]["steps"] == done + 7
+
+
+def test_who_saves_at_the_end_only_ends_with_the_same_weights(tmp_path):
+    told = []
+    for every in (0, 3):
+        folder = tmp_path / str(every)
+        run = simulate(long_run, 2, folder=str(folder), steps=7, every=every)
+        assert run.results == [True] * 2
+        assert steps(folder / "rank-0-of-2")[-1] == 7
+        told.append((folder / "result.json").read_text())
+    assert told[0] == told[1]
 
 
 def is_rank(process):
