@@ -17,6 +17,7 @@ What to look at: kill it anywhere. Resumed, it ends with the same weights, bit f
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import re
@@ -34,6 +35,8 @@ from ddl_teach.sgd.states import pack, unpack
 
 State = dict[str, Any]
 NOTHING, LATEST = -1, 2**62
+OWN = r"rank-\d+-of-(\d+)"  # a rank's folder
+say = functools.partial(print, flush=True)  # before the training goes on, not when it is over
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class Checkpoints:
         *,
         keep: int = 2,
         alike: bool = False,
-        tell: Callable[[str], None] = print,
+        tell: Callable[[str], None] = say,
     ) -> None:
         if keep < 1:
             raise ValueError(f"Checkpoints: keep={keep}: one checkpoint at least must be kept")
@@ -111,8 +114,8 @@ class Checkpoints:
         return mine if step != NOTHING else None
 
     def _refuse_others(self) -> None:
-        names = self.own.parent.glob("rank-*-of-*")
-        counts = set() if self._alike else {int(one.name.rpartition("-")[2]) for one in names}
+        names = (re.fullmatch(OWN, one.name) for one in self.own.parent.glob("rank-*"))
+        counts = set() if self._alike else {int(name[1]) for name in names if name}
         ranks = self._comm.size
         # Before anybody has made a folder of these ranks.
         others = self._agree(0 if ranks in counts else max(counts, default=0), "max")
@@ -171,7 +174,7 @@ def steps(folder: Path) -> list[int]:
 
 
 def newest_whole(
-    folder: Path, at_most: int = LATEST, tell: Callable[[str], None] = print
+    folder: Path, at_most: int = LATEST, tell: Callable[[str], None] = say
 ) -> Checkpoint | None:
     """The newest one in this folder that is whole; others are told of and passed over."""
     for step in reversed([one for one in steps(folder) if one <= at_most]):

@@ -182,6 +182,23 @@ def test_what_is_damaged_is_passed_over_by_all_and_said(how, tmp_path):
     assert message.endswith("; it is passed over")
 
 
+def test_what_is_passed_over_is_said_at_once_into_a_pipe_too(tmp_path):
+    path_of(tmp_path, 3).write_bytes(b"half of it")
+    call = (
+        "import os, pathlib; from ddl_teach.surviving.checkpoints import newest_whole;"
+        f"newest_whole(pathlib.Path({str(tmp_path)!r})); os._exit(0)"  # nothing is flushed there
+    )
+    environment = {name: it for name, it in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    told = subprocess.run(
+        [sys.executable, "-c", call],
+        env=environment | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert "damaged or half written" in told.stdout
+
+
 def test_ranks_with_different_holes_agree_on_what_all_have(tmp_path):
     simulate(training, 3, folder=tmp_path, keep=4)
     for rank, step in ((0, 8), (1, 6), (2, 6)):
@@ -219,6 +236,7 @@ def test_where_all_ranks_are_alike_any_number_goes_on(real, tmp_path):
 def test_what_would_throw_work_away_is_refused(tmp_path):
     folder = tmp_path / "kept"
     simulate(training, 4, folder=folder)
+    (folder / "rank-0-of-4 as it was").mkdir()  # somebody's own, and no rank's
     for _ in range(2):
         with pytest.raises(RankFailed, match="checkpoints of 4 ranks, and these are 3: start 4"):
             simulate(training, 3, folder=folder)
