@@ -24,25 +24,32 @@ SAY = "Say what you do while you do it: echo {} > hand_in/8_faults/now"
 def mark(measured: dict[str, Any], answers: dict[str, Any]) -> list[Mark]:
     """Points for predictions, two for each number."""
     results = measured["results"]
-    diary = checked(results["diary"], measured["settings"]["steps"])
-    pause, again = gap(diary, results["way"])
+    diary = checked(results, measured["settings"]["steps"])
+    pause, again = gap(diary, results)
+    restarted = results["way"] == "restart"
     look = "Look at the steps before and after the first one that has fewer ranks."
-    if results["way"] == "restart":
+    if restarted:
         look = "Look where the numbers of the steps go back."
     marks = [number_or_not(answers, "pause", pause, 0.1, look)]
-    marks.append(number_or_not(answers, "again", again, 0, look))
-    if results["way"] == "restart":
+    # Who shrinks begins one step twice, and its diary has it once.
+    also = None if restarted else (0, 1)
+    marks.append(number_or_not(answers, "again", again, 0, look, also))
+    if restarted:
         return marks
     return [*(predicted(measured, name) for name in PREDICTIONS), *links(diary, answers), *marks,
             *formulas(results, pause, answers)]  # fmt: skip
 
 
-def checked(diary: list[list], steps: int) -> list[list]:
+def checked(results: dict[str, Any], steps: int) -> list[list]:
     """The diary, if a training can have written it."""
+    diary = results["diary"]
     positive((line[SECONDS] for line in diary), "seconds in the diary")
     positive((line[RANKS] for line in diary), "ranks in the diary")
     begins = [line[BEGAN] for line in diary]
-    if sorted({line[STEP] for line in diary}) != list(range(steps)):
+    made = {line[STEP] for line in diary}
+    # In the step of a loss others may have been through, and this rank took their weights.
+    made |= {step - 1 for step, _ in results.get("losses", []) if step > 0}
+    if len(made) != steps or made != set(range(len(made))):
         raise Contradiction(f"the diary does not have all of {steps} steps")
     if begins != sorted(begins):
         raise Contradiction("a step began before the one that stands above it in the diary")
@@ -51,14 +58,20 @@ def checked(diary: list[list], steps: int) -> list[list]:
     return diary
 
 
-def gap(diary: list[list], way: str) -> tuple[float | None, int | None]:
+def gap(diary: list[list], results: dict[str, Any]) -> tuple[float | None, int | None]:
     """Seconds from the last step of all ranks to the first after the loss, and the steps done
     twice; nothing where no rank was lost."""
-    for before, after in pairwise(diary):
-        lost = after[STEP] <= before[STEP] if way == "restart" else after[RANKS] < before[RANKS]
-        if lost:
-            return after[BEGAN] - before[BEGAN], len(diary) - len({line[STEP] for line in diary})
-    return None, None
+    pairs = list(pairwise(diary))
+    if results["way"] == "restart":
+        lost = [pair for pair in pairs if pair[1][STEP] <= pair[0][STEP]]
+        if not lost and results["attempts"] > 1:  # just after a save: no step was made twice
+            lost = [max(pairs, key=lambda pair: pair[1][BEGAN] - pair[0][BEGAN])]
+    else:
+        lost = [pair for pair in pairs if pair[1][RANKS] < pair[0][RANKS]]
+    if not lost:
+        return None, None
+    before, after = lost[0]
+    return after[BEGAN] - before[BEGAN], len(diary) - len({line[STEP] for line in diary})
 
 
 def links(diary: list[list], answers: dict[str, Any]) -> list[Mark]:
@@ -99,9 +112,10 @@ def formulas(results: dict[str, Any], pause: float | None, answers: dict[str, An
 
 
 def number_or_not(
-    answers: dict[str, Any], name: str, right: float | None, within: float, look: str
-) -> Mark:
+    answers: dict[str, Any], name: str, right: float | None, within: float, look: str,
+    also: tuple[float, float] | None = None,
+) -> Mark:  # fmt: skip
     """Two points for the number, none where the training was not made to show it."""
     if right is None:
         return Mark(name, 0, 2, f"The diary does not show it. {look}")
-    return number(answers, name, float(right), within=within, of=2, look=look)
+    return number(answers, name, float(right), within=within, of=2, look=look, also=also)

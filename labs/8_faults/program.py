@@ -9,11 +9,13 @@ ddl-teach again -- mpiexec -n 4 python labs/8_faults/program.py \\
     --set way=restart --set now=hand_in/8_restart/now --out hand_in/8_restart
 
 While you do something, say what, for the diary: echo delay > hand_in/8_faults/now
+A training begins without a word: what an earlier one has left there is removed.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ import psutil
 from ddl_teach import Comm
 from ddl_teach.collectives import ring
 from ddl_teach.course.labs.hand_in import Lab, Question, main
+from ddl_teach.course.mistake import Mistake
 from ddl_teach.sgd.digits import Digits
 from ddl_teach.sgd.updates.momentum import Momentum
 from ddl_teach.surviving.checkpoints import Checkpoints
@@ -69,7 +72,8 @@ class Diary:
                 file.write(json.dumps(self.lines[-1]) + "\n")
         if comm.rank == 0 and self.step % 20 == 0:
             print(
-                f"{self.word:>12}  step {self.step:>5}  ranks {comm.size}  {seconds * 1e3:.1f} ms"
+                f"{self.word:>12}  step {self.step:>5}  ranks {comm.size}  {seconds * 1e3:.1f} ms",
+                flush=True,
             )
 
 
@@ -80,7 +84,13 @@ def faults(
     start = time.time() - psutil.Process().create_time()
     plan = Plan(Digits(hidden=hidden), Momentum(0.1), steps, ranks=4)
     folder = Path(now).parent
+    if way not in ("shrink", "restart"):
+        raise Mistake(f"--set way={way}: it is shrink or restart")
     told: dict[str, Any] = {"way": way, "start": start, "save": saving(comm, plan, folder)}
+    attempts = folder / "attempts"  # to restart
+    if comm.rank == 0 and (way == "shrink" or not attempts.exists()):
+        Path(now).unlink(missing_ok=True)  # a word about an earlier training, such as "die"
+    comm.barrier()
     if way == "shrink":
         diary = Diary(comm, Path(now), pace, die, None)
         least = comm.size // 2 + 1
@@ -89,22 +99,27 @@ def faults(
         weights, speaks = found.weights, found.rank == 0 and found.steps == steps
     else:
         if comm.rank == 0:
-            with (folder / "attempts").open("a") as file:
+            with attempts.open("a") as file:
                 file.write("x")
         comm.barrier()
         diary = Diary(comm, Path(now), pace, die, folder / "diary")
         options = {"allreduce": diary.allreduce, "before": diary.before}
         weights, speaks = resume(comm, plan, folder / "kept", every, **options), comm.rank == 0
-        diary.lines = [json.loads(line) for line in (folder / "diary").read_text().splitlines()]
+        if speaks:
+            told["attempts"] = attempts.stat().st_size
+            diary.lines = [json.loads(line) for line in diary.file.read_text().splitlines()]
+            for done in (attempts, diary.file):  # whoever trains here next begins anew
+                done.unlink()
+            shutil.rmtree(folder / "kept" / "all")
     accuracy = plan.task.accuracy(weights)
     return told | {"diary": diary.lines, "accuracy": accuracy} if speaks else None
 
 
 def saving(comm: Comm, plan: Plan, folder: Path) -> float:
     """How long a checkpoint takes, in seconds: the best of a few."""
-    kept, progress, seconds = Checkpoints(comm, folder / "trial", alike=True), None, []
+    kept, seconds = Checkpoints(comm, folder / "trial", alike=True), []
+    progress = Progress.begin(plan.task, plan.rule)
     for step in range(3):
-        progress = Progress.begin(plan.task, plan.rule)
         begun = time.perf_counter()
         kept.save(step, progress.state())
         seconds.append(time.perf_counter() - begun)

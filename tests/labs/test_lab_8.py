@@ -2,17 +2,21 @@
 
 import copy
 import json
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ddl_teach.comm.processes import fault_tolerance, mpiexec_path
+from ddl_teach.comm.processes import fault_tolerance, mpi_command, mpiexec_path
 from ddl_teach.comm.story import StoryError
 from ddl_teach.course.mistake import Mistake
+from ddl_teach.surviving.again import Again
 from ddl_teach.theory.failures import shrinking_wins_below, young
 
 PREDICTED = {"delayed": 8, "lossy": 1.1, "pause": 0.5, "again": 1}
 STEPS, DIED = 24, 10
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -99,10 +103,52 @@ def test_a_restart_is_asked_for_its_pause_and_what_was_done_again(folder, lived,
     for place, line in enumerate(again["results"]["diary"]):
         line[3] = 50.0 + 2 * place
     assert lost(folder, hand_in, {"pause": 2.0, "again": 5}, again) == {}
-    assert set(lost(folder, hand_in, {"pause": 1.0, "again": 0}, again)) == {
-        "pause",
-        "again",
-    }
+    assert set(lost(folder, hand_in, {"pause": 1.0, "again": 0}, again)) == {"pause", "again"}
+
+
+def test_a_training_that_restarts_is_whole_and_the_next_one_begins_anew(
+    tmp_path, hand_in, monkeypatch
+):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PRTE_MCA_prte_tmpdir_base", str(tmp_path))
+    now, out = tmp_path / "now", tmp_path / "hand_in"
+    words = ["way=restart", f"now={now}", f"die={DIED + 2}"]
+    command = [*mpi_command(4), sys.executable, str(ROOT / "labs/8_faults/program.py"), "--short"]
+    command += ["--out", str(out), *(part for word in words for part in ("--set", word))]
+    for _ in range(2):
+        now.write_text("die")  # left from an earlier training: nobody obeys it
+        assert Again(command).run() == 0
+        measured = json.loads((out / "measured.json").read_text())
+        made = [line[0] for line in measured["results"]["diary"]]
+        assert made == [*range(DIED + 2), *range(DIED, STEPS)]  # saved was every fifth
+        assert measured["results"]["attempts"] == 2
+        assert not [it for it in ("now", "attempts", "diary") if (tmp_path / it).exists()]
+    pause = measured["results"]["diary"][DIED + 2][3] - measured["results"]["diary"][DIED + 1][3]
+    assert lost(out, hand_in, {"pause": pause, "again": 2}, measured) == {}
+
+
+def test_a_restart_just_after_a_save_does_no_step_twice(folder, lived, hand_in):
+    again = copy.deepcopy(lived)
+    again["results"] |= {"way": "restart", "attempts": 2}
+    for place, line in enumerate(again["results"]["diary"]):
+        line[1], line[3] = 4, 50.0 + place + 7 * (place >= DIED)
+    assert lost(folder, hand_in, {"pause": 8.0, "again": 0}, again) == {}
+    again["results"]["attempts"] = 1
+    unseen = lost(folder, hand_in, {"pause": 8.0, "again": 0}, again)
+    assert set(unseen) == {"pause", "again"}
+    assert "does not show it" in unseen["pause"]
+
+
+def test_a_step_that_only_others_were_through_with_is_none_that_is_missing(folder, lived, hand_in):
+    behind = copy.deepcopy(lived)
+    diary = behind["results"]["diary"]
+    [line] = [line for line in diary if line[0] == DIED - 1]
+    diary.remove(line)
+    assert behind["results"]["losses"] == [[DIED, 3]]
+    behind["results"]["losses"].insert(0, [0, 4])  # another one, before anybody had made a step
+    diary[4][2:] = ["delay", 104.0, 0.08]
+    for again in (0, 1):  # in the diary no step is there twice, and one was begun twice
+        assert lost(folder, hand_in, right(behind) | {"again": again}, behind) == {}
 
 
 @pytest.mark.parametrize(
@@ -140,13 +186,20 @@ def test_empty_predictions_lose_theirs(folder, lived, hand_in):
         (lambda results: results["diary"][3].__setitem__(3, 1e9), "began before"),
         (lambda results: results["diary"][-1].__setitem__(1, 4), "back to life"),
         (lambda results: results["diary"].pop(7), "all of 24"),
+        (lambda results: results["losses"].append([10**15, 3]), "all of 24"),
         (lambda results: results.__setitem__("save", 0.0), "save and start"),
         (lambda results: results.pop("diary"), "is not as"),
     ],
-    ids=["negative", "out of order", "risen", "a step missing", "free", "no diary"],
+    ids=["negative", "out of order", "risen", "a step missing", "lost late", "free", "no diary"],
 )
 def test_what_no_training_can_have_written_is_refused(folder, lived, hand_in, change, said):
     forged = copy.deepcopy(lived)
     change(forged["results"])
     with pytest.raises(Mistake, match=said):
         lost(folder, hand_in, right(lived), forged)
+
+
+def test_steps_without_number_are_refused_at_once(folder, lived, hand_in):
+    endless = lived | {"settings": lived["settings"] | {"steps": 10**15}}
+    with pytest.raises(Mistake, match="all of 1000000000000000 steps"):
+        lost(folder, hand_in, right(lived), endless)
