@@ -31,7 +31,7 @@ def mark(measured: Mapping[str, Any], answers: Mapping[str, Any]) -> list[Mark]:
     cables = positive(found["per byte"], "cables")
     [latency] = positive([found["latency"]], "latencies")
     apart = len(set(nodes)) == ranks
-    _possible(trainings, settings, nbytes, ranks, apart)
+    _possible(trainings, settings, nbytes, ranks)
 
     at_server, even = trainings["server", False], ranks - 1
     through = max(even * cables[0], *cables[1:]) * nbytes  # seconds that the narrowest port needs
@@ -44,8 +44,10 @@ def mark(measured: Mapping[str, Any], answers: Mapping[str, Any]) -> list[Mark]:
     marks = [predicted(measured, name) for name in measured["predictions"]]
     marks.append(number(answers, "ingress", servers.server_ingress(even, nbytes) / 1e3,
                         within=0.01, look=FORMULA))  # fmt: skip
-    if apart:
-        over = at_server["card of rank 0"] / at_server["bytes to rank 0"]
+    over = at_server["card of rank 0"] / at_server["bytes to rank 0"]
+    if apart and over < 1:  # fast networks pass the system by, and its cards count nothing
+        marks.append(Mark("card_over_ledger", 1, 1))
+    elif apart:
         marks.append(number(answers, "card_over_ledger", over, within=0.005,
                             look="Both are in the program's first line."))  # fmt: skip
     marks += [
@@ -69,9 +71,7 @@ def mark(measured: Mapping[str, Any], answers: Mapping[str, Any]) -> list[Mark]:
     return marks
 
 
-def _possible(
-    trainings: Trainings, settings: Mapping[str, Any], nbytes: int, ranks: int, apart: bool
-) -> None:
+def _possible(trainings: Trainings, settings: Mapping[str, Any], nbytes: int, ranks: int) -> None:
     """What no run of the program can have written."""
     steps, gradient = settings["steps"], settings["gradient"]
     for (way, _), one in trainings.items():
@@ -91,8 +91,6 @@ def _possible(
         told = workers * (steps * nbytes + words * servers.REQUEST)
         if one["servers"] == 1 and sent != told:
             raise Contradiction(f"{name}: {sent:,} bytes came to rank 0, the formula has {told:,}")
-        if apart and one["card of rank 0"] < sent:
-            raise Contradiction(f"{name}: its card received less than the ledger says was sent")
 
 
 def _rate(training: Mapping[str, Any]) -> float:
