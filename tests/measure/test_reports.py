@@ -129,6 +129,9 @@ def test_a_file_is_there_whole_or_as_it_was(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+DEEP = "[" * 800 + "]" * 800
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -145,6 +148,11 @@ def test_a_file_is_there_whole_or_as_it_was(tmp_path):
          r"report\.entries\[0\]\.ranks must be a whole number"),
         ('{"ddl-teach report": 1, "entries": [{"ranks": true}]}', "must be a whole number"),
         ('{"ddl-teach report": 1, "target": {"accuracy": NaN}}', "NaN is no number"),
+        pytest.param('{"ddl-teach report": 1, "target": {"accuracy": ' + "9" * 400 + "}}",
+                     "no such number", id="a number that no float can be"),
+        pytest.param('{"ddl-teach report": 1, "machines": {"a": {"b": ' + DEEP + "}}}",
+                     "so many lists|not JSON", id="lists in lists"),
+        pytest.param("[" * 10**6, "not JSON", id="lists without end"),
     ],
 )  # fmt: skip
 def test_what_is_no_report_is_refused_with_the_place(text, words):

@@ -93,7 +93,7 @@ def read_entry(path: Path) -> Report:
         return load(path)
     try:
         entry = json.loads(path.read_text(encoding="utf-8"))["results"]["entry"]
-    except (ValueError, LookupError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise ValueError(f"{path}: lab 9 has not written this ({error!r})") from None
     return from_json(json.dumps(entry))
 

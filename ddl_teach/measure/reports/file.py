@@ -51,11 +51,14 @@ def from_json(text: str) -> Report:
     """The report that a text holds."""
     try:
         found = json.loads(text, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"this is not JSON: {error}") from None
     if not isinstance(found, dict) or found.pop(MARK, None) != FORMAT:
         raise ValueError(f'a report begins with {{"{MARK}": {FORMAT}; save() writes one')
-    return _read(found, Report, "report")
+    try:
+        return _read(found, Report, "report")
+    except (OverflowError, RecursionError) as error:  # whoever reads many goes on with the next
+        raise ValueError(f"a report has no such number, or so many lists: {error}") from None
 
 
 def _plain(value: Any, where: str) -> Any:
