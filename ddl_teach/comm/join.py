@@ -63,7 +63,8 @@ def join(
 ) -> Run | None:
     """Run `program(comm, **kwargs)` on all ranks that were started together with this process.
 
-    Where ranks may die, the first who lives is given the `Run`.
+    Where ranks may die, the first who lives is given the `Run`, and the process ends with 0, or
+    with 1 after an exception, whatever it tells `sys.exit`.
     """
     everybody, comm = joined(timeout, trace)
     from ddl_teach.comm.mpi_survivors import fault_tolerant  # MPI has been started by now
@@ -76,7 +77,8 @@ def join(
         endings = everybody.gather(comm, ending)
         run = concluded(endings, fault_tolerant()) if endings is not None else None
     except BaseException as error:
-        _tell(comm.rank, error)
+        with contextlib.suppress(OSError):  # nobody may listen any more; the others must still end
+            _tell(comm.rank, error)
         if isinstance(error, TimedOut):
             time.sleep(OTHERS_SPEAK)
         everybody.abort(1)

@@ -32,8 +32,10 @@ class RankLost(RuntimeError):
     known to have died; none, if another one has noticed first and revoked."""
 
     def __init__(self, rank: int, dead: tuple[int, ...]) -> None:
-        names = ", ".join(map(str, dead))
-        what = f"rank {names} has died" if dead else "another one has noticed that a rank died"
+        what = "another one has noticed that a rank died"
+        if dead:
+            names = ", ".join(map(str, dead))
+            what = f"ranks {names} have died" if dead[1:] else f"rank {names} has died"
         super().__init__(
             f"rank {rank} cannot go on: {what}. Revoke this communicator, agree, and shrink it "
             "to go on without the dead; `ddl_teach.comm.survivors` says how"
