@@ -19,14 +19,15 @@ PROGRAM = """
 from ddl_teach.course.labs.hand_in import Lab, Question, main
 from ddl_teach.course.mistake import Mistake
 
-def count(comm, *, rounds, bad=0):
+def count(comm, *, rounds, bad=0, which=()):
     if bad:
         raise Mistake("such rounds cannot be")
     comm.barrier()
     return {"ranks": [comm.size] * rounds} if comm.rank == comm.size - 1 else None
 
 LAB = Lab(
-    "1_counting", count, full={"rounds": 3, "bad": 0}, short={"rounds": 1, "bad": 0},
+    "1_counting", count, full={"rounds": 3, "bad": 0, "which": [1]},
+    short={"rounds": 1, "bad": 0, "which": [1]},
     predictions=(Question("many", "How many ranks will there be?"),),
     answers=(Question("said", "How many were there?"), Question("why", "And why?", str)),
 )
@@ -39,7 +40,8 @@ from ddl_teach.course.labs.marking import Contradiction, Mark, number, predicted
 def mark(measured, answers):
     ranks = measured["results"]["ranks"]
     if min(ranks) < 1:
-        raise Contradiction("no ranks at all")
+        raise Contradiction(measured["results"].get("name", "no ranks at all"))
+    float(sum(ranks)) / len(ranks)
     why = Mark("why", 1 if answers["why"] else 0, 1, "It was left empty.")
     return [predicted(measured, "many"), number(answers, "said", ranks[0], of=2), why]
 """
@@ -88,7 +90,9 @@ def test_predict_measure_answer_and_be_marked(lab, capsys):
     # Whoever knows better now keeps the old prediction.
     text = (work / "answers.toml").read_text()
     (work / "answers.toml").write_text(text.replace("many = 3", "many = 2"))
-    assert run(lab, 2, "--set", "rounds=2")[0] == 0
+    status, told = run(lab, 2, "--set", "rounds=2")
+    assert status == 0
+    assert told.count("took the place of an earlier measurement") == 1
     again = json.loads((work / "measured.json").read_text())
     assert again["results"] == {"ranks": [2, 2]}
     assert again["predictions"] == {"many": 3.0}
@@ -109,9 +113,10 @@ def test_one_rank_says_what_is_wrong_and_the_old_measurement_stays(lab):
     assert run(lab, 2, "--short", "--out", "tried")[0] == 0
     measured = (work / "measured.json").read_text()
     for words, said in (
-        (["--set", "turns=2"], "the settings of this lab are rounds, bad"),
+        (["--set", "turns=2"], "the settings of this lab are rounds, bad, which"),
         (["--set", "bad=1"], "such rounds cannot be"),
         (["--set", "rounds=two"], "a number is needed, such as 1"),
+        (["--set", "which=1"], "a list is needed, such as [1]"),
         (["--shortly"], "unrecognized arguments: --shortly"),
     ):
         status, told = run(lab, 2, "--short", "--out", "tried", *words)
@@ -121,6 +126,10 @@ def test_one_rank_says_what_is_wrong_and_the_old_measurement_stays(lab):
     assert (work / "measured.json").read_text() == measured
     assert (work / "answers.toml").read_text() == before
     assert sorted(path.name for path in work.iterdir()) == ["answers.toml", "measured.json"]
+    answer(work, many="inf")
+    status, told = run(lab, 2, "--out", "tried")
+    assert status != 0
+    assert told.count("many = inf is no number") == 1  # before anything is measured
 
 
 GOOD = {"lab": "1_counting", "short": False, "predictions": {"many": 2.0},
@@ -134,20 +143,52 @@ GOOD = {"lab": "1_counting", "short": False, "predictions": {"many": 2.0},
         (GOOD | {"lab": ["1_counting"]}, "", "names no lab"),
         (GOOD | {"results": {"ranks": [0]}}, "", "cannot be: no ranks at all"),
         (GOOD | {"results": []}, "", "not as 1_counting writes it"),
+        (GOOD | {"results": {"ranks": [10**400]}}, "", "not as 1_counting writes it"),
         ([1, 2], "", "not as a lab writes it"),
         (GOOD, "[answers]\nsaid = {}", "is no number"),
         (GOOD, "[answers]\nsaid = two", "is broken"),
+        (GOOD, "[answers]\nsaid = " + 5000 * "9", "is broken"),
+        (GOOD, "[answers]\nsaid = " + 400 * "9", "is no number"),
+        (GOOD, "[answers]\nsaid = '1,048,576'", "Neither units nor commas"),
+        (GOOD, "[answers]\nsaid = " + 5000 * "[", "is broken"),
         (GOOD, "[answers]\nbribe = 5", "nobody asked for bribe"),
         (GOOD, "[more]\nsaid = 2", r"\[more\] was not asked"),
         (GOOD, "answers = 2", "keep the lines"),
     ],
-)
+    ids=["path", "no name", "contradiction", "no results", "huge", "list", "table", "word",
+         "endless", "huge answer", "commas", "deep", "bribe", "part", "no parts"],
+)  # fmt: skip
 def test_what_is_no_hand_in_is_refused(lab, measured, answers, said):
     work = lab.parents[1]
     (work / "measured.json").write_text(json.dumps(measured))
     (work / "answers.toml").write_text(answers)
     with pytest.raises(Mistake, match=said):
         folders.mark(work)
+
+
+@pytest.mark.parametrize("name", ["measured.json", "answers.toml"])
+def test_who_hands_in_a_pipe_holds_nobody_up(lab, name):
+    work = lab.parents[1]
+    (work / "measured.json").write_text(json.dumps(GOOD))
+    (work / name).unlink(missing_ok=True)
+    os.mkfifo(work / name)
+    with pytest.raises(Mistake, match="no file at all"):
+        folders.mark(work)
+
+
+def test_what_is_quoted_steers_no_terminal_and_every_other_folder_is_marked(lab, capsys):
+    works = [lab.parents[1] / name for name in ("first", "second")]
+    sly = "\x1b[2J\ud800 all points" + 5000 * "!"
+    for work, results in zip(works, ({"ranks": [0], "name": sly}, {"ranks": [2]}), strict=True):
+        work.mkdir()
+        (work / "measured.json").write_text(json.dumps(GOOD | {"results": results}))
+    marks = lab.parents[1] / "marks.csv"
+    assert main(["labs", "mark", *map(str, works), "--csv", str(marks)]) == 1
+    shown = capsys.readouterr()
+    assert "cannot be: ?[2J? all points!" in shown.err
+    assert len(shown.err) < 3000
+    assert "1 of 4  in all" in shown.out
+    assert "?[2J?" in marks.read_text()
 
 
 def test_nothing_of_a_hand_in_is_run(lab):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ddl_teach.course.box.box import Box
     from ddl_teach.course.labs.folders import Marked
 
+LONGEST = 2000  # letters of one reason
 EXAMPLES = """examples:
   ddl-teach labs                                  which there are
   ddl-teach labs run 1 --begin                    the questions, to fill in
@@ -120,18 +121,20 @@ def _mark(options: argparse.Namespace) -> int:
     from ddl_teach.course.mistake import Mistake
     from ddl_teach.measure.whole_file import write_whole
 
-    rows, status = [], 0
+    rows: list[list[str]] = []
+    status = 0
     for folder in options.folders:
+        name = _harmless(str(folder))
         try:
             marked = mark(folder)
         except Mistake as mistake:
-            status = 1
-            print(f"{folder}: {mistake}\n", file=sys.stderr)
-            rows.append([folder, "", "", "", str(mistake)])
+            status, why = 1, _harmless(f"{mistake}")
+            print(f"{name}: {why}\n", file=sys.stderr)
+            rows.append([name, "", "", "", why])
             continue
         print(_told(marked), "\n")
-        lost = "; ".join(f"{one.name}: {one.why}" for one in marked.lost)
-        rows.append([folder, marked.lab, f"{marked.points:g}", f"{marked.of:g}", lost])
+        lost = "; ".join(f"{one.name}: {_harmless(one.why)}" for one in marked.lost)
+        rows.append([name, marked.lab, f"{marked.points:g}", f"{marked.of:g}", lost])
     if options.csv:
         table = io.StringIO()
         csv.writer(table).writerows([["folder", "lab", "points", "of", "why"], *rows])
@@ -141,9 +144,16 @@ def _mark(options: argparse.Namespace) -> int:
 
 def _told(marked: Marked) -> str:
     form = ", short form" if marked.short else ""
-    lines = [f"{marked.folder}: {marked.lab}{form}"]
+    lines = [f"{_harmless(str(marked.folder))}: {marked.lab}{form}"]
     for one in marked.marks:
         lines.append(f"  {one.points:>4g} of {one.of:g}  {one.name}")
         if one.points < one.of:
-            lines.append(textwrap.indent(textwrap.fill(one.why, 84), " " * 14))
+            why = textwrap.fill(_harmless(one.why), 84)
+            lines.append(textwrap.indent(why, " " * 14))
     return "\n".join([*lines, f"  {marked.points:>4g} of {marked.of:g}  in all"])
+
+
+def _harmless(text: str) -> str:
+    """What stands in a hand-in is quoted, but must not steer the terminal, or fill it."""
+    shown = "".join(one if one.isprintable() or one == "\n" else "?" for one in text[:LONGEST])
+    return shown + "..." * (len(text) > LONGEST)

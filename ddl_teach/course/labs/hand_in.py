@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import socket
+import stat
 import textwrap
 import time
 import tomllib
@@ -29,9 +31,11 @@ from ddl_teach.measure.whole_file import write_whole
 
 ANSWERS, MEASURED = "answers.toml", "measured.json"
 PREDICTIONS = "predictions"
+LARGEST = 2**24  # bytes of a file; what is longer was written by no lab and no learner
 RANK_0_SPEAKS = 0.5  # seconds in which rank 0 says what all ranks found, and ends them
 FIRST_LINES = """# Fill in what stands between the quotation marks, or leave it empty.
-# Numbers without units; the question says in which. Lines that begin with # are for you.
+# Numbers without units or commas (1048576, 0.25); the question says in which unit.
+# Lines that begin with # are for you.
 """
 
 
@@ -96,8 +100,11 @@ def main(lab: Lab) -> None:
         text = json.dumps(told, indent=1, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise TypeError(f"what {lab.name} measured cannot be kept as JSON: {error}") from error
+    again = (options.out / MEASURED).exists()
     write_whole(options.out / MEASURED, text + "\n")
     print(f"{options.out / MEASURED} holds what was measured.")
+    if again:
+        print("It took the place of an earlier measurement: the answers must fit this one.")
 
 
 def _on_rank(
@@ -141,8 +148,9 @@ def _settings(lab: Lab, options: argparse.Namespace) -> dict[str, Any]:
     for name in others.keys() - settings.keys():
         raise Mistake(f"--set {name}=...: the settings of this lab are {', '.join(settings)}")
     for name, value in others.items():
-        if isinstance(value, str) and isinstance(settings[name], int | float):
-            raise Mistake(f"--set {name}={value}: a number is needed, such as {settings[name]}")
+        for kind, what in ((int | float, "a number"), (list | tuple, "a list")):
+            if isinstance(settings[name], kind) and not isinstance(value, kind):
+                raise Mistake(f"--set {name}={value}: {what} is needed, such as {settings[name]}")
     return settings | others
 
 
@@ -199,6 +207,9 @@ def predicted(lab: Lab, options: argparse.Namespace) -> dict[str, Any]:
     if not (options.out / ANSWERS).exists():
         return {}
     now = read_answers(lab, options.out)[0]
+    for name, value in now.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise Mistake(f"{options.out / ANSWERS}: {name} = {value} is no number")
     try:
         before = json.loads((options.out / MEASURED).read_text(encoding="utf-8"))
         earlier = {} if before["short"] else before[PREDICTIONS]
@@ -207,14 +218,22 @@ def predicted(lab: Lab, options: argparse.Namespace) -> dict[str, Any]:
         return now  # nothing was measured yet, or it cannot be read
 
 
+def text_of(path: Path) -> str:
+    """What stands in a file that somebody has handed in: a pipe or a device would never end."""
+    about = path.stat()
+    if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST:
+        raise Mistake(f"{path} is far too long, or no file at all")
+    return path.read_text(encoding="utf-8")
+
+
 def read_answers(lab: Lab, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Predictions and answers; None for what was left empty."""
     path = folder / ANSWERS
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        told = tomllib.loads(text_of(path))
     except OSError as error:
         raise Mistake(f"{path} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise Mistake(f"{path} is broken: {error}. Words need quotation marks") from None
     for part in told.keys() - lab.parts.keys():
         raise Mistake(f"{path}: [{part}] was not asked; it has [{PREDICTIONS}] and [answers]")
@@ -239,7 +258,8 @@ def _value(path: Path, question: Question, value: Any) -> Any:
         return str(value)
     try:
         return float(value)  # a number that stands between quotation marks is one
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise Mistake(
-            f"{path}: {question.name} = {value!r} is no number. Units are not written here"
+            f"{path}: {question.name} = {value!r} is no number. Neither units nor commas are "
+            "written here: 1048576, 0.25"
         ) from None
