@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ddl_teach.course.labs.marking import Contradiction, Mark, number, positive, predicted
+from ddl_teach.course.labs.marking import (
+    Contradiction,
+    Mark,
+    messages,
+    number,
+    predicted,
+    ranks_of,
+)
 from ddl_teach.theory.fit import CostModel, fit
 
 LATENCY, RATE, HALF = 0.5, 0.25, 0.6
@@ -22,28 +29,14 @@ ALONE = "Rank 0 had no neighbour on its node: start more ranks than there are no
 def mark(measured: dict[str, Any], answers: dict[str, Any]) -> list[Mark]:
     """Four points for predictions, two for each number of the fits, one for each count."""
     results, settings = measured["results"], measured["settings"]
+    ranks_of(measured)
     nodes = results["nodes"]
-    if len(nodes) != measured["ground"]["ranks"]:
-        raise Contradiction(f"{measured['ground']['ranks']} ranks, but nodes of {len(nodes)}")
     marks = [predicted(measured, name) for name in PREDICTIONS]
     for way, missing in (("within", ALONE), ("between", ONE_NODE)):
         marks += line(way, results[way], settings["repetitions"], answers, missing)
-    filled = sorted(nodes)
-    marks.append(
-        number(
-            answers,
-            "ring_filled",
-            leaving(filled),
-            within=0,
-            look=f"Your ranks in a ring: {filled}.",
-        )
-    )
-    dealt = deal(nodes)
-    marks.append(
-        number(
-            answers, "ring_dealt", leaving(dealt), within=0, look=f"Your ranks in a ring: {dealt}."
-        )
-    )
+    for name, ring in (("ring_filled", sorted(nodes)), ("ring_dealt", deal(nodes))):
+        look = f"Your ranks in a ring: {ring}."
+        marks.append(number(answers, name, leaving(ring), within=0, look=look))
     return marks
 
 
@@ -74,12 +67,9 @@ def line(
 
 def refit(way: str, pings: dict[str, Any], repetitions: int) -> CostModel:
     """Our fit, of numbers that can be."""
-    sizes = positive(pings["bytes"], f"sizes {way}")
-    seconds = positive(pings["seconds"], f"seconds {way}")
-    if len(sizes) != len(seconds) or len(sizes) != repetitions * len(set(sizes)):
-        raise Contradiction(
-            f"{way}: {len(seconds)} times of {len(sizes)} messages in {repetitions} repetitions"
-        )
+    sizes, seconds = messages(pings, way)
+    if len(sizes) != repetitions * len(set(sizes)):
+        raise Contradiction(f"{way}: {len(sizes)} messages in {repetitions} repetitions")
     return fit(sizes, seconds)
 
 

@@ -15,9 +15,11 @@ from ddl_teach.course.labs.marking import (
     Contradiction,
     Mark,
     choice,
+    messages,
     number,
-    positive,
     predicted,
+    ranks_of,
+    repeated,
 )
 from ddl_teach.measure.interval import interval
 from ddl_teach.theory.collectives import hierarchical, ring
@@ -40,7 +42,7 @@ ONE_NODE = "All ranks were on one node: start them on several, in a box or by th
 def mark(measured: dict[str, Any], answers: dict[str, Any]) -> list[Mark]:
     """A point for each prediction, count and winner, two for each time by the model."""
     results = measured["results"]
-    inside, between = link(results["within"]), link(results["between"])
+    inside, between = (link(results[way], way) for way in ("within", "between"))
     rows = {(row["way"], row["bytes"]): row for row in results["rows"]}
     short, long = (edge(measured["settings"]["sizes"]) for edge in (min, max))
     sound(measured, rows, [one for one in (inside, between) if one])
@@ -67,12 +69,11 @@ def mark(measured: dict[str, Any], answers: dict[str, Any]) -> list[Mark]:
     return marks
 
 
-def link(pings: dict[str, Any] | None) -> Link | None:
+def link(pings: dict[str, Any] | None, way: str) -> Link | None:
     """Latency and seconds a byte of these ping-pongs."""
     if pings is None:
         return None
-    sizes, seconds = positive(pings["bytes"], "sizes"), positive(pings["seconds"], "seconds")
-    model = fit(sizes, seconds, resamples=FEW)
+    model = fit(*messages(pings, way), resamples=FEW)
     return Link(model.latency, model.per_byte)
 
 
@@ -119,13 +120,10 @@ def winners(rows: dict, nbytes: int) -> list[str]:
 
 def sound(measured: dict[str, Any], rows: dict, links: list[Link]) -> None:
     """Refuse what cannot have been measured."""
-    ranks, repetitions = len(measured["results"]["nodes"]), measured["settings"]["repetitions"]
-    if ranks != measured["ground"]["ranks"]:
-        raise Contradiction(f"{measured['ground']['ranks']} ranks, but nodes of {ranks}")
+    ranks, repetitions = ranks_of(measured), measured["settings"]["repetitions"]
     for (way, nbytes), row in rows.items():
         what = f"'{way}' at {nbytes} bytes"
-        if len(positive(row["seconds"], f"seconds of {what}")) != repetitions:
-            raise Contradiction(f"{what}: {len(row['seconds'])} times of {repetitions}")
+        repeated(row["seconds"], repetitions, what)
         sent, left = np.array(row["sent"]), np.array(row["left"])
         if way.startswith("ring") and sent.sum() != 2 * (ranks - 1) * nbytes:
             raise Contradiction(

@@ -14,9 +14,11 @@ from ddl_teach.course.labs.marking import (
     Contradiction,
     Mark,
     choice,
+    messages,
     number,
-    positive,
     predicted,
+    ranks_of,
+    repeated,
 )
 from ddl_teach.measure.interval import interval
 from ddl_teach.measure.scaling import Baseline, Measured, Row, strong, weak
@@ -55,10 +57,10 @@ def mark(measured: dict[str, Any], answers: dict[str, Any]) -> list[Mark]:
             look="It is serial_share of DDP's row, in %.",
         ),
     ]  # fmt: skip
-    return marks + messages(results, rows, ranks, samples, answers) + words(same, answers)
+    return marks + averaging(results, rows, ranks, samples, answers) + words(same, answers)
 
 
-def messages(
+def averaging(
     results: dict, rows: dict, ranks: int, samples: int, answers: dict[str, Any]
 ) -> list[Mark]:
     """What averaging adds to a step, by measurement and by model, and what DDP hides of it."""
@@ -70,9 +72,8 @@ def messages(
     edges = bucket[1] - floor[2], bucket[2] - floor[1]
     look = "Median of 'one bucket' less median of 'no messages', weak, all ranks."
     marks = [number(answers, "averaging", added, within=TIME, of=2, look=look, also=edges)]
-    pings = results["between"] or results["within"]
-    sizes, seconds = positive(pings["bytes"], "sizes"), positive(pings["seconds"], "seconds")
-    line = fit(sizes, seconds, resamples=FEW)
+    way = "between" if results["between"] else "within"
+    line = fit(*messages(results[way], way), resamples=FEW)
     model = 1e3 * ring(ranks, results["gradients"], line.latency, line.per_byte)
     look = "2 (P-1) (L + n/P G), with the fit of the slower link and n the bytes of all gradients."
     marks.append(number(answers, "model", model, within=TIME, of=2, look=look))
@@ -118,15 +119,11 @@ def point(rows: dict, way: str, ranks: int, work: int, kind: Any) -> Row:
 def sound(measured: dict[str, Any]) -> dict[tuple[str, int, int], list[float]]:
     """Seconds by way, ranks and samples; what cannot have been measured is refused."""
     settings, results = measured["settings"], measured["results"]
-    ranks, samples = measured["ground"]["ranks"], settings["samples"]
-    if len(results["nodes"]) != ranks:
-        raise Contradiction(f"{ranks} ranks, but nodes of {len(results['nodes'])}")
-    rows = {}
+    samples, rows = settings["samples"], {}
+    ranks_of(measured)
     for row in results["rows"]:
         what = f"'{row['way']}' on {row['ranks']} ranks"
-        seconds = positive(row["seconds"], f"seconds of {what}")
-        if len(seconds) != settings["repetitions"]:
-            raise Contradiction(f"{what}: {len(seconds)} times of {settings['repetitions']}")
+        seconds = repeated(row["seconds"], settings["repetitions"], what)
         if row["work"] not in (samples, samples * row["ranks"]):
             raise Contradiction(f"{what}: {row['work']} samples are neither strong nor weak")
         alone = row["way"] == FLOOR and row["ranks"] > 1

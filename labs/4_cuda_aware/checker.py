@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ddl_teach.collectives.on_devices import ONCE, STEPS
-from ddl_teach.course.labs.marking import Contradiction, Mark, choice, number, positive, predicted
+from ddl_teach.course.labs.marking import Contradiction, Mark, choice, number, predicted, repeated
 from ddl_teach.measure.device_messages import (
     ALLREDUCE,
     ALONE,
@@ -86,9 +86,8 @@ def _checked(measured: Mapping[str, Any]) -> DeviceRun:
         raise Contradiction(f"arrays on a {run.device}, and as GPU {run.about['GPU']}")
     due = dict.fromkeys(("direct", "staged", "pipelined"), 0)
     for row in run.rows:
-        what = f"seconds of {row.test}, {row.way.name}, {row.nbytes} bytes"
-        if len(positive(row.seconds, what)) != settings["repetitions"]:
-            raise Contradiction(f"{what}: {len(row.seconds)} of {settings['repetitions']}")
+        what = f"{row.test}, {row.way.name}, {row.nbytes} bytes"
+        repeated(row.seconds, settings["repetitions"], what)
         least = settings["link_start"] + row.nbytes / settings["link_bandwidth"]
         if run.device == STAND_IN and row.way == ALONE and min(row.seconds) < 0.99 * least:
             raise Contradiction(f"{what}: a copy of the link that was described takes {least:.3g}")
@@ -121,26 +120,27 @@ def _best_chunks(run: DeviceRun, size: int) -> list[float]:
 
 
 def _chunks_from(run: DeviceRun) -> list[float]:
-    """The first size at which a chunk beats staging, by the median, and for certain."""
-    sizes = sorted(run.times(LATENCY, STAGED))
-    firsts = []
-    for place in (0, 2):  # of the interval: its middle, and its upper end
-        beaten = (
-            size
-            for size in sizes
-            for times in _chunked(run, size).values()
-            if ratio_of_turns(times, run.times(LATENCY, STAGED)[size])[place] < 1
-        )
-        firsts.append(next(beaten, 0) / KIB)
-    return firsts
+    """The first size at which a chunk beats staging, by the table, by turns, and for certain."""
+    staged = run.times(LATENCY, STAGED)
+    pairs = [(size, own) for size in sorted(staged) for own in _chunked(run, size).values()]
+    faster = (
+        lambda own, whole: np.median(own) < np.median(whole),
+        lambda own, whole: ratio_of_turns(own, whole)[0] < 1,
+        lambda own, whole: ratio_of_turns(own, whole)[2] < 1,
+    )
+    return [
+        next((size for size, own in pairs if beats(own, staged[size])), 0) / KIB
+        for beats in faster
+    ]
 
 
 def _copies(run: DeviceRun) -> list[str]:
     once, steps = (run.times(ALLREDUCE, way) for way in (Way(ONCE), STAGED))
     size = max(once)
-    middle, low, high = ratio_of_turns(once[size], steps[size])
-    faster = ONCE if middle < 1 else STEPS
-    return [faster, "equal"] if low <= 1 <= high else [faster]
+    _, low, high = ratio_of_turns(once[size], steps[size])
+    if low <= 1 <= high:
+        return [ONCE, STEPS, "equal"]
+    return [ONCE if high < 1 else STEPS]
 
 
 def _told(mark: Mark, measured: Mapping[str, Any]) -> Mark:

@@ -15,7 +15,17 @@ from typing import Any
 
 from program import machine, paper
 
-from ddl_teach.course.labs.marking import Contradiction, Mark, choice, number, positive, predicted
+from ddl_teach.course.labs.marking import (
+    Contradiction,
+    Mark,
+    choice,
+    messages,
+    number,
+    positive,
+    predicted,
+    ranks_of,
+    repeated,
+)
 from ddl_teach.measure.interval import Interval, interval
 from ddl_teach.theory.grids.grid import AXES, Grid
 from ddl_teach.theory.grids.search import in_order
@@ -24,8 +34,9 @@ from ddl_teach.theory.grids.sent import sent
 
 ALIKE = 1.02  # the model's own order is not asked more sharply: its numbers were rounded
 ROUNDED = 0.05e-3  # seconds, of what the table shows
+MOST_BLOCKS = 256  # a pipeline's stages are searched for among them
 SOONEST = 0.25  # of the time of its bytes by ping-pong: below that nothing can end
-NAMED = re.compile(rf"({'|'.join(AXES)})\s*=?\s*(\d+)", re.IGNORECASE)
+NAMED = re.compile(rf"({'|'.join(AXES)})\s*=?\s*(\d{{1,9}})", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -77,7 +88,7 @@ def mark(measured: Mapping[str, Any], answers: Mapping[str, Any]) -> list[Mark]:
         *(_known(predicted(measured, name), measured, seconds) for name in ("best", "worst")),
         predicted(measured, "ratio"),
         choice(names, "model_best", _near(seconds, best), of=2,
-               look="Give model.py the three numbers of the program's first line."),
+               look="Give model.py the numbers of the program's first lines."),
         number(answers, "model_ratio", seconds[worst] / seconds[best], within=0.05,
                look="The last total that model.py prints over its first."),
         choice(answers, "price", prices, look=f"Read the row of {worst} in model.py's table."),
@@ -95,9 +106,10 @@ def mark(measured: Mapping[str, Any], answers: Mapping[str, Any]) -> list[Mark]:
 def _ranking(measured: Mapping[str, Any]) -> Ranking:
     """Both, once it is certain that ranks have trained on these grids."""
     found, sizes = measured["results"], measured["settings"]
-    ranks, batch = measured["ground"]["ranks"], sizes["batch"]
-    if len(found["nodes"]) != ranks:
-        raise Contradiction(f"{len(found['nodes'])} places of ranks, and {ranks} ranks")
+    ranks, batch = ranks_of(measured), sizes["batch"]
+    if sizes["blocks"] > MOST_BLOCKS:
+        raise Contradiction(f"{sizes['blocks']} blocks: a lab's network has up to {MOST_BLOCKS}")
+    played = [messages(one, way) for way, one in found["pings"].items() if one]
     positive(found["alone"], "seconds of a rank alone")
     network, here = paper(sizes), machine(found, sizes)
     order = in_order(network, ranks, here, batch=batch, micro_batches=sizes["micro_batches"])
@@ -105,21 +117,15 @@ def _ranking(measured: Mapping[str, Any]) -> Ranking:
     rows = {str(Grid(**row["grid"])): row for row in found["grids"]}
     if rows.keys() != model.keys():
         raise Contradiction(f"{ranks} ranks can be {', '.join(model)}, and not {', '.join(rows)}")
-    paces = [
-        min(s / n for s, n in zip(one["seconds"], one["bytes"], strict=True))
-        for one in found["pings"].values()
-        if one
-    ]
+    pace = min(s / n for way in played for n, s in zip(*way, strict=True))
     for name, row in rows.items():
         split = {"batch": batch, "micro_batches": model[name].micro_batches}
         each = [sent(network, model[name].grid, rank, **split) for rank in range(ranks)]
         if row["sent"] != (most := {axis: max(getattr(one, axis) for one in each)
                                     for axis in row["sent"]}):  # fmt: skip
             raise Contradiction(f"a step on {name} sends {most} bytes, and not {row['sent']}")
-        times = positive(row["seconds"], f"seconds of {name}")
-        if len(times) != sizes["repetitions"]:
-            raise Contradiction(f"{name}: {len(times)} steps instead of {sizes['repetitions']}")
-        least = SOONEST * min(paces) * max(one.total for one in each)
+        times = repeated(row["seconds"], sizes["repetitions"], name)
+        least = SOONEST * pace * max(one.total for one in each)
         if min(times) < least:
             raise Contradiction(
                 f"a step on {name} in {min(times):.3g} s: its bytes alone need {least:.3g} s at "

@@ -142,7 +142,7 @@ def of(results, way):
     [
         (lambda results: of(results, "ring")["sent"].__setitem__(0, 8), r"2 \(P-1\) n bytes"),
         (lambda results: of(results, "doubling")["left"].__setitem__(0, 10**9), "than was sent"),
-        (lambda results: of(results, "doubling")["seconds"].pop(), "times of"),
+        (lambda results: of(results, "doubling")["seconds"].pop(), "times for"),
         (lambda results: of(results, "yours")["seconds"].__setitem__(0, 0), "above 0"),
         (lambda results: results["nodes"].append(1), "4 ranks"),
     ],

@@ -183,7 +183,7 @@ def change_row(test, seconds):
         (change_row(COPY_OUT, 1e-9), "the link that was described"),
         (lambda results: results["run"].update(device=GPU), "as GPU NONE"),
         (lambda results: results["run"].update(format="mine"), "no recorded run"),
-        (lambda results: results["run"]["rows"][0]["seconds"].pop(), "of 2"),
+        (lambda results: results["run"]["rows"][0]["seconds"].pop(), "for 2"),
         (lambda results: results["messages by kind"].clear(), "rank 0's ledger has 0 messages"),
         (lambda results: results.pop("run"), "is not as"),
     ],

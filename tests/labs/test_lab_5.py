@@ -142,9 +142,11 @@ def test_what_the_clock_does_not_tell_apart_is_not_asked(folder, quiet, hand_in)
         ("sent", 1e4, "was said"),
         ("wrong", "none", "pairs that the clock tells apart"),
         ("wrong", "data 4", "not two of the grids"),
+        ("measured_best", f"data {'9' * 5000}", "right here"),
     ],
-    ids=["best", "one", "price", "empty", "negative", "tied", "kilobytes", "none", "one grid"],
-)
+    ids=["best", "one", "price", "empty", "negative", "tied", "kilobytes", "none", "one grid",
+         "endless"],
+)  # fmt: skip
 def test_a_wrong_answer_loses_its_own_points_and_is_told_why(
     folder, quiet, hand_in, name, slip, said
 ):
@@ -168,13 +170,14 @@ def faster_than_its_bytes(results):
     [
         (faster_than_its_bytes, "its bytes alone need"),
         (lambda results: results["grids"].pop(), "can be"),
-        (lambda results: results["grids"][0]["seconds"].pop(), "instead of 2"),
+        (lambda results: results["grids"][0]["seconds"].pop(), "for 2 rep"),
         (lambda results: results["grids"][2]["sent"].update(data=7), "and not"),
         (lambda results: results["alone"].append(-1.0), "above 0"),
-        (lambda results: results.update(nodes=[0, 1]), "2 places of ranks"),
+        (lambda results: results.update(nodes=[0, 1]), "nodes of 2"),
+        (lambda results: results["pings"]["between"]["bytes"].__setitem__(0, 0), "above 0"),
         (lambda results: results.pop("pings"), "is not as"),
     ],
-    ids=["too fast", "a grid", "a step", "bytes", "alone", "nodes", "no pings"],
+    ids=["too fast", "a grid", "a step", "bytes", "alone", "nodes", "no ball", "no pings"],
 )
 def test_what_nothing_can_have_measured_is_refused(folder, quiet, hand_in, change, said):
     forged = copy.deepcopy(quiet)

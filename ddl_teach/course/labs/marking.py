@@ -3,7 +3,7 @@
 A checker knows no machine. It computes from what the learner measured what the answers should be,
 so an honest number from any network is right, and a copied one is not. A prediction is worth its
 point whatever it says: it was made. What no measurement can have given is a `Contradiction`, and
-then nothing of the folder is marked.
+then nothing of the folder is marked: `positive`, `repeated`, `ranks_of` and `messages` find it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ SLIPS = {
     1e-3: "A thousand times too little: s for ms, or ms for us?",
     1e6: "A million times too much: us for s, or bytes for MB?",
     1e-6: "A million times too little: s for us, or MB for bytes?",
+    1e2: "A hundred times too much: % for a share?",
+    1e-2: "A hundred times too little: a share for %?",
     8: "Eight times too much: bits for bytes?",
     1 / 8: "Eight times too little: bytes for bits?",
     2: "Twice too much: is it there and back, or both ends of it?",
     1 / 2: "Half of it: is one of two ways missing?",
 }
 NEAR_A_SLIP = 0.1
+MOST_RANKS, MOST_MESSAGES = 1024, 10_000  # beyond that no lab goes, and marking would take hours
 
 
 class Contradiction(Exception):
@@ -99,6 +102,35 @@ def positive(numbers: Iterable[float], what: str) -> list[float]:
         if not 0 < one < math.inf:
             raise Contradiction(f"{what}: number {place} is {one}, but must be above 0")
     return found
+
+
+def repeated(seconds: Iterable[float], repetitions: int, what: str) -> list[float]:
+    """The same times above 0, one for each repetition."""
+    found = positive(seconds, f"seconds of {what}")
+    if len(found) != repetitions:
+        raise Contradiction(f"{what}: {len(found)} times for {repetitions} repetitions")
+    return found
+
+
+def ranks_of(measured: Mapping[str, Any]) -> int:
+    """How many ranks there were, each with a node."""
+    ranks, nodes = measured["ground"]["ranks"], measured["results"]["nodes"]
+    if len(nodes) != ranks:
+        raise Contradiction(f"{ranks} ranks, but nodes of {len(nodes)}")
+    if not 0 < ranks <= MOST_RANKS:
+        raise Contradiction(f"{ranks} ranks: a lab runs on 1 to {MOST_RANKS}")
+    return ranks
+
+
+def messages(pings: Mapping[str, Any], way: str) -> tuple[list[float], list[float]]:
+    """Bytes and seconds of the ping-pongs of this way, as `theory.fit.fit` takes them."""
+    nbytes = positive(pings["bytes"], f"sizes {way}")
+    seconds = positive(pings["seconds"], f"seconds {way}")
+    if len(nbytes) != len(seconds):
+        raise Contradiction(f"{way}: {len(seconds)} times of {len(nbytes)} messages")
+    if len(nbytes) > MOST_MESSAGES:
+        raise Contradiction(f"{way}: {len(nbytes)} messages: a lab plays up to {MOST_MESSAGES}")
+    return nbytes, seconds
 
 
 def _near(said: float, slip: float) -> bool:
