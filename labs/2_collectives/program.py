@@ -34,6 +34,8 @@ def collectives(
 
     `yours` names an all-reduce of your own, FILE.py:FUNCTION, that runs beside ours.
     """
+    if any(nbytes < 4 or nbytes % 4 for nbytes in sizes):
+        raise Mistake(f"--set sizes={sizes}: each number of a vector has 4 bytes")
     pings = near_and_far(comm, ENDS, repetitions)
     ways = contestants(comm, yours)
     rows = []

@@ -56,7 +56,10 @@ def paths(
     place = places.place_of(comm, device, link)
     sizes = [size for size in SIZES[device] if size <= largest or not largest]
     if len(sizes) < FEWEST_SIZES:
-        raise Mistake(f"largest={largest}: lines need {FEWEST_SIZES} sizes, so {SIZES[device][3]}")
+        raise Mistake(
+            f"--set largest={largest}: a line needs {FEWEST_SIZES} sizes, so at least "
+            f"{SIZES[device][FEWEST_SIZES - 1]} bytes, or 0 for all"
+        )
     ways = [Way(HOST), *straight, Way("staged"), *(Way("pipelined", c) for c in CHUNKS[device])]
 
     # The first ranks of all nodes come first: ranks 0 and 1 are on two nodes if there are two.

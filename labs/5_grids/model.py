@@ -24,7 +24,9 @@ def main() -> None:
     parser.add_argument("--latency", type=float, required=True, help="seconds of a message")
     parser.add_argument("--per-byte", type=float, required=True, help="and of each of its bytes")
     parser.add_argument("--flops", type=float, required=True, help="operations a second of a rank")
-    parser.add_argument("--inside", type=float, nargs=2, metavar="SECONDS", help="both, in a node")
+    parser.add_argument(
+        "--inside", type=float, nargs=2, metavar=("LATENCY", "PER_BYTE"), help="both, in a node"
+    )
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--ranks-per-node", type=int, default=1)
     for name in ("blocks", "width", "heads", "length", "batch", "micro_batches"):
