@@ -80,13 +80,13 @@ def value(name: str, *arguments: Any) -> str:
     return str(_made(name, *arguments))
 
 
-def exercise(name: str) -> str:
-    """A pointer to an exercise of the notebooks, with the minutes that it takes."""
-    found = find_exercise(name)
-    return (
-        f'<p class="exercise">Now you: unit {found.unit}, “{html.escape(found.title)}” '
-        f"<span>{found.minutes} minutes</span></p>"
-    )
+def exercise(*names: str) -> str:
+    """A pointer to exercises of one unit's notebook, with the minutes that they take."""
+    found = [find_exercise(name) for name in names]
+    (unit,) = {one.unit for one in found}
+    titles = ", ".join(f"“{html.escape(one.title)}”" for one in found)
+    minutes = " + ".join(str(one.minutes) for one in found)
+    return f'<p class="exercise">Now you: unit {unit}, {titles} <span>{minutes} minutes</span></p>'
 
 
 @cache

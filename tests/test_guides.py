@@ -10,7 +10,7 @@ import pytest
 from ddl_teach.cli import main
 from ddl_teach.course.curriculum import LESSONS
 from ddl_teach.course.exercises.registry import find_exercise, units
-from slides.deck import DECKS
+from slides.deck import DECKS, decks
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 GUIDES = runpy.run_path(str(DOCS / "make_guides.py"))
@@ -18,6 +18,13 @@ SCHEDULES = GUIDES["schedules"]()
 STARRED = [number for number, lesson in LESSONS.items() if lesson.starred]
 HALF_A_DAY, A_DAY = 240, 480  # minutes
 COMMAND = re.compile(r"\bddl-teach ((?:[a-z]+ ?)+)")
+POINTED = {
+    exercise: (number, slide)
+    for number, path in enumerate(decks(), start=1)
+    for slide, text in enumerate(re.split(r"^---$", path.read_text(), flags=re.MULTILINE), start=1)
+    for names in re.findall(r"exercise\((.+?)\)", text)
+    for exercise in re.findall(r'"(.+?)"', names)
+}
 BY_HAND = ("instructor_guide.md", "room_troubles.md", "learner_guide.md", "survey.md")
 
 
@@ -57,6 +64,15 @@ def test_a_schedule_has_pauses_and_its_slides_exist(name):
             assert list(part.slides) == sorted(set(part.slides))
             assert part.slides[-1] <= there
             assert 1 <= part.minutes / len(part.slides) <= 4, "minutes a slide"
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_exercises_come_after_the_slides_that_point_at_them(name):
+    shown = set()
+    for part in SCHEDULES[name].parts:
+        shown |= {(part.deck, slide) for slide in part.slides}
+        for exercise in part.exercises:
+            assert POINTED[exercise] in shown, f"{exercise}: no slide before it"
 
 
 def test_each_schedule_has_its_units_and_no_exercise_twice():

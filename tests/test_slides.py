@@ -4,8 +4,11 @@ import re
 
 import pytest
 
+from ddl_teach import simulate
+from ddl_teach.comm.networks import Uniform
 from ddl_teach.course.curriculum import PARTS
 from ddl_teach.course.exercises.registry import units
+from slides import live
 from slides.__main__ import paper
 from slides.chromium import find_chromium, opened
 from slides.deck import decks, read
@@ -150,6 +153,22 @@ def test_code_is_the_librarys_own():
     assert "comm.sendrecv(chunks[outgoing], right, chunks[incoming], left)" in shown
     assert '"""' not in shown
     assert '"""' in code("ddl_teach.collectives.ring.allgather", docstring=True)
+
+
+def test_exercises_of_one_unit_share_a_pointer():
+    pointer = exercise("10.idle", "10.gpipe")
+    assert "unit 10" in pointer
+    assert "5 + 5 minutes" in pointer
+    with pytest.raises(ValueError, match="too many values"):
+        exercise("10.idle", "11.states")
+
+
+def test_what_is_run_live_does_what_the_guide_says():
+    box = Uniform(latency=30e-6, bandwidth=94e6 / 8)
+    run = simulate(live.two_mebibytes, 4, network=box)
+    assert run.results[2] == "node 2: 268 ms"
+    assert all(book.bytes_sent >= 1.5 * 2**21 for book in run.ledger)
+    assert set(simulate(live.again_and_again, 3, network=box, seconds=1.0).results) == {6}
 
 
 def test_every_unit_with_exercises_has_one_on_the_slides_of_its_part():

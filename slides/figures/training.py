@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from benchmarks.recorded import RESULTS, head
 from ddl_teach import Comm, simulate
 from ddl_teach.comm.networks import Uniform
-from ddl_teach.course.exercises.registry import find_exercise
 from ddl_teach.exchange.consensus import agree
 from ddl_teach.exchange.forms.feedback import Feedback
 from ddl_teach.exchange.forms.form import Form
@@ -191,11 +190,6 @@ def halving_waits() -> Drawing:
 def halving_goes_on() -> Drawing:
     """An asynchronous one."""
     return _searched(AsynchronousHalving(budget=48, **PLAN))
-
-
-def halving_minutes() -> str:
-    """Planned for the first exercise on searching."""
-    return str(find_exercise("17.halving").minutes)
 
 
 def _roll(

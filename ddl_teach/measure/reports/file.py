@@ -12,6 +12,7 @@ from __future__ import annotations
 import difflib
 import json
 import math
+import reprlib
 import types
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -92,12 +93,12 @@ def _read(value: Any, kind: Any, where: str) -> Any:
         return _read_fields(value, kind, where)
     if get_origin(kind) is tuple:
         if not isinstance(value, list):
-            raise ValueError(f"{where} must be a list, not {value!r}")
+            raise ValueError(f"{where} must be a list, not {reprlib.repr(value)}")
         inner = get_args(kind)[0]
         return tuple(_read(it, inner, f"{where}[{place}]") for place, it in enumerate(value))
     if get_origin(kind) is not None:  # a mapping
         if not isinstance(value, dict):
-            raise ValueError(f"{where} must be names with values, not {value!r}")
+            raise ValueError(f"{where} must be names with values, not {reprlib.repr(value)}")
         inner = get_args(kind)[1]
         return {name: _read(it, inner, f"{where}.{name}") for name, it in value.items()}
     if kind is object:
@@ -107,13 +108,13 @@ def _read(value: Any, kind: Any, where: str) -> Any:
     if kind is float and type(value) is int:
         return float(value)
     if type(value) is not kind:
-        raise ValueError(f"{where} must be {SCALARS[kind]}, not {value!r}")
+        raise ValueError(f"{where} must be {SCALARS[kind]}, not {reprlib.repr(value)}")
     return value
 
 
 def _read_fields(value: Any, kind: type, where: str) -> Any:
     if not isinstance(value, dict):
-        raise ValueError(f"{where} must be fields with values, not {value!r}")
+        raise ValueError(f"{where} must be fields with values, not {reprlib.repr(value)}")
     known = get_type_hints(kind)
     for name in value:
         if name not in known:
