@@ -60,7 +60,8 @@ def plot_course_map(parts: Mapping[str, Sequence[Stop]], title: str | None = Non
     ax.set_ylim(tallest - 0.45, -1.2)
     ax.set_axis_off()
     title = title or (
-        f"{len(every)} units; the {len(starred)} on the yellow path (★) make half a day of a class"
+        f"{len(every)} units; the first exercises of the {len(starred)} on the yellow path (★) "
+        "make half a day of a class"
     )
     ax.set_title(title)
     describe(ax.figure, f"{title}. {_told(shown)}")

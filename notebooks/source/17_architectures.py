@@ -257,7 +257,7 @@ for name, likely in told[0].likely.items():
 # $$T = \frac{W}{\text{flops}} + 2(P-1)L + 2\,\frac{P-1}{P}\,n\,G, \qquad
 # \text{efficiency} = \frac{W/\text{flops}}{T}$$
 #
-# with a ring all-reduce (unit 06), $10^{10}$ operations a second, $L$ = 5 us and 125 MB/s.
+# with a ring all-reduce (unit 06), $10^{10}$ operations a second, $L$ = 5 µs and 125 MB/s.
 #
 # **Predict**, on paper, of three cells by hand: which one is the most *efficient* on 16 ranks, and
 # which takes the shortest *step*? One has a 3 x 3 convolution on every edge, one has a single
@@ -300,7 +300,7 @@ for ranks in (1, 4, 16, 64):
     times = [simulate(step, ranks, cell=it, **ground).time for it in prices.values()]
     formula = [it.work / 1e10 + Scaling(ranks).messages(it.nbytes) for it in prices.values()]
     assert np.allclose(times, formula, rtol=0.01)
-    print(f"{ranks:2} ranks:", *(f"{1e6 * time:5,.0f} us" for time in times))
+    print(f"{ranks:2} ranks:", *(f"{1e6 * time:5,.0f} µs" for time in times))
 
 # %% [markdown]
 # Errors, seconds, work, depth: which cell is the best? Nobody can say without a price. But who is
@@ -332,7 +332,7 @@ pictures.plot_architectures(clouds, rows[front][:, [1, 0]].T, price=axis)
 # %%
 for power in (0.1, 0.3, 3.0):
     best = int((rows[:, 0] * (rows[:, 1] / 1e-3) ** power).argmin())
-    print(f"power {power}: {list(found)[best]}, {rows[best, 0]:.1%}, {1e6 * rows[best, 1]:.0f} us")
+    print(f"power {power}: {list(found)[best]}, {rows[best, 0]:.1%}, {1e6 * rows[best, 1]:.0f} µs")
     assert best in front
 
 # %% [markdown]
@@ -342,8 +342,8 @@ for power in (0.1, 0.3, 3.0):
 #
 # | evolution by | errors, trained again | a step of 16 ranks | efficiency |
 # |---|---|---|---|
-# | error alone | 5.1% (3.7 to 13.3) | 555 us (285 to 844) | 45% (18 to 56) |
-# | priced error | 4.4% (3.5 to 6.8) | 427 us (266 to 844) | 33% (12 to 56) |
+# | error alone | 5.1% (3.7 to 13.3) | 555 µs (285 to 844) | 45% (18 to 56) |
+# | priced error | 4.4% (3.5 to 6.8) | 427 µs (266 to 844) | 33% (12 to 56) |
 #
 # Faster, *less* efficient, and no worse in the middle; though with six searches of each kind
 # neither column can really be told apart. Three searches together trained 127 networks. By errors
@@ -352,11 +352,11 @@ for power in (0.1, 0.3, 3.0):
 #
 # | errors seen | step | operations | weights | efficiency | cell |
 # |---|---|---|---|---|---|
-# | 13.5% | 238 us | 528,934 | 2.3 kB | 22% | 0-2 same, 2-3 conv1; quarters |
-# | 11.1% | 248 us | 632,870 | 2.3 kB | 25% | 0-1 mean3, 0-3 same, 1-3 conv1; quarters |
-# | 3.8% | 266 us | 316,150 | 5.6 kB | 12% | 0-3 same; sixteenths |
-# | 3.1% | 276 us | 420,086 | 5.6 kB | 15% | 0-1 mean3, 0-3 same, 1-3 same; sixteenths |
-# | 2.4% | 546 us | 2,418,278 | 10.3 kB | 44% | 0-1 conv3, 0-3 same, 1-3 same; sixteenths |
+# | 13.5% | 238 µs | 528,934 | 2.3 kB | 22% | 0-2 same, 2-3 conv1; quarters |
+# | 11.1% | 248 µs | 632,870 | 2.3 kB | 25% | 0-1 mean3, 0-3 same, 1-3 conv1; quarters |
+# | 3.8% | 266 µs | 316,150 | 5.6 kB | 12% | 0-3 same; sixteenths |
+# | 3.1% | 276 µs | 420,086 | 5.6 kB | 15% | 0-1 mean3, 0-3 same, 1-3 same; sixteenths |
+# | 2.4% | 546 µs | 2,418,278 | 10.3 kB | 44% | 0-1 conv3, 0-3 same, 1-3 same; sixteenths |
 #
 # A cell with no convolution at all stands in its middle. A convolution's weights are used at every
 # position, a large head's once: so heads cost bytes, and convolutions cost work. (Two cells of
@@ -405,14 +405,14 @@ for power in (0.1, 0.3, 3.0):
 #
 # </details>
 #
-# **3.** The cell without convolutions takes 266 us a step, 12% of it computing. What would you
+# **3.** The cell without convolutions takes 266 µs a step, 12% of it computing. What would you
 # change first: the cell, or something else?
 #
 # <details><summary>An answer</summary>
 #
-# The all-reduce. Of 266 us, 30 messages of a ring wait 150 us, bytes take 84 and computing 32.
-# Rabenseifner's all-reduce needs $2\log_2 16 = 8$ messages in a row, 40 us, for the same bytes:
-# 156 us a step, without touching the network. Then search again, since the front has moved:
+# The all-reduce. Of 266 µs, 30 messages of a ring wait 150 µs, bytes take 84 and computing 32.
+# Rabenseifner's all-reduce needs $2\log_2 16 = 8$ messages in a row, 40 µs, for the same bytes:
+# 156 µs a step, without touching the network. Then search again, since the front has moved:
 # architecture and communication have to be chosen together.
 #
 # </details>

@@ -370,7 +370,8 @@ best, trials = tried((0.1, 0.3, 1.0), batch=32 * len(node_of))
 form = Form("you", {"rule": "SGD", "rate": best}, 32, trials)
 race = form, partial(train, rate=best), DISCIPLINES["digits"], len(node_of)
 patient = partial(engines.run, timeout=120)
-report = compete(patient, *race, f"ddl-teach competition run yours.py --ranks {len(node_of)}")
+again = f"ddl-teach competition run yours.py --ranks {len(node_of)} --out yours.json"
+report = compete(patient, *race, again)
 
 # %%
 from dataclasses import replace
