@@ -1,5 +1,6 @@
 """What all tests share: one pool of real MPI processes for the whole session."""
 
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ from ddl_teach.comm import watch
 
 RANK_COUNTS = (1, 2, 3, 4, 5, 8)  # the powers of two hide the bugs
 PATIENCE = 20.0  # seconds
+# A script's background commands ignore Ctrl-C, and so would all that tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

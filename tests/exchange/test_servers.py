@@ -231,8 +231,10 @@ def test_workers_may_join_late(bound, real):
                 real(comes_late, 4, path=path, service=Service(SGD(0.1), bound))):  # fmt: skip
         shift = run.results[0]
         assert "worker 2 has come" in shift.events[0]
-        assert shift.workers.count(0) == STEPS > shift.workers.count(2) >= STEPS - 2
+        # It begins with the slowest, who may not have begun either if others may be ahead.
+        assert shift.workers.count(0) == STEPS >= shift.workers.count(2) >= STEPS - 2
         if bound == 0:
+            assert shift.workers.count(2) < STEPS
             assert all(np.array_equal(x, run.results[1]) for x in run.results[2:])
 
 
