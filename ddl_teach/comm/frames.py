@@ -7,6 +7,7 @@ import os
 import re
 import sysconfig
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -17,6 +18,16 @@ LIBRARIES = (
     *(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")),
 )
 OWN = f"{os.sep}ddl_teach{os.sep}comm{os.sep}"
+OWN_FOLDER = str(Path(__file__).resolve().parent)
+# Where MPI is told of memory, and who keeps that memory is written down.
+TELLING = tuple(
+    f"{os.sep}{name}.py"
+    for name in (
+        *("mpi_messages", "mpi_requests", "mpi_steps", "mpi_survivors", "mpi_transfers"),
+        *("mpi_window", "native"),
+    )
+)
+STARTER = "<frozen runpy>"  # of `python -m`, below everything
 # What stands between a rank's main loop and the learner's lines.
 COURSE = f"{os.sep}ddl_teach{os.sep}course{os.sep}"
 MACHINERY = (OWN, COURSE, f"{os.sep}IPython{os.sep}core{os.sep}")
@@ -33,8 +44,16 @@ def source_line(frame: FrameType | None) -> str:
 
 def importing(frame: FrameType) -> bool:
     """Whether a module is being imported there."""
-    stack = traceback.walk_stack(frame)
-    return any(f.f_code.co_filename == "<frozen importlib._bootstrap>" for f, _ in stack)
+    return any(file == "<frozen importlib._bootstrap>" for file in _files(frame))
+
+
+def telling_mpi(frame: FrameType) -> bool:
+    """Whether a message, a collective of MPI's or an access to a window is under way there."""
+    return any(file.startswith(OWN_FOLDER) and file.endswith(TELLING) for file in _files(frame))
+
+
+def _files(frame: FrameType) -> Iterator[str]:
+    return (inner.f_code.co_filename for inner, _ in traceback.walk_stack(frame))
 
 
 def dumped_line(stack: str) -> str:
@@ -45,9 +64,9 @@ def dumped_line(stack: str) -> str:
 
 def _tell(places: list[tuple[str, int, str]]) -> str:
     """In words, of a stack with its innermost line first."""
-    outside = [place for place in places if OWN not in place[0]]
-    if not outside:
-        return ""
+    outside = [place for place in places if OWN not in place[0] and place[0] != STARTER]
+    if not outside:  # between two programs, or on the way into one or out of it
+        return _spot(*places[0]) if places else ""
     text = _spot(*outside[0])
     own = next((place for place in outside if not place[0].startswith(LIBRARIES)), outside[0])
     return text if own is outside[0] else f"{text}, called from {_spot(*own)}"

@@ -37,7 +37,8 @@ class Records:
         self.copies = copies
         self.preference = Preference()
         self.chunked = 0  # messages that were sent in chunks: the number of the next one
-        self.given_up: list[Any] = []  # begun on communicators that were shrunk since
+        # What nobody will wait for, though MPI may still read or write its memory.
+        self.given_up: list[Any] = []
 
     def give_up(self) -> None:
         """Nobody will finish what is open; MPI may still touch its memory."""

@@ -90,6 +90,9 @@ class SurvivingComm(MPIComm):
                 self._patience.wait(agreement.Test, self._explain_call, "agree()", others)
             except RankLost:
                 return False  # on all of them alike
+            except BaseException:
+                self._records.given_up.append((agreement, answer))
+                raise
         return bool(answer[0])
 
     def shrink(self) -> SurvivingComm:

@@ -69,7 +69,11 @@ class MPIWindow(Window):
         def explain() -> Wait:
             return self._comm._explain_call(f"window.{verb}()", (self._comm._members[peer],))
 
-        self._comm._patience.wait(handle.Test, explain)
+        try:
+            self._comm._patience.wait(handle.Test, explain)
+        except BaseException:
+            self._comm._records.given_up.append(handle)  # it holds the array
+            raise
 
     def _note(self, verb: str, kind: str, begun: float, peer: int, nbytes: int) -> None:
         comm = self._comm

@@ -1,8 +1,9 @@
 """MPI's own collectives behind our signatures, for comparison.
 
 They run in MPI's non-blocking form and are waited for as every message is, so a rank that never
-comes is found out here too. What MPI sends inside nobody sees: the ledger holds one entry of kind
-"native" per call, which counts no bytes.
+comes is found out here too. One that nobody waits for any more cannot be taken back: MPI goes on
+with it in the midst of later programs, so its arrays are kept. What MPI sends inside nobody sees:
+the ledger holds one entry of kind "native" per call, which counts no bytes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ddl_teach.comm.arrays import Array, Operation, describe
 
 if TYPE_CHECKING:
     from ddl_teach.comm.mpi_comm import MPIComm
+    from ddl_teach.comm.mpi_requests import Records
 
 OPERATIONS = {"sum": "SUM", "max": "MAX", "min": "MIN", "product": "PROD"}
 NO_MPI_ARITHMETIC = ("bool", "float16", "bfloat16", "complex32")
@@ -30,12 +32,12 @@ class Native:
         self._library = library
 
     def barrier(self) -> None:
-        self._wait("barrier", self._mpi.Ibarrier(), 0)
+        self._wait("barrier", self._mpi.Ibarrier())
 
     def allreduce(self, x: Array, op: Operation = "sum") -> None:
-        with _Reduction(self._library, x, op) as (buffer, operation):
+        with self._reduction(x, op) as (buffer, operation):
             place = self._library.IN_PLACE
-            self._wait("allreduce", self._mpi.Iallreduce(place, buffer, operation), x.nbytes)
+            self._wait("allreduce", self._mpi.Iallreduce(place, buffer, operation), x)
 
     def blocking_allreduce(self, x: np.ndarray, op: str = "sum") -> None:
         """MPI's blocking form, which nothing can interrupt: what a benchmark compares with."""
@@ -44,17 +46,17 @@ class Native:
         self._mpi.Allreduce(self._library.IN_PLACE, x, operation)
 
     def reduce(self, x: Array, root: int = 0, op: Operation = "sum") -> None:
-        with _Reduction(self._library, x, op) as (buffer, operation):
+        with self._reduction(x, op) as (buffer, operation):
             if self._comm.rank == root:
                 request = self._mpi.Ireduce(self._library.IN_PLACE, buffer, operation, root)
             else:
                 request = self._mpi.Ireduce(buffer, None, operation, root)
-            self._wait("reduce", request, x.nbytes)
+            self._wait("reduce", request, x)
 
     def scan(self, x: Array, op: Operation = "sum") -> None:
-        with _Reduction(self._library, x, op) as (buffer, operation):
+        with self._reduction(x, op) as (buffer, operation):
             place = self._library.IN_PLACE
-            self._wait("scan", self._mpi.Iscan(place, buffer, operation), x.nbytes)
+            self._wait("scan", self._mpi.Iscan(place, buffer, operation), x)
 
     def reduce_scatter(self, x: Array, op: Operation = "sum") -> Array:
         """Returns this rank's reduced chunk, a view of `x`; the other chunks are undefined."""
@@ -62,11 +64,11 @@ class Native:
         mine = chunks[self._comm.rank]
         result = arrays.empty_like(mine)
         counts = [len(chunk) for chunk in chunks]
-        reduction = _Reduction(self._library, x, op)
+        reduction = self._reduction(x, op)
         with reduction as (buffer, operation):
             out = reduction.buffer(result)
             request = self._mpi.Ireduce_scatter(buffer, out, counts, operation)
-            self._wait("reduce_scatter", request, x.nbytes)
+            self._wait("reduce_scatter", request, x, result)
         arrays.copy_into(mine, result)
         return mine
 
@@ -75,43 +77,53 @@ class Native:
         sizes = [chunk.nbytes for chunk in arrays.split_evenly(x, self._comm.size)]
         buffer = [arrays.as_bytes(x), sizes, self._library.BYTE]
         place = self._library.IN_PLACE
-        self._wait("allgather", self._mpi.Iallgatherv(place, buffer), x.nbytes)
+        self._wait("allgather", self._mpi.Iallgatherv(place, buffer), x)
 
     def broadcast(self, x: Array, root: int = 0) -> None:
-        self._wait("broadcast", self._mpi.Ibcast(self._bytes(x), root), x.nbytes)
+        self._wait("broadcast", self._mpi.Ibcast(self._bytes(x), root), x)
 
     def gather(self, x: Array, out: Array | None, root: int = 0) -> None:
         into = self._bytes(out) if self._comm.rank == root else None
-        self._wait("gather", self._mpi.Igather(self._bytes(x), into, root), x.nbytes)
+        self._wait("gather", self._mpi.Igather(self._bytes(x), into, root), x, out)
 
     def scatter(self, x: Array | None, out: Array, root: int = 0) -> None:
         source = self._bytes(x) if self._comm.rank == root else None
-        self._wait("scatter", self._mpi.Iscatter(source, self._bytes(out), root), out.nbytes)
+        self._wait("scatter", self._mpi.Iscatter(source, self._bytes(out), root), out, x)
 
     def alltoall(self, x: Array, out: Array) -> None:
-        self._wait("alltoall", self._mpi.Ialltoall(self._bytes(x), self._bytes(out)), x.nbytes)
+        self._wait("alltoall", self._mpi.Ialltoall(self._bytes(x), self._bytes(out)), x, out)
 
     def _bytes(self, x: Array) -> list:
         describe(x)
         return [arrays.as_bytes(x), self._library.BYTE]
 
-    def _wait(self, name: str, request: Any, nbytes: int) -> None:
+    def _reduction(self, x: Array, op: Operation) -> _Reduction:
+        return _Reduction(self._library, x, op, self._comm._records)
+
+    def _wait(self, name: str, request: Any, *known: Array | None) -> None:
+        """`known` is what MPI knows the memory of: first the array that the ledger counts."""
         comm = self._comm
+        nbytes = known[0].nbytes if known else 0
         comm.ledger.record((-1, -1, nbytes, "native"))
         others = tuple(m for i, m in enumerate(comm._members) if i != comm.rank)
-        comm._patience.wait(request.Test, comm._explain_call, f"native {name}()", others)
+        try:
+            comm._patience.wait(request.Test, comm._explain_call, f"native {name}()", others)
+        except BaseException:
+            comm._records.given_up.append((request, known))
+            raise
 
 
 class _Reduction:
     """What MPI needs to know of an array and an operation. Types and functions that MPI does not
     know are reduced by our own arithmetic, called back from inside the library."""
 
-    def __init__(self, library: Any, x: Array, op: Operation) -> None:
+    def __init__(self, library: Any, x: Array, op: Operation, records: Records) -> None:
         if x.__class__ is arrays.Phantom:
             raise TypeError("MPI's own reductions need real data, not a Phantom")
         self._library = library
         self._x = x
         self._op = op
+        self._records = records
         self._element: Any = None
         self._operation: Any = None
 
@@ -138,7 +150,9 @@ class _Reduction:
         )
         arrays.combine(self._op, a, b, out=b)
 
-    def __exit__(self, *_: object) -> None:
-        if self._element is not None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:  # what others still send calls it, in the midst of a later program
+            self._records.given_up.append(self)
+        elif self._element is not None:
             self._element.Free()
             self._operation.Free()

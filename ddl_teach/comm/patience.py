@@ -37,6 +37,7 @@ class Monitor:
 
     def __init__(self, report: Callable[[Wait | None, int], None] | None = None) -> None:
         self.stopping = False
+        self.stopped = False  # the program itself is on its way out, and not to be stopped again
         self.asked = 0  # the watcher's latest question
         self.strands = 1
         self.error: BaseException | None = None  # raised in the background, not yet told
@@ -68,9 +69,11 @@ class Monitor:
 
     def check(self, strand: object) -> None:
         """Called in every long wait, each time after asking the library once more."""
+        on_main = threading.current_thread() is threading.main_thread()
         if self.stopping:
+            self.stopped = self.stopped or on_main
             raise Stopped
-        if self.error is not None and threading.current_thread() is threading.main_thread():
+        if self.error is not None and on_main:
             error, self.error = self.error, None
             raise error
         if self.asked != self._question:

@@ -28,7 +28,13 @@ from typing import Any
 import cloudpickle
 
 from ddl_teach.comm.devices.placement import take_own_gpu
-from ddl_teach.comm.frames import error_text, importing, program_traceback, source_line
+from ddl_teach.comm.frames import (
+    error_text,
+    importing,
+    program_traceback,
+    source_line,
+    telling_mpi,
+)
 from ddl_teach.comm.patience import Monitor, Stopped
 from ddl_teach.comm.story import Wait
 from ddl_teach.comm.surroundings import surroundings_kept
@@ -80,12 +86,23 @@ class Worker:
 
     def _on_stop(self, *_: object) -> None:
         # Half a message would leave the launcher waiting for the other half.
-        if self._running and self._monitor.stopping and not self._speaking:
-            if importing(sys._getframe()):
+        monitor = self._monitor
+        to_stop = self._running and monitor.stopping and not monitor.stopped
+        if to_stop and not self._speaking:
+            frame = sys._getframe()
+            if importing(frame):
                 # Half a module would stay, and fail in every later program.
                 leave("stopped in the middle of an import")
-            self._running = False
+            if telling_mpi(frame):
+                return  # MPI may know of memory that nobody would keep; a long wait stops itself
+            self._running, monitor.stopped = False, True
             raise Stopped
+
+    def _insist(self, monitor: Monitor) -> None:
+        """Ask the main thread to stop until it does."""
+        while self._running and self._monitor is monitor and not monitor.stopped:
+            signal.pthread_kill(self._main, signal.SIGUSR1)
+            time.sleep(0.01)
 
     def listen(self) -> None:
         """Take orders until the launcher hangs up."""
@@ -94,7 +111,9 @@ class Worker:
                 order = pickle.loads(self._control.recv_bytes())
                 if order[0] == "stop":
                     self._monitor.stopping = True
-                    signal.pthread_kill(self._main, signal.SIGUSR1)
+                    insisting = threading.Thread(target=self._insist, args=(self._monitor,))
+                    insisting.daemon = True
+                    insisting.start()
                 elif order[0] == "ask":
                     self._monitor.asked = order[1]
                 elif order[0] == "where":

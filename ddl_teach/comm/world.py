@@ -9,9 +9,8 @@ from typing import Any, NoReturn
 from ddl_teach.comm.devices.staging import Copies
 from ddl_teach.comm.mpi import MPI
 from ddl_teach.comm.mpi_comm import MPIComm
-from ddl_teach.comm.mpi_requests import MPIRequest, Records
+from ddl_teach.comm.mpi_requests import Records
 from ddl_teach.comm.mpi_survivors import SurvivingComm, fault_tolerant
-from ddl_teach.comm.mpi_transfers import Transfer
 from ddl_teach.comm.patience import Monitor
 
 
@@ -26,7 +25,7 @@ class World:
         self._nodes = [sorted(set(names), key=names.index).index(name) for name in names]
         self._copies = Copies()
         # What programs that failed have left with MPI, and its memory, for as long as we live.
-        self._abandoned: list[MPIRequest | Transfer] = []
+        self._abandoned: list[tuple] = []
         self._windows: list[MPI.Win] = []
 
     def begin(self, ranks: int, trace: bool, monitor: Monitor) -> MPIComm:
@@ -82,12 +81,15 @@ class World:
 
     def clear(self, comm: MPIComm) -> None:
         """A program is over, however it ended."""
-        self._windows = comm._records.windows
-        self._abandoned += comm._records.given_up
-        for request in comm._records.open:
+        records = comm._records
+        self._windows = records.windows
+        # A function that is still at work in the background may leave more behind. Who asks for
+        # those afterwards would not see what one that ends meanwhile has left.
+        working = comm._monitor.strands > 1
+        for request in list(records.open):
             request.abandon()
-            self._abandoned.append(request)
-        comm._records.open.clear()
+        if working or records.open or records.given_up:
+            self._abandoned.append((records.open, records.given_up))
 
     def drain(self) -> None:
         """Throw away what has come on MPI's own communicator and was never received; all ranks
