@@ -1,7 +1,8 @@
 """What is wrong with a deck when one looks at it: asked of a browser that has drawn it.
 
 Sizes are pixels on a slide of 1280 x 720. The last row sits six heights of the screen away, the
-farthest from which text is shown by the usual rule for rooms (4, 6 or 8 for details, text, films).
+farthest from which text is shown by the 4/6/8 rule of those who fit out rooms: four heights for
+details, six for text, eight for films.
 From there a capital of s pixels is seen under an angle of
 
     0.729 s / (6 x 720) rad        18 px: 10.4 minutes of arc; 12.5 px: 7.3

@@ -6,7 +6,17 @@
 # many processors as you like, and **real**, on your own machine.
 #
 # It takes half an hour and needs some Python, nothing more. Run a cell with *Shift + Enter*, and
-# read what it says before you go on.
+# read what it says before you go on. The first one draws a map of the course.
+
+# %%
+from ddl_teach.course.curriculum import course_map
+
+course_map()
+
+# %% [markdown]
+# Each box is a unit, with the minutes that it takes alone and the units it builds on. The yellow
+# path leads past all that matters most. You stand before unit 00, and this tour shows what all of
+# them are made of.
 #
 # ## A rank program
 #

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ddl_teach.cli import main
+from ddl_teach.comm import processes
 from ddl_teach.comm.processes import mpi_command, mpi_environment
 from ddl_teach.course.labs import folders
 from ddl_teach.course.mistake import Mistake
@@ -200,6 +201,14 @@ def test_nothing_of_a_hand_in_is_run(lab):
     marked = folders.mark(work)  # without answers: what was asked is empty
     assert (marked.points, marked.of) == (1, 4)
     assert os.getcwd() != str(work)
+
+
+def test_ranks_that_cannot_outlive_others_are_not_started(lab, monkeypatch, capsys):
+    monkeypatch.setattr(processes, "mpi_family", lambda mpiexec: "mpich")
+    assert main(["labs", "run", "1", "--survivors"]) == 2
+    told = capsys.readouterr().err
+    assert "lets no rank outlive another" in told
+    assert "Traceback" not in told
 
 
 def test_what_labs_there_are(lab, capsys):

@@ -75,6 +75,7 @@ def _run(options: argparse.Namespace) -> int:
         mpi_family,
         mpiexec_path,
     )
+    from ddl_teach.comm.story import StoryError
     from ddl_teach.course.box.box import Box
     from ddl_teach.course.labs.folders import lab_folder
     from ddl_teach.course.mistake import Mistake
@@ -96,7 +97,10 @@ def _run(options: argparse.Namespace) -> int:
         start = [*mpi_command(options.ranks), sys.executable]
     environment = mpi_environment()
     if options.survivors and not options.begin:
-        start[-1:-1] = fault_tolerance(mpiexec_path())
+        try:
+            start[-1:-1] = fault_tolerance(mpiexec_path())
+        except StoryError as error:
+            raise Mistake(f"{error}") from error
         environment = DETECTOR | environment
     os.execvpe(start[0], [*start, *program], environment)
 
