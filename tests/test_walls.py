@@ -1,6 +1,7 @@
 """The rooms of the package import one way only."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -34,8 +35,13 @@ ONE_FILE = {"mpi4py": "comm/mpi.py", "greenlet": "comm/simulated_stacks.py"}
 EXCEPTIONS = {("comm/timeline.py", "plots"), ("comm/story.py", "plots")}
 
 
+@cache
 def imported(path):
     """Every module that a file imports, anywhere in it, with whether that is inside a function."""
+    return list(_imported(path))
+
+
+def _imported(path):
     tree = ast.parse(path.read_text(), str(path))
     inside = {
         node
