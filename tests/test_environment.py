@@ -89,4 +89,5 @@ def test_everything_installed_is_locked():
     installed = {canonicalize_name(one.metadata["Name"]): one.version for one in found}
     for name, version in installed.items():
         if name != "ddl-teach" and not CUDA.match(name):
+            assert name in LOCKED, f"{name} is not locked: delete .venv, start.py makes it anew"
             assert version.partition("+")[0] == version_of(LOCKED[name])
