@@ -6,6 +6,7 @@ import argparse
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 from ddl_teach.course.mistake import Mistake
@@ -53,17 +54,23 @@ def _again(options: argparse.Namespace) -> int:
     job = os.environ.get("SLURM_JOB_ID", "")
     if options.requeue and not job:
         raise Mistake("--requeue is for a job of Slurm, and this is none (no SLURM_JOB_ID)")
-    again = Again(options.command, until=options.until, crashes=options.crashes)
+    again = Again(options.command, until=options.until, crashes=options.crashes, tell=_say)
     try:
         status = again.run()
-    except BrokenPipeError:
-        raise  # nobody listens to us any more: that is another matter
     except OSError as error:
         raise Mistake(f"{options.command[0]} cannot be started: {error.strerror}") from None
     # SIGTERM: the job was cancelled, or Slurm has put it back into the queue itself.
     if status == AGAIN and options.requeue and signal.SIGUSR1 in again.asked:
-        print(f"Slurm is asked to start job {job} again.", flush=True)  # it ends us when it does
+        _say(f"Slurm is asked to start job {job} again.")  # it ends us when it does
         told = subprocess.run(["scontrol", "requeue", job], capture_output=True, text=True)
         if told.returncode:
-            print(f"It does not: {told.stderr.strip()}. Submit the job anew.", flush=True)
+            _say(f"It does not: {told.stderr.strip()}. Submit the job anew.")
     return status
+
+
+def _say(text: str) -> None:
+    """Among the program's words. That nobody reads them any more is no reason to stop it."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

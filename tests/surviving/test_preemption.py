@@ -199,6 +199,15 @@ def test_what_slurm_says_when_it_is_asked_to_start_a_job_again(monkeypatch, tmp_
         assert ("It does not" in said) == bool(status)
 
 
+def test_that_nobody_reads_what_it_says_changes_nothing(tmp_path):
+    count = f"echo x >> {tmp_path / 'tries'}; exit 3"
+    words = ["-m", "ddl_teach", "again", "--crashes", "1", "--", "sh", "-c", count]
+    again = subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE)
+    again.stdout.close()
+    assert again.wait(60) == 3
+    assert (tmp_path / "tries").read_text() == "x\n" * 2
+
+
 def test_to_have_a_job_started_again_there_must_be_one(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     assert main(["again", "--requeue", "--", "true"]) == 2
