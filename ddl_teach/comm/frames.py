@@ -18,10 +18,9 @@ LIBRARIES = (
     *(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")),
 )
 OWN = f"{os.sep}ddl_teach{os.sep}comm{os.sep}"
-OWN_FOLDER = str(Path(__file__).resolve().parent)
 # Where MPI is told of memory, and who keeps that memory is written down.
 TELLING = tuple(
-    f"{os.sep}{name}.py"
+    f"{OWN}{name}.py"
     for name in (
         *("mpi_messages", "mpi_requests", "mpi_steps", "mpi_survivors", "mpi_transfers"),
         *("mpi_window", "native"),
@@ -49,7 +48,7 @@ def importing(frame: FrameType) -> bool:
 
 def telling_mpi(frame: FrameType) -> bool:
     """Whether a message, a collective of MPI's or an access to a window is under way there."""
-    return any(file.startswith(OWN_FOLDER) and file.endswith(TELLING) for file in _files(frame))
+    return any(file.endswith(TELLING) for file in _files(frame))
 
 
 def _files(frame: FrameType) -> Iterator[str]:

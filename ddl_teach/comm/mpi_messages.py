@@ -186,6 +186,17 @@ class MPIMessages(MPIStories):
             return MPIRequest(self, self._chunks_into(x, tag), call, x, source, tag).wait()
         return came_from
 
+    def _finish_call(
+        self, request: MPI.Request, call: str, peers: tuple[int, ...], *known: Any
+    ) -> None:
+        """Wait for what is no message. MPI goes on with it, whatever ends the wait, so what it
+        knows of is kept then."""
+        try:
+            self._patience.wait(request.Test, self._explain_call, call, peers)
+        except BaseException:
+            self._records.given_up.append((request, known))
+            raise
+
     def _test(self, handle: MPI.Request, x: Array, source: int, tag: int) -> bool:
         """Whether a receive is done."""
         try:

@@ -22,6 +22,11 @@ class MPIStories(Comm):
     _channel: int
     _status: MPI.Status
 
+    @property
+    def _others(self) -> tuple[int, ...]:
+        """All members but this rank."""
+        return tuple(m for i, m in enumerate(self._members) if i != self.rank)
+
     def _explain_call(
         self, call: str, peers: tuple[int, ...], note: str = "", misfit: str = ""
     ) -> Wait:
@@ -30,8 +35,7 @@ class MPIStories(Comm):
 
     def _explain(self, call: str, x: Array, peer: int, tag: int) -> Wait:
         """What this rank waits for, and whether something lies here that almost fits."""
-        everybody = tuple(m for i, m in enumerate(self._members) if i != self.rank)
-        peers = everybody if peer == ANY else (self._members[peer],)
+        peers = self._others if peer == ANY else (self._members[peer],)
         if self.label:
             return self._explain_call(f"{self.label}()", peers)
         nbytes, code = describe(x)

@@ -83,16 +83,12 @@ class SurvivingComm(MPIComm):
 
     def agree(self, yes: bool = True) -> bool:
         answer = np.array([bool(yes)], np.intc)
-        others = tuple(m for i, m in enumerate(self._members) if i != self.rank)
         with self.span("agree", kind="barrier"):
             try:
                 agreement = self.mpi.Iagree(answer)
-                self._patience.wait(agreement.Test, self._explain_call, "agree()", others)
+                self._finish_call(agreement, "agree()", self._others, answer)
             except RankLost:
                 return False  # on all of them alike
-            except BaseException:
-                self._records.given_up.append((agreement, answer))
-                raise
         return bool(answer[0])
 
     def shrink(self) -> SurvivingComm:

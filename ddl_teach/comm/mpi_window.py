@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ddl_teach.comm.mpi import MPI
-from ddl_teach.comm.story import Wait
 from ddl_teach.comm.window import Window
 
 if TYPE_CHECKING:
@@ -66,14 +65,9 @@ class MPIWindow(Window):
         return before[0].item()
 
     def _finish(self, handle: Any, verb: str, peer: int) -> None:
-        def explain() -> Wait:
-            return self._comm._explain_call(f"window.{verb}()", (self._comm._members[peer],))
-
-        try:
-            self._comm._patience.wait(handle.Test, explain)
-        except BaseException:
-            self._comm._records.given_up.append(handle)  # it holds the array
-            raise
+        comm = self._comm
+        # The handle holds the array.
+        comm._finish_call(handle, f"window.{verb}()", (comm._members[peer],))
 
     def _note(self, verb: str, kind: str, begun: float, peer: int, nbytes: int) -> None:
         comm = self._comm

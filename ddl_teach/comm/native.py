@@ -17,7 +17,6 @@ from ddl_teach.comm.arrays import Array, Operation, describe
 
 if TYPE_CHECKING:
     from ddl_teach.comm.mpi_comm import MPIComm
-    from ddl_teach.comm.mpi_requests import Records
 
 OPERATIONS = {"sum": "SUM", "max": "MAX", "min": "MIN", "product": "PROD"}
 NO_MPI_ARITHMETIC = ("bool", "float16", "bfloat16", "complex32")
@@ -35,9 +34,9 @@ class Native:
         self._wait("barrier", self._mpi.Ibarrier())
 
     def allreduce(self, x: Array, op: Operation = "sum") -> None:
-        with self._reduction(x, op) as (buffer, operation):
+        with _Reduction(self._library, x, op) as (buffer, operation):
             place = self._library.IN_PLACE
-            self._wait("allreduce", self._mpi.Iallreduce(place, buffer, operation), x)
+            self._wait("allreduce", self._mpi.Iallreduce(place, buffer, operation), x, operation)
 
     def blocking_allreduce(self, x: np.ndarray, op: str = "sum") -> None:
         """MPI's blocking form, which nothing can interrupt: what a benchmark compares with."""
@@ -46,17 +45,17 @@ class Native:
         self._mpi.Allreduce(self._library.IN_PLACE, x, operation)
 
     def reduce(self, x: Array, root: int = 0, op: Operation = "sum") -> None:
-        with self._reduction(x, op) as (buffer, operation):
+        with _Reduction(self._library, x, op) as (buffer, operation):
             if self._comm.rank == root:
                 request = self._mpi.Ireduce(self._library.IN_PLACE, buffer, operation, root)
             else:
                 request = self._mpi.Ireduce(buffer, None, operation, root)
-            self._wait("reduce", request, x)
+            self._wait("reduce", request, x, operation)
 
     def scan(self, x: Array, op: Operation = "sum") -> None:
-        with self._reduction(x, op) as (buffer, operation):
+        with _Reduction(self._library, x, op) as (buffer, operation):
             place = self._library.IN_PLACE
-            self._wait("scan", self._mpi.Iscan(place, buffer, operation), x)
+            self._wait("scan", self._mpi.Iscan(place, buffer, operation), x, operation)
 
     def reduce_scatter(self, x: Array, op: Operation = "sum") -> Array:
         """Returns this rank's reduced chunk, a view of `x`; the other chunks are undefined."""
@@ -64,11 +63,11 @@ class Native:
         mine = chunks[self._comm.rank]
         result = arrays.empty_like(mine)
         counts = [len(chunk) for chunk in chunks]
-        reduction = self._reduction(x, op)
+        reduction = _Reduction(self._library, x, op)
         with reduction as (buffer, operation):
             out = reduction.buffer(result)
             request = self._mpi.Ireduce_scatter(buffer, out, counts, operation)
-            self._wait("reduce_scatter", request, x, result)
+            self._wait("reduce_scatter", request, x, result, operation)
         arrays.copy_into(mine, result)
         return mine
 
@@ -97,33 +96,23 @@ class Native:
         describe(x)
         return [arrays.as_bytes(x), self._library.BYTE]
 
-    def _reduction(self, x: Array, op: Operation) -> _Reduction:
-        return _Reduction(self._library, x, op, self._comm._records)
-
-    def _wait(self, name: str, request: Any, *known: Array | None) -> None:
-        """`known` is what MPI knows the memory of: first the array that the ledger counts."""
-        comm = self._comm
+    def _wait(self, name: str, request: Any, *known: Any) -> None:
+        """`known` is what MPI knows of: first the array that the ledger counts."""
         nbytes = known[0].nbytes if known else 0
-        comm.ledger.record((-1, -1, nbytes, "native"))
-        others = tuple(m for i, m in enumerate(comm._members) if i != comm.rank)
-        try:
-            comm._patience.wait(request.Test, comm._explain_call, f"native {name}()", others)
-        except BaseException:
-            comm._records.given_up.append((request, known))
-            raise
+        self._comm.ledger.record((-1, -1, nbytes, "native"))
+        self._comm._finish_call(request, f"native {name}()", self._comm._others, *known)
 
 
 class _Reduction:
     """What MPI needs to know of an array and an operation. Types and functions that MPI does not
     know are reduced by our own arithmetic, called back from inside the library."""
 
-    def __init__(self, library: Any, x: Array, op: Operation, records: Records) -> None:
+    def __init__(self, library: Any, x: Array, op: Operation) -> None:
         if x.__class__ is arrays.Phantom:
             raise TypeError("MPI's own reductions need real data, not a Phantom")
         self._library = library
         self._x = x
         self._op = op
-        self._records = records
         self._element: Any = None
         self._operation: Any = None
 
@@ -151,8 +140,7 @@ class _Reduction:
         arrays.combine(self._op, a, b, out=b)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None:  # what others still send calls it, in the midst of a later program
-            self._records.given_up.append(self)
-        elif self._element is not None:
+        # After a failure MPI may still call it, in the midst of a later program.
+        if kind is None and self._element is not None:
             self._element.Free()
             self._operation.Free()

@@ -69,11 +69,10 @@ class Monitor:
 
     def check(self, strand: object) -> None:
         """Called in every long wait, each time after asking the library once more."""
-        on_main = threading.current_thread() is threading.main_thread()
         if self.stopping:
-            self.stopped = self.stopped or on_main
+            self.stopped = self.stopped or _on_main()
             raise Stopped
-        if self.error is not None and on_main:
+        if self.error is not None and _on_main():
             error, self.error = self.error, None
             raise error
         if self.asked != self._question:
@@ -113,6 +112,10 @@ class Monitor:
     def _tell(self) -> None:
         if self._report and len(self._waits) >= self.strands:
             self._report(together(list(self._waits.values())), self._serial)
+
+
+def _on_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 class Patience:

@@ -86,21 +86,23 @@ class Worker:
 
     def _on_stop(self, *_: object) -> None:
         # Half a message would leave the launcher waiting for the other half.
-        monitor = self._monitor
-        to_stop = self._running and monitor.stopping and not monitor.stopped
-        if to_stop and not self._speaking:
+        if self._to_stop(self._monitor) and not self._speaking:
             frame = sys._getframe()
             if importing(frame):
                 # Half a module would stay, and fail in every later program.
                 leave("stopped in the middle of an import")
             if telling_mpi(frame):
                 return  # MPI may know of memory that nobody would keep; a long wait stops itself
-            self._running, monitor.stopped = False, True
+            self._monitor.stopped = True
             raise Stopped
+
+    def _to_stop(self, monitor: Monitor) -> bool:
+        ours = self._monitor is monitor
+        return self._running and ours and monitor.stopping and not monitor.stopped
 
     def _insist(self, monitor: Monitor) -> None:
         """Ask the main thread to stop until it does."""
-        while self._running and self._monitor is monitor and not monitor.stopped:
+        while self._to_stop(monitor):
             signal.pthread_kill(self._main, signal.SIGUSR1)
             time.sleep(0.01)
 
@@ -111,9 +113,9 @@ class Worker:
                 order = pickle.loads(self._control.recv_bytes())
                 if order[0] == "stop":
                     self._monitor.stopping = True
-                    insisting = threading.Thread(target=self._insist, args=(self._monitor,))
-                    insisting.daemon = True
-                    insisting.start()
+                    threading.Thread(
+                        target=self._insist, args=(self._monitor,), daemon=True
+                    ).start()
                 elif order[0] == "ask":
                     self._monitor.asked = order[1]
                 elif order[0] == "where":

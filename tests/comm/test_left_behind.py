@@ -117,6 +117,7 @@ def some_come_late(comm, dtype):
     """Rank 0 is stopped while MPI adds; rank 1 joins it only then, and rank 0 learns of that in
     the midst of the next program."""
     from ddl_teach.comm.mpi import MPI
+    from ddl_teach.comm.native import _Reduction
 
     pair = comm.split(comm.rank // 2)
     x = np.ones(SIZE, dtype)
@@ -127,7 +128,7 @@ def some_come_late(comm, dtype):
         while not comm._monitor.stopping:
             time.sleep(0.001)
         time.sleep(0.1)
-        buffer, operation = pair.native._reduction(x, "sum").__enter__()
+        buffer, operation = _Reduction(MPI, x, "sum").__enter__()
         handle = pair.mpi.Iallreduce(MPI.IN_PLACE, buffer, operation)
         for _ in range(100):
             handle.Test()
