@@ -18,24 +18,21 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.comm.devices import device_of
-from ddl_teach.comm.devices.staging import Staging, fetched, stored
+from ddl_runtime.core.element_types import (
+    CODE_OF_NAME,
+    NUMPY_CODES,
+    TYPE_NAMES,
+    combine_tensors,
+    is_tensor,
+    lies_plainly,
+    refusal,
+    torch_codes,
+)
+from ddl_runtime.devices import device_of
+from ddl_runtime.devices.staging import Staging, fetched, stored
 
 Array = Any  # a NumPy array, a torch tensor, an array on a device or a Phantom
 Operation = str | Callable[[Array, Array], Array]
-
-# The position of a name is its code on the wire: append, never reorder.
-TYPE_NAMES = (
-    "phantom bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 "
-    "float64 longdouble complex64 complex128 clongdouble complex32"
-).split()
-_CODE_OF_NAME = {name: code for code, name in enumerate(TYPE_NAMES)}
-_NUMPY_CODES = {
-    np.dtype(name): code
-    for name, code in _CODE_OF_NAME.items()
-    if name not in ("phantom", "bfloat16", "complex32")
-}
-_TORCH_CODES: dict[Any, int] = {}
 
 
 class Phantom:
@@ -78,11 +75,11 @@ def describe(x: Array) -> tuple[int, int]:
     if kind is Phantom:
         return x.nbytes, 0
     if kind is np.ndarray:
-        code = _NUMPY_CODES.get(x.dtype)
+        code = NUMPY_CODES.get(x.dtype)
         if code is not None and x.flags.c_contiguous:
             return x.nbytes, code
-    elif _is_tensor(x):
-        code = (_TORCH_CODES or _learn_torch_codes()).get(x.dtype)
+    elif is_tensor(x):
+        code = torch_codes().get(x.dtype)
         if code is not None and x.device.type == "cpu" and lies_plainly(x):
             return x.numel() * x.element_size(), code
     if isinstance(x, Staging):
@@ -90,65 +87,13 @@ def describe(x: Array) -> tuple[int, int]:
     device = device_of(x)
     if device is not None:
         nbytes, name = device.describe(x)
-        return nbytes, _CODE_OF_NAME[name]
+        return nbytes, CODE_OF_NAME[name]
     raise refusal(x)
 
 
-def _is_tensor(x: object) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(x, torch.Tensor)
-
-
-def lies_plainly(x: Any) -> bool:
-    """Whether a tensor's elements stand in memory one after another, as they are."""
-    return (
-        x.layout is sys.modules["torch"].strided
-        and not (x.is_nested or x.is_conj() or x.is_neg())
-        and x.is_contiguous()
-    )
-
-
-def _learn_torch_codes() -> dict[Any, int]:
-    torch = sys.modules["torch"]
-    for name, code in _CODE_OF_NAME.items():
-        if hasattr(torch, name):
-            _TORCH_CODES[getattr(torch, name)] = code
-    return _TORCH_CODES
-
-
-def refusal(x: object) -> TypeError:
-    """Why `x` cannot travel, and what to do about it."""
-    if _is_tensor(x):
-        if x.device.type not in ("cpu", "cuda"):
-            return TypeError(f"this tensor lives on {x.device}: send x.cpu() instead")
-        if x.dtype not in (_TORCH_CODES or _learn_torch_codes()):
-            return TypeError(f"torch's element type {x.dtype} cannot travel: convert it first")
-        if x.is_nested or x.layout is not sys.modules["torch"].strided:
-            return TypeError("this tensor is sparse or nested: send its dense parts one by one")
-        if x.is_conj() or x.is_neg():
-            return TypeError(
-                "this tensor's elements are only marked as conjugated or negated: send "
-                "x.resolve_conj().resolve_neg()"
-            )
-        return TypeError(
-            f"this tensor of shape {tuple(x.shape)} is not contiguous in memory (a transpose "
-            "or a strided view?): send x.contiguous(), or receive into a contiguous tensor"
-        )
-    if isinstance(x, np.ndarray):
-        if type(x) is not np.ndarray:
-            return TypeError(f"a {type(x).__name__} is not a plain array: send numpy.asarray(x)")
-        if not x.dtype.isnative:
-            return TypeError(f"{x.dtype} has foreign byte order: send x.astype({x.dtype.name!r})")
-        if x.dtype not in _NUMPY_CODES:
-            return TypeError(f"element type {x.dtype} cannot travel: use a number type")
-        return TypeError(
-            f"this array of shape {x.shape} is not C-contiguous in memory (a transpose or a "
-            "strided view?): send numpy.ascontiguousarray(x), or receive into a contiguous array"
-        )
-    return TypeError(
-        f"a {type(x).__name__} cannot travel: wrap it as a NumPy array or a torch tensor, for "
-        "instance numpy.array([x])"
-    )
+def type_name(x: Array) -> str:
+    """The name of the element type of `x`."""
+    return TYPE_NAMES[describe(x)[1]]
 
 
 def check_writable(x: Array) -> None:
@@ -169,14 +114,15 @@ def as_bytes(x: Array) -> np.ndarray:
         )
     torch = sys.modules["torch"]
     # A contiguous tensor of one element may have any stride; `view` insists on 1.
-    return x.detach().as_strided((x.numel(),), (1,)).view(torch.uint8).numpy()
+    raw: np.ndarray = x.detach().as_strided((x.numel(),), (1,)).view(torch.uint8).numpy()
+    return raw
 
 
 def as_elements(raw: np.ndarray, like: Array) -> Array:
     """Flat bytes seen as elements of the type of `like`, wherever that is; shares the memory."""
     if like.__class__ is Phantom:
         return Phantom(len(raw), like.itemsize)
-    if like.__class__ is np.ndarray or not _is_tensor(like):
+    if like.__class__ is np.ndarray or not is_tensor(like):
         return raw.view(like.dtype)
     torch = sys.modules["torch"]
     # Of no bytes at all torch cannot say that they follow one another.
@@ -189,10 +135,11 @@ def copy_into(target: Array, source: Array) -> None:
         np.copyto(target, source)
     elif target.__class__ is not Phantom:
         there, here = device_of(target), device_of(source)
-        if there is here is None:
-            as_bytes(target)[:] = as_bytes(source)
-        elif there is here:
-            there.copy(target, source)
+        if there is here:
+            if there is None:
+                as_bytes(target)[:] = as_bytes(source)
+            else:
+                there.copy(target, source)
         else:
             raw = as_bytes(source) if here is None else fetched(here, source)
             if there is None:
@@ -247,7 +194,6 @@ _NUMPY_OPERATIONS = {
     "min": np.minimum,
     "product": np.multiply,
 }
-_TORCH_OPERATIONS = {"sum": "add", "max": "maximum", "min": "minimum", "product": "mul"}
 
 
 def combine(op: Operation, a: Array, b: Array, out: Array) -> None:
@@ -266,13 +212,6 @@ def combine(op: Operation, a: Array, b: Array, out: Array) -> None:
             combine_tensors(op, a, b, out)
     else:
         copy_into(out, _same_type(op(a, b), out))
-
-
-def combine_tensors(op: str, a: Any, b: Any, out: Any) -> None:
-    """The same of torch tensors, wherever they live."""
-    torch = sys.modules["torch"]
-    with torch.no_grad():
-        getattr(torch, _TORCH_OPERATIONS[op])(a, b, out=out.detach())
 
 
 def _same_type(result: Array, like: Array) -> Array:

@@ -17,18 +17,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from ddl_teach.comm.arrays import check_writable
-from ddl_teach.comm.devices import device_of
+from ddl_runtime.core.arrays import check_writable
+from ddl_runtime.devices import device_of
 
 DTYPES = tuple(np.dtype(name) for name in ("float32", "float64", "int64"))
 
 
-def check_dtype(dtype: object) -> np.dtype:
+def check_dtype(dtype: Any) -> np.dtype[Any]:
     """An element type that MPI can add."""
-    found = np.dtype(dtype)
+    found: np.dtype[Any] = np.dtype(dtype)
     if found not in DTYPES:
         names = ", ".join(each.name for each in DTYPES)
         raise TypeError(f"window: MPI adds elements of {names} in a window, not {found}")

@@ -4,8 +4,9 @@ A message is made of bytes in memory, and of an array on a device no host code c
 room holds what the communicator needs to know of such arrays (`device`), how they are recognised
 (`device_of`, here), which way their messages take (`choice`), who may read their memory
 (`awareness`), and which GPU belongs to which rank (`placement`). To learn how it works, read
-`device` and `staging`, and in the room above how a message is carried: `mpi_steps`, `chunks` and
-`mpi_transfers` on real ranks, `simulated_devices` in virtual time. `stand_in` needs no GPU.
+`device` and `staging`, and how a message is carried: `device_protocols`, `chunked` and
+`progress` of `mpi` on real ranks, `device_protocols` of `simulator` in virtual time.
+`stand_in` needs no GPU.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.comm.devices.device import Device
+from ddl_runtime.devices.device import Device
 
 # What DLPack calls memory that only CUDA reads: ordinary, and managed.
 DLPACK_CUDA = (2, 13)
@@ -37,7 +38,7 @@ def device_of(x: Any) -> Device | None:
             return None
     elif not _claims_cuda(x):
         return None
-    from ddl_teach.comm.devices.cuda import cuda_device
+    from ddl_runtime.devices.cuda import cuda_device
 
     return cuda_device(x)
 

@@ -28,7 +28,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-PROBE = (sys.executable, "-m", "ddl_teach.comm.devices.probe")
+PROBE = (sys.executable, "-m", "ddl_runtime.devices.probe")
 BELIEVED = "DDL_TEACH_CUDA_AWARE"  # "yes" or "no": who knows better is believed, nobody asked
 TIME_LIMIT = 60  # seconds; the first use of a GPU alone takes several
 KEPT_IN = Path("~/.cache/ddl_teach/awareness.json")
@@ -57,7 +57,7 @@ class Awareness:
 @functools.cache
 def awareness() -> Awareness:
     """Whether this rank's MPI library is CUDA-aware; it never stops or crashes the rank."""
-    mpi = sys.modules.get("ddl_teach.comm.mpi")
+    mpi = sys.modules.get("ddl_runtime.mpi.wire")
     if mpi is None:
         return Awareness("none", None, None, "this process is no MPI process")
     path = _loaded_library()

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 PATHS = ("direct", "staged", "pipelined")
 LEAST_IN_CHUNKS = 4001  # bytes; shorter messages have no head that a receiver could tell from them
@@ -99,34 +98,3 @@ class Preference:
         if self.path is not None:
             table = {"message": _all_on(self.path, table["message"])}
         return chosen(table, "message", nbytes)
-
-
-class ChoosesWays:
-    """The part of a communicator that says which way the messages of arrays on devices go. It
-    holds for all communicators of this rank's program, from the next message on."""
-
-    @cached_property
-    def _preference(self) -> Preference:
-        return Preference()
-
-    @property
-    def device_table(self) -> Table | None:
-        """The program's own table; None for the usual one."""
-        return self._preference.table
-
-    @device_table.setter
-    def device_table(self, table: Table | None) -> None:
-        if table is not None:
-            check_table(table)
-        self._preference.table = table
-
-    @property
-    def device_path(self) -> str | None:
-        """One path for messages of all sizes; None to go by the table."""
-        return self._preference.path
-
-    @device_path.setter
-    def device_path(self, path: str | None) -> None:
-        if path is not None:
-            check_path(path)
-        self._preference.path = path

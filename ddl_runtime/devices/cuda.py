@@ -20,9 +20,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from ddl_teach.comm import arrays
-from ddl_teach.comm.devices.awareness import awareness
-from ddl_teach.comm.devices.device import Array, Device
+from ddl_runtime.core.element_types import (
+    TYPE_NAMES,
+    combine_tensors,
+    lies_plainly,
+    refusal,
+)
+from ddl_runtime.devices.awareness import awareness
+from ddl_runtime.devices.device import Array, Device
 
 
 class CudaEvent:
@@ -51,8 +56,8 @@ class CudaDevice(Device):
     def describe(self, x: Array) -> tuple[int, str]:
         tensor = as_tensor(x)
         name = str(tensor.dtype).removeprefix("torch.")
-        if name not in arrays.TYPE_NAMES or not arrays.lies_plainly(tensor):
-            raise arrays.refusal(tensor)
+        if name not in TYPE_NAMES or not lies_plainly(tensor):
+            raise refusal(tensor)
         return tensor.numel() * tensor.element_size(), name
 
     def flat(self, x: Array) -> torch.Tensor:
@@ -63,7 +68,7 @@ class CudaDevice(Device):
         return tensor.detach().new_empty(tensor.shape)
 
     def combine(self, op: str, a: Array, b: Array, out: Array) -> None:
-        arrays.combine_tensors(op, *(as_tensor(x) for x in (a, b, out)))
+        combine_tensors(op, *(as_tensor(x) for x in (a, b, out)))
 
     def copy(self, target: Array, source: Array) -> None:
         self.flat(target).copy_(self.flat(source), non_blocking=True)

@@ -45,7 +45,7 @@ class Device(ABC):
     @abstractmethod
     def describe(self, x: Array) -> tuple[int, str]:
         """`(nbytes, name of the element type)`, or a TypeError that says what to send instead.
-        The names are those of `arrays.TYPE_NAMES`; the elements must lie one after another."""
+        The names are those of `element_types.TYPE_NAMES`; the elements lie one after another."""
 
     @abstractmethod
     def flat(self, x: Array) -> Array:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ddl_teach.comm.arrays import Array, as_elements, copy_into, describe
-from ddl_teach.comm.devices import device_of
+from ddl_runtime.core.arrays import Array, as_elements, copy_into, describe
+from ddl_runtime.devices import device_of
 
 
 @contextmanager

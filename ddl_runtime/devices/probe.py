@@ -1,6 +1,6 @@
 """The child process that may crash: a message from GPU memory to GPU memory, to oneself.
 
-`python -m ddl_teach.comm.devices.probe` says "direct" if the bytes arrive; else how it fails is
+`python -m ddl_runtime.devices.probe` says "direct" if the bytes arrive; else how it fails is
 the answer. See `awareness`. Short messages and long ones travel differently, so both are tried.
 """
 
@@ -19,7 +19,7 @@ def main() -> None:
         sys.exit("torch finds no GPU here")
     torch.cuda.init()  # before MPI starts, which looks for it
 
-    from ddl_teach.comm.mpi import MPI, memory
+    from ddl_runtime.mpi.wire import MPI, memory
 
     for nbytes in SIZES:
         sent = torch.arange(nbytes, device="cuda").to(torch.uint8)

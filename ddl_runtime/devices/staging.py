@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.comm.devices.device import Array, Device, Event, Stream
+from ddl_runtime.devices.device import Array, Device, Event, Stream
 
 DEPTH = 4  # chunks of one message that are in pinned memory at a time
 SMALLEST = 4096  # bytes of the smallest piece of pinned memory

@@ -21,10 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.comm import arrays
-from ddl_teach.comm.devices.device import Device
-from ddl_teach.comm.devices.stand_in_array import StandIn
-from ddl_teach.comm.devices.stand_in_streams import (
+from ddl_runtime.core import arrays
+from ddl_runtime.core.element_types import TYPE_NAMES
+from ddl_runtime.devices.device import Device
+from ddl_runtime.devices.stand_in_array import StandIn
+from ddl_runtime.devices.stand_in_streams import (
     Schedule,
     StandInEvent,
     StandInStream,
@@ -109,7 +110,7 @@ class StandInDevice(Device):
 
     def describe(self, x: Any) -> tuple[int, str]:
         nbytes, code = arrays.describe(x.memory_of(self))
-        return nbytes, arrays.TYPE_NAMES[code]
+        return nbytes, TYPE_NAMES[code]
 
     def flat(self, x: Any) -> Any:
         return x.reshape(-1)

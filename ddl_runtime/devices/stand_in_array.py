@@ -8,12 +8,26 @@ What to look at: `a += 1; a[0]` needs no copy; `if a[0] > 0:` does, and the prog
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from ddl_teach.comm.devices.stand_in import StandInDevice
+
+class Home(Protocol):
+    """What an array asks of its device."""
+
+    def empty(self, shape: int | tuple[int, ...], dtype: Any = ...) -> StandIn:
+        """Room for an array."""
+
+    def launch(self, kernel: Callable[[], None]) -> object:
+        """Queue a kernel on the current stream."""
+
+    def read(self, x: Any) -> np.ndarray:
+        """A copy on the host, once the current stream has come so far."""
+
+    def describe(self, x: Any) -> tuple[int, str]:
+        """Bytes and element type, or a TypeError if the elements do not lie in one piece."""
 
 
 def not_for_the_host(what: str, instead: str) -> TypeError:
@@ -30,11 +44,11 @@ class StandIn(np.lib.mixins.NDArrayOperatorsMixin):
 
     __slots__ = ("_hidden", "comm_device")
 
-    def __init__(self, device: StandInDevice, hidden: np.ndarray) -> None:
+    def __init__(self, device: Home, hidden: np.ndarray) -> None:
         self.comm_device = device
         self._hidden = hidden
 
-    def memory_of(self, device: StandInDevice) -> np.ndarray:
+    def memory_of(self, device: Home) -> np.ndarray:
         """The numbers, for the device's own kernels and copies."""
         if device is not self.comm_device:
             raise ValueError("this array lives on another device: copy it by way of the host")

@@ -58,13 +58,13 @@ class StandInStream:
     """Work that is done in the order in which it was asked for."""
 
     def __init__(self, streams: Streams) -> None:
-        self._streams = streams
+        self.streams = streams
         self.open: deque[Work] = deque()
         self.ended = 0
 
     def put(self, work: Work) -> None:
         """Ask for some work; returns at once."""
-        self._streams.put(self, work)
+        self.streams.put(self, work)
 
     def record(self) -> StandInEvent:
         """An event that is done when everything is that was asked for so far."""
@@ -96,7 +96,7 @@ class StandInEvent:
 
     def done(self) -> bool:
         """Look whether the stream has passed it, which lets the device move on a little."""
-        return self.stream._streams.look(self)
+        return self.stream.streams.look(self)
 
 
 class Streams:

@@ -21,8 +21,8 @@ from typing import Any, NoReturn
 import torch
 from torch.utils._pytree import tree_map
 
-from ddl_teach.comm.devices.stand_in import POISON, StandInDevice
-from ddl_teach.comm.devices.stand_in_array import not_for_the_host
+from ddl_runtime.devices.stand_in import POISON, StandInDevice
+from ddl_runtime.devices.stand_in_array import not_for_the_host
 
 NAME = "standin"  # torch's own names for devices have no hyphen
 DEVICE = StandInDevice("late")
@@ -127,7 +127,7 @@ class HiddenStorage:
 
 def run(operation: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """One operation of torch on shells: a view, a question, a copy to the host, or a kernel."""
-    tags, schema = operation.tags, operation._schema
+    tags, schema = operation.tags, _schema(operation)
     where = torch.device(kwargs.get("device") or NAME)
     if where.type == "meta":
         return operation(*tree_map(_meta, args), **kwargs)
@@ -153,7 +153,7 @@ class _Inside:
 
     def __call__(self, x: Any) -> Any:
         if isinstance(x, StandInTensor):
-            return x._hidden
+            return x.memory_of(DEVICE)
         if isinstance(x, torch.device):
             return torch.device("cpu")
         if isinstance(x, torch.Tensor) and x.ndim:
@@ -165,7 +165,7 @@ class _Inside:
 
 def _mixed(operation: Any, x: Any) -> RuntimeError:
     """The error that torch raises too where tensors of several devices meet."""
-    what = f"{operation._schema.name} of a tensor on {x.device} and one on {NAME}"
+    what = f"{_schema(operation).name} of a tensor on {x.device} and one on {NAME}"
     instead = f'Copy the other one to the device first, x.to("{NAME}")'
     return RuntimeError(str(not_for_the_host(what, instead)))
 
@@ -181,7 +181,7 @@ def _to_host(x: StandInTensor, dtype: torch.dtype | None = None, **_: Any) -> to
     DEVICE.synchronise()
     DEVICE.traffic.copies_to_host += 1
     DEVICE.traffic.bytes_to_host += x.nbytes
-    return x._hidden.detach().clone().to(dtype or x.dtype)
+    return x.memory_of(DEVICE).detach().clone().to(dtype or x.dtype)
 
 
 def _answer(operation: Any, hidden: Sequence[Any], options: dict[str, Any]) -> Any:
@@ -203,7 +203,7 @@ def _kernel(operation: Any, shells: tuple, hidden: Sequence[Any], options: dict[
     else:
         expected = _tried_out(operation, hidden, options)
     several = isinstance(expected, (tuple, list))
-    returns = operation._schema.returns
+    returns = _schema(operation).returns
     written = _written(operation, *shells)
     rooms: list[tuple[int, torch.Tensor]] = []
     results = []
@@ -213,7 +213,7 @@ def _kernel(operation: Any, shells: tuple, hidden: Sequence[Any], options: dict[
             results.append(written[frozenset(alias.before_set)])
             if results[-1].shape != found.shape:
                 raise RuntimeError(
-                    f"{operation._schema.name}: a tensor on {NAME} keeps its shape "
+                    f"{_schema(operation).name}: a tensor on {NAME} keeps its shape "
                     f"{tuple(results[-1].shape)}: make room of shape {tuple(found.shape)} for it"
                 )
         else:
@@ -250,7 +250,7 @@ def _tried_out(operation: Any, hidden: Sequence[Any], options: dict[str, Any]) -
 def _written(operation: Any, args: tuple, kwargs: dict[str, Any]) -> dict[frozenset, Any]:
     """The arguments that the operation writes into, by the name that its schema gives them."""
     found = {}
-    for number, argument in enumerate(operation._schema.arguments):
+    for number, argument in enumerate(_schema(operation).arguments):
         alias = argument.alias_info
         if alias is not None and alias.is_write:
             value = args[number] if number < len(args) else kwargs.get(argument.name)
@@ -258,6 +258,10 @@ def _written(operation: Any, args: tuple, kwargs: dict[str, Any]) -> dict[frozen
                 raise _mixed(operation, value)
             found[frozenset(alias.before_set)] = value
     return found
+
+
+def _schema(operation: Any) -> Any:
+    return operation._schema  # what torch says of its arguments and results
 
 
 def _is_view(returned: Any) -> bool:

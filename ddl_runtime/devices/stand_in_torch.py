@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch.utils import backend_registration
 
-from ddl_teach.comm.devices.stand_in_tensor import NAME, StandInTensor, poisoned, run
+from ddl_runtime.devices.stand_in_tensor import NAME, StandInTensor, poisoned, run
 
 aten = torch.ops.aten
 FACTORIES = (  # whose results torch would resize, which a shell does not allow

@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ddl_teach.comm.devices.device import Array
-from ddl_teach.comm.devices.stand_in import StandIn, StandInDevice
-from ddl_teach.comm.devices.stand_in_streams import StandInEvent, StandInStream
-from ddl_teach.comm.interface import Comm
+from ddl_runtime.core.communicator import Comm
+from ddl_runtime.devices.device import Array
+from ddl_runtime.devices.stand_in import StandIn, StandInDevice
+from ddl_runtime.devices.stand_in_streams import StandInEvent, StandInStream
 
 
 class TimedEvent(NamedTuple):
@@ -123,7 +123,7 @@ class TimedDevice(StandInDevice):
         free = self._free.get(stream, 0.0), self._free.get(kind, 0.0)
         begin = max(self._comm.now(), *free)
         end = self._free[stream] = begin + seconds
-        spans = getattr(self._comm, "_spans", None)  # a rank in the grader's sandbox has none
-        if spans is not None:
-            spans.append((kind, kind, begin, end, -1, -1, nbytes))
+        context = getattr(self._comm, "context", None)  # a rank in the grader's sandbox has none
+        if context is not None and context.spans is not None:
+            context.spans.append((kind, kind, begin, end, -1, -1, nbytes))
         return end

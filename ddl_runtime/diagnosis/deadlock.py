@@ -9,15 +9,16 @@ Plain data in, text out: simulated and real ranks tell their stories through the
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from ddl_teach.comm.page import paragraphs
+from ddl_runtime.diagnosis.advice import advice
+from ddl_runtime.diagnosis.page import paragraphs
+from ddl_runtime.diagnosis.waits import SENDS, Lost, Mismatch, Wait
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SENDS = ("send", "isend")  # sendrecv, when it waits, waits for its receive
 SHOWN = 12  # ranks listed one by one before the rest is only counted
 
 
@@ -30,15 +31,26 @@ class Story(BaseException):
 
 
 class StoryError(Story, RuntimeError):
-    """An error whose text is the whole story; `run` carries what was finished, if anything was."""
+    """An error whose text is the whole story; `run` carries what was finished, if anything was.
 
-    run = None
+    What a program needs of it is data: of a function that raised, `exception` is the name of the
+    exception's type, `reason` its text, and `mismatch` the message that did not fit."""
+
+    run: Any = None
+    exception = ""
+    reason = ""
+    mismatch: Mismatch | None = None
+
+    def note_exception(self, what: str, mismatch: Mismatch | None = None) -> None:
+        """Note the exception, given as `frames.error_text` writes it."""
+        self.exception, _, self.reason = what.partition(": ")
+        self.mismatch = mismatch
 
 
 class RankFailed(StoryError):
     """A rank raised, exited or was killed; `rank` is the one that came first."""
 
-    def __init__(self, text: str, rank: int) -> None:
+    def __init__(self, text: str, rank: int = 0) -> None:
         super().__init__(text)
         self.rank = rank
 
@@ -46,14 +58,20 @@ class RankFailed(StoryError):
 class Deadlock(StoryError):
     """Ranks wait for what can never come; `waits` says for what, `cycle` is the ring of ranks."""
 
-    def __init__(self, text: str, waits: list[Wait], cycle: list[int]) -> None:
+    # What pickle calls has the text alone; the rest comes after it.
+    def __init__(self, text: str, waits: Sequence[Wait] = (), cycle: Sequence[int] = ()) -> None:
         super().__init__(text)
-        self.waits = waits
-        self.cycle = cycle
+        self.waits = list(waits)
+        self.cycle = list(cycle)
+
+    @property
+    def unasked(self) -> bool:
+        """Whether beside a wait lies a message that nobody asked for."""
+        return any(wait.unasked for wait in self.waits)
 
     def plot(self) -> Figure:
         """The waits as a picture: ranks in a circle, arrows from each to whom it waits for."""
-        from ddl_teach.plots.waits import plot_waits
+        from ddl_runtime.pictures.waits import plot_waits
 
         return plot_waits(self.waits, self.cycle)
 
@@ -63,7 +81,11 @@ class TimedOut(StoryError, TimeoutError):
 
 
 class Unreceived(StoryError):
-    """All ranks returned, but a message was sent that nobody received."""
+    """All ranks returned, but a message was sent that nobody received; `lost` has all of them."""
+
+    def __init__(self, text: str, lost: Sequence[Lost] = ()) -> None:
+        super().__init__(text)
+        self.lost = list(lost)
 
 
 class Interrupted(Story, KeyboardInterrupt):
@@ -73,17 +95,13 @@ class Interrupted(Story, KeyboardInterrupt):
 class MessageMismatch(ValueError):
     """A message came that does not fit the array it was to be received into."""
 
+    def __init__(self, mismatch: Mismatch | str) -> None:
+        super().__init__(str(mismatch))
+        self.mismatch = mismatch if isinstance(mismatch, Mismatch) else None
 
-@dataclass(frozen=True)
-class Wait:
-    """One rank's wait. `peers` are ranks of the whole program; one of them is enough."""
 
-    rank: int
-    call: str
-    peers: tuple[int, ...]
-    where: str = ""
-    note: str = ""
-    misfit: str = ""  # the error to raise instead, when it is certain that nothing else will come
+class NoSuchRank(ValueError):
+    """A message is for a rank that does not exist, or from one."""
 
 
 def call_text(
@@ -104,24 +122,9 @@ def together(waits: Sequence[Wait]) -> Wait:
     somebody waits for the function."""
     telling = [wait for wait in waits if not wait.call.startswith("background")] or list(waits)
     peers = dict.fromkeys(peer for wait in telling for peer in wait.peers)
-    note = next((wait.note for wait in telling if wait.note), "")
-    return replace(telling[0], peers=tuple(peers), note=note)
-
-
-def mismatch_text(
-    rank: int, source: int, tag: int, sent: tuple[int, str], wanted: tuple[int, str]
-) -> str:
-    """The error text for a message that does not fit."""
-    return (
-        f"rank {rank} received a message from rank {source} (tag {tag}) that does not fit: "
-        f"{sent[0]} bytes of {sent[1]} were sent, the receiving array holds {wanted[0]} bytes of "
-        f"{wanted[1]}. Sender and receiver must use the same number of elements and the same type."
-    )
-
-
-def unasked_text(source: int, tag: int) -> str:
-    """The note for a receive beside which lies a message that it did not ask for."""
-    return f"a message from rank {source} with tag {tag} lies here that nobody asked for"
+    unasked = next((wait.unasked for wait in telling if wait.unasked), None)
+    anyone = any(wait.anyone for wait in telling)
+    return replace(telling[0], peers=tuple(peers), unasked=unasked, anyone=anyone)
 
 
 def stuck(waits: Mapping[int, Wait], active: Collection[int]) -> list[Wait]:
@@ -197,7 +200,7 @@ def tell_deadlock(
             lines.append(f"       | waits for {_ranks(wait.peers)}")
     if len(others) > SHOWN:
         lines.append(f"  ... and {len(others) - SHOWN} more ranks")
-    lines += ["", "What to try: " + _advice(waits, cycle)]
+    lines += ["", "What to try: " + advice(waits, cycle)]
     return Deadlock("\n".join(lines), waits, cycle)
 
 
@@ -205,46 +208,13 @@ def _line(wait: Wait) -> str:
     text = f"  rank {wait.rank}  {wait.call}"
     if wait.where:
         text += f"\n       | at {wait.where}"
-    return text + (f"\n       ! {wait.note}" if wait.note else "")
+    return text + (f"\n       ! {wait.unasked}" if wait.unasked else "")
 
 
 def _ranks(ranks: Collection[int]) -> str:
     shown = ", ".join(map(str, list(ranks)[:8]))
     more = f" and {len(ranks) - 8} more" if len(ranks) > 8 else ""
     return f"rank {shown}" if len(ranks) == 1 else f"any of ranks {shown}{more}"
-
-
-def _advice(waits: list[Wait], cycle: list[int]) -> str:
-    ring = [wait.call for wait in waits if not cycle or wait.rank in cycle]
-    verbs = {call.split("(")[0] for call in ring}
-    meetings = sorted(call for call in ring if call.endswith("()") and call != "background()")
-    if any(wait.note for wait in waits):
-        return "compare source, tag and element type of the send and the receive named above."
-    if meetings:
-        return (
-            f"every rank must call {meetings[0]}; here some wait in another call, or have "
-            "returned without it."
-        )
-    if len(cycle) == 1:
-        return "a rank can send to itself, but must begin with isend or irecv: use sendrecv."
-    if cycle and verbs <= {"recv", "irecv"}:
-        return (
-            "everybody receives before anybody sends. Use sendrecv, post the receive with irecv "
-            "first, or let every second rank send first."
-        )
-    if cycle and verbs <= set(SENDS):
-        return (
-            "everybody sends before anybody receives, and a long send waits for its receiver. Use "
-            "sendrecv or isend."
-        )
-    if not cycle and verbs <= set(SENDS):
-        return "a receive is missing, or a rank returned too early."
-    if not cycle:
-        return (
-            "a send is missing, or a rank returned too early: check that every receive has its "
-            "send, also for the first and the last rank."
-        )
-    return "follow the ring: one of these ranks must send before it waits."
 
 
 def tell_positions(headline: str, positions: Mapping[int, str]) -> str:
@@ -263,6 +233,7 @@ def tell_failure(
     alike: Sequence[int] = (),
     others: bool = True,
     held: Mapping[int, str] | None = None,
+    mismatch: Mismatch | None = None,
 ) -> RankFailed:
     """The error for the first rank that raised: the exception first, its traceback below. The
     ranks `alike` raised the same, any `others` were stopped, those `held` at a line by force."""
@@ -280,15 +251,25 @@ def tell_failure(
     if held:
         headline = "\n\nWhere they sat, in MPI's own or in other compiled code:"
         text += tell_positions(headline, held)
-    return RankFailed(text, rank)
+    failure = RankFailed(text, rank)
+    failure.note_exception(what, mismatch)
+    return failure
 
 
-def tell_unreceived(left: list[tuple[int, int, int, int]]) -> Unreceived:
-    """The error for messages `(source, dest, tag, nbytes)` that nobody took."""
+def tell_raised(who: str, what: str, traceback_text: str) -> StoryError:
+    """The error for an exception of what runs on no ranks: the exception first."""
+    error = StoryError(f"{who} raised {what}\n\n{traceback_text}".rstrip())
+    error.note_exception(what)
+    return error
+
+
+def tell_unreceived(left: list[Lost]) -> Unreceived:
+    """The error for messages that nobody took."""
     lines = ["All ranks returned, but a message was sent that nobody received:", ""]
-    for source, dest, tag, nbytes in left[:SHOWN]:
-        lines.append(f"  rank {source} sent {nbytes} bytes to rank {dest} with tag {tag}")
+    for lost in left[:SHOWN]:
+        route = f"  rank {lost.source} sent {lost.nbytes} bytes to rank {lost.dest}"
+        lines.append(f"{route} with tag {lost.tag}")
     if len(left) > SHOWN:
         lines.append(f"  ... and {len(left) - SHOWN} more")
     lines += ["", "What to try: add the missing recv or wait() of an irecv, or remove the send."]
-    return Unreceived("\n".join(lines))
+    return Unreceived("\n".join(lines), left)

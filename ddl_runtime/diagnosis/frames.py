@@ -11,29 +11,32 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
+from ddl_runtime import OURS
+
+ROOT = Path(__file__).resolve().parents[2]
 # What others wrote: a learner wants to know the own line that called it.
 LIBRARIES = (
-    str(Path(__file__).resolve().parents[1]),
+    *(str(ROOT / name) + os.sep for name in OURS),
     "<frozen ",
     *(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")),
 )
-OWN = f"{os.sep}ddl_teach{os.sep}comm{os.sep}"
+OWN = f"{os.sep}ddl_runtime{os.sep}"
 # Where MPI is told of memory, and who keeps that memory is written down.
 TELLING = tuple(
-    f"{OWN}{name}.py"
+    f"{OWN}mpi{os.sep}{name}.py"
     for name in (
-        *("mpi_messages", "mpi_requests", "mpi_steps", "mpi_survivors", "mpi_transfers"),
-        *("mpi_window", "native"),
+        *("delivery", "device_protocols", "failures", "native_collectives", "point_to_point"),
+        *("progress", "requests", "window"),
     )
 )
 STARTER = "<frozen runpy>"  # of `python -m`, below everything
 # What stands between a rank's main loop and the learner's lines.
-COURSE = f"{os.sep}ddl_teach{os.sep}course{os.sep}"
+COURSE = f"{os.sep}ddl_class{os.sep}"
 MACHINERY = (OWN, COURSE, f"{os.sep}IPython{os.sep}core{os.sep}")
 
 
 def source_line(frame: FrameType | None) -> str:
-    """Where a rank is: the innermost line outside `comm`, and where the learner called it from."""
+    """Where a rank is: the innermost line outside this package, and who called it."""
     places = []
     while frame is not None:
         places.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))

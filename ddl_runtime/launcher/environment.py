@@ -7,6 +7,7 @@ way to the launcher's screen are after each program what they were before it.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import signal
 import sys
@@ -14,6 +15,20 @@ from collections.abc import Iterator
 from typing import TextIO
 
 SIGNALS = (signal.SIGUSR1, signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+
+
+class AtOnce(io.TextIOWrapper):
+    """A rank's standard output or error: what is written goes out before its line has ended."""
+
+    def __init__(self, number: int) -> None:
+        way = io.BufferedWriter(io.FileIO(number, "w", closefd=False))
+        super().__init__(way, "utf-8", "backslashreplace", line_buffering=True)
+
+    def write(self, text: str) -> int:
+        count = super().write(text)
+        if not text.endswith("\n"):
+            self.flush()
+        return count
 
 
 @contextlib.contextmanager
@@ -47,4 +62,4 @@ def _open(stream: TextIO, number: int) -> TextIO:
     """The stream, or another in its place if it has been closed."""
     if not stream.closed:
         return stream
-    return open(number, "w", buffering=1, errors="backslashreplace", closefd=False)
+    return AtOnce(number)

@@ -14,6 +14,10 @@ class Place(Protocol):
     folder: Path
     python: str  # what ranks there run
 
+    @property
+    def cure(self) -> str:
+        """The command that mends its troubles."""
+
     def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
         """What comes before `python` to start so many ranks there with `mpiexec`, which is an
         "openmpi" or an "mpich"."""

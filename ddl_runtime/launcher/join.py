@@ -18,16 +18,16 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ddl_teach.comm.devices.placement import take_own_gpu
-from ddl_teach.comm.frames import error_text, program_traceback
-from ddl_teach.comm.patience import Monitor
-from ddl_teach.comm.run import Run, concluded
-from ddl_teach.comm.story import StoryError, TimedOut
-from ddl_teach.comm.torch_mode import backward_on_this_thread
+from ddl_runtime.devices.placement import take_own_gpu
+from ddl_runtime.diagnosis.deadlock import StoryError, TimedOut
+from ddl_runtime.diagnosis.frames import error_text, program_traceback
+from ddl_runtime.mpi.polling import Monitor
+from ddl_runtime.records.run import Run, concluded
+from ddl_runtime.simulator.torch_mode import backward_on_this_thread
 
 if TYPE_CHECKING:
-    from ddl_teach.comm.mpi_comm import MPIComm
-    from ddl_teach.comm.world import World
+    from ddl_runtime.launcher.world import World
+    from ddl_runtime.mpi.communicator import MPIComm
 
 OTHERS_SPEAK = 1.0  # seconds in which others whose time is up say where they are
 
@@ -52,7 +52,7 @@ class Alone(Monitor):
 def joined(timeout: float = float("inf"), trace: bool = False) -> tuple[World, MPIComm]:
     """All ranks that were started together, and a communicator of them."""
     take_own_gpu()
-    from ddl_teach.comm.world import World  # starts MPI
+    from ddl_runtime.launcher.world import World  # starts MPI
 
     everybody = World()
     return everybody, everybody.begin(everybody.size, trace, Alone(timeout))
@@ -67,7 +67,7 @@ def join(
     with 1 after an exception, whatever it tells `sys.exit`.
     """
     everybody, comm = joined(timeout, trace)
-    from ddl_teach.comm.mpi_survivors import fault_tolerant  # MPI has been started by now
+    from ddl_runtime.mpi.failures import fault_tolerant  # MPI has been started by now
 
     backward_on_this_thread()
     try:

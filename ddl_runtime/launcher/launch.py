@@ -14,13 +14,13 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ddl_teach.comm.crew import Crew
-from ddl_teach.comm.interface import check_rank_count
-from ddl_teach.comm.place import Place
-from ddl_teach.comm.run import Run
-from ddl_teach.comm.shipping import ship
-from ddl_teach.comm.watch import Watch
-from ddl_teach.comm.watch_survivors import SurvivorsWatch
+from ddl_runtime.core.checks import check_rank_count
+from ddl_runtime.launcher.hosts import Place
+from ddl_runtime.launcher.process_pool import Crew
+from ddl_runtime.launcher.serialise import ship
+from ddl_runtime.launcher.watchdog import Watch
+from ddl_runtime.launcher.watchdog_ulfm import SurvivorsWatch
+from ddl_runtime.records.run import Run
 
 MOST_PROCESSES = 512  # one machine starts no more within any learner's patience
 
@@ -71,9 +71,10 @@ class Ranks:
         if count > self.size:
             raise ValueError(f"there are {self.size} processes: ranks must be 1 to {self.size}")
         payload = ship(program, kwargs)
-        return self._order(
+        run: Run = self._order(
             range(count), timeout, self.watch, "run", count, trace, sys.path, payload
         )
+        return run
 
     def _order(self, ranks: Iterable[int], timeout: float, watch: type[Watch], *order: Any) -> Any:
         """Give an order to some of the processes and watch until all of them have obeyed."""
@@ -92,7 +93,7 @@ class Ranks:
     def _start(self) -> None:
         self._crew.start()
 
-    def _carry_out(self, watch: Watch, order: tuple) -> Any:
+    def _carry_out(self, watch: Watch, order: tuple[Any, ...]) -> Any:
         ready = False
         try:
             try:
@@ -127,7 +128,7 @@ def launch(
     What the ranks print appears with the rank in front. `timeout` seconds after its start a
     program that is not done is stopped, and the error says where every rank was. Without `trace`
     no timeline is recorded. With `survivors` a rank that dies is lost, and the others may go on
-    (`comm.survivors`). The processes are gone when this returns or raises.
+    (`core.fault_tolerance`). The processes are gone when this returns or raises.
     """
     with Ranks(ranks, on=on, survivors=survivors) as processes_kept:
         return processes_kept.run(program, timeout=timeout, trace=trace, **kwargs)

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from ddl_teach.comm.place import STARTED_FOR, Place
-from ddl_teach.comm.story import StoryError
+from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.launcher.hosts import STARTED_FOR, Place
 
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Without the detector only some of the ranks hear of a death. A rank behind a cable that is out is

@@ -23,11 +23,12 @@ from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection, answer_challenge, deliver_challenge, wait
 from pathlib import Path
 
-from ddl_teach.comm import processes
-from ddl_teach.comm.guard import Guard
-from ddl_teach.comm.line import Line
-from ddl_teach.comm.place import Place
-from ddl_teach.comm.story import StoryError
+from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.launcher import mpiexec as processes
+from ddl_runtime.launcher.hosts import Place
+from ddl_runtime.launcher.pipe import Line
+from ddl_runtime.launcher.reaper import Guard
+from ddl_runtime.launcher.screen import Screen
 
 LINES = 3  # to each rank
 START_LIMIT = 60  # seconds until all processes must have said hello
@@ -39,8 +40,8 @@ class Crew:
     def __init__(
         self,
         size: int,
-        module: str = "ddl_teach.comm.worker",
-        line: Callable[[int], Line] = Line,
+        module: str = "ddl_runtime.launcher.worker",
+        line: Callable[[int, Screen], Line] = Line,
         environment: Mapping[str, str] | None = None,
         on: Place | None = None,
         survivors: bool = False,
@@ -50,6 +51,7 @@ class Crew:
         self.mpiexec: subprocess.Popen | None = None
         self._module = module
         self._line = line
+        self.screen = Screen()
         self._environment = dict(environment or {})
         self.place = on
         self._survivors = survivors
@@ -113,7 +115,7 @@ class Crew:
             what, told = line_end.recv()
             pid = number or told
             if pid not in by_pid:
-                by_pid[pid] = self._line(pid)
+                by_pid[pid] = self._line(pid, self.screen)
             setattr(by_pid[pid], what, line_end)
         for ready, line in enumerate(by_pid.values()):
             progress((LINES + ready / self.size) / (LINES + 1))

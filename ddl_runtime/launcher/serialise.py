@@ -20,7 +20,8 @@ from typing import Any
 
 import cloudpickle
 
-from ddl_teach.comm.interface import check_program
+from ddl_runtime import OURS
+from ddl_runtime.core.checks import check_program
 
 # cloudpickle keeps one list of such modules for all threads.
 _LISTING = threading.Lock()
@@ -74,7 +75,7 @@ def _module(value: Any) -> ModuleType | None:
 def _is_installed(module: ModuleType) -> bool:
     """Whether other processes can import the module as it is."""
     file = getattr(module, "__file__", None)
-    if file is None or module.__name__.split(".")[0] == "ddl_teach":
+    if file is None or module.__name__.split(".")[0] in OURS:
         return True
     installed = [*site.getsitepackages(), site.getusersitepackages(), sysconfig.get_path("stdlib")]
     return any(Path(folder) in Path(file).parents for folder in installed)

@@ -18,11 +18,13 @@ from typing import Any
 
 import cloudpickle
 
-from ddl_teach.comm import processes, story
-from ddl_teach.comm.frames import dumped_line
-from ddl_teach.comm.line import Line
-from ddl_teach.comm.place import Place
-from ddl_teach.comm.run import Run, concluded
+from ddl_runtime.diagnosis import deadlock as story
+from ddl_runtime.diagnosis.frames import dumped_line
+from ddl_runtime.diagnosis.waits import Wait
+from ddl_runtime.launcher import mpiexec as processes
+from ddl_runtime.launcher.hosts import Place
+from ddl_runtime.launcher.pipe import Line
+from ddl_runtime.records.run import Run, concluded
 
 ANSWER_LIMIT = 0.5  # seconds a rank may take to say where it is
 STACK_LIMIT = 2.0  # ... if it must be told by its stack: the machine is busy, then
@@ -55,7 +57,7 @@ class Watch:
         self._returned: dict[int, tuple] = {}
         self._raised: list[tuple[float, int, str, str, bytes | None]] = []
         self._dead: list[int] = []
-        self._waits: dict[int, tuple[story.Wait, int]] = {}
+        self._waits: dict[int, tuple[Wait, int]] = {}
         self._answers: dict[int, int] = {}
         self._positions: dict[int, str] = {}
         self._suspects: dict[int, int] = {}
@@ -106,11 +108,16 @@ class Watch:
     def _listen(self, patience: float) -> None:
         """Take what the ranks say within the next moment."""
         controls = {line.control: line for line in self._running.values()}
+        for line in self._talking.values():
+            if line.has_news:
+                patience = min(patience, line.preview_after)
         for ready in wait([*controls, *self._talking], timeout=patience):
             if ready in controls:
                 self._hear(controls[ready])
             elif not self._talking[ready].read_output():
                 del self._talking[ready]
+        for line in self._talking.values():
+            line.preview()
 
     def _hear(self, line: Line) -> None:
         try:
@@ -158,8 +165,8 @@ class Watch:
                 return
             for report in hopeless:
                 if report.misfit:
-                    what = f"MessageMismatch: {report.misfit}"
-                    raise story.tell_failure(report.rank, what, f"It waits at {report.where}.")
+                    what, at = f"MessageMismatch: {report.misfit}", f"It waits at {report.where}."
+                    raise story.tell_failure(report.rank, what, at, mismatch=report.misfit)
             absent = {peer for report in hopeless for peer in report.peers}
             absent -= {line.rank for line in self.lines}
             raise story.tell_deadlock(hopeless, self._returned.keys(), absent)
@@ -198,8 +205,9 @@ class Watch:
 
     def _troubles(self) -> str:
         """What is wrong with where the ranks run, if anything is known."""
-        known = [] if self._place is None else self._place.troubles()
-        return f"What is wrong there: {'; '.join(known)}. " if known else ""
+        if self._place is None or not (known := self._place.troubles()):
+            return ""
+        return f"What is wrong there: {'; '.join(known)}. Mend it first: {self._place.cure}\n"
 
     def _time_is_up(self) -> story.TimedOut:
         headline = (
@@ -207,7 +215,7 @@ class Watch:
             "ranks had not returned. Where they were:"
         )
         text = story.tell_positions(headline, self._locate())
-        return story.TimedOut(f"{text}\n\n{self._troubles()}{self.advice}")
+        return story.TimedOut(f"{text}\n\n{self._troubles().rstrip() or self.advice}")
 
     def _failure(self) -> story.RankFailed:
         """The error for the rank that failed first."""
@@ -225,6 +233,7 @@ class Watch:
             if shipped is not None:
                 with contextlib.suppress(Exception):  # its type may not exist here
                     failure.__cause__ = pickle.loads(shipped)
+                    failure.mismatch = getattr(failure.__cause__, "mismatch", None)
             return failure
         self.quiet()
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ddl_teach.comm.line import Line
-from ddl_teach.comm.story import RankFailed
-from ddl_teach.comm.watch import Watch
+from ddl_runtime.diagnosis.deadlock import RankFailed
+from ddl_runtime.launcher.pipe import Line
+from ddl_runtime.launcher.watchdog import Watch
 
 
 class SurvivorsWatch(Watch):

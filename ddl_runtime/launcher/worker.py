@@ -5,7 +5,7 @@ that the last words of a crash arrive as well), one for orders and reports, one 
 rank that cannot answer. A thread listens for orders while the program runs; when the launcher is
 gone, so is the rank.
 
-Started as `python -m ddl_teach.comm.worker ADDRESS`, with the key in DDL_TEACH_KEY.
+Started as `python -m ddl_runtime.launcher.worker ADDRESS`, with the key in DDL_TEACH_KEY.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from typing import Any
 
 import cloudpickle
 
-from ddl_teach.comm.devices.placement import take_own_gpu
-from ddl_teach.comm.frames import (
+from ddl_runtime.devices.placement import take_own_gpu
+from ddl_runtime.diagnosis.frames import (
     error_text,
     importing,
     program_traceback,
     source_line,
     telling_mpi,
 )
-from ddl_teach.comm.patience import Monitor, Stopped
-from ddl_teach.comm.story import Wait
-from ddl_teach.comm.surroundings import surroundings_kept
-from ddl_teach.comm.torch_mode import backward_on_this_thread
+from ddl_runtime.diagnosis.waits import Wait
+from ddl_runtime.launcher.environment import AtOnce, surroundings_kept
+from ddl_runtime.mpi.polling import Monitor, Stopped
+from ddl_runtime.simulator.torch_mode import backward_on_this_thread
 
 
 class Worker:
@@ -130,7 +130,7 @@ class Worker:
     def serve(self) -> None:
         """Run one program after another."""
         take_own_gpu()
-        from ddl_teach.comm.world import World  # starts MPI
+        from ddl_runtime.launcher.world import World  # starts MPI
 
         world = World()
         self.prepare(world)
@@ -232,8 +232,7 @@ def main(address: str, kind: type[Worker] = Worker) -> None:
     sys.stdout.flush()
     for descriptor in (1, 2):
         os.dup2(output.fileno(), descriptor)
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(line_buffering=True, errors="backslashreplace")
+    sys.stdout, sys.stderr = AtOnce(1), AtOnce(2)
     # These answer also where no thread of Python's can: after a crash, deep in compiled code.
     faulthandler.enable(stack.fileno(), all_threads=False)
     faulthandler.register(signal.SIGUSR2, stack.fileno(), all_threads=False)

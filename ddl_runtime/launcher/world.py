@@ -6,12 +6,14 @@ import socket
 import time
 from typing import Any, NoReturn
 
-from ddl_teach.comm.devices.staging import Copies
-from ddl_teach.comm.mpi import MPI
-from ddl_teach.comm.mpi_comm import MPIComm
-from ddl_teach.comm.mpi_requests import Records
-from ddl_teach.comm.mpi_survivors import SurvivingComm, fault_tolerant
-from ddl_teach.comm.patience import Monitor
+from ddl_runtime.devices.staging import Copies
+from ddl_runtime.mpi.communicator import MPIComm
+from ddl_runtime.mpi.context import MPIContext
+from ddl_runtime.mpi.failures import fault_tolerant
+from ddl_runtime.mpi.polling import Monitor
+from ddl_runtime.mpi.records import Records
+from ddl_runtime.mpi.wire import MPI
+from ddl_runtime.records.run import Books
 
 
 class World:
@@ -25,7 +27,7 @@ class World:
         self._nodes = [sorted(set(names), key=names.index).index(name) for name in names]
         self._copies = Copies()
         # What programs that failed have left with MPI, and its memory, for as long as we live.
-        self._abandoned: list[tuple] = []
+        self._abandoned: list[tuple[dict[Any, None], list[Any]]] = []
         self._windows: list[MPI.Win] = []
 
     def begin(self, ranks: int, trace: bool, monitor: Monitor) -> MPIComm:
@@ -34,8 +36,8 @@ class World:
         group = self._mpi.group.Incl(range(ranks))
         mpi = self._mpi.Create_group(group)
         records = Records(trace, self._copies)
-        kind = SurvivingComm if fault_tolerant() else MPIComm
-        comm = kind(mpi, range(ranks), self._nodes[:ranks], records, monitor)
+        place = mpi, range(ranks), self._nodes[:ranks], records, monitor
+        comm = MPIComm(MPIContext(*place, survivors=fault_tolerant()))
         mpi.Barrier()
         # One clock for all ranks of a node; measure.clocks corrects the offsets between nodes.
         records.began = mpi.bcast(time.perf_counter())
@@ -43,22 +45,22 @@ class World:
 
     def end(self, comm: MPIComm) -> None:
         """A program has returned: finish the sends it began and did not wait for."""
-        for request in list(comm._records.open):
+        for request in list(comm.context.records.open):
             if request.sends:
-                comm._patience.wait(request.finished, request.explain)
-        for background in comm._records.background:
+                comm.context.patience.wait(request.finished, request.explain)
+        for background in comm.context.records.background:
             background.wait()
 
-    def books(self, comm: MPIComm) -> tuple:
+    def books(self, comm: MPIComm) -> Books:
         """What the rank has written down: ledger, received messages, spans, what it has read in
         the windows of others."""
-        records = comm._records
+        records = comm.context.records
         return records.ledger, records.received, records.spans, records.fetched
 
     def gather(self, comm: MPIComm, told: Any) -> list[Any] | None:
         """What each rank has to tell, None from those who died, on the first who lives; all
         others call it together, when they are done with `comm`."""
-        if not isinstance(comm, SurvivingComm):
+        if not comm.context.survivors:
             comm.barrier()  # nobody waits inside MPI for one that never comes
             return self._mpi.gather(told)
         comm.agree()
@@ -81,11 +83,11 @@ class World:
 
     def clear(self, comm: MPIComm) -> None:
         """A program is over, however it ended."""
-        records = comm._records
+        records = comm.context.records
         self._windows = records.windows
         # A function that is still at work in the background may leave more behind. Who asks for
         # those afterwards would not see what one that ends meanwhile has left.
-        working = comm._monitor.strands > 1
+        working = comm.context.monitor.strands > 1
         for request in list(records.open):
             request.abandon()
         if working or records.open or records.given_up:

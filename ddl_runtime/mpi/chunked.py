@@ -18,16 +18,14 @@ What to look at: on the timeline, copies out, messages and copies in one above t
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from ddl_teach.comm.arrays import Array, as_bytes
-from ddl_teach.comm.devices.staging import DEPTH, in_chunks
-from ddl_teach.comm.mpi import MPI, PART, wire_tag
-
-if TYPE_CHECKING:
-    from ddl_teach.comm.mpi_messages import MPIMessages
+from ddl_runtime.core.arrays import Array, as_bytes
+from ddl_runtime.devices.staging import DEPTH, in_chunks
+from ddl_runtime.mpi.context import MPIContext
+from ddl_runtime.mpi.wire import MPI, PART, wire_tag
 
 HEAD_BYTES = 24  # three whole numbers: bytes, bytes of a chunk, number of the transfer
 NUMBERS = 1 << 15  # transfers that can be told apart at a time
@@ -38,9 +36,9 @@ def head_of(nbytes: int, chunk: int, number: int) -> np.ndarray:
     return np.array([nbytes, chunk, number], np.int64).view(np.uint8)
 
 
-def chunk_tag(comm: MPIMessages, number: int) -> int:
+def chunk_tag(context: MPIContext, number: int) -> int:
     """The MPI tag of all chunks of one message."""
-    return wire_tag(number, PART, 0, comm._channel)
+    return wire_tag(number, PART, 0, context.channel)
 
 
 class Place(Protocol):
@@ -70,11 +68,11 @@ class Chunks:
     """The rest of a message whose head has come. It is asked as requests of MPI are, and says in
     the end what MPI would have said of the message as a whole."""
 
-    def __init__(self, comm: MPIMessages, head: np.ndarray, source: int, place: Place) -> None:
+    def __init__(self, context: MPIContext, head: np.ndarray, source: int, place: Place) -> None:
         self.nbytes, self._chunk, number = (int(each) for each in head.view(np.int64))
-        self._comm = comm
+        self._context = context
         self._source = source
-        self._tag = chunk_tag(comm, number)
+        self._tag = chunk_tag(context, number)
         self._place = place
         self._todo = deque(in_chunks(self.nbytes, self._chunk))
         self._coming: deque[tuple[MPI.Request, int, int]] = deque()
@@ -83,7 +81,7 @@ class Chunks:
         """Take what has come; True when that was the last."""
         while self._coming and self._coming[0][0].Test():
             self._place.came(*self._coming.popleft()[1:])
-            self._comm._monitor.moved()
+            self._context.monitor.moved()
         self._ask_for_more()
         if self._coming or self._todo:
             return False
@@ -96,7 +94,7 @@ class Chunks:
             room = self._place.room(*self._todo[0])
             if room is None:
                 return
-            handle = self._comm.mpi.Irecv([room, MPI.BYTE], self._source, self._tag)
+            handle = self._context.mpi.Irecv([room, MPI.BYTE], self._source, self._tag)
             self._coming.append((handle, *self._todo.popleft()))
 
     def Get_status(self) -> bool:  # noqa: N802

@@ -20,15 +20,14 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ddl_teach.comm.arrays import Array, check_writable, describe
-from ddl_teach.comm.chunks import NUMBERS, chunk_tag, head_of
-from ddl_teach.comm.devices import device_of
-from ddl_teach.comm.devices.device import Device
-from ddl_teach.comm.devices.staging import (
+from ddl_runtime.core.arrays import Array, check_writable, describe
+from ddl_runtime.devices import device_of
+from ddl_runtime.devices.device import Device, Event
+from ddl_runtime.devices.staging import (
     DEPTH,
     Copies,
     CopyIn,
@@ -37,73 +36,81 @@ from ddl_teach.comm.devices.staging import (
     in_chunks,
     marked,
 )
-from ddl_teach.comm.ledger import DEVICE_KINDS
-from ddl_teach.comm.mpi import MPI, SIZE_HINTS, check_size, memory, wire_tag
-from ddl_teach.comm.mpi_requests import MPIRequest
-from ddl_teach.comm.mpi_transfers import Line, Steps, Transfer, until
-from ddl_teach.comm.patience import DEVICE, PEER
-
-if TYPE_CHECKING:
-    from ddl_teach.comm.mpi_messages import MPIMessages
+from ddl_runtime.mpi.chunked import NUMBERS, chunk_tag, head_of
+from ddl_runtime.mpi.delivery import Delivery
+from ddl_runtime.mpi.polling import DEVICE, PEER
+from ddl_runtime.mpi.progress import Line, Steps, Transfer, until
+from ddl_runtime.mpi.requests import MPIRequest
+from ddl_runtime.mpi.wire import MPI, SIZE_HINTS, check_size, memory, wire_tag
+from ddl_runtime.records.ledger import DEVICE_KINDS
 
 
 @dataclass
 class Parcel:
-    """What is to travel: on which communicator, from or to whom, and on which of the ways."""
+    """What is to travel: by whose delivery, from or to whom, and on which of the ways."""
 
-    comm: MPIMessages
+    delivery: Delivery
     x: Array
     peer: int
     tag: int
-    device: Device | None
+    on: Device | None
     nbytes: int
     code: int
     path: str
     chunk: int
 
     @property
+    def device(self) -> Device:
+        """Where the array is."""
+        if self.on is None:
+            raise TypeError("this array is in the memory of the host")
+        return self.on
+
+    @property
     def copies(self) -> Copies:
-        return self.comm._records.copies
+        return self.delivery.context.records.copies
 
     @property
     def on_wire(self) -> int:
-        return wire_tag(self.tag, self.code, self.nbytes, self.comm._channel)
+        return wire_tag(self.tag, self.code, self.nbytes, self.delivery.context.channel)
 
     def line(self) -> Line:
         """Its place among the messages to one rank under one tag."""
-        return Line(self.comm._lines, ("send", self.peer, self.on_wire))
+        return Line(self.delivery.context.lines, ("send", self.peer, self.on_wire))
 
     def post(self, wire: Any, nbytes: int) -> MPI.Request:
         """Tell MPI to send these bytes as the message, or as the head of it."""
-        comm, on_wire = self.comm, self.on_wire
-        count = comm._room(nbytes, on_wire) if self.peer == comm.rank else nbytes
-        return comm.mpi.Isend([wire, count, MPI.BYTE], self.peer, on_wire)
+        context, on_wire = self.delivery.context, self.on_wire
+        oneself = self.peer == context.rank
+        count = self.delivery.room(nbytes, on_wire) if oneself else nbytes
+        return context.mpi.Isend([wire, count, MPI.BYTE], self.peer, on_wire)
 
 
-def begin_send(comm: MPIMessages, call: str, x: Array, to: int, tag: int) -> Transfer:
+def begin_send(delivery: Delivery, call: str, x: Array, to: int, tag: int) -> Transfer:
     """Send `x`, which is on a device or must not overtake what is."""
-    parcel = _parcel(comm, x, to, tag)
-    kind = comm.label or DEVICE_KINDS.get(parcel.path, "host")
-    comm._records.ledger.append((comm._members[to], tag, parcel.nbytes, kind))
-    return Transfer(comm, (call, x, to, tag), _written_down(parcel, SENDS[parcel.path](parcel)))
+    parcel, context = _parcel(delivery, x, to, tag), delivery.context
+    kind = context.label or DEVICE_KINDS.get(parcel.path, "host")
+    context.ledger.append((context.members[to], tag, parcel.nbytes, kind))
+    steps = _written_down(parcel, SENDS[parcel.path](parcel))
+    return Transfer(delivery.diagnosis, (call, x, to, tag), steps)
 
 
-def begin_receive(comm: MPIMessages, call: str, x: Array, source: int, tag: int) -> Transfer:
+def begin_receive(delivery: Delivery, call: str, x: Array, source: int, tag: int) -> Transfer:
     """Receive into `x`, which is on a device or must not overtake what is."""
     check_writable(x)
-    parcel = _parcel(comm, x, source, tag)
+    parcel = _parcel(delivery, x, source, tag)
     steps = _receive_on_host(parcel) if parcel.path == "host" else _receive(parcel)
-    return Transfer(comm, (call, x, source, tag), steps)
+    return Transfer(delivery.diagnosis, (call, x, source, tag), steps)
 
 
-def _parcel(comm: MPIMessages, x: Array, peer: int, tag: int) -> Parcel:
+def _parcel(delivery: Delivery, x: Array, peer: int, tag: int) -> Parcel:
     nbytes, code = describe(x)
     check_size(nbytes)
-    device, twin = device_of(x), comm._for_transfers
+    device, twin = device_of(x), delivery.for_transfers
     if device is None or not nbytes:
         host = x if device is None else Staging(0, code, np.empty(0, np.uint8))
         return Parcel(twin, host, peer, tag, None, nbytes, code, "host", 0)
-    reach = comm._preference.reach(nbytes, device.direct)
+    reach = delivery.context.preference.reach(nbytes, device.direct)
     if reach.path == "direct" and not device.direct:
         raise ValueError(
             f'device_path: "direct" needs an MPI library that reads the memory of {device.name} '
@@ -118,7 +125,7 @@ def _parcel(comm: MPIMessages, x: Array, peer: int, tag: int) -> Parcel:
 def _written_down(parcel: Parcel, steps: Steps) -> Steps:
     begun = time.perf_counter()
     yield from steps
-    parcel.comm._sent(begun, parcel.x, parcel.peer, parcel.tag)
+    parcel.delivery.sent(begun, parcel.x, parcel.peer, parcel.tag)
 
 
 # -- sending --------------------------------------------------------------------------------
@@ -147,7 +154,7 @@ def _send_staged(parcel: Parcel) -> Steps:
         pinned = copies.borrow(device, nbytes)
         device.to_host(x, 0, pinned[:nbytes], stream)
         yield from until(device.record(stream).done, DEVICE)
-        parcel.comm._copied("copy out", begun, nbytes)
+        parcel.delivery.copied("copy out", begun, nbytes)
         copies.done_with(device, stream)
         yield from until(line.first, PEER)
         sent = parcel.post(pinned, nbytes)
@@ -156,16 +163,18 @@ def _send_staged(parcel: Parcel) -> Steps:
 
 
 def _send_pipelined(parcel: Parcel) -> Steps:
-    comm, device, x, copies = parcel.comm, parcel.device, parcel.x, parcel.copies
-    comm._records.chunked += 1
-    number = comm._records.chunked % NUMBERS
+    device, x, copies = parcel.device, parcel.x, parcel.copies
+    context = parcel.delivery.context
+    context.records.chunked += 1
+    number = context.records.chunked % NUMBERS
     stream = copies.stream(device, marked(device, x))
     with parcel.line() as line:
         yield from until(line.first, PEER)
         head = head_of(parcel.nbytes, parcel.chunk, number)
         head_sent = parcel.post(head, len(head))
     todo = deque(in_chunks(parcel.nbytes, parcel.chunk))
-    copying, travelling = deque(), deque()
+    copying: deque[tuple[Event, np.ndarray, int, float]] = deque()
+    travelling: deque[tuple[MPI.Request, np.ndarray]] = deque()
     while todo or copying or travelling:
         if todo and len(copying) + len(travelling) < DEPTH:
             first, nbytes = todo.popleft()
@@ -174,13 +183,13 @@ def _send_pipelined(parcel: Parcel) -> Steps:
             copying.append((device.record(stream), pinned, nbytes, time.perf_counter()))
         elif copying and copying[0][0].done():
             _, pinned, nbytes, begun = copying.popleft()
-            comm._copied("copy out", begun, nbytes)
+            parcel.delivery.copied("copy out", begun, nbytes)
             wire = [pinned, nbytes, MPI.BYTE]
-            sent = comm.mpi.Isend(wire, parcel.peer, chunk_tag(comm, number))
+            sent = context.mpi.Isend(wire, parcel.peer, chunk_tag(context, number))
             travelling.append((sent, pinned))
         elif travelling and travelling[0][0].Test():
             copies.give_back(device, travelling.popleft()[1])
-            comm._monitor.moved()
+            context.monitor.moved()
         else:
             yield DEVICE if copying else PEER
     copies.done_with(device, stream)
@@ -200,13 +209,14 @@ SENDS = {
 def _tell_mpi(parcel: Parcel, x: Any, line: Line) -> Steps:
     """Begin to receive into `x` when it is this message's turn; returns the request."""
     yield from until(line.first, PEER)
-    comm, source, tag = parcel.comm, parcel.peer, parcel.tag
-    return MPIRequest(comm, comm._begin_receive(x, source, tag), "irecv", x, source, tag)
+    delivery, source, tag = parcel.delivery, parcel.peer, parcel.tag
+    handle = delivery.begin_receive(x, source, tag)
+    return MPIRequest(delivery, handle, "irecv", x, source, tag)
 
 
 def _receiving_line(parcel: Parcel) -> Line:
     """A message from anybody may be meant by a receive from ANY: one line for all sources."""
-    return Line(parcel.comm._lines, ("receive", parcel.on_wire))
+    return Line(parcel.delivery.context.lines, ("receive", parcel.on_wire))
 
 
 def _receive_on_host(parcel: Parcel) -> Steps:
@@ -217,8 +227,9 @@ def _receive_on_host(parcel: Parcel) -> Steps:
 
 
 def _receive(parcel: Parcel) -> Steps:
-    comm, device, x, nbytes = parcel.comm, parcel.device, parcel.x, parcel.nbytes
-    read, copies, pinned = marked(device, x), parcel.copies, None
+    device, x, nbytes = parcel.device, parcel.x, parcel.nbytes
+    read, copies = marked(device, x), parcel.copies
+    pinned: np.ndarray | None = None
     with _receiving_line(parcel) as line:
         if parcel.path == "direct":
             yield from until(read.done, DEVICE)
@@ -228,11 +239,12 @@ def _receive(parcel: Parcel) -> Steps:
             room = pinned[:nbytes]
         else:
             room = np.empty(nbytes, np.uint8)  # no page of it is used if the message is chunked
-        landing = Landing(nbytes, parcel.code, room, copies, device, x, read, comm._copied)
+        note = parcel.delivery.copied
+        landing = Landing(nbytes, parcel.code, room, copies, device, x, read, note)
         message = yield from _tell_mpi(parcel, landing, line)
     yield from until(message.finished, lambda: DEVICE if landing.copying() else PEER)
     came_whole = landing.copy_in is None
-    if came_whole and parcel.path == "staged":
+    if came_whole and pinned is not None:
         landing.place().came_whole(pinned, nbytes)
     elif came_whole and parcel.path == "pipelined":
         yield from _copy_in(landing.place(), room, parcel.chunk)

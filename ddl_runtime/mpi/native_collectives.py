@@ -8,15 +8,13 @@ the ledger holds one entry of kind "native" per call, which counts no bytes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ddl_teach.comm import arrays
-from ddl_teach.comm.arrays import Array, Operation, describe
-
-if TYPE_CHECKING:
-    from ddl_teach.comm.mpi_comm import MPIComm
+from ddl_runtime.core import arrays
+from ddl_runtime.core.arrays import Array, Operation, describe
+from ddl_runtime.mpi.delivery import Delivery
 
 OPERATIONS = {"sum": "SUM", "max": "MAX", "min": "MIN", "product": "PROD"}
 NO_MPI_ARITHMETIC = ("bool", "float16", "bfloat16", "complex32")
@@ -25,9 +23,10 @@ NO_MPI_ARITHMETIC = ("bool", "float16", "bfloat16", "complex32")
 class Native:
     """The collectives of the MPI library, on one communicator."""
 
-    def __init__(self, comm: MPIComm, library: Any) -> None:
-        self._comm = comm
-        self._mpi = comm.mpi
+    def __init__(self, delivery: Delivery, library: Any) -> None:
+        self._delivery = delivery
+        self._context = delivery.context
+        self._mpi = delivery.context.mpi
         self._library = library
 
     def barrier(self) -> None:
@@ -40,13 +39,13 @@ class Native:
 
     def blocking_allreduce(self, x: np.ndarray, op: str = "sum") -> None:
         """MPI's blocking form, which nothing can interrupt: what a benchmark compares with."""
-        self._comm.ledger.record((-1, -1, x.nbytes, "native"))
+        self._context.ledger.append((-1, -1, x.nbytes, "native"))
         operation = getattr(self._library, OPERATIONS[op])
         self._mpi.Allreduce(self._library.IN_PLACE, x, operation)
 
     def reduce(self, x: Array, root: int = 0, op: Operation = "sum") -> None:
         with _Reduction(self._library, x, op) as (buffer, operation):
-            if self._comm.rank == root:
+            if self._context.rank == root:
                 request = self._mpi.Ireduce(self._library.IN_PLACE, buffer, operation, root)
             else:
                 request = self._mpi.Ireduce(buffer, None, operation, root)
@@ -59,8 +58,8 @@ class Native:
 
     def reduce_scatter(self, x: Array, op: Operation = "sum") -> Array:
         """Returns this rank's reduced chunk, a view of `x`; the other chunks are undefined."""
-        chunks = arrays.split_evenly(x, self._comm.size)
-        mine = chunks[self._comm.rank]
+        chunks = arrays.split_evenly(x, self._context.size)
+        mine = chunks[self._context.rank]
         result = arrays.empty_like(mine)
         counts = [len(chunk) for chunk in chunks]
         reduction = _Reduction(self._library, x, op)
@@ -73,7 +72,7 @@ class Native:
 
     def allgather(self, x: Array) -> None:
         """In place: every rank contributes its own chunk of `x`."""
-        sizes = [chunk.nbytes for chunk in arrays.split_evenly(x, self._comm.size)]
+        sizes = [chunk.nbytes for chunk in arrays.split_evenly(x, self._context.size)]
         buffer = [arrays.as_bytes(x), sizes, self._library.BYTE]
         place = self._library.IN_PLACE
         self._wait("allgather", self._mpi.Iallgatherv(place, buffer), x)
@@ -82,25 +81,25 @@ class Native:
         self._wait("broadcast", self._mpi.Ibcast(self._bytes(x), root), x)
 
     def gather(self, x: Array, out: Array | None, root: int = 0) -> None:
-        into = self._bytes(out) if self._comm.rank == root else None
+        into = self._bytes(out) if self._context.rank == root else None
         self._wait("gather", self._mpi.Igather(self._bytes(x), into, root), x, out)
 
     def scatter(self, x: Array | None, out: Array, root: int = 0) -> None:
-        source = self._bytes(x) if self._comm.rank == root else None
+        source = self._bytes(x) if self._context.rank == root else None
         self._wait("scatter", self._mpi.Iscatter(source, self._bytes(out), root), out, x)
 
     def alltoall(self, x: Array, out: Array) -> None:
         self._wait("alltoall", self._mpi.Ialltoall(self._bytes(x), self._bytes(out)), x, out)
 
-    def _bytes(self, x: Array) -> list:
+    def _bytes(self, x: Array) -> list[Any]:
         describe(x)
         return [arrays.as_bytes(x), self._library.BYTE]
 
     def _wait(self, name: str, request: Any, *known: Any) -> None:
         """`known` is what MPI knows of: first the array that the ledger counts."""
         nbytes = known[0].nbytes if known else 0
-        self._comm.ledger.record((-1, -1, nbytes, "native"))
-        self._comm._finish_call(request, f"native {name}()", self._comm._others, *known)
+        self._context.ledger.append((-1, -1, nbytes, "native"))
+        self._delivery.finish_call(request, f"native {name}()", self._context.others, *known)
 
 
 class _Reduction:
@@ -117,7 +116,7 @@ class _Reduction:
         self._operation: Any = None
 
     def __enter__(self) -> tuple[Any, Any]:
-        library, name = self._library, arrays.TYPE_NAMES[describe(self._x)[1]]
+        library, name = self._library, arrays.type_name(self._x)
         ordered = self._op in ("max", "min") and name.startswith(("complex", "clong"))
         if self._op in OPERATIONS and name not in NO_MPI_ARITHMETIC and not ordered:
             return self.buffer(self._x), getattr(library, OPERATIONS[self._op])

@@ -13,9 +13,10 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
-from ddl_teach.comm.story import Wait, together
+from ddl_runtime.diagnosis.deadlock import together
+from ddl_runtime.diagnosis.waits import Wait
 
 YIELDING = 0.002  # seconds of giving way before sleeping
 LONGEST_NAP = 0.0005
@@ -118,12 +119,24 @@ def _on_main() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
+class Polling(Protocol):
+    """What waits for one strand of a rank."""
+
+    @property
+    def spins(self) -> int:
+        """How often a wait asks at full speed."""
+
+    def wait(
+        self, finished: Callable[[], Any], explain: Callable[..., Wait], *details: Any
+    ) -> None:
+        """Return once `finished()` says so."""
+
+
 class Patience:
     """Waits for one strand of a rank."""
 
     def __init__(self, monitor: Monitor, local_ranks: int) -> None:
         self._monitor = monitor
-        self.local_ranks = local_ranks
         cores = (
             len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         )

@@ -1,9 +1,10 @@
 """Messages that MPI is told of later than the program says: what moves them on.
 
 Of an array on a device MPI can send nothing before kernels and copies are done. So such a message
-is a list of steps (`mpi_steps`): each begins something, and the next can only follow when that is
-done. A list is a generator that yields where it would have to wait, and says for whom. Whenever
-this rank waits for anything at all, it goes on with every list: MPI promises as much of its own.
+is a list of steps (`device_protocols`): each begins something, and the next can only follow when
+that is done. A list is a generator that yields where it would have to wait, and says for whom.
+Whenever this rank waits for anything at all, it goes on with every list: MPI promises as much of
+its own.
 
 MPI matches messages in the order in which it was told of them. So who is told of later, in host
 memory or not, waits in line: nothing overtakes what was sent before, to one rank under one tag.
@@ -13,39 +14,43 @@ What to look at: `Line`; without it an array in host memory arrives in place of 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Generator
+from typing import Any
 
-from ddl_teach.comm.interface import Request
-from ddl_teach.comm.patience import PEER
-from ddl_teach.comm.story import Wait
+from ddl_runtime.core.request import Request
+from ddl_runtime.diagnosis.waits import Wait
+from ddl_runtime.mpi.context import MPIContext
+from ddl_runtime.mpi.diagnosis import Diagnosis
+from ddl_runtime.mpi.polling import PEER
 
-if TYPE_CHECKING:
-    from ddl_teach.comm.mpi_messages import MPIMessages
-
-Steps = Iterator[str]  # yields for whom it waits; returns the rank that a message came from
+Steps = Generator[
+    str, None, Any
+]  # yields for whom it waits; returns the rank that a message came from
 
 
 class Transfer(Request):
     """A message under way, step by step."""
 
-    def __init__(self, comm: MPIMessages, details: tuple, steps: Steps) -> None:
-        self._comm = comm
+    def __init__(
+        self, diagnosis: Diagnosis, details: tuple[str, Any, int, int], steps: Steps
+    ) -> None:
+        self._diagnosis = diagnosis
+        self._context = context = diagnosis.context
         self._details = details  # the call, the array, the other rank, the tag
         self._steps = steps
-        self._source = comm.rank
+        self._source: int = context.rank
         self._error: Exception | None = None
         self._ended = False
         self.waits_for = PEER
         self.waited = False
-        comm._records.open[self] = None
-        comm._monitor.transfers[self] = None
-        with comm._monitor.driving:
+        context.records.open[self] = None
+        context.monitor.transfers[self] = None
+        with context.monitor.driving:
             self.advance()
 
     def wait(self) -> int:
         if not self.waited:
-            self._comm._patience.wait(self.finished, self.explain)
+            self._context.patience.wait(self.finished, self.explain)
         return self._source
 
     def advance(self) -> None:
@@ -56,32 +61,32 @@ class Transfer(Request):
             self.waits_for = next(self._steps)
             return
         except StopIteration as end:
-            self._source = self._comm.rank if end.value is None else end.value
+            self._source = self._context.rank if end.value is None else end.value
         except Exception as error:
             self._error = error  # for whoever waits for this message, which may be nobody yet
         self._ended = True
-        self._comm._monitor.transfers.pop(self, None)
+        self._context.monitor.transfers.pop(self, None)
 
     def finished(self) -> bool:
         """Whether it is done; raises what went wrong on the way."""
-        self._comm._monitor.drive()
+        self._context.monitor.drive()
         if not self._ended:
             return False
         self.waited = True
-        self._comm._records.open.pop(self, None)
+        self._context.records.open.pop(self, None)
         if self._error is not None:
             raise self._error
         return True
 
     def explain(self) -> Wait:
         """What is waited for."""
-        return self._comm._explain(*self._details)
+        return self._diagnosis.explain(*self._details)
 
     @property
     def sends(self) -> bool:
         return self._details[0].endswith("send")
 
-    def takes(self, comm: MPIMessages, on_wire: int) -> bool:
+    def takes(self, context: MPIContext, on_wire: int) -> bool:
         """Not this: the receive that it has told MPI of does."""
         return False
 
@@ -93,7 +98,7 @@ class Line:
     """`with Line(...) as line:` is a place among messages of which MPI must be told in order; it
     is left when MPI has been told, or will never be."""
 
-    def __init__(self, lines: dict[tuple, deque[Line]], key: tuple) -> None:
+    def __init__(self, lines: dict[tuple[Any, ...], deque[Line]], key: tuple[Any, ...]) -> None:
         self._lines = lines
         self._key = key
 

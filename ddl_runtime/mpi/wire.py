@@ -15,14 +15,16 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from ddl_teach.comm.arrays import Array, Phantom
-from ddl_teach.comm.devices import device_of
-from ddl_teach.comm.devices.staging import Staging
-from ddl_teach.comm.interface import ANY
+from ddl_runtime.core.arrays import Array, Phantom
+from ddl_runtime.core.checks import ANY
+from ddl_runtime.devices import device_of
+from ddl_runtime.devices.staging import Staging
+
+__all__ = ["MPI", "check_size", "memory", "wire_tag"]
 
 # Where element type, channel and a hint at the size stand in an MPI tag.
 TYPE_SHIFT, CHANNEL_SHIFT, SIZE_SHIFT = 15, 20, 21
-SIZE_HINTS = min(1021, max(1, (MPI.COMM_WORLD.Get_attr(MPI.TAG_UB) >> SIZE_SHIFT) - 1))
+SIZE_HINTS = min(1021, max(1, (int(MPI.COMM_WORLD.Get_attr(MPI.TAG_UB) or 0) >> SIZE_SHIFT) - 1))
 SHORT = 4000  # bytes that travel before their receiver is known
 PART = 31  # in place of an element type: a chunk of a message that comes in several
 LARGEST_MESSAGE = 2**31 - 1

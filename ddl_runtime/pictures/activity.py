@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ddl_teach.plots.style import KIND_COLOURS, KIND_LABELS, time_text
+from ddl_runtime.pictures.style import KIND_COLOURS, KIND_LABELS, time_text
 
 KINDS = tuple(KIND_COLOURS)
 MESSAGES = ("send", "recv", "barrier")

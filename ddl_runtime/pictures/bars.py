@@ -15,8 +15,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 
-from ddl_teach.plots.activity import KINDS, Spans
-from ddl_teach.plots.style import INK, KIND_COLOURS
+from ddl_runtime.pictures.activity import KINDS, Spans
+from ddl_runtime.pictures.style import INK, KIND_COLOURS, figure_of
 
 BAR, LANE = 0.27, 0.12  # inches: the height of a bar, and of a line with a name above it
 STRIPE = 0.37  # of a bar: a send or a receive
@@ -149,7 +149,7 @@ def _draw_names(
 ) -> None:
     """A line for each named span of one row, and its name if it fits."""
     start, end = window
-    points = axes.figure.get_size_inches()[0] * 72 * 0.85
+    points = figure_of(axes).get_figwidth() * 72 * 0.85
     lines = []
     for lane, (name, _, begun, ended, *_) in zip(_lanes(named), named, strict=True):
         height = row - shape.half - shape.lane * (shape.lanes - lane - 0.7)

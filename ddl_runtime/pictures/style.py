@@ -20,10 +20,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.typing import ColorType
 
 Points = tuple[Sequence[float], Sequence[float]]
 """Where they lie along the two axes."""
+
+Look = dict[str, Any]
+"""How something is drawn: keywords of matplotlib."""
 
 INK = "#333333"
 
@@ -65,7 +68,7 @@ ALGORITHM_COLOURS: Mapping[str, str] = MappingProxyType(
     }
 )
 
-STYLE: Mapping[str, Any] = MappingProxyType(
+STYLE: Mapping[Any, Any] = MappingProxyType(
     {
         "figure.facecolor": "white",
         "figure.constrained_layout.use": True,
@@ -91,7 +94,7 @@ STYLE: Mapping[str, Any] = MappingProxyType(
 )
 """The style sheet."""
 
-in_style = matplotlib.rc_context(dict(STYLE))
+in_style = matplotlib.rc_context({**STYLE})
 """Stands above every function that draws; what others draw afterwards looks as before."""
 
 PIXELS_PER_INCH = 100
@@ -122,40 +125,17 @@ def new_axes(width: float = 9.0, height: float = 4.0) -> Axes:
     return Picture(figsize=(width, height)).add_subplot()
 
 
-def scale_sizes_and_times(ax: Axes, sizes: str, times: str) -> None:
-    """Two logarithmic axes: sizes in bytes to the right, seconds upwards, each with its name."""
-    ax.set_xscale("log", base=2)
-    ax.set_yscale("log")
-    low, high = (np.log2(edge) for edge in ax.get_xlim())
-    # Every second power of two, or every fourth: labels that do not touch.
-    step = max(1, int(np.ceil((high - low) / 9)))
-    ax.xaxis.set_major_locator(LogLocator(base=2.0**step, numticks=20))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda size, _: size_text(size)))
-    ax.xaxis.set_minor_formatter(NullFormatter())
-    decades = np.ptp(np.log10(ax.get_ylim()))
-    ax.yaxis.set_major_locator(LogLocator(subs=(1.0,) if decades > 3 else (1.0, 2.0, 5.0)))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda time, _: time_text(time)))
-    ax.yaxis.set_minor_formatter(NullFormatter())
-    ax.grid(True)
-    ax.set_xlabel(sizes)
-    ax.set_ylabel(times)
-
-
-def part_pixels(ax: Axes, shape: tuple[int, ...], width: float) -> None:
-    """White lines between the pixels of an image of this shape, in place of ticks."""
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.set_xticks(np.arange(1, shape[1]) - 0.5, minor=True)
-    ax.set_yticks(np.arange(1, shape[0]) - 0.5, minor=True)
-    ax.grid(True, which="minor", color="white", linewidth=width)
-    ax.tick_params(which="both", length=0)
-    ax.set_axisbelow(False)
-
-
 def describe(figure: Figure, alt: str) -> None:
     """Give a figure its text for those who cannot see it; several parts add up."""
     if isinstance(figure, Picture):
         figure.alt = f"{figure.alt} {alt}".strip()
+
+
+def figure_of(ax: Axes) -> Figure:
+    """The whole figure in which axes stand."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None  # nobody takes axes out of one
+    return figure
 
 
 def rank_colour(rank: int) -> tuple[float, float, float]:
@@ -169,6 +149,13 @@ def rank_colour(rank: int) -> tuple[float, float, float]:
     ]
     red, green, blue = (part + (target - part) * strength for part in hue)
     return red, green, blue
+
+
+def ink_on(colour: ColorType) -> str:
+    """White or black, whichever stands out more on this colour (WCAG 2.2, relative luminance)."""
+    parts = np.array(to_rgb(colour))
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return "white" if linear @ (0.2126, 0.7152, 0.0722) < 0.179 else "black"
 
 
 def algorithm_colour(name: str, position: int = 0) -> tuple[float, float, float]:

@@ -9,6 +9,7 @@ sending and receiving, waits included.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,13 +19,15 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
-from ddl_teach.plots.activity import KINDS, Activity, Spans, activity, finding, in_words
-from ddl_teach.plots.bars import draw_arrows, draw_bars, lay_out
-from ddl_teach.plots.style import (
+from ddl_runtime.pictures.activity import KINDS, Activity, Spans, activity, finding, in_words
+from ddl_runtime.pictures.bars import draw_arrows, draw_bars, lay_out
+from ddl_runtime.pictures.style import (
     KIND_COLOURS,
     KIND_LABELS,
     describe,
+    figure_of,
     in_style,
+    ink_on,
     new_axes,
     rank_colour,
     time_unit,
@@ -79,16 +82,12 @@ def plot_timeline(
     _name_ranks(ax, shown)
     _explain_colours(ax, kinds)
     ax.set_title(finding(doings) if title is None else title)
-    describe(ax.figure, in_words(doings))
-    return ax.figure
+    figure = figure_of(ax)
+    describe(figure, in_words(doings))
+    return figure
 
 
-def alt_text(timeline: Spans) -> str:
-    """The timeline in words, for those who cannot see its picture."""
-    return in_words(activity(timeline))
-
-
-def _messages_between(timeline: Spans, ranks: set[int], start: float, end: float) -> list:
+def _messages_between(timeline: Spans, ranks: set[int], start: float, end: float) -> list[Any]:
     return [
         message
         for message in timeline.messages
@@ -114,8 +113,8 @@ def _draw_image(ax: Axes, doings: Activity, factor: float) -> set[str]:
         if not chosen.any():
             continue
         present.add(kind)
-        times = [(t[chosen] - doings.start) * scale for t in (doings.begins, doings.ends)]
-        share = _covered(pixel[chosen], *times, height, width) / ranks_of_pixel
+        begins, ends = ((t[chosen] - doings.start) * scale for t in (doings.begins, doings.ends))
+        share = _covered(pixel[chosen], begins, ends, height, width) / ranks_of_pixel
         image -= share[:, :, None] * (1.0 - np.array(to_rgb(KIND_COLOURS[kind])))
     ax.imshow(
         image.clip(0.0, 1.0),
@@ -152,7 +151,7 @@ def _name_ranks(ax: Axes, shown: Sequence[int]) -> None:
         ax.tick_params(axis="y", length=0, labelsize="medium" if len(shown) < 20 else 7)
         for label, rank in zip(ax.get_yticklabels(), shown, strict=True):
             label.set_bbox({"boxstyle": "square,pad=0.25", "fc": rank_colour(rank), "lw": 0})
-            label.set_color("white" if sum(rank_colour(rank)) < 1.6 else "black")
+            label.set_color(ink_on(rank_colour(rank)))
     else:
         ax.yaxis.set_major_locator(MaxNLocator(8, integer=True))
         names = FuncFormatter(

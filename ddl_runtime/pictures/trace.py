@@ -16,12 +16,13 @@ import json
 import math
 import os
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any, TextIO
 
-from ddl_teach.plots.activity import Spans
+from ddl_runtime.pictures.activity import Spans
+from ddl_runtime.pictures.style import Look
 
 THREAD_OF_KIND = {"send": "send", "recv": "receive"}  # all other kinds: the program itself
 THREADS = ("program", "send", "receive")
@@ -125,12 +126,12 @@ class _Flows:
 
 
 def _span_events(
-    rank: int, process: int, thread: int, begins: int, ends: int, span: Sequence, flows: _Flows
+    rank: int, process: int, thread: int, begins: int, ends: int, span: Any, flows: _Flows
 ) -> Iterator[dict[str, Any]]:
     """The event of one span and, if it is half of a message, the half of its flow."""
     name, kind, _, _, peer, tag, nbytes = span
-    place = {"pid": process, "tid": thread}
-    times = {"ts": _microseconds(begins), "dur": _microseconds(ends - begins)}
+    place: Look = {"pid": process, "tid": thread}
+    times: Look = {"ts": _microseconds(begins), "dur": _microseconds(ends - begins)}
     event = {"ph": "X", "name": name, "cat": kind, **place, **times}
     if kind not in THREAD_OF_KIND:
         if nbytes:
@@ -141,7 +142,7 @@ def _span_events(
     event["name"] = f"{name} {preposition} {peer}"
     event["args"] = {"peer": peer, "tag": tag, "bytes": nbytes}
     yield event
-    flow = {"name": "message", "cat": "message", **place}
+    flow: Look = {"name": "message", "cat": "message", **place}
     if kind == "send":
         number = flows.number(kind, rank, peer, tag)
         yield {"ph": "s", "id": number, "ts": _microseconds(begins), **flow}

@@ -19,7 +19,15 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch
 from matplotlib.path import Path
 
-from ddl_teach.plots.style import describe, in_style, new_axes, rank_colour
+from ddl_runtime.pictures.style import (
+    Look,
+    describe,
+    figure_of,
+    in_style,
+    ink_on,
+    new_axes,
+    rank_colour,
+)
 
 MOST_RANKS = 12  # drawn; the rest is only counted
 MOST_ARROWS = 3  # from a rank that waits for any of several
@@ -75,8 +83,9 @@ def plot_waits(waits: Sequence[Wait], cycle: Sequence[int], *, ax: Axes | None =
         ax.text(-3.2, -half, f"and {left_out:,} more ranks that wait", color=OPEN)
     found = finding(waits, cycle)
     ax.set_title(found)
-    describe(ax.figure, f"{found}. {in_words(waits)}")
-    return ax.figure
+    figure = figure_of(ax)
+    describe(figure, f"{found}. {in_words(waits)}")
+    return figure
 
 
 def finding(waits: Sequence[Wait], cycle: Sequence[int]) -> str:
@@ -108,11 +117,10 @@ def _draw_rank(ax: Axes, rank: int, place: Place, wait: Wait | None) -> None:
     x, y = place
     colour = rank_colour(rank) if wait is not None else to_rgb(GONE)
     ax.add_patch(Circle(place, NODE, facecolor=colour, edgecolor="white", zorder=3))
-    ink = "white" if sum(colour) < 1.6 else "black"
-    middle = {"ha": "center", "va": "center", "fontweight": "bold", "zorder": 4}
-    ax.text(x, y, str(rank), color=ink, **middle)
+    middle: Look = {"ha": "center", "va": "center", "fontweight": "bold", "zorder": 4}
+    ax.text(x, y, str(rank), color=ink_on(colour), **middle)
     side = 0 if abs(x) < 0.2 else math.copysign(1, x)
-    look = {
+    look: Look = {
         "ha": {0: "center", 1: "left", -1: "right"}[int(side)],
         "va": "center" if side else "bottom" if y > 0 else "top",
         "linespacing": 1.4,
@@ -128,23 +136,22 @@ def _draw_rank(ax: Axes, rank: int, place: Place, wait: Wait | None) -> None:
 
 def _draw_arrow(ax: Axes, begin: Place, end: Place, *, closed: bool) -> None:
     """From the rim of a rank to that of the one it waits for, inside of the circle."""
-    begin, end = np.array(begin), np.array(end)
-    if (begin == end).all():
-        inwards, aside = -begin, np.array([begin[1], -begin[0]])
-        bends = [begin + 0.8 * (inwards + aside), begin + 0.8 * (inwards - aside)]
+    start, tip = np.array(begin), np.array(end)
+    if begin == end:
+        inwards, aside = -start, np.array([start[1], -start[0]])
+        bends = [start + 0.8 * (inwards + aside), start + 0.8 * (inwards - aside)]
         codes = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]
     else:
         # Bent to one side: two ranks that wait for each other have an arrow each.
-        along = end - begin
-        bends = [(begin + end) / 2 + 0.15 * np.array([along[1], -along[0]])]
+        along = tip - start
+        bends = [(start + tip) / 2 + 0.15 * np.array([along[1], -along[0]])]
         codes = [Path.MOVETO, Path.CURVE3, Path.CURVE3]
-    begin, end = _rim(begin, bends[0]), _rim(end, bends[-1])
-    path = Path([begin, *bends, end], codes)
-    look = {"color": CLOSED if closed else OPEN, "linewidth": 2.2 if closed else 1.2}
-    head = {"arrowstyle": "-|>", "mutation_scale": 16, "shrinkA": 0, "shrinkB": 0}
+    path = Path([_rim(start, bends[0]), *bends, _rim(tip, bends[-1])], codes)
+    look: Look = {"color": CLOSED if closed else OPEN, "linewidth": 2.2 if closed else 1.2}
+    head: Look = {"arrowstyle": "-|>", "mutation_scale": 16, "shrinkA": 0, "shrinkB": 0}
     ax.add_patch(FancyArrowPatch(path=path, zorder=2 if closed else 1, **head, **look))
 
 
 def _rim(rank: np.ndarray, towards: np.ndarray) -> np.ndarray:
     way = towards - rank
-    return rank + way * NODE * 1.1 / np.hypot(*way)
+    return np.asarray(rank + way * NODE * 1.1 / np.hypot(*way))

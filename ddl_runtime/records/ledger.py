@@ -10,10 +10,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ddl_teach.comm.devices.choice import PATHS
+from ddl_runtime.devices.choice import PATHS
 
 # How the messages of arrays on devices went; `devices.choice` says what the words mean.
 DEVICE_KINDS = {path: f"device {path}" for path in PATHS}
+
+
+Entry = tuple[int, int, int, str]  # peer, tag, bytes, kind
 
 
 class Message(NamedTuple):
@@ -40,10 +43,10 @@ class Ledger:
 
     __slots__ = ("_entries",)
 
-    def __init__(self, entries: list[tuple[int, int, int, str]] | None = None) -> None:
+    def __init__(self, entries: list[Entry] | None = None) -> None:
         self._entries = [] if entries is None else entries
 
-    def record(self, entry: tuple[int, int, int, str]) -> None:
+    def record(self, entry: Entry) -> None:
         self._entries.append(entry)
 
     @property
@@ -75,15 +78,15 @@ class Ledger:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Ledger) and self._entries == other._entries
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # it grows
 
     def __repr__(self) -> str:
         return f"Ledger({self.messages_sent} messages, {self.bytes_sent} bytes sent)"
 
 
 def with_what_was_read(
-    ledgers: Sequence[list[tuple]], fetched: Sequence[list[tuple[int, int]]]
-) -> list[list[tuple]]:
+    ledgers: Sequence[list[Entry]], fetched: Sequence[list[tuple[int, int]]]
+) -> list[list[Entry]]:
     """Ranks know what they have read in whose window, as `fetched`; but it was the owner's memory
     that sent it, and in the owner's ledger it stands."""
     whole = [list(entries) for entries in ledgers]

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ddl_teach.comm import story
-from ddl_teach.comm.ledger import DEVICE_KINDS, Ledger, with_what_was_read
-from ddl_teach.comm.timeline import Timeline
+from ddl_runtime.diagnosis import deadlock
+from ddl_runtime.diagnosis.waits import Lost
+from ddl_runtime.records.ledger import DEVICE_KINDS, Entry, Ledger, with_what_was_read
+from ddl_runtime.records.timeline import SpanEntry, Timeline
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,12 @@ class Run:
         return f"Run({self.ranks} ranks, {self.time:.6g} s, at most {most} bytes sent per rank)"
 
 
-DIED = 0.0, ([], [], None, []), None  # how the life of a rank ended that did not return
+Books = tuple[list[Entry], list[Entry], list[SpanEntry] | None, list[tuple[int, int]]]
+Ending = tuple[float, Books, Any]
+DIED: Ending = 0.0, ([], [], None, []), None  # how the life of a rank ended that did not return
 
 
-def concluded(endings: Sequence[tuple[float, tuple, Any] | None], survivors: bool = False) -> Run:
+def concluded(endings: Sequence[Ending | None], survivors: bool = False) -> Run:
     """The run of real ranks that have returned, from how each ended: seconds, books, result; None
     of those who died and were survived.
 
@@ -64,8 +67,8 @@ def concluded(endings: Sequence[tuple[float, tuple, Any] | None], survivors: boo
         for source, tag, nbytes, kind in taken
         if kind == "host"
     )
-    if not survivors and (lost := sorted((+left).elements())):
-        error = story.tell_unreceived(lost)
+    if not survivors and (lost := [Lost(*one) for one in sorted((+left).elements())]):
+        error = deadlock.tell_unreceived(lost)
         error.run = run
         raise error
     return run

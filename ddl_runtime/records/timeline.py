@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,9 @@ class Span(NamedTuple):
     peer: int = -1
     tag: int = -1
     bytes: int = 0
+
+
+SpanEntry = tuple[str, str, float, float, int, int, int]  # a span before anybody reads it
 
 
 class Arrow(NamedTuple):
@@ -63,7 +66,7 @@ class Columns(NamedTuple):
 class Timeline:
     """Spans per rank. `spans[r]` lists those of rank r in the order they ended."""
 
-    def __init__(self, entries: list[list[tuple]]) -> None:
+    def __init__(self, entries: list[list[SpanEntry]]) -> None:
         self._entries = entries
 
     @property
@@ -110,15 +113,15 @@ class Timeline:
                     arrows.append(Arrow(source, dest, starts.popleft(), end, tag, nbytes))
         return arrows
 
-    def plot(self, **options: object) -> Figure:
+    def plot(self, **options: Any) -> Figure:
         """The chart: ranks down, time across, messages as arrows when few."""
-        from ddl_teach.plots.timeline import plot_timeline
+        from ddl_runtime.pictures.timeline import plot_timeline
 
         return plot_timeline(self, **options)
 
     def save_trace(self, path: str | Path) -> Path:
         """Write a trace file that Perfetto (ui.perfetto.dev) and chrome://tracing open."""
-        from ddl_teach.plots.trace import write_trace
+        from ddl_runtime.pictures.trace import write_trace
 
         return write_trace(self, path)
 

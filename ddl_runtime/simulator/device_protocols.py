@@ -13,18 +13,16 @@ knows nothing of kernels, and waits for none. What to look at: two copies out, o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from ddl_teach.comm.arrays import Array, as_bytes
-from ddl_teach.comm.devices.choice import Reach
-from ddl_teach.comm.devices.device import Device
-from ddl_teach.comm.devices.staging import in_chunks, marked, stored
-from ddl_teach.comm.simulated_channels import CHUNKS, NBYTES
-
-if TYPE_CHECKING:
-    from ddl_teach.comm.simulated_messages import SimulatedMessages
+from ddl_runtime.core.arrays import Array, as_bytes
+from ddl_runtime.devices.choice import Reach
+from ddl_runtime.devices.device import Device
+from ddl_runtime.devices.staging import in_chunks, marked, stored
+from ddl_runtime.simulator.context import SimulatedContext
+from ddl_runtime.simulator.matching import CHUNKS, NBYTES
 
 Chunks = list[tuple[float, float, int]]  # when its head arrives, what it costs a port, its bytes
 
@@ -46,47 +44,47 @@ class Snapshot:
         return self._host
 
 
-def way_of(comm: SimulatedMessages, nbytes: int) -> Reach:
+def way_of(context: SimulatedContext, nbytes: int) -> Reach:
     """Which way a message takes here."""
-    return comm._preference.reach(nbytes, direct=comm._simulation.host_link is None)
+    return context.preference.reach(nbytes, direct=context.simulation.host_link is None)
 
 
 def leave(
-    comm: SimulatedMessages, nbytes: int, way: Reach, latency: float, per_byte: float
+    context: SimulatedContext, nbytes: int, way: Reach, latency: float, per_byte: float
 ) -> tuple[float, float, Chunks]:
     """Copy out and send chunk after chunk: when the first begins to leave, when the last has
     left, and when each will arrive."""
-    host, now = comm._host, comm._strand.clock
+    host, now = context.host, context.strand.clock
     chunks, first = [], None
     for _, size in in_chunks(nbytes, way.chunk if way.path == "pipelined" else nbytes):
         ready = now
-        if way.path != "direct" and comm._simulation.host_link is not None:
+        if way.path != "direct" and context.simulation.host_link is not None:
             ready = host.copy_out_free = _copy(
-                comm, "copy out", max(now, host.copy_out_free), size
+                context, "copy out", max(now, host.copy_out_free), size
             )
         start = max(ready, host.out_free)
         first = start if first is None else first
         left = start + size * per_byte
-        host.out_free = left + comm._simulation.gap
+        host.out_free = left + context.simulation.gap
         chunks.append((start + latency, size * per_byte, size))
     return first, left, chunks
 
 
 def arrive(
-    comm: SimulatedMessages, message: Sequence, device: Device | None, begun: float
+    context: SimulatedContext, message: Sequence[Any], device: Device | None, begun: float
 ) -> float:
     """Take a message from the wire, chunk after chunk, into a device if there is one; returns
     when the last byte is where it belongs."""
-    host = comm._host
+    host = context.host
     chunks = message[CHUNKS] if len(message) > CHUNKS else [message[: NBYTES + 1]]
-    copies_in = device is not None and comm._simulation.host_link is not None
+    copies_in = device is not None and context.simulation.host_link is not None
     if copies_in and len(chunks) == 1:
-        copies_in = way_of(comm, message[NBYTES]).path != "direct"
+        copies_in = way_of(context, message[NBYTES]).path != "direct"
     for head, cost, size in chunks:
         arrival = host.drain(head, cost)
         if copies_in:
             start = max(arrival, begun, host.copy_in_free)
-            arrival = host.copy_in_free = _copy(comm, "copy in", start, size)
+            arrival = host.copy_in_free = _copy(context, "copy in", start, size)
     return arrival
 
 
@@ -99,8 +97,8 @@ def hand_over(payload: np.ndarray | Snapshot, y: Array, device: Device | None) -
         stored(device, y, sent)
 
 
-def _copy(comm: SimulatedMessages, way: str, start: float, nbytes: int) -> float:
-    end = start + comm._simulation.host_link.seconds(nbytes)
-    if comm._spans is not None:
-        comm._spans.append((way, way, start, end, -1, -1, nbytes))
+def _copy(context: SimulatedContext, way: str, start: float, nbytes: int) -> float:
+    end = start + context.simulation.host_link.seconds(nbytes)
+    if context.spans is not None:
+        context.spans.append((way, way, start, end, -1, -1, nbytes))
     return end

@@ -20,15 +20,14 @@ from itertools import count
 from math import inf
 from typing import Any
 
-from ddl_teach.comm import simulated_stories
-from ddl_teach.comm.flows import Flows
-from ddl_teach.comm.networks import Machine
-from ddl_teach.comm.simulated_channels import HEAD, NBYTES, SENDER, WAITER, Channel
-from ddl_teach.comm.simulated_comm import SimulatedComm
-from ddl_teach.comm.simulated_groups import Groups
-from ddl_teach.comm.simulated_rank import Host, SimulatedRequest, Strand
-from ddl_teach.comm.simulated_stacks import Greenlets, Stopped, Threads
-from ddl_teach.comm.simulated_survivors import Losses
+from ddl_runtime.simulator import diagnosis
+from ddl_runtime.simulator.fibers import Greenlets, Stopped, Threads
+from ddl_runtime.simulator.group_table import GroupTable
+from ddl_runtime.simulator.losses import Losses
+from ddl_runtime.simulator.matching import HEAD, NBYTES, SENDER, WAITER, Channel
+from ddl_runtime.simulator.rank_state import Host, SimulatedRequest, Strand
+from ddl_runtime.topologies.max_min_flows import Flows
+from ddl_runtime.topologies.point_to_point import Machine
 
 
 class Simulation:
@@ -52,7 +51,7 @@ class Simulation:
         self.live: dict[Strand, None] = {}
         self.failure: tuple[float, int, BaseException] | None = None  # when, on which rank
         self.end = 0.0  # when the last strand so far has returned
-        self.groups = Groups()
+        self.groups = GroupTable()
         self.memories: dict[tuple, dict[int, Any]] = {}
         self.losses = Losses(network)
         self._order = count()
@@ -113,11 +112,17 @@ class Simulation:
             if changed:
                 mode.put_back()
 
-    def run(self, program: Callable, own_arguments: Callable[[], dict]) -> list[Any]:
-        """Run the program on all ranks to its end, or to the first failure or deadlock."""
+    def run(
+        self,
+        program: Callable[..., Any],
+        communicator: Callable[[Simulation, Host], object],
+        own_arguments: Callable[[], dict[str, Any]],
+    ) -> list[Any]:
+        """Run the program on all ranks, each with its own communicator and arguments, to its end
+        or to the first failure or deadlock."""
         results: list[Any] = [None] * len(self.hosts)
         for host in self.hosts:
-            comm = SimulatedComm(self, host.main, range(len(self.hosts)), host.index, 0)
+            comm = communicator(self, host)
             self.spawn(host.main, None, program, (comm,), own_arguments(), results)
         while self.live:
             # Fresh ones only from here: a stack begins at the recursion depth of its starter.
@@ -141,9 +146,11 @@ class Simulation:
             if strand.stack:
                 strand.stack.throw(Stopped)
         for host in self.hosts:
-            host.main.host = host.main.strand = host.main.stack = host.main.wait = None
+            host.main.host = host.main.strand = host.main.stack = None
+            host.main.wait = ()
             host.channels.clear()
             host.turns = host.open = None
+        self._stacks.let_go()
 
     def _finish(self, request: SimulatedRequest, time: float) -> None:
         request.done_at = time
@@ -213,9 +220,9 @@ class Simulation:
 
     def _give_up(self) -> None:
         """Nobody can ever go on: a misfit of types if there is one, a deadlock otherwise."""
-        misfit = simulated_stories.find_misfit(self.live)
+        misfit = diagnosis.find_misfit(self.live)
         if misfit is None:
-            raise simulated_stories.tell_deadlock(self)
+            raise diagnosis.tell_deadlock(self.live, len(self.hosts))
         strand, error = misfit
         strand.blocked_on = None
         strand.stack.throw(error)
@@ -241,7 +248,7 @@ class Simulation:
 
     def _advance_flows(self, time: float) -> None:
         for message, begun, channel, key, spans in self.flows.advance(time):
-            dest, request = channel.dest, message[SENDER]
+            dest, request = self.hosts[channel.dest], message[SENDER]
             source = request.strand.host.index
             latency = self.network.latency(source, dest.index)
             if self.jitters:
@@ -259,7 +266,7 @@ class Simulation:
         while self._flow_starts and self._flow_starts[0][0] == time:
             flow = heapq.heappop(self._flow_starts)[2]
             message, _, channel = flow[:3]
-            path = self.network.path(message[SENDER].strand.host.index, channel.dest.index)
+            path = self.network.path(message[SENDER].strand.host.index, channel.dest)
             self.flows.start(flow, path, message[NBYTES], time)
 
     # -- work -------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from types import FrameType
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from ddl_teach.comm.torch_mode import TorchMode, backward_on_this_thread
+from ddl_runtime.simulator.torch_mode import TorchMode, backward_on_this_thread
 
 Stopped = GreenletExit  # raised in a stack that is not to go on
 MOST_THREADS = 1024
@@ -66,6 +66,11 @@ class Greenlets:
         """After a body has ended."""
         self.torch_mode.restore()
 
+    def let_go(self) -> None:
+        """After the last one: the caller's own stack must not outlive its thread in garbage, or
+        the collector takes it away in another thread, and Python may crash."""
+        del self.caller
+
 
 class Threads:
     """Stacks that are threads of which one runs: the one that has the baton."""
@@ -83,6 +88,9 @@ class Threads:
 
     def tidy(self) -> None:
         """After a body has ended."""
+
+    def let_go(self) -> None:
+        """After the last one."""
 
     def check(self, stack: ThreadStack) -> None:
         """Refuse a wait of this stack in the name of another, or of no stack at all."""

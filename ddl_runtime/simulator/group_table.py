@@ -18,16 +18,16 @@ class Group(NamedTuple):
     position: dict[int, int]
 
 
-class Groups:
+class GroupTable:
     """All groups of a simulation."""
 
     def __init__(self) -> None:
         self.members: dict[int, Sequence[int]] = {}  # of every group, by its context
-        self._wishes: dict[tuple, dict[int, tuple[int | None, int]]] = {}
-        self._split: dict[tuple, dict[int, Group]] = {}
-        self._contexts: dict[tuple, int] = {}
+        self._wishes: dict[tuple[int, int], dict[int, tuple[int | None, int]]] = {}
+        self._split: dict[tuple[int, int], dict[int, Group]] = {}
+        self._contexts: dict[tuple[object, ...], int] = {}
 
-    def context(self, origin: tuple) -> int:
+    def context(self, origin: tuple[object, ...]) -> int:
         """A number for the group and channel that `origin` names."""
         return self._contexts.setdefault(origin, len(self._contexts) + 1)
 

@@ -11,10 +11,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from itertools import count
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from ddl_teach.comm.simulated_rank import Host, SimulatedRequest
+from typing import Any
 
 # A message is a tuple (HEAD, COST, NBYTES, PAYLOAD), because a million of them must be made in a
 # second; on shared links, where its arrival is not known when it is sent, a longer list; and from
@@ -35,10 +32,10 @@ class Channel:
 
     __slots__ = ("asked", "dest", "entry", "first", "others", "used")
 
-    def __init__(self, dest: Host) -> None:
-        self.dest = dest
+    def __init__(self, dest: int) -> None:
+        self.dest = dest  # the rank that they go to
         self.first: Any = None
-        self.others: deque | None = None
+        self.others: deque[Any] | None = None
         self.asked: Any = None  # a receiver, or a queue of them
         self.entry = NO_ENTRY  # in the ledger, shared by messages of one size
         self.used = False
@@ -82,7 +79,7 @@ class Channel:
         if self.asked is receiver or not self.asked:
             self.asked = None
 
-    def messages(self) -> list:
+    def messages(self) -> list[Any]:
         """All of them, left where they are."""
         return [] if self.first is None else [self.first, *(self.others or ())]
 
@@ -95,7 +92,7 @@ class Turn:
     """
 
     def __init__(self) -> None:
-        self.line: deque[SimulatedRequest] = deque()
+        self.line: deque[Any] = deque()
         self._arrivals: list[tuple[float, int, int, Channel, Any]] = []
         self._serial = count()
 

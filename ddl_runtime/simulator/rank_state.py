@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
-from ddl_teach.comm.devices.choice import Preference
-from ddl_teach.comm.interface import ANY, Request
-from ddl_teach.comm.simulated_channels import COST, HEAD, Channel, Turn
-
-if TYPE_CHECKING:
-    from ddl_teach.comm.simulated_messages import SimulatedMessages
+from ddl_runtime.core.checks import ANY
+from ddl_runtime.core.request import Request
+from ddl_runtime.devices.choice import Preference
+from ddl_runtime.records.ledger import Entry
+from ddl_runtime.records.timeline import SpanEntry
+from ddl_runtime.simulator.matching import COST, HEAD, Channel, Turn
 
 # Idle times of an in-port that an earlier message may still fill: so many are remembered, and
 # more once a message was asked for late.
@@ -50,8 +50,8 @@ class Host:
         self.attentive = False  # somebody must be told of messages that nobody asked for
         self.strands = 1
         self.crowded = False  # several strands share the ports, or receives stand in lines
-        self.ledger: list[tuple] = []
-        self.spans: list[tuple] | None = [] if trace else None
+        self.ledger: list[Entry] = []
+        self.spans: list[SpanEntry] | None = [] if trace else None
         self.slowness = slowness
         self.main = Strand(self, 0.0)
 
@@ -60,7 +60,7 @@ class Host:
         key = (source, tag, code, context)
         channel = self.channels.get(key)
         if channel is None:
-            self.channels[key] = channel = Channel(self)
+            self.channels[key] = channel = Channel(self.index)
         return channel
 
     def begin_receive(self, request: SimulatedRequest) -> None:
@@ -105,7 +105,7 @@ class Host:
         channel = self.channel(*request.key)
         request.turn = None
         request.message = channel.take()
-        request.comm._simulation.asked_for(request.message, request.begun)
+        request.place.simulation.asked_for(request.message, request.begun)
         if request.message is None:
             channel.ask(request)
         elif self.turns and (turn := self.turns.get(request.key[1:])) is not None:
@@ -167,7 +167,7 @@ class Strand:
         self.strand = self  # a strand that blocks in recv asks itself, as a request would
         self.message: Any = None
         self.blocked_on: Any = None
-        self.wait: tuple | None = None  # what to tell about the wait, should it never end
+        self.wait: tuple[Any, ...] = ()  # what to tell about the wait, should it never end
 
     @property
     def begun(self) -> float:
@@ -177,9 +177,10 @@ class Strand:
     def earliest_choice(self) -> tuple[float, SimulatedRequest | Turn] | None:
         """Among the requests this strand chooses from: when the first one can go on, and which;
         or whose turn it is first, when that is a receive in a line."""
-        best: tuple | None = None
+        best: tuple[float, int, SimulatedRequest | Turn] | None = None
         for position, request in enumerate(self.wait[2]):
-            time, event = request.done_at, request
+            time: float | None = request.done_at
+            event: SimulatedRequest | Turn = request
             if request.turn is not None:
                 earliest = request.turn.earliest()
                 if earliest is not None:
@@ -191,28 +192,66 @@ class Strand:
         return None if best is None else (best[0], best[2])
 
 
+class Engine(Protocol):
+    """What moves messages on."""
+
+    def asked_for(self, message: Any, time: float) -> None:
+        """A receive has asked for the message."""
+
+
+class Place(Protocol):
+    """A rank's place in a communicator, as its waits and its requests know it."""
+
+    rank: int
+    size: int
+    label: str
+    number: int
+    family: int
+    members: Sequence[int]
+    host: Host
+    strand: Strand
+
+    @property
+    def simulation(self) -> Engine: ...
+
+    @property
+    def whole(self) -> bool: ...
+
+
+class Messages(Protocol):
+    """The part of a communicator that begins requests, and finishes them."""
+
+    @property
+    def context(self) -> Place: ...
+
+    def finish(self, request: SimulatedRequest) -> None:
+        """Wait for a request, and do what its end demands."""
+
+
 class SimulatedRequest(Request):
     """A message under way between simulated ranks, or a strand in the background."""
 
-    __slots__ = ("asked", "begun", "comm", "copied", "done_at", "goal", "key", "left", "message",
-                 "strand", "turn", "waited", "what", "y")  # fmt: skip
+    __slots__ = ("asked", "begun", "copied", "done_at", "goal", "key", "left", "message",
+                 "messages", "place", "strand", "turn", "waited", "what", "y")  # fmt: skip
 
-    def __init__(self, comm: SimulatedMessages, what: str) -> None:
-        self.comm = comm
-        self.strand = comm._strand
+    def __init__(self, messages: Messages, what: str) -> None:
+        self.messages = messages
+        self.place = messages.context
+        self.strand = self.place.strand
         self.what = what
         self.done_at: float | None = None  # when a send has left, or a function has returned
-        self.goal: tuple | None = None  # rank and tag of a send
+        self.goal: tuple[int, int] | None = None  # rank and tag of a send
         self.left: float | None = None  # when its bytes have left
         self.asked: float | None = None  # when a receive has asked for it; 0 if it need not
-        self.key: tuple | None = None  # what a receive must match
+        self.key: tuple[int, int, int, int] | None = None  # what a receive must match
         self.y: Any = None  # what is sent, or received into
         self.message: Any = None
         self.copied: Callable[[], Any] | None = None  # waits until a device's bytes are read
         self.turn: Turn | None = None  # a receive's line, while it stands in one
+        self.begun = 0.0  # when a receive was
         self.waited = False
 
     def wait(self) -> int:
         if not self.waited:
-            self.comm._finish(self)
-        return self.comm.rank if self.key is None else self.key[0]
+            self.messages.finish(self)
+        return self.place.rank if self.key is None else self.key[0]

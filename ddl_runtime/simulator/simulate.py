@@ -8,15 +8,16 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from ddl_teach.comm import frames, story
-from ddl_teach.comm.interface import check_program, check_rank_count
-from ddl_teach.comm.ledger import Ledger
-from ddl_teach.comm.networks import Machine, Uniform
-from ddl_teach.comm.run import Run
-from ddl_teach.comm.simulated_stacks import MOST_THREADS
-from ddl_teach.comm.simulated_stories import left_behind
-from ddl_teach.comm.simulator import Simulation
-from ddl_teach.comm.timeline import Timeline
+from ddl_runtime.core.checks import check_program, check_rank_count
+from ddl_runtime.diagnosis import deadlock, frames
+from ddl_runtime.records.ledger import Ledger
+from ddl_runtime.records.run import Run
+from ddl_runtime.records.timeline import Timeline
+from ddl_runtime.simulator.communicator import whole_program
+from ddl_runtime.simulator.diagnosis import left_behind
+from ddl_runtime.simulator.engine import Simulation
+from ddl_runtime.simulator.fibers import MOST_THREADS
+from ddl_runtime.topologies.point_to_point import Machine, Uniform
 
 
 def simulate(
@@ -31,8 +32,8 @@ def simulate(
 ) -> Run:
     """Run `program(comm, **kwargs)` on simulated ranks; returns what `launch` would.
 
-    `network` is one of `ddl_teach.comm.networks` or `.shared_links`, `machine` says how
-    fast ranks work and how unevenly. Each rank gets copies of the `kwargs`, as real ranks do.
+    `network` is one of `ddl_teach.comm`, such as `Uniform`; `machine` says how fast ranks work
+    and how unevenly. Each rank gets copies of the `kwargs`, as real ranks do.
     Without `trace` no timeline is recorded. With `threads` each rank is a thread of the system
     and not a greenlet: slower, but what torch keeps for each thread, its backward pass above all,
     each rank then has for itself.
@@ -47,7 +48,7 @@ def simulate(
         if isinstance(given, type) or not hasattr(given, known):
             raise TypeError(
                 f"{name} must be one such as {name}={'Uniform' if known == 'node' else 'Machine'}"
-                f"(...) of ddl_teach.comm.networks, not {given!r}"
+                f"(...) of ddl_teach.comm, not {given!r}"
             )
     if threads and ranks > MOST_THREADS:
         raise ValueError(
@@ -64,7 +65,9 @@ def simulate(
     simulation = Simulation(ranks, network, machine, trace, threads)
     try:
         results = simulation.run(
-            program, lambda: {name: _own_copy(name, value) for name, value in kwargs.items()}
+            program,
+            whole_program,
+            lambda: {name: _own_copy(name, value) for name, value in kwargs.items()},
         )
         return _conclude(simulation, results)
     finally:
@@ -77,11 +80,13 @@ def _conclude(simulation: Simulation, results: list[Any]) -> Run:
     if simulation.failure is not None:
         _, rank, error = simulation.failure
         if isinstance(error, KeyboardInterrupt):
-            raise story.Interrupted(
+            raise deadlock.Interrupted(
                 f"interrupted while rank {rank} ran:\n{frames.program_traceback(error)}"
             ) from None
         text = frames.program_traceback(error)
-        raise story.tell_failure(rank, frames.error_text(error), text) from error
+        mismatch = getattr(error, "mismatch", None)
+        what = frames.error_text(error)
+        raise deadlock.tell_failure(rank, what, text, mismatch=mismatch) from error
     hosts = simulation.hosts
     run = Run(
         results,
@@ -90,9 +95,9 @@ def _conclude(simulation: Simulation, results: list[Any]) -> Run:
         Timeline([host.spans or [] for host in hosts]),
     )
     # What was sent to the dead, or by them, nobody can receive.
-    left = [] if simulation.losses.dead else left_behind(simulation)
+    left = [] if simulation.losses.dead else left_behind(hosts, simulation.groups.members)
     if left:
-        error = story.tell_unreceived(left)
+        error = deadlock.tell_unreceived(left)
         error.run = run
         raise error
     return run

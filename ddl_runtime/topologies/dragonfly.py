@@ -20,7 +20,8 @@ import random
 from dataclasses import dataclass
 from functools import cached_property
 
-from ddl_teach.comm.shared_links import Topology, check_counts
+from ddl_runtime.core.checks import whole_number
+from ddl_runtime.topologies.shared_links import Topology
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,8 @@ class Dragonfly(Topology):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts(
-            groups=self.groups, routers=self.routers, hosts_per_router=self.hosts_per_router
-        )
+        for name in ("groups", "routers", "hosts_per_router"):
+            whole_number(getattr(self, name), name, 1)
         if self.valiant and self.groups < 3:
             raise ValueError(f"valiant needs a third group to go by, and there are {self.groups}")
 

@@ -22,7 +22,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from ddl_teach.comm.shared_links import Topology, check_counts
+from ddl_runtime.core.checks import whole_number
+from ddl_runtime.topologies.shared_links import Topology
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ class FatTree(Topology):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts(ports=self.ports, oversubscription=self.oversubscription)
+        whole_number(self.ports, "ports", 1)
+        whole_number(self.oversubscription, "oversubscription", 1)
         if self.levels not in (2, 3):
             raise ValueError(f"a FatTree has 2 or 3 levels, not {self.levels!r}; 1 is a Star")
         parts = self.oversubscription + 1

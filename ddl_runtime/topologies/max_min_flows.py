@@ -179,11 +179,10 @@ class Flows:
         """Give every flow its fair rate, from now on."""
         if not self._changed:
             return
-        found = self._repair()
-        if found is None:
-            found = self._refill()
+        repaired = self._repair()
+        rates = self._refill() if repaired is None else repaired
         self._changed = {}
-        for flow, rate, bottleneck in found:
+        for flow, rate, bottleneck in rates:
             flow.bottleneck = bottleneck
             # A flow whose rate stays keeps its end, to the bit.
             if rate != flow.rate:

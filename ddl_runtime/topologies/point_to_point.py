@@ -13,9 +13,10 @@ What to look at: on such a network only ports are ever busy; see `shared_links` 
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from ddl_runtime.core.checks import whole_number
 
 SPEEDS = ("bandwidth", "reduce_bandwidth", "flops")  # positive, perhaps endless
 
@@ -101,12 +102,7 @@ class TwoLevel:
     fixed_link = None
 
     def __post_init__(self) -> None:
-        count = self.ranks_per_node
-        if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 1:
-            raise ValueError(
-                f"ranks_per_node must be a whole number, at least 1, not {count!r}; the last node "
-                "may have fewer"
-            )
+        whole_number(self.ranks_per_node, "ranks_per_node (the last node may have fewer)", 1)
         for name in ("inside", "between"):
             if not isinstance(getattr(self, name), Uniform):
                 raise TypeError(f"{name} must be a Uniform(...), not {getattr(self, name)!r}")

@@ -29,14 +29,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ddl_teach.comm.networks import check_positive
-
-
-def check_counts(**counts: int) -> None:
-    """Refuse numbers of things that are not whole or not above zero."""
-    for name, count in counts.items():
-        if not isinstance(count, int) or count < 1:
-            raise ValueError(f"{name} must be a whole number above zero, not {count!r}")
+from ddl_runtime.core.checks import whole_number
+from ddl_runtime.topologies.point_to_point import check_positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +67,7 @@ class Topology:
         check_positive(bandwidth=self.bandwidth)
         if self.local_bandwidth is not None:
             check_positive(bandwidth=self.local_bandwidth)
-        check_counts(ranks_per_node=self.ranks_per_node)
+        whole_number(self.ranks_per_node, "ranks_per_node", 1)
 
     # -- what a topology says of itself ------------------------------------------------------
 
@@ -190,7 +184,7 @@ class Star(Topology):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts(ports=self.ports)
+        whole_number(self.ports, "ports", 1)
 
     @property
     def hosts(self) -> int:
@@ -222,7 +216,7 @@ class SharedBus(Topology):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts(ports=self.ports)
+        whole_number(self.ports, "ports", 1)
 
     @property
     def hosts(self) -> int:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from ddl_teach.comm.shared_links import Topology
+from ddl_runtime.topologies.shared_links import Topology
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""What a rank program sees, whatever runs it: the communicator, arrays, windows."""

@@ -1,0 +1,70 @@
+"""What arguments are checked by before anything begins, with words that say what is wrong."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import numbers
+import operator
+from typing import Any
+
+import numpy as np
+
+from ddl_runtime.diagnosis.deadlock import NoSuchRank
+
+ANY = -1  # receive from whoever sends first
+HIGHEST_TAG = 32767
+LARGEST_INT = 2**31 - 1  # what MPI takes as a colour or a key
+RECEIVES = ("recv", "irecv", "sendrecv")
+
+
+def check_peer(peer: int, tag: int, verb: str, size: int) -> tuple[int, int]:
+    """A peer among `size` ranks and a tag as plain numbers, or an error that says precisely what
+    is wrong."""
+    if peer.__class__ is tag.__class__ is int and 0 <= peer < size and 0 <= tag <= HIGHEST_TAG:
+        return peer, tag
+    peer, tag = whole_number(peer, f"{verb}: a rank"), whole_number(tag, f"{verb}: a tag")
+    receives = verb in RECEIVES
+    if not 0 <= tag <= HIGHEST_TAG:
+        raise ValueError(f"{verb}: tag {tag} is outside 0 to {HIGHEST_TAG}")
+    if not (0 <= peer < size or (peer == ANY and receives)):
+        ranks = f"the ranks are 0 to {size - 1}" if size > 1 else "there is only 0"
+        hint = ", or ANY" if receives else "; ANY is for receives" if peer == ANY else ""
+        raise NoSuchRank(f"{verb}: rank {peer} does not exist here; {ranks}{hint}")
+    return peer, tag
+
+
+def whole_number(value: Any, what: str, least: int | None = None) -> int:
+    """`value` as a plain number, or an error that says what `what` has to be."""
+    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
+        raise TypeError(f"{what} must be a whole number, not {value!r}")
+    number = operator.index(value)
+    if least is not None and number < least:
+        raise ValueError(f"{what} must be at least {least}, not {number}")
+    return number
+
+
+def check_program(program: Any) -> None:
+    """Refuse what would not run when it is called with a communicator."""
+    if not callable(program):
+        raise TypeError(f"the program must be a function of a communicator, not {program!r}")
+    if inspect.isgeneratorfunction(program) or inspect.iscoroutinefunction(program):
+        raise TypeError(
+            f"{getattr(program, '__name__', program)} is a generator or a coroutine: called, it "
+            "would only make an object that has not run. A program is a plain function, without "
+            "yield and async."
+        )
+
+
+def check_rank_count(ranks: Any) -> int:
+    """How many ranks to run on, as a plain number."""
+    return whole_number(ranks, "ranks", 1)
+
+
+def check_work(seconds: float, flops: float) -> None:
+    """Refuse work that is no amount of work."""
+    for name, amount in (("seconds", seconds), ("flops", flops)):
+        if isinstance(amount, bool) or not isinstance(amount, numbers.Real):
+            raise TypeError(f"work: {name} is a number, not {amount!r}")
+        if not (math.isfinite(amount) and amount >= 0):
+            raise ValueError(f"work: {name} must be zero or more, not {amount!r}")

@@ -1,0 +1,255 @@
+"""How ranks talk: one interface, whatever the ground.
+
+A rank program is a function whose first argument is a `Comm`. Simulated ranks and real MPI
+processes each provide one; the program cannot tell them apart except by the clock. A communicator
+only hands each verb to the part that carries it out; `parts` says which there are.
+
+Matching is MPI's, made strict: a receive takes the oldest message whose source, tag and element
+type agree with it, and the sizes must then be equal. Tags run from 0 to 32767, the range that
+every MPI library promises. Arrays on a device travel as they are, to arrays on devices and in host
+memory alike, and in the order of the kernels around them; `devices` says how.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property
+from typing import Any, NoReturn, overload
+
+import numpy as np
+
+from ddl_runtime.core.arrays import Array, Operation
+from ddl_runtime.core.checks import LARGEST_INT, check_work, whole_number
+from ddl_runtime.core.meetings import Meetings
+from ddl_runtime.core.parts import Clock, Failures, Groups, PointToPoint, RankContext, Windows
+from ddl_runtime.core.request import Request
+from ddl_runtime.core.shared_memory import SharedMemory
+from ddl_runtime.core.window import Window, check_dtype, check_size
+from ddl_runtime.devices.choice import Table, check_path, check_table
+from ddl_runtime.records.ledger import Ledger
+
+BACKGROUND_SLOTS = 16
+
+
+class Comm(ABC):
+    """A group of ranks and this rank's place in it."""
+
+    host_link: Any = None  # where simulated: what a copy between host and device costs
+    _background_calls: int = 0
+
+    def __init__(self, context: RankContext, point_to_point: PointToPoint) -> None:
+        self.rank = context.rank
+        self.size = context.size
+        self.node = context.node
+        self.ledger = Ledger(context.ledger)
+        self.context = context
+        self.point_to_point = point_to_point
+
+    # The parts are made when first used: of 65,536 simulated ranks few use all of them.
+
+    @property
+    @abstractmethod
+    def clock(self) -> Clock:
+        """Time, and what spends it."""
+
+    @property
+    @abstractmethod
+    def groups(self) -> Groups[Any]:
+        """The same ranks once more, or some of them."""
+
+    @property
+    @abstractmethod
+    def windows(self) -> Windows:
+        """Memory that other ranks see."""
+
+    @property
+    @abstractmethod
+    def failures(self) -> Failures[Any]:
+        """Ranks that die, and those that go on."""
+
+    @cached_property
+    def meetings(self) -> Meetings:
+        """Where all ranks wait for each other."""
+        return Meetings(self.rank, self.size, self.groups.meeting)
+
+    @cached_property
+    def attributes(self) -> dict[Any, Any]:
+        """What algorithms keep from call to call on this communicator, as MPI's attributes do."""
+        return {}
+
+    @cached_property
+    def _slots(self) -> list[tuple[Comm, Request | None]]:
+        return []
+
+    # -- messages ---------------------------------------------------------------------------
+
+    def isend(self, x: Array, to: int, tag: int = 0) -> Request:
+        """Begin to send `x`; leave it unchanged until `wait()` returns."""
+        return self.point_to_point.isend(x, to, tag)
+
+    def irecv(self, x: Array, source: int, tag: int = 0) -> Request:
+        """Begin to receive into `x`; its contents are there once `wait()` returns."""
+        return self.point_to_point.irecv(x, source, tag)
+
+    def send(self, x: Array, to: int, tag: int = 0) -> None:
+        """Send `x`; on return `x` may be changed."""
+        self.point_to_point.send(x, to, tag)
+
+    def recv(self, x: Array, source: int, tag: int = 0) -> int:
+        """Receive into `x` and return the rank it came from; `source=ANY` takes the first."""
+        return self.point_to_point.recv(x, source, tag)
+
+    def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
+        """Send `x` and receive into `y` at the same time; returns the rank `y` came from."""
+        return self.point_to_point.sendrecv(x, to, y, source, tag)
+
+    def wait_any(self, requests: Sequence[Request]) -> int:
+        """Block until one of the `requests` is done; returns its index.
+
+        Requests already waited for are passed over, so a list can be worked off in a loop.
+        """
+        return self.point_to_point.wait_any(requests)
+
+    # -- time -------------------------------------------------------------------------------
+
+    def now(self) -> float:
+        """Seconds since the program began: measured on real ranks, virtual on simulated ones."""
+        return self.clock.now()
+
+    def span(self, name: str, kind: str = "span") -> AbstractContextManager[None]:
+        """`with comm.span("forward"):` puts what happens inside on the timeline."""
+        return self.clock.span(name, kind)
+
+    def work(self, seconds: float = 0.0, flops: float = 0.0) -> None:
+        """Be busy: for so long, and for so many floating-point operations.
+
+        Simulated ranks advance their clock. Real ranks sleep through the seconds, as a rank
+        whose accelerator computes does, and really execute the operations.
+        """
+        check_work(seconds, flops)
+        self.clock.work(seconds, flops)
+
+    def combine(self, a: Array, b: Array, out: Array, op: Operation = "sum") -> None:
+        """`out = a op b`, in place. Every rank that must get the same bits must pass `a` and `b`
+        in the same order: a maximum of -0.0 and 0.0 depends on it."""
+        self.clock.combine(a, b, out, op)
+
+    # -- groups -----------------------------------------------------------------------------
+
+    def barrier(self) -> None:
+        """Nobody leaves before everybody has come (dissemination: log2 P rounds)."""
+        with self.span("barrier", kind="barrier"):
+            self.meetings.meet("barrier")
+
+    @overload
+    def split(self, colour: int, key: int = 0) -> Comm: ...
+    @overload
+    def split(self, colour: int | None, key: int = 0) -> Comm | None: ...
+    def split(self, colour: int | None, key: int = 0) -> Comm | None:
+        """Ranks of one `colour` form a communicator of their own, ordered by `key`, then rank.
+
+        Every rank must call it; a rank with colour None joins no group and gets None.
+        """
+        if isinstance(colour, (bool, np.bool_)):
+            colour = int(colour)
+        elif colour is not None:
+            colour = whole_number(colour, "split: a colour (other than None)")
+        key = whole_number(key, "split: a key")
+        if not 0 <= (colour or 0) <= LARGEST_INT or not -LARGEST_INT <= key <= LARGEST_INT:
+            raise ValueError(
+                f"split: colour {colour} and key {key} must fit into 32 bits, and a colour is "
+                "not negative; a rank that joins no group passes None"
+            )
+        self.groups.announce(colour, key)
+        self.meetings.meet("split")
+        return self.groups.form(colour, key)
+
+    def background(self, function: Callable[..., Any], *args: Any) -> Request:
+        """Run `function(comm, *args)` beside this rank's own work.
+
+        The function gets a communicator of the same ranks whose messages meet no others. All
+        ranks must start their background calls in the same order; at the first few of them
+        they meet. At most 16 run at once: one more first waits for the oldest.
+        """
+        if not callable(function):
+            raise TypeError(f"background: a function is needed, not {function!r}")
+        slot = self._background_calls % BACKGROUND_SLOTS
+        self._background_calls += 1
+        if slot == len(self._slots):
+            self.meetings.meet("background")
+            self._slots.append((self.groups.duplicate(), None))
+        place, oldest = self._slots[slot]
+        if oldest is not None:
+            oldest.wait()
+        request = self.groups.start(place, function, args)
+        self._slots[slot] = place, request
+        return request
+
+    def shared_memory(self, nbytes: int) -> SharedMemory:
+        """Memory that all ranks of this communicator see, `nbytes` bytes of it for each rank.
+
+        They must be on one node, and all must call it. It lasts until the program ends.
+        """
+        return self.windows.shared_memory(nbytes)
+
+    def window(self, size: int, dtype: Any = np.float64) -> Window:
+        """Memory of `size` elements that this rank shows to all others, on any node.
+
+        They read, write and add to it without this rank's doing anything. All ranks must call
+        it, each with a size of its own, perhaps 0. It lasts until the program ends.
+        """
+        element, count = check_dtype(dtype), check_size(whole_number(size, "window: a size"))
+        return self.windows.window(count, element)
+
+    def aside(self, label: str) -> Comm:
+        """The same ranks, for messages about a program and not of it, such as those that compare
+        clocks: they meet none of its own, are on no timeline, and are in the ledger by `label`."""
+        place: Comm = self.groups.aside(label)
+        return place
+
+    # -- failures ---------------------------------------------------------------------------
+
+    def die(self) -> NoReturn:
+        """End this rank's process at once, as a crash would: to see what the others do."""
+        self.failures.die()
+
+    def revoke(self) -> None:
+        """Let every wait on this communicator end with RankLost, on all ranks."""
+        self.failures.revoke()
+
+    def agree(self, yes: bool = True) -> bool:
+        """Whether all ranks live and say yes: the same answer on all. All who live call it; it
+        works on a communicator that is revoked, and never raises RankLost."""
+        return self.failures.agree(yes)
+
+    def shrink(self) -> Comm:
+        """A communicator of those who live; revokes this one. All of them call it together."""
+        living: Comm = self.failures.shrink()
+        return living
+
+    # -- arrays on devices ------------------------------------------------------------------
+
+    @property
+    def device_table(self) -> Table | None:
+        """Which way messages of arrays on devices go, by their size, from the next one on and on
+        all communicators of this rank; None for the usual table."""
+        return self.context.preference.table
+
+    @device_table.setter
+    def device_table(self, table: Table | None) -> None:
+        if table is not None:
+            check_table(table)
+        self.context.preference.table = table
+
+    @property
+    def device_path(self) -> str | None:
+        """One way for messages of all sizes; None to go by the table."""
+        return self.context.preference.path
+
+    @device_path.setter
+    def device_path(self, path: str | None) -> None:
+        if path is not None:
+            check_path(path)
+        self.context.preference.path = path

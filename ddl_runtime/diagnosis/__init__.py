@@ -1,0 +1,1 @@
+"""No hang without a story: who waits for whom, where, and what to try."""

@@ -1,0 +1,1 @@
+"""Ranks as processes: started, given programs, watched and ended."""

@@ -1,0 +1,155 @@
+"""The launcher's end of the lines to one rank.
+
+One line carries orders and reports. One carries what the rank prints, taken from its file
+descriptors, so that the last words of a crash arrive as well. A third stays silent until a rank
+that does not answer is asked where it is.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import os
+import re
+import select
+import signal
+import time
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from ddl_runtime.launcher.screen import Screen
+
+MOST_READS = 64  # more than lies in a line, however fast the rank prints
+MOST_PREVIEW = 400  # characters of a line that has begun: more than a row of a screen
+STACK_ENDS = (b"in _run_module_as_main\n", b"  ...\n")  # its outermost line, or too many of them
+
+
+class Line:
+    """The connections to one rank, and what is known about it."""
+
+    preview_after = 0.1  # seconds that the beginning of a line waits for its end
+
+    def __init__(self, pid: int, screen: Screen) -> None:
+        self.pid = pid
+        self.screen = screen
+        self.rank = -1
+        self.control: Connection | None = None
+        self.output: Connection | None = None
+        self.stack: Connection | None = None
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._begun: list[str] = []  # of a line that has not ended yet, since it was begun anew
+        self._returns = False  # a carriage return has come: what follows begins the line anew
+        self._unseen_since: float | None = None  # when the first of what is to preview came
+
+    @property
+    def gone(self) -> bool:
+        """Whether the rank has hung up."""
+        watcher = select.poll()
+        watcher.register(self.control.fileno(), 0)
+        return any(event & select.POLLHUP for _, event in watcher.poll(0))
+
+    def tell(self, *order: Any) -> None:
+        """Give the rank an order; a rank that is gone is noticed elsewhere."""
+        with contextlib.suppress(OSError):
+            self.control.send(order)
+
+    def read_output(self) -> bool:
+        """Take what the rank has printed; False when it is the end."""
+        try:
+            text = os.read(self.output.fileno(), 1 << 16)
+        except OSError:
+            text = b""
+        self.hear(text)
+        if not text and self._begun:
+            self._end_line()  # its last words, cut short
+        return bool(text)
+
+    def drain_output(self) -> None:
+        """Take what has come so far, whole lines or not; not what comes meanwhile."""
+        for _ in range(MOST_READS):
+            if not (wait([self.output], timeout=0) and self.read_output()):
+                break
+        if self._begun:
+            self._end_line()
+
+    def hear(self, text: bytes) -> None:
+        """The rank has printed something: show the whole lines, each with its rank. Every piece
+        is looked at once, however long a line becomes."""
+        first, *more = self._decoder.decode(text, final=not text).split("\n")
+        self._go_on(first)
+        for piece in more:
+            self._end_line()
+            self._go_on(piece)
+        if text and self._begun:
+            self.note_news()
+
+    def show(self, line: str) -> None:
+        """A line has ended."""
+        self.screen.show(self.rank, line)
+        self._unseen_since = None
+
+    def note_news(self) -> None:
+        """There is something to preview."""
+        if self._unseen_since is None:
+            self._unseen_since = time.monotonic()
+
+    def preview(self) -> None:
+        """Show how far the line has come, if its end has been waited for long enough."""
+        since = self._unseen_since
+        if since is not None and time.monotonic() >= since + self.preview_after:
+            self._unseen_since = None
+            self.screen.preview(self.rank, self.newest())
+
+    @property
+    def has_news(self) -> bool:
+        """Whether there is something to preview."""
+        return self._unseen_since is not None
+
+    def newest(self) -> str:
+        """The line that has begun, or enough of its end."""
+        pieces, length = [], 0
+        for piece in reversed(self._begun):
+            pieces.append(piece[-MOST_PREVIEW:])
+            length += len(piece)
+            if length > MOST_PREVIEW:
+                break
+        return "".join(reversed(pieces))
+
+    def _go_on(self, text: str) -> None:
+        """More of a line; after a carriage return it begins anew, as soon as there is more."""
+        for piece in re.findall(r"\r+|[^\r]+", text):
+            if piece[0] == "\r":
+                self._returns = True
+                continue
+            if self._returns:
+                self._begun.clear()
+                self._returns = False
+            self._begun.append(piece)
+
+    def _end_line(self) -> None:
+        """Show the line that has begun: it has ended, or nothing more of it will come."""
+        self.show("".join(self._begun))
+        self._begun.clear()
+        self._returns = False
+
+    def ask_for_stack(self) -> None:
+        """Have the rank's stack written on its third line, even from within compiled code."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGUSR2)
+
+    def read_stack(self, patience: float) -> str:
+        """What came of asking for it, or of a crash, within so many seconds."""
+        text = b""
+        until = time.monotonic() + patience
+        while not text.endswith(STACK_ENDS) and wait([self.stack], until - time.monotonic()):
+            more = os.read(self.stack.fileno(), 1 << 16)
+            if not more:
+                break
+            text += more
+        return text.decode(errors="replace")
+
+    def close(self) -> None:
+        """Hang up."""
+        for connection in (self.control, self.output, self.stack):
+            if connection is not None:
+                connection.close()

@@ -1,0 +1,1 @@
+"""The communicator on real ranks, over mpi4py."""

@@ -1,0 +1,55 @@
+"""Time on a real rank: the machine's."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from ddl_runtime.core import arrays
+from ddl_runtime.core.arrays import Array, Operation
+from ddl_runtime.mpi.context import MPIContext
+
+
+class Clock:
+    """The clock that all ranks of a node share, and what passes the time."""
+
+    def __init__(self, context: MPIContext) -> None:
+        self._context = context
+        self.now = context.now
+
+    @contextmanager
+    def span(self, name: str, kind: str = "span") -> Iterator[None]:
+        spans = self._context.records.spans
+        begun = self.now()
+        try:
+            yield
+        finally:
+            if spans is not None:
+                spans.append((name, kind, begun, self.now(), -1, -1, 0))
+
+    def work(self, seconds: float, flops: float) -> None:
+        with self.span("work", kind="work"):
+            time.sleep(seconds)
+            _multiply_and_add(flops)
+
+    def combine(self, a: Array, b: Array, out: Array, op: Operation) -> None:
+        if self._context.spans is None:
+            arrays.combine(op, a, b, out)
+        else:
+            begun = time.perf_counter()
+            arrays.combine(op, a, b, out)
+            self._context.note("reduce", "reduce", begun, nbytes=out.nbytes)
+
+
+def _multiply_and_add(flops: float) -> None:
+    """Execute that many floating-point operations, in products of small matrices."""
+    width = 128
+    matrix = np.ones((width, width))
+    each = 2 * width**3
+    for _ in range(int(flops // each)):
+        matrix @ matrix
+    rows = int(flops % each / (2 * width**2))
+    matrix[:rows] @ matrix

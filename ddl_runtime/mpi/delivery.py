@@ -1,0 +1,153 @@
+"""What MPI is told of a message, and what it says: begun, compared with what was wanted, recorded.
+
+A message is on record in the ledger when MPI knows of it, and on the timeline when it has ended.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ddl_runtime.core import arrays
+from ddl_runtime.core.arrays import Array, as_bytes, describe
+from ddl_runtime.core.checks import ANY
+from ddl_runtime.core.element_types import TYPE_NAMES
+from ddl_runtime.devices.staging import Landing
+from ddl_runtime.diagnosis.deadlock import MessageMismatch
+from ddl_runtime.diagnosis.waits import Mismatch
+from ddl_runtime.mpi.chunked import HEAD_BYTES, Chunks, InHostMemory
+from ddl_runtime.mpi.context import MPIContext
+from ddl_runtime.mpi.diagnosis import Diagnosis
+from ddl_runtime.mpi.wire import MPI, MPI_SOURCE, SHORT, SIZE_HINTS, memory, wire_tag
+
+
+class Delivery:
+    """The messages of one rank on one communicator, one at a time."""
+
+    def __init__(self, context: MPIContext) -> None:
+        self.context = context
+        self.diagnosis = Diagnosis(context)
+        self._kind = context.label or "host"
+
+    @cached_property
+    def for_transfers(self) -> Delivery:
+        """The same for what any strand of this rank may move on."""
+        return Delivery(self.context.for_transfers)
+
+    def begin_send(self, x: Array, to: int, tag: int) -> MPI.Request:
+        """Give a message in host memory to MPI."""
+        context = self.context
+        nbytes, code = describe(x)
+        wire, on_wire = memory(x, nbytes), wire_tag(tag, code, nbytes, context.channel)
+        count = self.room(nbytes, on_wire) if to == context.rank else nbytes
+        handle = context.mpi.Isend([wire, count, MPI.BYTE], to, on_wire)
+        context.records.ledger.append((context.members[to], tag, nbytes, self._kind))
+        return handle
+
+    def room(self, nbytes: int, on_wire: int) -> int:
+        """How many bytes of a message to oneself the receive that waits for it has room for.
+
+        Open MPI would write all of them, over the end of a receive that was begun before.
+        """
+        # A copy: functions in the background open and close requests of their own meanwhile.
+        for request in list(self.context.records.open):
+            if request.takes(self.context, on_wire):
+                return request.offer(nbytes)
+        return nbytes
+
+    def begin_receive(self, x: Array, source: int, tag: int) -> MPI.Request:
+        """Ask MPI for a message."""
+        context = self.context
+        nbytes, code = describe(x)
+        arrays.check_writable(x)
+        wire = memory(x, nbytes)
+        place = MPI_SOURCE.get(source, source), wire_tag(tag, code, nbytes, context.channel)
+        if source in (ANY, context.rank) and self._longer_from_oneself(nbytes, place[1]):
+            message = context.mpi.Improbe(*place, context.status)
+            room = max(nbytes, context.status.Get_count(MPI.BYTE))
+            wire = wire if room == nbytes else np.empty(room, np.uint8)
+            return message.Irecv([wire, MPI.BYTE])
+        return context.mpi.Irecv([wire, MPI.BYTE], *place)
+
+    def _longer_from_oneself(self, nbytes: int, on_wire: int) -> bool:
+        """Whether a message of this rank's own lies here that needs more room than `nbytes`.
+
+        Open MPI would write all of it, over the end of the array.
+        """
+        context = self.context
+        lies_here = context.mpi.Iprobe(context.rank, on_wire, context.status)
+        return lies_here and context.status.Get_count(MPI.BYTE) > nbytes
+
+    def finish_call(
+        self, request: MPI.Request, call: str, peers: tuple[int, ...], *known: Any
+    ) -> None:
+        """Wait for what is no message. MPI goes on with it, whatever ends the wait, so what it
+        knows of is kept then."""
+        try:
+            self.context.patience.wait(request.Test, self.diagnosis.explain_call, call, peers)
+        except BaseException:
+            self.context.records.given_up.append((request, known))
+            raise
+
+    def test(self, handle: MPI.Request, x: Array, source: int, tag: int) -> bool:
+        """Whether a receive is done."""
+        try:
+            return handle.Test(self.context.status)
+        except MPI.Exception as error:
+            raise self.diagnosis.misfit(error, x, source, tag) from None
+
+    def received(
+        self, begun: float, x: Array, source: int, tag: int, too_long: int = 0
+    ) -> int | None:
+        """Check and record the message that `status` tells of; returns where it came from. None
+        if that is only the head of one that comes in chunks."""
+        context, status = self.context, self.context.status
+        nbytes = x.nbytes
+        came = too_long or status.Get_count(MPI.BYTE)
+        source = status.Get_source()
+        if came != nbytes:
+            if not too_long and self.is_head(nbytes):
+                return None
+            raise self._mismatch(x, source, tag, came)
+        world = context.members[source]
+        context.records.received.append((world, tag, nbytes, self._kind))
+        if context.spans is not None:
+            context.note("recv", "recv", begun, world, tag, nbytes)
+        return source
+
+    def is_head(self, nbytes: int) -> bool:
+        """Whether `status` tells of what announces chunks, where so many bytes were expected: no
+        message so short has a tag with a hint at a size."""
+        # Nor has a receive that ended because its sender died, which has no bytes.
+        came = self.context.status.Get_count(MPI.BYTE)
+        return nbytes > SHORT and came == HEAD_BYTES and SIZE_HINTS > 1
+
+    def _mismatch(self, x: Array, source: int, tag: int, came: int) -> MessageMismatch:
+        nbytes, code = describe(x)
+        name, sender = TYPE_NAMES[code], self.context.members[source]
+        return MessageMismatch(
+            Mismatch(self.context.me, sender, tag, (came, name), (nbytes, name))
+        )
+
+    def chunks_into(self, x: Array, tag: int) -> Chunks:
+        """A head has come to where `x` is; this stands for the rest of its message."""
+        source = self.context.status.Get_source()
+        if isinstance(x, Landing):
+            chunks = Chunks(self.context, x.head(HEAD_BYTES), source, x.place())
+        else:
+            chunks = Chunks(self.context, as_bytes(x)[:HEAD_BYTES].copy(), source, InHostMemory(x))
+        if chunks.nbytes != x.nbytes:
+            raise self._mismatch(x, source, tag, chunks.nbytes)
+        return chunks
+
+    def sent(self, begun: float, x: Array, to: int, tag: int) -> None:
+        """Put a message that has left on the timeline."""
+        context = self.context
+        if context.spans is not None:
+            context.note("send", "send", begun, context.members[to], tag, x.nbytes)
+
+    def copied(self, way: str, begun: float, nbytes: int) -> None:
+        """Put a copy between host and device on the timeline."""
+        self.context.note(way, way, begun, nbytes=nbytes)

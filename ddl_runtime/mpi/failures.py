@@ -1,0 +1,148 @@
+"""Real ranks that outlive others: Open MPI's fault tolerance (ULFM) behind our verbs.
+
+MPI reports a loss as an error of the call that was to exchange a message, at the earliest when the
+call is asked again; so all calls that may report one turn it into RankLost. `agree` asks again and
+again, as every wait here does. MPI's own shrink cannot be interrupted, so an agreement goes before
+it: from there on nobody keeps it waiting.
+
+A message that was under way when the communicator was revoked may still touch its array: it is
+kept for as long as the program runs.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ddl_runtime.core.fault_tolerance import RankLost
+from ddl_runtime.diagnosis.waits import Wait
+from ddl_runtime.mpi.clock import Clock
+from ddl_runtime.mpi.context import MPIContext
+from ddl_runtime.mpi.delivery import Delivery
+from ddl_runtime.mpi.point_to_point import PointToPoint
+from ddl_runtime.mpi.polling import Polling
+from ddl_runtime.mpi.wire import MPI
+
+TOLD_BY_MPIEXEC = "OMPI_MCA_mpi_ft_enable"  # where it was started `--with-ft ulfm`
+LOSSES = (MPI.ERR_PROC_FAILED, MPI.ERR_PROC_FAILED_PENDING, MPI.ERR_REVOKED)
+
+
+def fault_tolerant() -> bool:
+    """Whether the ranks of this start may die one by one."""
+    return os.environ.get(TOLD_BY_MPIEXEC, "0") in ("1", "true")
+
+
+def loss(context: MPIContext, error: MPI.Exception) -> RankLost | MPI.Exception:
+    """What to raise for an error of MPI's: itself, unless it means that a rank has died."""
+    if error.Get_error_class() not in LOSSES:
+        return error
+    failed = context.mpi.Get_failed()
+    ranks = MPI.Group.Translate_ranks(failed, range(failed.size), context.mpi.group)
+    return RankLost(context.me, tuple(sorted(ranks)))
+
+
+def telling(context: MPIContext, verb: Callable[..., Any]) -> Callable[..., Any]:
+    """The same verb, which says RankLost when MPI says that a rank has failed."""
+
+    @wraps(verb)
+    def told(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return verb(*args, **kwargs)
+        except MPI.Exception as error:
+            raise loss(context, error) from None
+
+    return told
+
+
+class TellingMessages:
+    """Messages whose verbs may end with a loss."""
+
+    def __init__(self, messages: PointToPoint) -> None:
+        context = messages.context
+        self.isend, self.irecv = telling(context, messages.isend), telling(context, messages.irecv)
+        self.send, self.recv = telling(context, messages.send), telling(context, messages.recv)
+        self.sendrecv = telling(context, messages.sendrecv)
+        self.wait_any = telling(context, messages.wait_any)
+
+
+class TellingPatience:
+    """Waits that may end with a loss."""
+
+    def __init__(self, context: MPIContext, patience: Polling) -> None:
+        self.spins = patience.spins
+        self._wait = telling(context, patience.wait)
+
+    def wait(self, finished: Callable[[], Any], explain: Callable[..., Wait], *what: Any) -> None:
+        self._wait(finished, explain, *what)
+
+
+def telling_of_losses(messages: PointToPoint) -> TellingMessages:
+    """The same messages, which say RankLost, also when one waits for their requests."""
+    context = messages.context
+    context.patience = TellingPatience(context, context.patience)
+    return TellingMessages(messages)
+
+
+class NoSurvivors:
+    """Where one death is the death of all."""
+
+    def die(self) -> NoReturn:
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError("nobody survives that")
+
+    def revoke(self) -> None:
+        self._refuse("revoke")
+
+    def agree(self, yes: bool) -> bool:
+        self._refuse("agree")
+
+    def shrink(self) -> NoReturn:
+        self._refuse("shrink")
+
+    def _refuse(self, verb: str) -> NoReturn:
+        raise RuntimeError(
+            f"{verb}: these ranks were started without fault tolerance, and when one dies all do. "
+            "Start them with launch(..., survivors=True), or with mpiexec --with-ft ulfm "
+            "--mca mpi_ft_detector true"
+        )
+
+
+class Survivors:
+    """Where ranks may die one by one; `make` makes the communicator of those who live."""
+
+    def __init__(
+        self, delivery: Delivery, clock: Clock, make: Callable[[MPIContext], Any]
+    ) -> None:
+        self._delivery = delivery
+        self._context = delivery.context
+        self._clock = clock
+        self._make = make
+        self.die = NoSurvivors().die
+
+    def revoke(self) -> None:
+        if not self._context.mpi.Is_revoked():
+            self._context.mpi.Revoke()
+
+    def agree(self, yes: bool) -> bool:
+        answer = np.array([bool(yes)], np.intc)
+        with self._clock.span("agree", kind="barrier"):
+            try:
+                agreement = self._context.mpi.Iagree(answer)
+                others = self._context.others
+                self._delivery.finish_call(agreement, "agree()", others, answer)
+            except RankLost:
+                return False  # on all of them alike
+        return bool(answer[0])
+
+    def shrink(self) -> Any:
+        self.revoke()
+        self.agree(False)
+        with self._clock.span("shrink", kind="barrier"):
+            mpi: Any = self._context.mpi.Shrink()
+        self._context.records.give_up()
+        return self._make(self._context.of(mpi))

@@ -1,0 +1,115 @@
+"""Windows of real ranks: MPI's own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ddl_runtime.core.shared_memory import SharedMemory
+from ddl_runtime.core.window import Window
+from ddl_runtime.mpi.delivery import Delivery
+from ddl_runtime.mpi.fence import STRIDE, Fence
+from ddl_runtime.mpi.wire import MPI
+
+PAGE = 4096
+
+
+class Windows:
+    """What the ranks of one communicator show each other; `meet` waits for all of them, so that
+    none keeps MPI's own calls waiting, which nothing can interrupt."""
+
+    def __init__(self, delivery: Delivery, meet: Callable[[str], None]) -> None:
+        self._delivery = delivery
+        self._context = delivery.context
+        self._meet = meet
+
+    def shared_memory(self, nbytes: int) -> SharedMemory:
+        context = self._context
+        self._meet("shared_memory")
+        if len({context.nodes[member] for member in context.members}) > 1:
+            raise ValueError(
+                "shared_memory: these ranks are on several nodes, which share no memory; "
+                "make a communicator for each node first: comm.split(comm.node)"
+            )
+        # Page by page, so that no two parts share a cache line; the counters come last.
+        part = -(-nbytes // PAGE) * PAGE
+        own = part + (context.size * STRIDE * 8 if context.rank == 0 else 0)
+        window = MPI.Win.Allocate_shared(own, comm=context.mpi)
+        window.Lock_all(MPI.MODE_NOCHECK)
+        context.records.windows.append(window)
+        memory = [
+            np.frombuffer(window.Shared_query(rank)[0], np.uint8) for rank in range(context.size)
+        ]
+        counters = memory[0][part:].view(np.int64)
+        if context.rank == 0:
+            counters[:] = 0
+        context.mpi.Barrier()
+        fence = Fence(self._delivery.diagnosis, window, counters)
+        return SharedMemory([each[:nbytes] for each in memory], fence)
+
+    def window(self, size: int, dtype: Any) -> MPIWindow:
+        self._meet("window")
+        return MPIWindow(self._delivery, size, dtype)
+
+
+class MPIWindow(Window):
+    """A window that is open from its making to the end of the program."""
+
+    def __init__(self, delivery: Delivery, size: int, dtype: np.dtype[Any]) -> None:
+        self._delivery = delivery
+        self._context = context = delivery.context
+        self.sizes = context.mpi.allgather(size)
+        self._window = MPI.Win.Allocate(size * dtype.itemsize, dtype.itemsize, comm=context.mpi)
+        self._window.Lock_all(MPI.MODE_NOCHECK)
+        context.records.windows.append(self._window)
+        self.own = np.frombuffer(self._window.tomemory(), dtype, size)
+        self.own[...] = 0
+        context.mpi.Barrier()
+
+    def get(self, out: np.ndarray, source: int, start: int = 0) -> None:
+        self._check(out, source, start, "get")
+        begun = time.perf_counter()
+        self._finish(self._window.Rget(out, source, start), "get", source)
+        # The owner's memory sent these bytes: its ledger gets them when the program is over.
+        self._context.records.fetched.append((self._context.members[source], out.nbytes))
+        self._note("get", "recv", begun, source, out.nbytes)
+
+    def put(self, x: np.ndarray, to: int, start: int = 0) -> None:
+        self._write("put", x, to, start)
+
+    def add(self, x: np.ndarray, to: int, start: int = 0) -> None:
+        self._write("add", x, to, start)
+
+    def _write(self, verb: str, x: np.ndarray, to: int, start: int) -> None:
+        self._check(x, to, start, verb)
+        begun = time.perf_counter()
+        if verb == "put":
+            handle = self._window.Rput(x, to, start)
+        else:
+            handle = self._window.Raccumulate(x, to, start, MPI.SUM)
+        self._finish(handle, verb, to)
+        self._window.Flush(to)  # done there as well, not only on its way
+        self._context.records.ledger.append((self._context.members[to], 0, x.nbytes, verb))
+        self._note(verb, "send", begun, to, x.nbytes)
+
+    def fetch_and_add(self, amount: float, to: int, place: int = 0) -> float:
+        x = np.array([amount], self.own.dtype)
+        self._check(x, to, place, "fetch_and_add")
+        before = np.empty_like(x)
+        self._window.Fetch_and_op(x, before, to, place, MPI.SUM)
+        self._window.Flush(to)
+        records = self._context.records
+        records.ledger.append((self._context.members[to], 0, x.nbytes, "add"))
+        records.fetched.append((self._context.members[to], x.nbytes))
+        return before[0].item()
+
+    def _finish(self, handle: Any, verb: str, peer: int) -> None:
+        # The handle holds the array.
+        peers = (self._context.members[peer],)
+        self._delivery.finish_call(handle, f"window.{verb}()", peers)
+
+    def _note(self, verb: str, kind: str, begun: float, peer: int, nbytes: int) -> None:
+        self._context.note(verb, kind, begun, self._context.members[peer], 0, nbytes)

@@ -1,0 +1,1 @@
+"""What a run leaves behind: its ledger, its timeline, and the `Run` that holds both."""

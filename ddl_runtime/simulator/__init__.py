@@ -1,0 +1,1 @@
+"""Ranks as stacks of one process, in virtual time."""

@@ -1,0 +1,79 @@
+"""What the parts of one simulated communicator share: its ranks, its clock, and how they wait."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from ddl_runtime.devices.choice import Preference
+from ddl_runtime.records.ledger import Entry
+from ddl_runtime.records.timeline import SpanEntry
+from ddl_runtime.simulator.engine import Simulation
+from ddl_runtime.simulator.rank_state import Host, Strand
+
+
+class SimulatedContext:
+    """One simulated rank's place in one communicator; `number` is what tells its messages from
+    those of all others."""
+
+    __slots__ = ("entries", "family", "host", "label", "members", "node", "number", "rank",
+                 "simulation", "size", "spans", "strand")  # fmt: skip
+
+    def __init__(
+        self, simulation: Simulation, strand: Strand, members: Sequence[int], rank: int,
+        number: int, label: str = "", family: int | None = None,
+    ) -> None:  # fmt: skip
+        self.rank = rank
+        self.size = len(members)
+        self.node: int = simulation.network.node(strand.host.index)
+        self.label = label
+        self.simulation = simulation
+        self.strand = strand
+        self.host: Host = strand.host
+        self.members = members
+        self.number = number
+        # Of a meeting: the number of the communicator that meets.
+        self.family = number if family is None else family
+        # Ranks that share memory count up numbers there, which are no messages.
+        counts_up = label == "fence"
+        self.entries: Any = deque[Entry](maxlen=0) if counts_up else strand.host.ledger
+        self.spans: list[SpanEntry] | None = None if label else strand.host.spans
+        simulation.groups.members.setdefault(number, members)
+
+    @property
+    def ledger(self) -> list[Entry]:
+        """What this rank has sent, on whatever communicator."""
+        return self.host.ledger
+
+    @property
+    def preference(self) -> Preference:
+        """Which way messages of arrays on devices are to go."""
+        if self.host.preference is None:
+            self.host.preference = Preference()
+        return self.host.preference
+
+    @property
+    def whole(self) -> bool:
+        """Whether all ranks of the program belong to it."""
+        return self.size == len(self.simulation.hosts)
+
+    def twin(self, strand: Strand, name: object, label: str = "") -> SimulatedContext:
+        """The same ranks, for messages that meet none of these."""
+        number = self.simulation.groups.context((self.number, name))
+        return SimulatedContext(
+            self.simulation, strand, self.members, self.rank, number, label, self.family
+        )
+
+    def block(self, awaited: Any, wait: tuple[Any, ...]) -> None:
+        """Wait for something; `wait` says for what, should it never come."""
+        strand = self.strand
+        strand.blocked_on = awaited
+        strand.wait = wait
+        self.simulation.next_strand(strand)
+
+    def await_turn(self, time: float) -> None:
+        """Where strands share a rank's ports: let everything earlier in virtual time go first."""
+        wait = (self, "turn", (), None)
+        self.simulation.offer_turn(self.strand, time, wait)
+        self.block(wait, wait)

@@ -1,0 +1,125 @@
+"""What simulated ranks tell when they cannot go on, or when something was left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple
+from typing import Any
+
+from ddl_runtime.core.arrays import describe
+from ddl_runtime.core.checks import ANY
+from ddl_runtime.core.element_types import TYPE_NAMES
+from ddl_runtime.diagnosis import deadlock, frames
+from ddl_runtime.diagnosis.waits import SENDS, Lost, Mismatch, Unasked, Wait
+from ddl_runtime.simulator.matching import NBYTES
+from ddl_runtime.simulator.rank_state import Host, Place, Strand
+
+VOTES = ("agree", "shrink")
+
+
+def find_misfit(strands: Iterable[Strand]) -> tuple[Strand, deadlock.MessageMismatch] | None:
+    """A strand beside whose wait lies a message of another element type."""
+    for strand in strands:
+        for place, verb, source, tag, y in _wanted(strand):
+            for sender, other_tag, code, nbytes in _lying_here(place, source):
+                if other_tag == tag and verb not in SENDS:
+                    nbytes_wanted, wanted_code = describe(y)
+                    rank, sender = strand.host.index, place.members[sender]
+                    sent = nbytes, TYPE_NAMES[code]
+                    wanted = nbytes_wanted, TYPE_NAMES[wanted_code]
+                    mismatch = Mismatch(rank, sender, tag, sent, wanted)
+                    return strand, deadlock.MessageMismatch(mismatch)
+    return None
+
+
+def tell_deadlock(live: Iterable[Strand], ranks: int) -> deadlock.Deadlock:
+    """Nobody can go on: who waits for whom."""
+    by_rank: dict[int, list[Wait]] = {}
+    for strand in live:
+        by_rank.setdefault(strand.host.index, []).append(_explain(strand))
+    waits = [deadlock.together(waits) for _, waits in sorted(by_rank.items())]
+    return deadlock.tell_deadlock(waits, set(range(ranks)) - by_rank.keys())
+
+
+def left_behind(hosts: Iterable[Host], members: Mapping[int, Sequence[int]]) -> list[Lost]:
+    """Messages that nobody received; `members` are those of each communicator, by its number."""
+    left = []
+    for host in hosts:
+        for (source, tag, _, number), channel in host.channels.items():
+            if channel.first is None:
+                continue
+            for message in channel.messages():
+                left.append(Lost(members[number][source], host.index, tag, message[NBYTES]))
+        for request in host.open or ():
+            if request.message is not None:
+                source, tag = request.key[:2]
+                sender = request.place.members[source]
+                left.append(Lost(sender, host.index, tag, request.message[NBYTES]))
+    return sorted(left, key=astuple)
+
+
+def _explain(strand: Strand) -> Wait:
+    """The call a strand hangs in, in words, and the ranks (of the whole program) it waits for."""
+    place, verb, requests, _ = strand.wait
+    wanted = list(_wanted(strand))
+    unasked, message_tag = None, None
+    for group, name, source, _, _ in wanted:
+        if name in SENDS:
+            continue
+        for sender, tag, _, _ in _lying_here(group, source):
+            unasked = Unasked(group.members[sender], tag)
+    if place.label:
+        call, unasked = f"{place.label}()", None
+    elif verb == "wait_any" and len(requests) > 1:
+        call = f"wait_any of {len(requests)} requests"
+    elif not wanted:
+        call = f"{verb}()"
+    else:
+        group, name, source, message_tag, y = wanted[0]
+        nbytes, code = describe(y)
+        peer = "ANY" if source == ANY else source
+        size = 0 if group.whole else group.size
+        call = deadlock.call_text(name, peer, message_tag, nbytes, TYPE_NAMES[code], size)
+    where = frames.source_line(strand.stack.frame)
+    peers = tuple(dict.fromkeys(waits_for(strand)))
+    anyone = not place.label and any(source == ANY for _, _, source, _, _ in wanted)
+    return Wait(strand.host.index, call, peers, where, unasked, anyone=anyone, tag=message_tag)
+
+
+def waits_for(strand: Strand) -> list[int]:
+    """The ranks (of the whole program) any of which could let it go on."""
+    _, verb, details, _ = strand.wait
+    if verb in VOTES:
+        absent: list[int] = details.absent()
+        return absent
+    return [one for group, _, source, _, _ in _wanted(strand) for one in _members(group, source)]
+
+
+def _wanted(strand: Strand) -> Iterator[tuple[Place, str, int, int, Any]]:
+    """What a waiting strand would receive or send: on which communicator, by which call, from or
+    to whom, with which tag, and what."""
+    place, verb, key, y = strand.wait
+    if verb != "wait_any":
+        if y is not None:
+            yield place, verb, *key[:2], y
+        return
+    for request in key:
+        matching = request.key or request.goal
+        if matching is not None:
+            yield request.place, request.what, *matching[:2], request.y
+
+
+def _members(place: Place, source: int) -> Iterable[int]:
+    if source != ANY:
+        return (place.members[source],)
+    return (member for rank, member in enumerate(place.members) if rank != place.rank)
+
+
+def _lying_here(place: Place, source: int) -> Iterator[tuple[int, int, int, int]]:
+    """Messages from `source`, or from anybody, that this rank has not asked for: sender, tag,
+    element type, bytes."""
+    if place.label:
+        return
+    for (sender, tag, code, number), channel in place.host.channels.items():
+        if number == place.number and source in (ANY, sender) and channel.first is not None:
+            yield sender, tag, code, channel.first[NBYTES]

@@ -1,0 +1,112 @@
+"""Simulated ranks that die, and those who outlive them.
+
+A death is noticed when nobody could go on otherwise: then whoever waits for the dead is told, at
+the time when a connection that closes would tell him; and if nobody does, whoever waits on a
+communicator that was revoked. So what can still be finished is, in whatever order ranks happen to
+be simulated, and who is told and when does not depend on it.
+
+A vote, to agree or to shrink, is over 2 ceil(log2 P) latencies after the last who lives has come.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ddl_runtime.core.fault_tolerance import RankLost
+from ddl_runtime.simulator.diagnosis import VOTES, waits_for
+from ddl_runtime.simulator.fibers import Stopped
+from ddl_runtime.simulator.rank_state import Strand
+
+Told = list[tuple[Strand, BaseException]]  # strands, and what to raise in them
+
+
+@dataclass
+class Vote:
+    """Ranks of one communicator that agree, or shrink it."""
+
+    members: Sequence[int]
+    dead: dict[int, float]
+    said: dict[int, bool] = field(default_factory=dict)
+    strands: list[Strand] = field(default_factory=list)
+
+    def absent(self) -> list[int]:
+        """Who lives and has not voted."""
+        return [one for one in self.members if one not in self.dead and one not in self.said]
+
+
+class Losses:
+    """Who has died, what was revoked, and what is being voted on."""
+
+    def __init__(self, network: Any) -> None:
+        self._network = network
+        self.dead: dict[int, float] = {}  # and when
+        self.revoked: dict[int, float] = {}  # contexts, and when
+        self._votes: dict[tuple[int, str, int], Vote] = {}  # by family, verb, how manieth
+
+    def tell(self, live: dict[Strand, None], ready: deque[Strand]) -> bool:
+        """Nobody can run: tell who is to know, or end a vote; False if there is nothing to do."""
+        told = self._of_the_dead(live) or self._of_what_was_revoked(live)
+        for strand, _ in told:
+            _withdraw(strand)  # all at once: what one does next must wake none of the others
+        for strand, error in told:
+            strand.stack.throw(error)
+        over = [] if told else self._over()
+        ready.extend(over)
+        return bool(told or over)
+
+    def vote(self, key: tuple[int, str, int], members: Sequence[int]) -> Vote:
+        """The vote of this communicator's family, verb and count."""
+        return self._votes.setdefault(key, Vote(members, self.dead))
+
+    def _of_the_dead(self, live: dict[Strand, None]) -> Told:
+        told: Told = []
+        for strand in live if self.dead else ():
+            me = strand.host.index
+            lost = [one for one in waits_for(strand) if one in self.dead]
+            if me in self.dead:
+                told.append((strand, Stopped()))  # what it still ran in the background
+            elif lost:
+                heard = min(self.dead[one] + self._latency(one, me) for one in lost)
+                strand.clock = max(strand.clock, heard)
+                numbers = strand.wait[0].members.index
+                told.append((strand, RankLost(me, tuple(sorted(map(numbers, lost))))))
+        return told
+
+    def _of_what_was_revoked(self, live: dict[Strand, None]) -> Told:
+        told: Told = []
+        for strand in live:
+            context, verb = strand.wait[:2]
+            if context.family in self.revoked and verb not in VOTES:
+                news = self._latency(context.members[0], context.members[-1])
+                strand.clock = max(strand.clock, self.revoked[context.family] + news)
+                told.append((strand, RankLost(strand.host.index, ())))
+        return told
+
+    def _over(self) -> list[Strand]:
+        """Those whose vote is."""
+        key = next((key for key, vote in self._votes.items() if not vote.absent()), None)
+        if key is None:
+            return []
+        vote = self._votes.pop(key)
+        living = [one for one in vote.members if one not in self.dead]
+        yes = len(living) == len(vote.members) and all(vote.said.values())
+        rounds = 2 * (len(living) - 1).bit_length()
+        end = max(strand.clock for strand in vote.strands)
+        end += rounds * self._latency(living[0], living[-1])
+        for strand in vote.strands:
+            strand.clock, strand.message, strand.blocked_on = end, (yes, living), None
+        return vote.strands
+
+    def _latency(self, one: int, other: int) -> float:
+        network = self._network
+        return network.latency(one, other) if network.shared else network.link(one, other)[0]
+
+
+def _withdraw(strand: Strand) -> None:
+    """The strand waits no longer: no message is to go to it, or to wake it."""
+    for channel in strand.host.channels.values():
+        channel.withdraw(strand)
+    strand.blocked_on = None

@@ -1,0 +1,254 @@
+"""How simulated ranks exchange messages: virtual time, and nothing else, is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ddl_runtime.core import arrays
+from ddl_runtime.core.arrays import Array, Phantom, describe
+from ddl_runtime.core.checks import ANY, check_peer
+from ddl_runtime.core.element_types import TYPE_NAMES
+from ddl_runtime.core.request import not_waited_for
+from ddl_runtime.devices import device_of
+from ddl_runtime.diagnosis.deadlock import MessageMismatch
+from ddl_runtime.diagnosis.waits import Mismatch
+from ddl_runtime.records.ledger import DEVICE_KINDS
+from ddl_runtime.simulator.context import SimulatedContext
+from ddl_runtime.simulator.device_protocols import Snapshot, arrive, hand_over, leave, way_of
+from ddl_runtime.simulator.matching import (
+    CHUNKS,
+    COST,
+    HEAD,
+    NBYTES,
+    PAYLOAD,
+    WAITER,
+    Channel,
+    Turn,
+)
+from ddl_runtime.simulator.rank_state import SimulatedRequest
+
+
+class PointToPoint:
+    """The messages of one simulated rank on one communicator."""
+
+    __slots__ = ("_kind", "_overhead", "context", "fixed_link")
+
+    def __init__(self, context: SimulatedContext) -> None:
+        network = context.simulation.network
+        self.context = context
+        self._kind = context.label or "host"
+        self._overhead: float = network.overhead
+        self.fixed_link = None if network.shared else network.fixed_link
+
+    # -- sending ----------------------------------------------------------------------------
+
+    def _post(self, x: Array, to: int, tag: int, verb: str) -> SimulatedRequest:
+        """Put a message on its way."""
+        context = self.context
+        to, tag = check_peer(to, tag, verb, context.size)
+        nbytes, code = describe(x)
+        host, strand, simulation = context.host, context.strand, context.simulation
+        kind, device = self._kind, None
+        if code and x.__class__ is not np.ndarray and nbytes:
+            device = device_of(x)
+        if device is None:
+            payload = arrays.as_bytes(x).copy() if code and nbytes else None
+        else:
+            payload, way = Snapshot(device, x, nbytes), way_of(context, nbytes)
+            kind = context.label or DEVICE_KINDS[way.path]
+        dest = simulation.hosts[context.members[to]]
+        key = context.rank, tag, code, context.number
+        channel = dest.channel(*key)
+        context.entries.append((dest.index, tag, nbytes, kind))
+        request = SimulatedRequest(self, verb.replace("sendrecv to", "send"))
+        request.goal, request.y = (to, tag), x
+        if device is not None:
+            request.copied = payload.bytes
+        eager = nbytes <= simulation.eager
+        strand.clock += self._overhead
+        if simulation.flows is None:
+            latency, per_byte = self.fixed_link or simulation.network.link(host.index, dest.index)
+            cost = nbytes * per_byte
+            if host.strands > 1:
+                context.await_turn(strand.clock)
+            if simulation.jitters:
+                latency += simulation.delay(host, latency)
+            if device is None:
+                start = strand.clock if strand.clock > host.out_free else host.out_free
+                request.left = start + cost
+                host.out_free = request.left + simulation.gap
+                message = (start + latency, cost, nbytes, payload)
+            else:
+                start, request.left, chunks = leave(context, nbytes, way, latency, per_byte)
+                head, cost, _ = chunks[-1]
+                message = [head, cost, nbytes, payload, None, request, chunks]
+                request.asked = 0.0 if eager else None
+            if eager:
+                request.done_at = request.left
+            elif device is None:
+                message = [*message, None, request]
+            if context.spans is not None:
+                span = ("send", "send", start, request.left, dest.index, tag, nbytes)
+                context.spans.append(span)
+        else:
+            message = [None, 0.0, nbytes, payload, None, request]
+            request.asked = 0.0 if eager else None
+            simulation.start_flow(message, strand.clock, channel, key, context.spans)
+        if channel.asked is not None:
+            receiver = channel.next_asked()
+            simulation.asked_for(message, receiver.begun)
+            simulation.hand_over(message, receiver)
+        else:
+            channel.put(message)
+        if dest.attentive:
+            simulation.offer(dest, channel, key)
+        return request
+
+    def isend(self, x: Array, to: int, tag: int = 0) -> SimulatedRequest:
+        return self._post(x, to, tag, "isend")
+
+    def send(self, x: Array, to: int, tag: int = 0) -> None:
+        self.finish(self._post(x, to, tag, "send"))
+
+    def finish(self, request: SimulatedRequest) -> None:
+        """Wait for a request, and do what its end demands."""
+        context = self.context
+        if request.turn is not None:
+            self._choose([request])
+            return
+        if request.key is None:
+            if request.done_at is None:
+                context.block(request, (context, request.what, request.goal or (), request.y))
+            context.strand.clock = max(context.strand.clock, request.done_at)
+            if request.copied is not None:
+                request.copied()
+        else:
+            if request.message is None:
+                context.block(request, (context, request.what, request.key, request.y))
+            del context.host.open[request]
+            self.complete(request.message, request.y, request.key, request.begun)
+        request.waited = True
+
+    # -- receiving --------------------------------------------------------------------------
+
+    def irecv(self, x: Array, source: int, tag: int = 0) -> SimulatedRequest:
+        return self._begin_receive(x, source, tag, "irecv")
+
+    def _begin_receive(self, x: Array, source: int, tag: int, verb: str) -> SimulatedRequest:
+        context = self.context
+        source, tag = check_peer(source, tag, verb, context.size)
+        request = SimulatedRequest(self, verb)
+        request.key = (source, tag, describe(x)[1], context.number)
+        arrays.check_writable(x)
+        request.y = x
+        request.begun = context.strand.clock
+        context.host.begin_receive(request)
+        return request
+
+    def recv(self, x: Array, source: int, tag: int = 0) -> int:
+        if source == ANY or self.context.host.turns:
+            return self._begin_receive(x, source, tag, "recv").wait()
+        channel = self._channel(x, source, tag, "recv")
+        return self._receive(channel, x, (source, tag), self.context.strand.clock, "recv")
+
+    def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
+        context = self.context
+        begun = context.strand.clock
+        if source == ANY or context.host.turns or context.simulation.flows is not None:
+            check_peer(to, tag, "sendrecv to", context.size)
+            describe(x)  # what is refused must be so before anything begins
+            incoming = self._begin_receive(y, source, tag, "sendrecv")
+            outgoing = self._post(x, to, tag, "sendrecv to")
+            source = incoming.wait()
+            outgoing.wait()
+            return source
+        channel = self._channel(y, source, tag, "sendrecv")
+        outgoing = self._post(x, to, tag, "sendrecv to")
+        self._receive(channel, y, (source, tag), begun, "sendrecv")
+        outgoing.wait()
+        return source
+
+    def _channel(self, y: Array, source: int, tag: int, verb: str) -> Channel:
+        """The channel that a receive into `y` takes its message from."""
+        source, tag = check_peer(source, tag, verb, self.context.size)
+        code = describe(y)[1]
+        arrays.check_writable(y)
+        return self.context.host.channel(source, tag, code, self.context.number)
+
+    def _receive(
+        self, channel: Channel, y: Array, key: tuple[int, int], begun: float, verb: str
+    ) -> int:
+        message = channel.take()
+        self.context.simulation.asked_for(message, begun)
+        message = message or self.ask(channel, verb, key, y)
+        return self.complete(message, y, key, begun)
+
+    def ask(self, channel: Channel, verb: str, key: tuple[int, int], y: Array) -> Any:
+        """Wait for the next message of the channel."""
+        context, strand = self.context, self.context.strand
+        channel.ask(strand)
+        strand.blocked_on = strand  # as `block` does, without one call more for every message
+        strand.wait = (context, verb, key, y)
+        context.simulation.next_strand(strand)
+        return strand.message
+
+    def complete(self, message: Any, y: Array, key: tuple[int, ...], begun: float) -> int:
+        """Wait until the message is in, and hand its data over."""
+        context, strand = self.context, self.context.strand
+        device = None
+        if y.__class__ is not np.ndarray and y.__class__ is not Phantom:
+            device = device_of(y)
+        if message[HEAD] is None:
+            message[WAITER] = strand
+            context.block(message, (context, "recv", key, y))
+        arrival = message[HEAD]
+        if context.simulation.flows is None:
+            if context.host.strands > 1:
+                context.await_turn(arrival)
+            if device is None and len(message) <= CHUNKS:
+                arrival = context.host.drain(arrival, message[COST])
+            else:
+                arrival = arrive(context, message, device, begun)
+        if arrival > strand.clock:
+            strand.clock = arrival
+        strand.clock += self._overhead
+        source, tag = key[0], key[1]
+        nbytes = message[NBYTES]
+        if nbytes != y.nbytes:
+            wanted, code = describe(y)
+            name = TYPE_NAMES[code]
+            world, sender = strand.host.index, context.members[source]
+            raise MessageMismatch(Mismatch(world, sender, tag, (nbytes, name), (wanted, name)))
+        if message[PAYLOAD] is not None:
+            hand_over(message[PAYLOAD], y, device)
+        if context.spans is not None:
+            world = context.members[source]
+            context.spans.append(("recv", "recv", begun, strand.clock, world, tag, nbytes))
+        return source
+
+    def wait_any(self, requests: Sequence[SimulatedRequest]) -> int:
+        chosen = self._choose(not_waited_for(requests))
+        return next(i for i, request in enumerate(requests) if request is chosen)
+
+    def _choose(self, requests: list[SimulatedRequest]) -> SimulatedRequest:
+        """Block until the earliest of the requests is done, and finish it."""
+        context, strand, host = self.context, self.context.strand, self.context.host
+        host.choosers.append(strand)
+        host.attentive = True
+        chosen = None
+        try:
+            while chosen is None or chosen not in requests:
+                wait = (context, "wait_any", requests, None)
+                strand.wait = wait
+                context.simulation.offer(host)
+                context.block(wait, wait)
+                event, strand.message = strand.message[1], None
+                chosen = host.take_earliest(event) if isinstance(event, Turn) else event
+        finally:
+            host.choosers.remove(strand)
+            host.attentive = bool(host.choosers or host.turns)
+        chosen.messages.finish(chosen)
+        return chosen
