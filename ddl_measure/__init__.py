@@ -4,10 +4,7 @@
 repetitions      several ways of doing one thing, measured in turns after a warm-up
 interval         how sure a median is, and a ratio of two
 summary          all times of one thing: nothing is dropped
-clock_resolution what a clock can tell
 clocks           the clocks of several ranks made one: timelines corrected
-skewed_clock     a clock that is wrong on purpose
-noise            the noise floor: one quantum of work again and again
 ping_pong        the time of one message
 cables           what each rank's cable can carry, and what its node's card has received
 device_messages  messages between devices, by every path, as OSU's benchmarks measure them
@@ -18,13 +15,15 @@ traffic          who sent how much to whom
 scaling          strong and weak, against a stated baseline
 to_accuracy      time and epochs to an accuracy on data held out
 sampling         what samplers hand out, and how long that takes
+analysis         operations, depth and bytes of every layer of any torch module
+zoo              published networks, at full size
 ceilings         operations and bytes a second that this machine allows
 allocations      how much memory a piece of work took at most
 energy           joules, where the machine tells them
+experiments      what the rooms promise by formula, timed and counted
 levels           Deep500's four levels as one harness
 recipes          what is fixed, what is free, the target; repeated and laid side by side
 reports          results as plain data, and their review
 machine          what a measurement was made on
-whole_file       a file is there whole or not at all
 ================ =================================================================================
 """

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 import psutil
 
+from ddl_measure.ping_pong import ping_pong
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
-from ddl_teach.measure.ping_pong import ping_pong
 
 SHORT, TURNS = 8, 5  # bytes of the small ball, and how often each is played
 

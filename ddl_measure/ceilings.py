@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import torch
 
-from ddl_teach.measure.interval import interval
+from ddl_measure.interval import interval
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)
 WORKING_SETS = tuple(2**power for power in range(16, 29))

@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from ddl_runtime.core.checks import check_program
+from ddl_runtime.records.ledger import Ledger
+from ddl_runtime.records.run import Run
+from ddl_runtime.records.timeline import Arrow, Timeline
 from ddl_teach.comm import Comm
-from ddl_teach.comm.interface import check_program
-from ddl_teach.comm.ledger import Ledger
-from ddl_teach.comm.run import Run
-from ddl_teach.comm.timeline import Arrow, Timeline
 
 TURNS = 20
 KIND = "clocks"  # of these messages, in the ledger

@@ -22,16 +22,16 @@ from typing import Any
 
 import numpy as np
 
+from ddl_measure.device_run import HOST, Row, Way
+from ddl_measure.ping_pong import play
+from ddl_measure.repetitions import side_by_side
+from ddl_runtime.core.arrays import Array
+from ddl_runtime.core.request import Request
+from ddl_runtime.devices import device_of
+from ddl_runtime.devices.choice import Reach
+from ddl_runtime.devices.device import Device
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array
-from ddl_teach.comm.devices import device_of
-from ddl_teach.comm.devices.choice import Reach
-from ddl_teach.comm.devices.device import Device
-from ddl_teach.comm.interface import Request
-from ddl_teach.measure.device_run import HOST, Row, Way
-from ddl_teach.measure.ping_pong import play
-from ddl_teach.measure.repetitions import side_by_side
 
 LATENCY, BANDWIDTH, BOTH_WAYS, ALLREDUCE = "latency", "bandwidth", "both ways", "all-reduce"
 EVERY_TEST = (LATENCY, BANDWIDTH, BOTH_WAYS, ALLREDUCE)

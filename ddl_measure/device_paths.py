@@ -3,7 +3,7 @@
 Walk through the sizes. The path that reigned so far goes on to reign unless another one is faster
 for certain, that is with the whole 95% interval of the ratio of turns (`measure.interval`); so
 noise makes no table flicker, and of equals the simplest stays. The formula's own times go the same
-way: that is where the communicator's default comes from (`comm.devices.choice.NOT_AWARE`).
+way: that is where the communicator's default comes from (`ddl_runtime.devices.choice.NOT_AWARE`).
 `route_of` reads the three stages off a run: what a message or a copy keeps the next one back from
 many in a row, and what it is under way beyond that from one alone.
 What to look at: set `comm.device_table` to the result, and measure again.
@@ -15,9 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ddl_teach.collectives.on_devices import ONCE, STEPS
-from ddl_teach.comm.devices.choice import PATHS, Reach, Table
-from ddl_teach.measure.device_messages import (
+from ddl_measure.device_messages import (
     ALONE,
     BANDWIDTH,
     COPY_IN,
@@ -25,8 +23,10 @@ from ddl_teach.measure.device_messages import (
     IN_A_ROW,
     LATENCY,
 )
-from ddl_teach.measure.device_run import HOST, DeviceRun, Way
-from ddl_teach.measure.interval import ratio_of_turns
+from ddl_measure.device_run import HOST, DeviceRun, Way
+from ddl_measure.interval import ratio_of_turns
+from ddl_runtime.devices.choice import PATHS, Reach, Table
+from ddl_teach.collectives.on_devices import ONCE, STEPS
 from ddl_teach.theory import staging
 from ddl_teach.theory.robust_line import Line, fit_line
 from ddl_teach.theory.staging import Route, Stage

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.measure.interval import Interval, interval
-from ddl_teach.measure.whole_file import write_whole
+from ddl_measure.interval import Interval, interval
+from ddl_runtime.records.whole_file import write_whole
 
 FORMAT = "ddl-teach device run 1"
 GPU, STAND_IN, NO_DEVICE = "GPU", "stand-in", "none"

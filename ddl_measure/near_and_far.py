@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ddl_measure.ping_pong import ping_pong
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
-from ddl_teach.measure.ping_pong import ping_pong
 
 Pings = dict[str, list]
 """Every message that was timed: its "bytes", and its "seconds" at the same place."""

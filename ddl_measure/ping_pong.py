@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ddl_runtime.core.arrays import Array
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array
 
 
 def ping_pong(comm: Comm, nbytes: int, turns: int) -> float | None:

@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+Name = TypeVar("Name")
+
 
 def side_by_side(
-    contestants: Mapping[str, Callable[[], Any]],
+    contestants: Mapping[Name, Callable[[], Any]],
     *,
     repetitions: int = 11,
     warm_up: int = 1,
     before: Callable[[], Any] = lambda: None,
     clock: Callable[[], float] = time.perf_counter,
-) -> dict[str, np.ndarray]:
+) -> dict[Name, np.ndarray]:
     """The seconds of each of `repetitions` calls, by name; `interval` makes a median of them.
 
     Every contestant is called `warm_up` times before anything counts. `before()` goes before every

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ddl_teach.measure.interval import Interval, interval, ratio_of_medians
+from ddl_measure.interval import Interval, interval, ratio_of_medians
 
 ALIKE = 1e-9  # relative difference of two amounts of work that are called the same
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ddl_runtime.core.arrays import Array, describe
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array, describe
 
 UNCHANGED = ("rank", "size", "ledger", "now", "work", "span", "combine", "barrier")
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.measure.interval import coverage, interval
+from ddl_measure.interval import coverage, interval
 
 FENCE = 1.5  # widths of the middle half
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ddl_teach.measure.interval import Interval, interval
-
 
 @dataclass(frozen=True)
 class Checkpoint:
@@ -29,16 +27,6 @@ class Checkpoint:
     accuracy: float
 
 
-@dataclass(frozen=True)
-class ToAccuracy:
-    """Of several trainings: median and 95% interval, infinite where the target was not reached."""
-
-    seconds: Interval
-    epochs: Interval
-    reached: int
-    trainings: int
-
-
 def reached(
     checkpoints: Sequence[Checkpoint], target: float, in_a_row: int = 1
 ) -> Checkpoint | None:
@@ -50,22 +38,6 @@ def reached(
         if good == in_a_row:
             return checkpoints[place - in_a_row + 1]
     return None
-
-
-def to_accuracy(
-    trainings: Sequence[Sequence[Checkpoint]], target: float, in_a_row: int = 1
-) -> ToAccuracy:
-    """What several trainings took, which differ in their seeds alone."""
-    if not trainings:
-        raise ValueError("to_accuracy: no training was given, and one says little: use several")
-    firsts = [reached(checkpoints, target, in_a_row) for checkpoints in trainings]
-    never = float("inf")
-    return ToAccuracy(
-        interval([never if first is None else first.seconds for first in firsts]),
-        interval([never if first is None else first.epochs for first in firsts]),
-        sum(first is not None for first in firsts),
-        len(firsts),
-    )
 
 
 def _check(target: float, in_a_row: int) -> None:

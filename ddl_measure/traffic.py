@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.comm.ledger import Ledger
+from ddl_runtime.records.ledger import Ledger
 
 MOST_RANKS = 2048  # whose table of pairs a picture can show
 

@@ -12,10 +12,10 @@ table, text     the result as plain data, and how it reads
 =============== ==========================================================================
 """
 
-from ddl_teach.operators.analysis.analyse import analyse
-from ddl_teach.operators.analysis.not_traceable import NotTraceable
-from ddl_teach.operators.analysis.records import Call, Cost, Value
-from ddl_teach.operators.analysis.table import Analysis, Layer, Operation, Pass
+from ddl_measure.analysis.analyse import analyse
+from ddl_measure.analysis.not_traceable import NotTraceable
+from ddl_measure.analysis.records import Call, Cost, Value
+from ddl_measure.analysis.table import Analysis, Layer, Operation, Pass
 
 __all__ = [
     "Analysis",

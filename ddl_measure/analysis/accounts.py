@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ddl_teach.operators.analysis.recording import Recorded, Recording
-from ddl_teach.operators.analysis.records import Call, Cost, Rule, Value
-from ddl_teach.operators.analysis.rules import rule_for
-from ddl_teach.operators.analysis.table import Operation, Pass, in_turn, side_by_side
+from ddl_measure.analysis.recording import Recorded, Recording
+from ddl_measure.analysis.records import Call, Cost, Rule, Value
+from ddl_measure.analysis.rules import rule_for
+from ddl_measure.analysis.table import Operation, Pass, in_turn, side_by_side
 from ddl_teach.theory.work_depth.counting import NOTHING, WorkDepth, tree_depth
 
 Made = tuple[int, int]  # a storage, and the operation that wrote it

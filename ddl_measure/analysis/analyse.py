@@ -8,13 +8,13 @@ from typing import Any
 from torch import nn
 from torch.nn.parameter import UninitializedParameter
 
-from ddl_teach.operators.analysis.accounts import accounts
-from ddl_teach.operators.analysis.capture import capture
-from ddl_teach.operators.analysis.chains import backward_chain, forward_chain
-from ddl_teach.operators.analysis.recording import record
-from ddl_teach.operators.analysis.records import Rule
-from ddl_teach.operators.analysis.rules import RULES
-from ddl_teach.operators.analysis.table import Analysis, Layer, Operation, Pass, total
+from ddl_measure.analysis.accounts import accounts
+from ddl_measure.analysis.capture import capture
+from ddl_measure.analysis.chains import backward_chain, forward_chain
+from ddl_measure.analysis.recording import record
+from ddl_measure.analysis.records import Rule
+from ddl_measure.analysis.rules import RULES
+from ddl_measure.analysis.table import Analysis, Layer, Operation, Pass, total
 
 
 def analyse(

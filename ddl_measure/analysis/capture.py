@@ -16,7 +16,7 @@ import logging
 import warnings
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -24,10 +24,12 @@ from torch import fx, nn
 from torch._ops import OpOverload
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.operator_schemas import get_signature_for_torch_op
 from torch.fx.traceback import get_current_meta, preserve_node_meta
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils import _pytree as pytree
 
-from ddl_teach.operators.analysis.not_traceable import NotTraceable, story
+from ddl_measure.analysis.not_traceable import NotTraceable, story
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,14 @@ def capture(
 
 def storage_of(tensor: torch.Tensor) -> int:
     """What tensors that share memory have in common."""
-    return tensor.untyped_storage()._cdata
+    return int(StorageWeakRef(tensor.untyped_storage()).cdata)
+
+
+@cache
+def schema_of(operation: OpOverload) -> Any:
+    """The name of an operation, and its arguments with their defaults."""
+    _, [schema] = get_signature_for_torch_op(operation, return_schemas=True)
+    return schema
 
 
 @contextlib.contextmanager
@@ -96,8 +105,8 @@ def _hollow(module: nn.Module, mode: FakeTensorMode) -> nn.Module:
     """A copy whose tensors have shapes only: nothing is copied, and the module stays as it is."""
     replaced: dict[int, Any] = {}
     for part in module.modules():
-        own = [*part._parameters.values(), *part._buffers.values(), *vars(part).values()]
-        for tensor in own:
+        weights, buffers = part.parameters(recurse=False), part.buffers(recurse=False)
+        for tensor in (*weights, *buffers, *vars(part).values()):
             if isinstance(tensor, torch.Tensor) and not isinstance(tensor, FakeTensor):
                 replaced.setdefault(id(tensor), mode.from_tensor(tensor))
     return copy.deepcopy(module, replaced)
@@ -179,7 +188,7 @@ def _taken_apart(graph: fx.Graph, counted: Collection[str]) -> dict[Any, Any]:
     return {
         target: known[target]
         for target in targets
-        if target in known and target._schema.name.removesuffix("_") not in counted
+        if target in known and schema_of(target).name.removesuffix("_") not in counted
     }
 
 

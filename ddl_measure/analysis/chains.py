@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from ddl_teach.operators.analysis.table import Operation
+from ddl_measure.analysis.table import Operation
 
 
 def forward_chain(operations: Sequence[Operation], among: Collection[int] | None = None) -> int:

@@ -18,8 +18,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from ddl_teach.measure.interval import interval
-from ddl_teach.operators.analysis.table import Analysis
+from ddl_measure.analysis.table import Analysis
+from ddl_measure.interval import interval
 
 
 @dataclass(frozen=True)

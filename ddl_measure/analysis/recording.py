@@ -17,14 +17,14 @@ from torch import fx
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils import _pytree as pytree
 
-from ddl_teach.operators.analysis.capture import Captured, storage_of
-from ddl_teach.operators.analysis.not_traceable import (
+from ddl_measure.analysis.capture import Captured, schema_of, storage_of
+from ddl_measure.analysis.not_traceable import (
     DATA_DEPENDENT,
     NotTraceable,
     own_lines,
     story_of_node,
 )
-from ddl_teach.operators.analysis.records import Call, Value
+from ddl_measure.analysis.records import Call, Value
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,8 @@ class Recorder(fx.Interpreter):
         result: Any,
         saved: dict[int, int],
     ) -> None:
-        named = {parameter.name: parameter for parameter in node.target._schema.arguments}
+        schema = schema_of(node.target)
+        named = {parameter.name: parameter for parameter in schema.arguments}
         given = {**dict(zip(named, arguments, strict=False)), **keywords}
         made = [value for value in pytree.tree_leaves(result) if is_tensor(value)]
         read = [value for value in pytree.tree_leaves(given) if is_tensor(value)]
@@ -149,7 +150,7 @@ class Recorder(fx.Interpreter):
         for storage in written | {storage_of(value) for value in made} - known:
             self.writer[storage] = len(self.operations)
         call = Call(
-            node.target._schema.name,
+            schema.name,
             {**{name: it.default_value for name, it in named.items()}, **described},
             tuple(self._value(value) for value in made),
         )

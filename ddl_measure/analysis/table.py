@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ddl_teach.operators.analysis.text import as_html, as_text
+from ddl_measure.analysis.text import as_html, as_text, count_text
 from ddl_teach.theory.work_depth.counting import WorkDepth
+
+NOTE = (
+    "Of the forward pass: work in scalar operations, depth along the longest chain, bytes moved. "
+    "Kept: bytes for backward. To input, to parameters: work of both gradients."
+)
 
 
 @dataclass(frozen=True)
@@ -120,8 +125,61 @@ class Analysis:
         """Operations without a rule: what they compute is missing from all numbers here."""
         return tuple(sorted({it.operation for it in self.operations if not it.counted}))
 
+    @property
+    def rows(self) -> list[list[str]]:
+        """The table's cells: a row for each layer and one for the network.
+
+        A number in which something uncounted is missing is marked.
+        """
+        works = [(it.input_gradient.work, it.parameter_gradient.work) for it in self.layers]
+        layers = [
+            _row(it.name or "(itself)", it.kind, it.output, it, gradients, it.counted)
+            for it, gradients in zip(self.layers, works, strict=True)
+        ]
+        both = [sum(gradients[side] for gradients in works) for side in (0, 1)]
+        return [*layers, _row(self.network, "network", (), self, both, not self.uncounted)]
+
+    @property
+    def notes(self) -> list[str]:
+        """What stands below the table."""
+        back = self.backward
+        texts = [
+            NOTE,
+            f"Backward: {count_text(back.work)} operations, depth {back.depth}. Multiply-adds: "
+            f"{self.forward.multiply_adds:,} forward, {back.multiply_adds:,} backward.",
+        ]
+        if self.uncounted:
+            texts.append(
+                f"Not counted, and missing wherever a question mark stands: "
+                f"{', '.join(self.uncounted)}. analyse(..., rules=...) takes rules for them."
+            )
+        return texts
+
     def __str__(self) -> str:
-        return as_text(self)
+        return as_text(self.rows, self.notes)
 
     def _repr_html_(self) -> str:
-        return as_html(self)
+        return as_html(self.rows, self.notes)
+
+
+def _row(
+    name: str,
+    kind: str,
+    output: Sequence[int],
+    costs: Layer | Analysis,
+    gradients: Iterable[int],
+    counted: bool,
+) -> list[str]:
+    forward, mark = costs.forward, "" if counted else "+ ?"
+    return [
+        name,
+        kind,
+        " x ".join(map(str, output)),
+        count_text(costs.parameters),
+        f"{count_text(costs.activation_bytes)}B",
+        f"{count_text(forward.work)}{mark}",
+        f"{forward.depth}{mark}",
+        f"{count_text(forward.nbytes)}B",
+        f"{forward.intensity:.2f}{mark}",
+        *(f"{count_text(work)}{mark}" for work in gradients),
+    ]

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.comm.run import Run
-from ddl_teach.measure.reports.report import Series
-from ddl_teach.measure.scaling import Baseline, Measured, Scaling, strong, weak
-from ddl_teach.measure.traffic import Traffic, traffic
+from ddl_measure.reports.report import Series
+from ddl_measure.scaling import Baseline, Measured, Scaling, strong, weak
+from ddl_measure.traffic import Traffic, traffic
+from ddl_runtime.records.run import Run
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from ddl_teach.comm.timeline import Timeline
+from ddl_runtime.records.timeline import Timeline
 
 Listener = Callable[[str, str, float], None]
 
@@ -34,6 +34,13 @@ class Events:
 
     def __call__(self, name: str, kind: str = "work") -> _Event:
         return _Event(self, name, kind)
+
+    def note(self, name: str, kind: str, begun: float, end: float) -> None:
+        """Keep an event that has ended, and tell the listeners."""
+        self.spans.append((name, kind, begun, end, -1, -1, 0))
+        self._totals[name] = self._totals.get(name, 0.0) + end - begun
+        for listener in self.listeners:
+            listener(name, "end", end)
 
     def seconds(self, name: str) -> list[float]:
         """How long each event of that name took."""
@@ -76,9 +83,4 @@ class _Event:
         self.begun = self.events.clock()
 
     def __exit__(self, *_: object) -> None:
-        events, name, begun = self.events, self.name, self.begun
-        end = events.clock()
-        events.spans.append((name, self.kind, begun, end, -1, -1, 0))
-        events._totals[name] = events._totals.get(name, 0.0) + end - begun
-        for listener in events.listeners:
-            listener(name, "end", end)
+        self.events.note(self.name, self.kind, self.begun, self.events.clock())

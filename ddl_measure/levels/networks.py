@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ddl_teach.measure.allocations import peak_allocation, peak_numpy_allocation
-from ddl_teach.measure.levels.events import Events, fresh
-from ddl_teach.measure.reports.report import Series
-from ddl_teach.measure.summary import Summary, summarise
+from ddl_measure.allocations import peak_allocation, peak_numpy_allocation
+from ddl_measure.levels.events import Events, fresh
+from ddl_measure.reports.report import Series
+from ddl_measure.summary import Summary, summarise
 
 FORWARD, BACKWARD = "forward", "backward"
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ddl_teach.measure.levels.networks import Part
+from ddl_measure.levels.networks import Part
 
 
 def torch_parts(network: nn.Sequential) -> tuple[Part, ...]:

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.measure.levels.events import Events, Stop, fresh
-from ddl_teach.measure.reports.report import A_TRAINING, HELD_OUT, STEP_PARTS, TRAINING, Series
-from ddl_teach.measure.to_accuracy import Checkpoint
+from ddl_measure.levels.events import Events, Stop, fresh
+from ddl_measure.reports.report import A_TRAINING, HELD_OUT, STEP_PARTS, TRAINING, Series
+from ddl_measure.to_accuracy import Checkpoint
 
 INPUT, LEARN, EVALUATE = "input", "learn", "evaluate"
 
@@ -126,8 +126,10 @@ def measure_training(
 def rule_of(
     update: Callable[[np.ndarray, np.ndarray, list[np.ndarray], int], None], states: int
 ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """A rule that changes weights in place and keeps so many vectors, as those of `sgd.updates`
-    do, as a plain function of weights and gradient."""
+    """A rule that changes weights in place and keeps so many vectors as a plain function.
+
+    The rules of `training.optimizers` are such; the function takes weights and gradient.
+    """
     steps, kept = count(1), []
 
     def rule(weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ddl_teach.measure.interval import ratio_of_medians
-from ddl_teach.measure.recipes.carry_out import has_worked, values
-from ddl_teach.measure.recipes.recipe import Recipe
-from ddl_teach.measure.reports.report import Report, Trial
+from ddl_measure.interval import ratio_of_medians
+from ddl_measure.recipes.carry_out import has_worked, values
+from ddl_measure.recipes.recipe import Recipe
+from ddl_measure.reports.report import Report, Trial
 
 NAMES, WIDTH = 27, 30
 

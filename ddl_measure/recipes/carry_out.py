@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.machine import describe
-from ddl_teach.measure.recipes.recipe import Recipe, Settings, Value
-from ddl_teach.measure.reports.made import made
-from ddl_teach.measure.reports.report import (
+from ddl_measure.interval import interval
+from ddl_measure.machine import describe
+from ddl_measure.recipes.recipe import Recipe, Settings, Value
+from ddl_measure.reports.made import made
+from ddl_measure.reports.report import (
     COMMUNICATION,
     HELD_OUT,
     LOWER,
@@ -29,7 +29,7 @@ from ddl_teach.measure.reports.report import (
     Target,
     Trial,
 )
-from ddl_teach.measure.to_accuracy import Checkpoint, reached
+from ddl_measure.to_accuracy import Checkpoint, reached
 
 Looks = Sequence[Checkpoint]
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ddl_teach.measure.reports.report import Data
+from ddl_measure.reports.report import Data
 
 Value = bool | int | float | str
 Settings = Mapping[str, Value]

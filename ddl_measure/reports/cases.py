@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ddl_teach.measure.reports.report import (
+from ddl_measure.reports.report import (
     A_TRAINING,
     COMMUNICATION,
     HELD_OUT,

@@ -14,11 +14,11 @@ from statistics import NormalDist
 
 import numpy as np
 
-from ddl_teach.measure.interval import FEWEST
-from ddl_teach.measure.reports.cases import Case, cases, timed
-from ddl_teach.measure.reports.findings import Finding
-from ddl_teach.measure.reports.numbers import ROUNDING, percentile
-from ddl_teach.measure.reports.report import HELD_OUT, Report, Series
+from ddl_measure.interval import FEWEST
+from ddl_measure.reports.cases import Case, cases, timed
+from ddl_measure.reports.findings import Finding
+from ddl_measure.reports.numbers import ROUNDING, percentile
+from ddl_measure.reports.report import HELD_OUT, Report, Series
 
 POINTS = 0.05  # an accuracy that is known no better than this says little
 CONFIDENCE = 0.95

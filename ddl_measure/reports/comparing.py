@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddl_teach.measure.reports.cases import (
+from ddl_measure.reports.cases import (
     Case,
     cases,
     find,
     same_numbers,
     timed,
 )
-from ddl_teach.measure.reports.findings import Finding
-from ddl_teach.measure.reports.numbers import good_ratio
-from ddl_teach.measure.reports.report import Entry, Report
+from ddl_measure.reports.findings import Finding
+from ddl_measure.reports.numbers import good_ratio
+from ddl_measure.reports.report import Entry, Report
 
 FAR_APART = 2  # years between two machines that are compared
 OUTCOME = ("accuracy", "loss")  # may be compared whatever the batch

@@ -19,8 +19,8 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from ddl_teach.measure.reports.report import Report
-from ddl_teach.measure.whole_file import write_whole
+from ddl_measure.reports.report import Report
+from ddl_runtime.records.whole_file import write_whole
 
 FORMAT = 1
 MARK = "ddl-teach report"

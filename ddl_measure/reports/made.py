@@ -15,9 +15,10 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from ddl_teach.measure.reports.report import Made
+from ddl_measure.reports.report import Made
+from ddl_runtime import OURS
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 SHOWN = 3  # packages that differ are named up to so many
 
 
@@ -35,7 +36,7 @@ def code_version(root: Path) -> str | None:
             return f"ddl-teach {metadata.version('ddl-teach')}"
         except metadata.PackageNotFoundError:
             return None
-    changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", "ddl_teach")
+    changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", *OURS)
     return f"{commit[:12]}{'+changes' if changed else ''}"
 
 

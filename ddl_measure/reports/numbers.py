@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ddl_teach.measure.interval import (
+from ddl_measure.interval import (
     FEWEST,
     Interval,
     coverage,
@@ -19,9 +19,9 @@ from ddl_teach.measure.interval import (
     ratio_of_medians,
     ratio_of_turns,
 )
-from ddl_teach.measure.reports.cases import Case, cases, higher_is_better, timed
-from ddl_teach.measure.reports.findings import Finding
-from ddl_teach.measure.reports.report import Report, Series
+from ddl_measure.reports.cases import Case, cases, higher_is_better, timed
+from ddl_measure.reports.findings import Finding
+from ddl_measure.reports.report import Report, Series
 
 ROUNDING = 0.03  # by so much a number in a sentence may be rounded up
 POINT = 0.005  # an accuracy, or a loss of it

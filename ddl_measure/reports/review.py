@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ddl_teach.comm.page import folded
-from ddl_teach.measure.reports import chance, comparing, numbers, saying, training, trials
-from ddl_teach.measure.reports.findings import FAULTS, Finding
-from ddl_teach.measure.reports.report import Report
+from ddl_measure.reports import chance, comparing, numbers, saying, training, trials
+from ddl_measure.reports.findings import FAULTS, Finding
+from ddl_measure.reports.report import Report
+from ddl_runtime.diagnosis.page import folded
 
 RULES: tuple[Callable[[Report], Iterator[Finding]], ...] = (
     saying.what_is_missing,

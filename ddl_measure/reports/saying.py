@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ddl_teach.measure.reports.cases import Case, cases, timed, trained
-from ddl_teach.measure.reports.findings import Finding
-from ddl_teach.measure.reports.report import (
+from ddl_measure.reports.cases import Case, cases, timed, trained
+from ddl_measure.reports.findings import Finding
+from ddl_measure.reports.report import (
     BASELINES,
     GROUNDS,
     OUTCOMES,

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.reports.cases import (
+from ddl_measure.interval import interval
+from ddl_measure.reports.cases import (
     Case,
     cases,
     find,
@@ -23,9 +23,9 @@ from ddl_teach.measure.reports.cases import (
     same_numbers,
     timed,
 )
-from ddl_teach.measure.reports.findings import Finding
-from ddl_teach.measure.reports.numbers import POINT, ROUNDING
-from ddl_teach.measure.reports.report import (
+from ddl_measure.reports.findings import Finding
+from ddl_measure.reports.numbers import POINT, ROUNDING
+from ddl_measure.reports.report import (
     COMMUNICATION,
     HELD_OUT,
     STEP_PARTS,

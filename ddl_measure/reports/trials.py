@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddl_teach.measure.reports.cases import Case, cases, find, higher_is_better, trained
-from ddl_teach.measure.reports.findings import Finding
-from ddl_teach.measure.reports.numbers import ROUNDING, good_ratio
-from ddl_teach.measure.reports.report import A_TRAINING, HELD_OUT, Entry, Report, Series
+from ddl_measure.reports.cases import Case, cases, find, higher_is_better, trained
+from ddl_measure.reports.findings import Finding
+from ddl_measure.reports.numbers import ROUNDING, good_ratio
+from ddl_measure.reports.report import A_TRAINING, HELD_OUT, Entry, Report, Series
 
 
 def all_trials(report: Report) -> Iterator[Finding]:

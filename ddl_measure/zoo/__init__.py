@@ -6,8 +6,6 @@ alexnet          AlexNet in two columns, and the narrower one of today        60
 vgg16            VGG-16                                                       138,357,544
 resnet50         ResNet-50, its stride in either place                        25,557,032
 gpt2             GPT-2, the smallest                                          124,439,808
-published        what their papers and others say of them, and what of it
-                 counts what
 ================ ============================================================ ==================
 
 A large one needs no memory where only its shapes matter:

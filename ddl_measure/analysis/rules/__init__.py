@@ -16,8 +16,8 @@ takes a rule for it.
 
 from __future__ import annotations
 
-from ddl_teach.operators.analysis.records import Rule
-from ddl_teach.operators.analysis.rules import (
+from ddl_measure.analysis.records import Rule
+from ddl_measure.analysis.rules import (
     elementwise,
     moves,
     normalisation,

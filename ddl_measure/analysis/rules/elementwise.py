@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ddl_teach.operators.analysis.records import Call, Cost, Rule
-from ddl_teach.operators.analysis.rules.products import broadcast_gradient
+from ddl_measure.analysis.records import Call, Cost, Rule
+from ddl_measure.analysis.rules.products import broadcast_gradient
 from ddl_teach.theory.work_depth import activation
 from ddl_teach.theory.work_depth.counting import WorkDepth
 

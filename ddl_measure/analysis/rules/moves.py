@@ -6,8 +6,8 @@ except where one number went to several places: there its gradients are added up
 
 from __future__ import annotations
 
-from ddl_teach.operators.analysis.records import Call, Cost, Rule
-from ddl_teach.operators.analysis.rules.products import broadcast_gradient
+from ddl_measure.analysis.records import Call, Cost, Rule
+from ddl_measure.analysis.rules.products import broadcast_gradient
 from ddl_teach.theory.work_depth.counting import NOTHING, elementwise
 
 

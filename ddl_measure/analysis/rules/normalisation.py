@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from ddl_teach.operators.analysis.records import Call, Cost, Rule
+from ddl_measure.analysis.records import Call, Cost, Rule
 from ddl_teach.theory.work_depth import batch_normalisation, layer_normalisation
 from ddl_teach.theory.work_depth.counting import (
     WorkDepth,

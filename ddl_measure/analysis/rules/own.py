@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from ddl_teach.operators.analysis.records import Call, Cost
+from ddl_measure.analysis.records import Call, Cost
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.winograd_matrices import matrices
 from ddl_teach.operators.micro_batches.divided import pieces

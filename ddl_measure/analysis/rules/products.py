@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ddl_teach.operators.analysis.records import Call, Cost, Rule
+from ddl_measure.analysis.records import Call, Cost, Rule
 from ddl_teach.theory.work_depth import attention as attention_formula
 from ddl_teach.theory.work_depth import direct, fully_connected
 from ddl_teach.theory.work_depth.counting import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from ddl_teach.operators.analysis.records import Call, Cost, Rule
+from ddl_measure.analysis.records import Call, Cost, Rule
 from ddl_teach.theory.work_depth import gru, lstm, rnn
 from ddl_teach.theory.work_depth.counting import NOTHING, WorkDepth, matrix_product
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from itertools import product
 
-from ddl_teach.operators.analysis.records import Call, Cost, Rule
-from ddl_teach.operators.analysis.rules.products import as_pair
+from ddl_measure.analysis.records import Call, Cost, Rule
+from ddl_measure.analysis.rules.products import as_pair
 from ddl_teach.theory.work_depth import average_pooling, max_pooling, softmax
 from ddl_teach.theory.work_depth.counting import (
     NOTHING,

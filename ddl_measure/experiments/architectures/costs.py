@@ -4,7 +4,7 @@
     seconds  = compute + messages                 efficiency = compute / seconds
 
 for a data-parallel step of so many samples on each rank, whose gradients are averaged when all are
-there. Work and depth are counted operation by operation (`operators.analysis`) on the network
+there. Work and depth are counted operation by operation (`measure.analysis`) on the network
 itself, forward and backward; the loss and the update are not in them.
 What to look at: efficiency alone is a bad goal. Whoever computes more than it needs is efficient;
 `seconds` tells them apart.
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import torch
 
-from ddl_teach.operators.analysis import analyse
-from ddl_teach.operators.analysis.table import in_turn
+from ddl_measure.analysis import analyse
+from ddl_measure.analysis.table import in_turn
 from ddl_teach.search.architectures.cells import Genotype
 from ddl_teach.search.architectures.network import IMAGE, standing_alone
 from ddl_teach.theory.collectives import ring
@@ -66,3 +66,8 @@ def costs(genotype: Genotype, scaling: Scaling = Scaling(), channels: int = 8) -
     compute = step.work / scaling.flops
     seconds = compute + scaling.messages(nbytes)
     return Costs(step.work, step.depth, nbytes, seconds, compute / seconds)
+
+
+def step_seconds(genotype: Genotype, scaling: Scaling = Scaling(), channels: int = 8) -> float:
+    """The seconds alone, as `priced.Priced` takes them."""
+    return costs(genotype, scaling, channels).seconds

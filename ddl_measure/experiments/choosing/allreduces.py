@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ddl_measure.ping_pong import ping_pong
+from ddl_measure.repetitions import side_by_side
+from ddl_runtime.records.run import Run
+from ddl_runtime.simulator.simulate import simulate
+from ddl_runtime.topologies.point_to_point import Machine, TwoLevel, Uniform
 from ddl_teach.collectives import registry
 from ddl_teach.collectives.cost_model import PREDICTABLE, counts
 from ddl_teach.comm import Comm, Phantom
-from ddl_teach.comm.networks import Machine, TwoLevel, Uniform
-from ddl_teach.comm.run import Run
-from ddl_teach.comm.simulate import simulate
-from ddl_teach.measure.ping_pong import ping_pong
-from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.search.choosing.points import Chooser, Points
 from ddl_teach.theory.fit import CostModel, fit
 

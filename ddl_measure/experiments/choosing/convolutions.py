@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 import torch
 
-from ddl_teach.measure.repetitions import side_by_side
+from ddl_measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.micro_batches import divided

@@ -24,17 +24,17 @@ import numpy as np
 
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
-from ddl_teach.exchange.trainer import train
 from ddl_teach.networks.shares import share
 from ddl_teach.search.consolidation import ensemble
 from ddl_teach.search.consolidation.distillation import Distilled
 from ddl_teach.search.consolidation.matching import matched_mean
 from ddl_teach.search.consolidation.members import mean_of_members, rows_of
 from ddl_teach.search.training import DigitsTraining
-from ddl_teach.sgd.digits import CLASSES, PIXELS, Digits, pictures, surprise
-from ddl_teach.sgd.perceptron import Perceptron, softmax
-from ddl_teach.sgd.synchronous import Synchronous
-from ddl_teach.sgd.updates.momentum import Momentum
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.optimizers.momentum import Momentum
+from ddl_teach.training.tasks.digits import CLASSES, PIXELS, Digits, pictures, surprise
+from ddl_teach.training.tasks.perceptron import Perceptron, softmax
+from ddl_teach.training.trainer import train
 
 BATCH = 16  # of student and pupil, all ranks together
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from ddl_teach.measure.repetitions import side_by_side
+from ddl_measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.theory.convolution_cost import cost

@@ -41,7 +41,7 @@ def only_time(
 
 
 def _exchange(comm: Comm, leaving: Sequence[int], coming: Sequence[int], nbytes: int) -> None:
-    """As in `exchange.exchange_rows`: in step k to the rank k above, from the rank k below."""
+    """As in `training.exchange_rows`: in step k to the rank k above, from the rank k below."""
     for step in range(1, comm.size):
         above, below = (comm.rank + step) % comm.size, (comm.rank - step) % comm.size
         requests = []

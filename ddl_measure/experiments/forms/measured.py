@@ -11,16 +11,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import cast
 
 import numpy as np
 
+from ddl_measure.repetitions import side_by_side
+from ddl_measure.slow_links import SlowLinks
+from ddl_measure.slowest_rank import slowest_of_all
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
-from ddl_teach.exchange.forms.averaging import Average, averager
-from ddl_teach.exchange.forms.form import Form
-from ddl_teach.measure.repetitions import side_by_side
-from ddl_teach.measure.slow_links import SlowLinks
-from ddl_teach.measure.slowest_rank import slowest_of_all
+from ddl_teach.training.compression.averaging import Average, averager
+from ddl_teach.training.compression.form import Form
 
 
 def averages(
@@ -63,12 +64,14 @@ def packing(
     links = {name: form.link(comm.rank) for name, form in forms.items()}
     packs = {name: partial(link.encode, x) for name, link in links.items()}
     unpacks = {name: partial(form.decode, packs[name](), size) for name, form in forms.items()}
-    took = [_slowest(comm, ways, turns, comm.barrier) for ways in (packs, unpacks)]
-    return {name: tuple(float(np.median(times[name])) for times in took) for name in forms}
+    packed, unpacked = (_slowest(comm, ways, turns, comm.barrier) for ways in (packs, unpacks))
+    return {
+        name: (float(np.median(packed[name])), float(np.median(unpacked[name]))) for name in forms
+    }
 
 
 def _averager(comm: Comm, form: Form, size: int, bandwidth: float) -> Average:
-    links = SlowLinks(comm, bandwidth) if bandwidth < math.inf else comm
+    links = cast("Comm", SlowLinks(comm, bandwidth)) if bandwidth < math.inf else comm
     return averager(links, form, size, ring.allreduce)
 
 
@@ -77,7 +80,7 @@ def _gradient(comm: Comm, size: int) -> np.ndarray:
 
 
 def _slowest(
-    comm: Comm, ways: Mapping[str, Callable], turns: int, before: Callable
+    comm: Comm, ways: Mapping[str, Callable[..., object]], turns: int, before: Callable[[], None]
 ) -> dict[str, np.ndarray]:
     times = side_by_side(ways, repetitions=turns, before=before, clock=comm.now)
     return {name: slowest_of_all(comm, seconds) for name, seconds in times.items()}

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ddl_runtime.simulator.simulate import simulate
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach.collectives import pairwise, ring
 from ddl_teach.comm import Comm, Phantom
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.comm.simulate import simulate
 
 
 def dense(comm: Comm, nbytes: int) -> None:
@@ -45,5 +45,9 @@ def sweep(
     **given: float,
 ) -> list[float]:
     """The virtual seconds of one of these ways, on a uniform network of each bandwidth."""
+
+    def program(comm: Comm) -> None:
+        way(comm, **given)
+
     networks = [Uniform(latency, bandwidth) for bandwidth in bandwidths]
-    return [simulate(way, ranks, network=one, trace=False, **given).time for one in networks]
+    return [simulate(program, ranks, network=network, trace=False).time for network in networks]

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from ddl_measure.experiments.grid.only_time import TimedTrainer
+from ddl_measure.repetitions import side_by_side
+from ddl_measure.slowest_rank import slowest_of_all
 from ddl_teach.comm import Comm
-from ddl_teach.measure.repetitions import side_by_side
-from ddl_teach.measure.slowest_rank import slowest_of_all
 from ddl_teach.networks.grid.axes import sent_along
-from ddl_teach.networks.grid.only_time import TimedTrainer
 from ddl_teach.networks.grid.trainer import Trainer
 from ddl_teach.networks.models import data
-from ddl_teach.networks.models.data import Batch
 from ddl_teach.networks.models.gpt import gpt
+from ddl_teach.networks.models.signatures import Batch
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.theory.grids.grid import Grid
 from ddl_teach.theory.grids.layers import transformer

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ddl_runtime.simulator.simulate import simulate
+from ddl_runtime.topologies.point_to_point import Machine, TwoLevel, Uniform
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm, Phantom
-from ddl_teach.comm.networks import Machine, TwoLevel, Uniform
-from ddl_teach.comm.simulate import simulate
 from ddl_teach.networks.grid.axes import Axes, axes_of
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.schedule import Schedule

@@ -11,38 +11,24 @@ gains.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 
-from ddl_teach.measure.allocations import peak_allocation
-from ddl_teach.measure.repetitions import side_by_side
+from ddl_measure.allocations import peak_allocation
+from ddl_measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.micro_batches import divided
-from ddl_teach.operators.micro_batches.offers import Job, Offer
+from ddl_teach.operators.micro_batches.offers import Job, Offer, sizes_of
 from ddl_teach.operators.micro_batches.operator import PASSES
+from ddl_teach.operators.micro_batches.planning import Plan, decide
+from ddl_teach.operators.micro_batches.transform import Site, sites
 
 ROW = 4  # pieces that are measured in a row
-
-
-def sizes_of(policy: str | Iterable[int], batch: int) -> list[int]:
-    """The micro-batch sizes that a policy tries: its name, or sizes of your own."""
-    if isinstance(policy, str):
-        policies = {
-            "powers_of_two": {2**k for k in range(batch.bit_length())} | {batch},
-            "all": set(range(1, batch + 1)),
-            "undivided": {batch},
-        }
-        if policy not in policies:
-            raise ValueError(f"sizes={policy!r} is none of {', '.join(policies)}")
-        return sorted(policies[policy])
-    sizes = sorted(set(policy))
-    if not sizes or sizes[0] < 1 or sizes[-1] > batch:
-        raise ValueError(f"sizes={sizes} must lie between 1 and the batch, {batch}")
-    return sizes
 
 
 def measure(
@@ -75,6 +61,33 @@ def measure(
         refused = {method: why for method, why in refusals.items() if why}
         jobs[direction] = Job(f"{name}, {direction}", problem.batch, offers, refused)
     return jobs
+
+
+def plan(
+    network: nn.Module,
+    *example: Tensor,
+    limit: float,
+    together: bool = False,
+    keep: Collection[str] = (),
+    **measuring: Any,
+) -> Plan:
+    """Measure the network's convolutions on inputs like `example`, and divide each of them.
+
+    `limit` bytes are for each pass alone, or for all of them `together`. `keep` names convolutions
+    that stay as they are; what else is given goes to `measure`. Convolutions of the same
+    sizes are measured once.
+    """
+    known: dict[Site, dict[str, Job]] = {}
+    jobs = {}
+    for site in sites(network, *example, keep=keep):
+        key = Site("", site.problem, site.dtype)
+        if key not in known:
+            known[key] = measure(site.problem, dtype=site.dtype, **measuring)
+        jobs[site.name] = {
+            direction: Job(f"{site.name}, {direction}", job.batch, job.offers, job.refusals)
+            for direction, job in known[key].items()
+        }
+    return decide(jobs, limit, together)
 
 
 class _Run:

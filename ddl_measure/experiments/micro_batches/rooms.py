@@ -12,16 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ddl_teach.measure.allocations import peak_allocation
+from ddl_measure.allocations import peak_allocation
 from ddl_teach.operators.micro_batches import operator
 
+OPERATORS = ("convolution", "input_gradient", "weight_gradient")
 NAMES = {
-    getattr(operator, name)._opoverload: direction
-    for name, direction in zip(
-        ("convolution", "input_gradient", "weight_gradient"), operator.PASSES, strict=True
-    )
+    getattr(torch.ops.ddl_teach, f"micro_batched_{name}").default: direction
+    for name, direction in zip(OPERATORS, operator.PASSES, strict=True)
 }
 
 

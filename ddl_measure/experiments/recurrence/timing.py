@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ddl_measure.ping_pong import ping_pong
 from ddl_teach.comm import Comm
-from ddl_teach.measure.ping_pong import ping_pong
 from ddl_teach.operators.recurrence import on_ranks
 from ddl_teach.operators.recurrence import stack as whole
 from ddl_teach.operators.recurrence.stack import Stack

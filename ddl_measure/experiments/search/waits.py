@@ -23,14 +23,14 @@ from typing import Any
 
 import numpy as np
 
+from ddl_runtime.records.run import Run
 from ddl_teach.comm import Comm
-from ddl_teach.comm.run import Run
 from ddl_teach.search import by_ranks
 from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
-from ddl_teach.search.job import Job
+from ddl_teach.search.job import Job, Settings
 from ddl_teach.search.report import Report
-from ddl_teach.search.space import Settings, Space, UniformNumber
+from ddl_teach.search.space import Space, UniformNumber
 from ddl_teach.theory.searches import waiting
 
 WITHOUT = 6  # seconds, if nobody waits

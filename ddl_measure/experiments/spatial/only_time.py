@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from ddl_runtime.simulator.simulate import simulate
+from ddl_runtime.topologies.point_to_point import Machine, Uniform
 from ddl_teach.comm import Comm, Phantom, Request
-from ddl_teach.comm.networks import Machine, Uniform
-from ddl_teach.comm.simulate import simulate
 from ddl_teach.networks.shares import share
 from ddl_teach.networks.spatial.tiles import tiles as arranged
 from ddl_teach.theory import halo as theory

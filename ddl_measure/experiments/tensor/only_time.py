@@ -8,10 +8,10 @@ What to look at: the work shrinks with every rank, the sum does not.
 
 from collections.abc import Iterable
 
+from ddl_runtime.simulator.simulate import simulate
+from ddl_runtime.topologies.point_to_point import Machine, Uniform
 from ddl_teach.collectives import rabenseifner
 from ddl_teach.comm import Comm, Phantom
-from ddl_teach.comm.networks import Machine, Uniform
-from ddl_teach.comm.simulate import simulate
 from ddl_teach.theory.split_layers import pair_time
 
 

@@ -9,12 +9,11 @@ What to look at: `looks` are the weights *before* each gradient; the result come
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from ddl_teach.measure.to_accuracy import Checkpoint
-from ddl_teach.sgd.task import Task
+from ddl_measure.to_accuracy import Checkpoint
+from ddl_teach.training.tasks.task import Task
 
 
 class Watched:
@@ -23,9 +22,8 @@ class Watched:
     def __init__(self, task: Task, now: Callable[[], float]) -> None:
         self._task, self._now = task, now
         self.looks: list[tuple[float, np.ndarray]] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._task, name)  # all else is the task's own
+        self.layers, self.shapes = task.layers, task.shapes
+        self.initial, self.loss, self.accuracy = task.initial, task.loss, task.accuracy
 
     def gradient(
         self, weights: np.ndarray, part: int, parts: int, step: int

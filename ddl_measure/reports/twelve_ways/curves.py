@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.reports.report import HELD_OUT, Entry
-from ddl_teach.measure.reports.twelve_ways.trick import Line
+from ddl_measure.interval import interval
+from ddl_measure.reports.report import HELD_OUT, Entry
+from ddl_measure.reports.twelve_ways.trick import Line
 
 
 def accuracies(entry: Entry, split: str = HELD_OUT) -> np.ndarray:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddl_teach.measure.reports.report import A_TRAINING, Claim, Report
-from ddl_teach.measure.reports.twelve_ways.trick import (
+from ddl_measure.reports.report import A_TRAINING, Claim, Report
+from ddl_measure.reports.twelve_ways.trick import (
     Panel,
     Trick,
     as_good,

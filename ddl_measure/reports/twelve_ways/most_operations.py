@@ -7,8 +7,8 @@ Undone by the time to the same result.
 
 from __future__ import annotations
 
-from ddl_teach.measure.reports.report import Claim, Report
-from ddl_teach.measure.reports.twelve_ways.trick import (
+from ddl_measure.reports.report import Claim, Report
+from ddl_measure.reports.twelve_ways.trick import (
     Panel,
     Trick,
     as_good,

@@ -7,9 +7,9 @@ Undone by the wall's clock: from the file to the update.
 
 from __future__ import annotations
 
-from ddl_teach.measure.reports.report import Report
-from ddl_teach.measure.reports.twelve_ways.part_for_whole import STEPS, WHOLE, part_for_whole
-from ddl_teach.measure.reports.twelve_ways.trick import Panel, Trick, less, line
+from ddl_measure.reports.report import Report
+from ddl_measure.reports.twelve_ways.part_for_whole import STEPS, WHOLE, part_for_whole
+from ddl_measure.reports.twelve_ways.trick import Panel, Trick, less, line
 
 APART = "a step, input apart"
 

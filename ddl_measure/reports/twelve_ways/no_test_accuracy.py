@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddl_teach.measure.reports.report import A_TRAINING, HELD_OUT, TRAINING, Claim, Report
-from ddl_teach.measure.reports.twelve_ways.curves import curve
-from ddl_teach.measure.reports.twelve_ways.trick import Panel, Trick, entry_of, less, series_of
+from ddl_measure.reports.report import A_TRAINING, HELD_OUT, TRAINING, Claim, Report
+from ddl_measure.reports.twelve_ways.curves import curve
+from ddl_measure.reports.twelve_ways.trick import Panel, Trick, entry_of, less, series_of
 
 NAME = "average at every step"
 

@@ -6,8 +6,8 @@ Undone by the other two of the four combinations: each program on each machine.
 
 from __future__ import annotations
 
-from ddl_teach.measure.reports.report import A_TRAINING, Claim, Report
-from ddl_teach.measure.reports.twelve_ways.trick import (
+from ddl_measure.reports.report import A_TRAINING, Claim, Report
+from ddl_measure.reports.twelve_ways.trick import (
     Panel,
     Trick,
     as_good,

@@ -7,9 +7,9 @@ Undone by the whole step, with all its parts.
 
 from __future__ import annotations
 
-from ddl_teach.measure.reports.report import A_TRAINING, Report
-from ddl_teach.measure.reports.twelve_ways.part_for_whole import STEPS, part_for_whole
-from ddl_teach.measure.reports.twelve_ways.trick import Panel, Trick, less, line
+from ddl_measure.reports.report import A_TRAINING, Report
+from ddl_measure.reports.twelve_ways.part_for_whole import STEPS, part_for_whole
+from ddl_measure.reports.twelve_ways.trick import Panel, Trick, less, line
 
 KERNEL = "a gradient"
 

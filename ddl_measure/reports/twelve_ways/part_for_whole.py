@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ddl_teach.measure.reports.report import Claim, Entry, Report, Series
-from ddl_teach.measure.reports.twelve_ways.trick import as_good, entry_of, series_of
+from ddl_measure.reports.report import Claim, Entry, Report, Series
+from ddl_measure.reports.twelve_ways.trick import as_good, entry_of, series_of
 
 STEPS = {"float64": "step in float64", "float32": "step in float32"}
 WHOLE = "a step"

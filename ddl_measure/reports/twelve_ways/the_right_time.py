@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ddl_teach.measure.reports.numbers import good_ratio
-from ddl_teach.measure.reports.report import (
+from ddl_measure.reports.numbers import good_ratio
+from ddl_measure.reports.report import (
     A_TRAINING,
     HELD_OUT,
     Claim,
@@ -21,8 +21,8 @@ from ddl_teach.measure.reports.report import (
     Series,
     Target,
 )
-from ddl_teach.measure.reports.twelve_ways.curves import accuracies, curve, first_at, seconds
-from ddl_teach.measure.reports.twelve_ways.trick import Panel, Trick, entry_of, less
+from ddl_measure.reports.twelve_ways.curves import accuracies, curve, first_at, seconds
+from ddl_measure.reports.twelve_ways.trick import Panel, Trick, entry_of, less
 
 QUICK, GOOD = "average now and then", "average at every step"
 QUANTITY = "seconds to target"

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.reports.numbers import good_ratio
-from ddl_teach.measure.reports.report import A_TRAINING, HELD_OUT, Claim, Entry, Report, Series
+from ddl_measure.interval import interval
+from ddl_measure.reports.numbers import good_ratio
+from ddl_measure.reports.report import A_TRAINING, HELD_OUT, Claim, Entry, Report, Series
 
 Place = float | str
 

@@ -8,9 +8,9 @@ Undone by both, beside each other, each by its name.
 
 from __future__ import annotations
 
-from ddl_teach.measure.reports.report import A_TRAINING, Claim, Report
-from ddl_teach.measure.reports.twelve_ways.ignore_accuracy import RATE, SCALES
-from ddl_teach.measure.reports.twelve_ways.trick import (
+from ddl_measure.reports.report import A_TRAINING, Claim, Report
+from ddl_measure.reports.twelve_ways.ignore_accuracy import RATE, SCALES
+from ddl_measure.reports.twelve_ways.trick import (
     Panel,
     Trick,
     as_good,

@@ -1,0 +1,1 @@
+"""Cells of searched architectures, and what they cost."""

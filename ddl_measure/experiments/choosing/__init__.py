@@ -1,0 +1,1 @@
+"""Measured points, for those who learn to choose, and how they are judged."""

@@ -1,0 +1,1 @@
+"""Many trained networks made one, in every way."""

@@ -1,0 +1,1 @@
+"""Methods of convolution over a row of problems."""

@@ -1,0 +1,1 @@
+"""Averages in compressed forms, simulated without numbers and measured."""

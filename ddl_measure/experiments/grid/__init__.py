@@ -1,0 +1,1 @@
+"""Training on a grid of ranks, simulated without numbers and measured."""

@@ -1,0 +1,1 @@
+"""Sharded states, without their numbers."""

@@ -1,0 +1,1 @@
+"""What divided convolutions took on this machine."""

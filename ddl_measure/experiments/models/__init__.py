@@ -1,0 +1,1 @@
+"""Networks that sleep in place of computing."""

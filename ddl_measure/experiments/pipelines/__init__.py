@@ -1,0 +1,1 @@
+"""Schedules that only take time."""

@@ -1,0 +1,1 @@
+"""Half precision: sums and a training that go astray."""

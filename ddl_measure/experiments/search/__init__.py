@@ -1,0 +1,1 @@
+"""Searches whose trainings only take time."""

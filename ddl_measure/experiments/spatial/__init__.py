@@ -1,0 +1,1 @@
+"""Tiles of images, without their numbers."""

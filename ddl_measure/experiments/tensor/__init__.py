@@ -1,0 +1,1 @@
+"""Split layers, without their numbers."""

@@ -1,0 +1,1 @@
+"""Trainings that are looked at afterwards."""
