@@ -11,15 +11,16 @@ from typing import Any
 
 _HOMES = {
     "Engines": "engines",
-    "animate": "animation",
+    "animate": "notebook.animation",
     "check": "exercises.check",
-    "explore": "explorer",
+    "definition": "exercises.definitions",
+    "explore": "notebook.explorer",
     "hint": "exercises.hints",
     "judge": "exercises.check",
     "predict": "exercises.predictions",
     "progress": "exercises.progress",
     "reveal": "exercises.predictions",
-    "stopwatch": "timing",
+    "stopwatch": "notebook.timing",
     "yours": "exercises.yours",
 }
 __all__ = list(_HOMES)

@@ -25,13 +25,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ddl_teach.course.again_command import add_again
-from ddl_teach.course.box.command import add_box
-from ddl_teach.course.cluster.command import add_cluster
-from ddl_teach.course.competition.command import add_competition
-from ddl_teach.course.doctor_command import add_doctor
-from ddl_teach.course.labs.command import add_labs
-from ddl_teach.course.mistake import Mistake
+from ddl_class.clusters.box.command import add_box
+from ddl_class.clusters.command import add_cluster
+from ddl_class.commands.again_command import add_again
+from ddl_class.commands.mistake import Mistake
+from ddl_class.competition.command import add_competition
+from ddl_class.doctor.doctor_command import add_doctor
+from ddl_class.labs.command import add_labs
 
 MISTAKEN, INTERRUPTED = 2, 130
 
@@ -47,7 +47,7 @@ networks and their settings (times in s, ms, us, ns; bandwidths in GB/s, Gbit/s 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Do what the command line says and return the exit status."""
-    options = _parser().parse_args(words)
+    options = parser().parse_args(words)
     try:
         status = options.act(options)
         sys.stdout.flush()
@@ -63,7 +63,8 @@ def main(words: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
+    """The whole command line, with its commands and their options."""
     parser = argparse.ArgumentParser(
         prog="ddl-teach",
         description="Run rank programs, check this machine, open the course.",
@@ -105,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_run(commands: argparse._SubParsersAction) -> None:
-    from ddl_teach.course.network_text import listing
+    from ddl_class.commands.network_text import listing
 
     run = commands.add_parser(
         "run",
@@ -164,7 +165,11 @@ def _add_grade(commands: argparse._SubParsersAction) -> None:
         "--source", type=Path, required=True, metavar="FILE.py", help="the instructor's version"
     )
     grade.add_argument(
-        "--out", type=Path, required=True, metavar="GRADES", help="a folder for what comes out"
+        "--out",
+        type=Path,
+        required=True,
+        metavar="GRADES",
+        help="a folder for the grades of all units",
     )
     grade.add_argument(
         "--timeout",
@@ -247,32 +252,32 @@ def _seconds(text: str) -> float:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from ddl_teach.course.run_program import run_program
+    from ddl_class.commands.run_program import run_program
 
     return run_program(options)
 
 
 def _lab(options: argparse.Namespace) -> int:
-    from ddl_teach.course.lab import open_lab
+    from ddl_class.release.lab import open_lab
 
     return open_lab(options.others)
 
 
 def _recipe(options: argparse.Namespace) -> int:
-    from ddl_teach.course.recipe_command import run_recipe
+    from ddl_class.commands.recipe_command import run_recipe
 
     return run_recipe(options)
 
 
 def _progress(_: argparse.Namespace) -> int:
-    from ddl_teach.course.exercises.progress import progress_text
+    from ddl_class.exercises.progress import progress_text
 
     print(progress_text())
     return 0
 
 
 def _release(options: argparse.Namespace) -> int:
-    from ddl_teach.course.handout import hand_out
+    from ddl_class.release.handout import hand_out
 
     try:
         for path in hand_out(options.folder):
@@ -283,6 +288,6 @@ def _release(options: argparse.Namespace) -> int:
 
 
 def _grade(options: argparse.Namespace) -> int:
-    from ddl_teach.course.grading.command import grade_folder
+    from ddl_class.grading.command import grade_folder
 
     return grade_folder(options)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import socket
-import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -14,12 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ddl_teach.comm.processes import mpi_environment
-from ddl_teach.course.cluster import on_node
-from ddl_teach.course.cluster.grounds import Ground
-from ddl_teach.course.machine_checks import ROOT
-
-PATIENCE = 60  # seconds for one node's answers, and for the ranks of all
+from ddl_class.clusters import on_node
+from ddl_class.clusters.grounds import Ground
+from ddl_class.json_lines import ask
 
 
 @dataclass(frozen=True)
@@ -63,31 +58,8 @@ def ask_nodes(ground: Ground, folder: Path) -> Answers:
 
 def ask_ranks(ground: Ground) -> list[dict] | str:
     """What a rank on each node finds out, or what went wrong."""
-    command = [ground.python, "-m", "ddl_teach.course.cluster.on_ranks"]
+    command = [ground.python, "-m", "ddl_class.clusters.on_ranks"]
     return ask(ground.on_all(len(ground.nodes), command))
-
-
-def ask(words: list[str], told: str = "", patience: float = PATIENCE) -> list[dict] | str:
-    """Run it and read each line of JSON; on failure what it said last."""
-    try:
-        done = subprocess.run(
-            words,
-            input=told,
-            capture_output=True,
-            text=True,
-            timeout=patience,
-            cwd=ROOT,
-            env=mpi_environment(),
-        )
-    except subprocess.TimeoutExpired:
-        return f"no answer within {patience:g} s"
-    except OSError as error:
-        return f"{words[0]}: {error.strerror}"
-    answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode or not answers:
-        said = [line.strip() for line in done.stderr.splitlines() if line.strip(" -=\t")]
-        return said[-1] if said else f"exit status {done.returncode}, and not a word"
-    return answers
 
 
 @contextmanager

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 import ipyparallel
 
-from ddl_teach.comm.frames import error_text, program_traceback
-from ddl_teach.comm.interface import check_rank_count
-from ddl_teach.comm.join import Alone
-from ddl_teach.comm.run import Run, concluded
-from ddl_teach.comm.shipping import ship
-from ddl_teach.comm.story import TimedOut, tell_failure
+from ddl_runtime.core.checks import check_rank_count
+from ddl_runtime.diagnosis.deadlock import TimedOut, tell_failure
+from ddl_runtime.diagnosis.frames import error_text, program_traceback
+from ddl_runtime.launcher.join import Alone
+from ddl_runtime.launcher.serialise import ship
+from ddl_runtime.records.run import Run, concluded
 
 if TYPE_CHECKING:
-    from ddl_teach.comm.world import World  # starts MPI, which is for ranks only
+    from ddl_runtime.launcher.world import World  # starts MPI, which is for ranks only
 
 GRACE = 30  # seconds beyond the program's own limit, in which late ranks say so
 EVERYBODY = "ddl_teach_everybody"  # what engines keep from program to program, by this name
@@ -38,7 +38,7 @@ class ClientRanks:
         self._client = client
         self.size = len(client.ids)
         self.timeout = timeout
-        enter = f"from ddl_teach.comm.join import joined\n{EVERYBODY}, _ = joined()"
+        enter = f"from ddl_runtime.launcher.join import joined\n{EVERYBODY}, _ = joined()"
         client[:].execute(enter, block=True)
 
     def run(
@@ -61,7 +61,8 @@ class ClientRanks:
         endings = view.apply_async(carry_out, *given).get(limit + GRACE)
         for rank, (how, value) in enumerate(endings):
             if how == "raised":
-                raise tell_failure(rank, *value)
+                what, where, mismatch = value
+                raise tell_failure(rank, what, where, mismatch=mismatch)
         for how, value in endings:
             if how == "late":
                 raise TimedOut(value)
@@ -82,6 +83,7 @@ def carry_out(
     except TimedOut as late:
         return "late", str(late)
     except Exception as error:
-        return "raised", (error_text(error), program_traceback(error))
+        mismatch = getattr(error, "mismatch", None)
+        return "raised", (error_text(error), program_traceback(error), mismatch)
     finally:
         world.clear(comm)

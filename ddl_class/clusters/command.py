@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ddl_teach.course.mistake import Mistake
+from ddl_class.commands.mistake import Mistake
 
 if TYPE_CHECKING:
-    from ddl_teach.course.cluster.grounds import Ground
+    from ddl_class.clusters.grounds import Ground
 
 GROUNDS = ("laptop", "box", "hosts", "slurm")
 EXAMPLES = """grounds:
@@ -26,7 +26,7 @@ examples:
   ddl-teach cluster stop slurm
 
 In a notebook:
-  from ddl_teach.course.cluster.engines import connect
+  from ddl_class.clusters.engines import connect
   client = connect("slurm")        # then %%px cells; comm is there on every rank
 """
 
@@ -78,7 +78,7 @@ def add_cluster(commands: argparse._SubParsersAction) -> None:
 
 
 def _start(options: argparse.Namespace) -> int:
-    from ddl_teach.course.cluster import engines
+    from ddl_class.clusters import engines
 
     if (elsewhere := _on_the_head(options)) is not None:
         return elsewhere
@@ -87,14 +87,14 @@ def _start(options: argparse.Namespace) -> int:
         raise Mistake(f"{ranks} ranks on {nodes} nodes: each node has at least one rank")
     engines.start(_ground(options), ranks, nodes, options.limit)
     print(f"{ranks} engines run. In a notebook:")
-    print("  from ddl_teach.course.cluster.engines import connect")
+    print("  from ddl_class.clusters.engines import connect")
     print(f'  client = connect("{options.ground}")')
     print(f"To end them: ddl-teach cluster stop {options.ground}")
     return 0
 
 
 def _stop(options: argparse.Namespace) -> int:
-    from ddl_teach.course.cluster import engines
+    from ddl_class.clusters import engines
 
     if (elsewhere := _on_the_head(options)) is not None:
         return elsewhere
@@ -103,9 +103,9 @@ def _stop(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from ddl_teach.course import doctor
-    from ddl_teach.course.cluster import engines, node_checks, slurm
-    from ddl_teach.course.cluster.site import read_site
+    from ddl_class.clusters import engines, node_checks, slurm
+    from ddl_class.clusters.site import read_site
+    from ddl_class.doctor import doctor
 
     if (elsewhere := _on_the_head(options)) is not None:
         return elsewhere
@@ -122,15 +122,15 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _ground(options: argparse.Namespace) -> Ground:
-    from ddl_teach.course.cluster import grounds
-    from ddl_teach.course.cluster.site import read_site
+    from ddl_class.clusters import grounds
+    from ddl_class.clusters.site import read_site
 
     if options.ground == "laptop":
         return grounds.Laptop(read_site())
     if options.ground == "box":
-        from ddl_teach.course.box.box import Box
+        from ddl_class.clusters.box.box import Box
 
-        return grounds.InBox(read_site(), Box.find(options.name))
+        return grounds.InBox(read_site(), Box.own(options.name))
     if options.ground == "slurm":
         return grounds.Slurm(read_site())
     if options.hostfile is None:
@@ -142,10 +142,10 @@ def _on_the_head(options: argparse.Namespace) -> int | None:
     """Do the same on the head of the box, where its nodes can be called; None if this is there."""
     if options.ground != "box":
         return None
-    from ddl_teach.course.box.box import Box
+    from ddl_class.clusters.box.box import Box
 
-    box = Box.find(options.name)
-    if box.on_head:
+    box = Box.own(options.name)
+    if box.hosts.on_head:
         return None
     words = [sys.executable, "-m", "ddl_teach", *sys.argv[1:]]
-    return subprocess.run(box.words("head", words)).returncode
+    return subprocess.run(box.hosts.words("head", words)).returncode

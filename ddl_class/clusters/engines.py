@@ -11,9 +11,12 @@ read, and the engines read them there: they are on no command line and in no env
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
+import socket
 import stat
+import time
 from pathlib import Path
 
 import ipyparallel
@@ -21,15 +24,19 @@ from IPython.core.profiledir import ProfileDir, ProfileDirError
 from IPython.paths import get_ipython_dir
 from traitlets.config import Config
 
-from ddl_teach.comm.processes import mpi_environment
-from ddl_teach.course.cluster.grounds import Ground
-from ddl_teach.course.cluster.site import SETUP
-from ddl_teach.course.cluster.slurm import submission
-from ddl_teach.course.finding import Finding
-from ddl_teach.course.machine_checks import ROOT
-from ddl_teach.course.mistake import Mistake
+from ddl_class.clusters.grounds import Ground
+from ddl_class.clusters.site import SETUP
+from ddl_class.clusters.slurm import submission
+from ddl_class.commands.mistake import Mistake
+from ddl_class.doctor.finding import Finding
+from ddl_class.doctor.machine_checks import ROOT
+from ddl_runtime.launcher.mpiexec import mpi_environment
 
-ENTER = "from ddl_teach.comm.join import joined\n_, comm = joined()"
+CALL_LIMIT = 10  # seconds a controller may take to answer
+OUTPUT_LIMIT = 10.0  # seconds until what engines print must have reached a new client ...
+OUTPUT_TRY = 0.5  # ... which tries again after so many
+
+ENTER = "from ddl_runtime.launcher.join import joined\n_, comm = joined()"
 
 # ipyparallel puts `-n RANKS` in front of the ground's words, which have their number in its place.
 LEAVE_COUNT_OUT = ("sh", "-c", 'shift 2; exec "$@"', "ranks")
@@ -86,11 +93,27 @@ def stop(name: str) -> bool:
 
 
 def connect(name: str) -> ipyparallel.Client:
-    """A client of the engines that `ddl-teach cluster start` has started on this ground."""
+    """A client of the engines that `ddl-teach cluster start` has started on this ground, from
+    any machine that sees the same profile and can call the controller's."""
     profile = make_profile(name)
-    if not running(profile):
+    file, here = profile / "security" / "ipcontroller-client.json", socket.gethostname()
+    try:
+        host = json.loads(file.read_text())["location"]
+    except FileNotFoundError:
+        host = here
+    # Of another machine's processes nothing can be known here; ask only about this one's.
+    if host == here and not running(profile):
         raise Mistake(f"no engines run on {name}: ddl-teach cluster start {name}")
-    return _cluster(profile).connect_client_sync()
+    try:
+        client = ipyparallel.Client(str(file), profile_dir=str(profile), timeout=CALL_LIMIT)
+    except TimeoutError:
+        raise Mistake(
+            f"the controller of the engines on {name} was started on {host}, and does not answer "
+            f"{here}. Open the notebook on {host}; or stop the engines there, and start "
+            f"others here: ddl-teach cluster start {name}"
+        ) from None
+    _await_output(client)
+    return client
 
 
 def secrets_kept(name: str) -> Finding:
@@ -147,6 +170,16 @@ def settings(ground: Ground, ranks: int, nodes: int, profile: Path) -> Config:
     return config
 
 
+def _await_output(client: ipyparallel.Client) -> None:
+    """Wait until a new client gets what engines print. Until it has been noted as a listener,
+    all that they print is lost, also the word that there is no more to come. Engines that are
+    busy do not answer: then nobody waits for long."""
+    until = time.monotonic() + OUTPUT_LIMIT
+    while client.ids and time.monotonic() < until:
+        if client[:].execute("").wait_for_output(OUTPUT_TRY):
+            return
+
+
 def _cluster(profile: Path) -> ipyparallel.Cluster:
     return ipyparallel.Cluster.from_file(
         profile_dir=str(profile), cluster_id="", log_level=logging.CRITICAL
@@ -162,6 +195,6 @@ def _last_words(folder: Path) -> str:
 
 
 def _place() -> tuple[int, int]:
-    from ddl_teach.comm.mpi import MPI
+    from ddl_runtime.mpi.wire import MPI
 
     return MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size

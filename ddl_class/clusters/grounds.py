@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from ddl_teach.comm.processes import mpi_command, mpi_family, mpiexec_path
-from ddl_teach.course.cluster.site import Site
-from ddl_teach.course.mistake import Mistake
+from ddl_class.clusters.site import Site
+from ddl_class.commands.mistake import Mistake
+from ddl_runtime.launcher.mpiexec import mpi_command, mpi_family, mpiexec_path
 
 if TYPE_CHECKING:
-    from ddl_teach.course.box.box import Box
+    from ddl_class.clusters.box.box import Box
 
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
 HOST = re.compile(r"^\s*(?P<name>[^\s#:]+)(?:\s+slots=(?P<slots>\d+)|:(?P<ppn>\d+))?\s*(#.*)?$")
@@ -85,7 +85,7 @@ class InBox(Ground):
         self._box = box
 
     def words(self, node: str, command: Sequence[str]) -> list[str]:
-        return self._box.words(node, command)
+        return self._box.hosts.words(node, command)
 
     def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
         return self._box.mpi_words(ranks, mpiexec, family)

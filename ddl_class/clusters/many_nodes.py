@@ -26,18 +26,18 @@ from pathlib import Path
 import numpy as np
 from IPython.paths import get_ipython_dir
 
+from ddl_class.clusters.box import faults
+from ddl_class.clusters.box.box import Box
+from ddl_class.clusters.box.links import describe
+from ddl_class.clusters.client_ranks import ClientRanks
+from ddl_class.clusters.engines import connect
+from ddl_class.commands.mistake import Mistake
+from ddl_class.engines.magics import registered
+from ddl_class.engines.pool import Engines
+from ddl_class.notebook.timing import stopwatch
+from ddl_measure.traffic import between_nodes
 from ddl_teach.comm import Comm
-from ddl_teach.course.box import faults
-from ddl_teach.course.box.box import Box
-from ddl_teach.course.box.links import describe
-from ddl_teach.course.cluster.client_ranks import ClientRanks
-from ddl_teach.course.cluster.engines import connect
-from ddl_teach.course.engines.magics import registered
-from ddl_teach.course.engines.pool import Engines
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.course.timing import stopwatch
-from ddl_teach.measure.traffic import between_nodes
-from ddl_teach.surviving.checkpoints import steps
+from ddl_teach.fault_tolerance.checkpoints import steps
 
 Way = Callable[[Comm, np.ndarray], object]
 
@@ -183,9 +183,12 @@ def _said(
 
 
 def _box(nodes: int, rate: str) -> Box:
-    """The learner's own box if it is up, else a new one of this process."""
+    """This checkout's box if it is up, else a new one of this process."""
     if Box.exists():
-        return Box.find()
+        usual = Box.find()
+        if not (whose := usual.whose()):
+            return usual
+        print(f"{whose} This notebook leaves it alone and makes its own.")
     own = _own_name()
     if Box.exists(own):
         Box.find(own).down()

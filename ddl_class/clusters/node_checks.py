@@ -16,10 +16,10 @@ from typing import Any
 
 import psutil
 
-from ddl_teach.course.cluster import on_ranks
-from ddl_teach.course.cluster.asking import Answers, ask_nodes, ask_ranks
-from ddl_teach.course.cluster.grounds import Ground
-from ddl_teach.course.finding import Finding
+from ddl_class.clusters import on_ranks
+from ddl_class.clusters.asking import Answers, ask_nodes, ask_ranks
+from ddl_class.clusters.grounds import Ground
+from ddl_class.doctor.finding import Finding
 
 SLOW_CLOCK, WRONG_CLOCK = 1.0, 60.0  # seconds apart; Slurm's MUNGE refuses at 300
 MOVED = on_ranks.MESSAGES * on_ranks.NBYTES

@@ -1,6 +1,6 @@
 """What MPI ranks on all nodes find out together, as a line of JSON. Each rank runs
 
-    python -m ddl_teach.course.cluster.on_ranks
+    python -m ddl_class.clusters.on_ranks
 
 They say where they are, compare their clocks by the fastest of many ping-pongs (`measure.clocks`),
 and pass a few MiB to the next node while each node counts what its network interfaces send. The
@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import psutil
 
+from ddl_measure.clocks import compare_clocks
+from ddl_runtime.launcher.join import join
 from ddl_teach.comm import Comm
-from ddl_teach.comm.join import join
-from ddl_teach.measure.clocks import compare_clocks
 
 MESSAGES, NBYTES = 4, 2**20
 LISTEN = psutil.CONN_LISTEN

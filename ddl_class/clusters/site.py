@@ -11,8 +11,8 @@ import shlex
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from ddl_teach.course.machine_checks import ROOT
-from ddl_teach.course.mistake import Mistake
+from ddl_class.commands.mistake import Mistake
+from ddl_class.doctor.machine_checks import ROOT
 
 SETUP = ROOT / "cluster_setup"
 NOTES = SETUP / "site.sh"

@@ -10,9 +10,9 @@ import os
 import shutil
 import subprocess
 
-from ddl_teach.course.cluster.site import NOTES, Site
-from ddl_teach.course.finding import Finding
-from ddl_teach.course.machine_checks import ROOT
+from ddl_class.clusters.site import NOTES, Site
+from ddl_class.doctor.finding import Finding
+from ddl_class.doctor.machine_checks import ROOT
 
 PATIENCE = 30  # seconds for one question
 

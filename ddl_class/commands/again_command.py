@@ -9,15 +9,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.surviving.again import CRASHES, Again
+from ddl_class.commands.mistake import Mistake
+from ddl_teach.fault_tolerance.again import CRASHES, Again
 
 EXAMPLES = """examples:
-  ddl-teach again -- mpiexec -n 4 python -m ddl_teach.surviving.long_run FOLDER
+  ddl-teach again -- mpiexec -n 4 python -m ddl_teach.fault_tolerance.long_run FOLDER
   ddl-teach box exec head ddl-teach again --until FOLDER/result.json -- mpiexec ...
   ddl-teach again --requeue -- srun --mpi=pmix python ...     in a batch script of Slurm
 
-The program must resume by itself: ddl_teach/surviving/long_run.py shows how.
+The program must resume by itself: ddl_teach/fault_tolerance/long_run.py shows how.
 """
 
 
@@ -49,7 +49,7 @@ def add_again(commands: argparse._SubParsersAction) -> None:
 
 
 def _again(options: argparse.Namespace) -> int:
-    from ddl_teach.surviving.preemption import AGAIN
+    from ddl_teach.fault_tolerance.preemption import AGAIN
 
     job = os.environ.get("SLURM_JOB_ID", "")
     if options.requeue and not job:

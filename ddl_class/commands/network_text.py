@@ -10,13 +10,13 @@ import textwrap
 from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import Any, get_args, get_origin, get_type_hints
 
-from ddl_teach.comm.dragonfly import Dragonfly
-from ddl_teach.comm.fat_tree import FatTree
-from ddl_teach.comm.networks import TwoLevel, Uniform
-from ddl_teach.comm.shared_links import SharedBus, Star
-from ddl_teach.comm.torus import Torus
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.course.units import read_quantity, write_quantity
+from ddl_class.commands.mistake import Mistake
+from ddl_class.commands.units import read_quantity, write_quantity
+from ddl_runtime.topologies.dragonfly import Dragonfly
+from ddl_runtime.topologies.fat_tree import FatTree
+from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
+from ddl_runtime.topologies.shared_links import SharedBus, Star
+from ddl_runtime.topologies.torus import Torus
 
 NETWORKS = {
     "uniform": Uniform,

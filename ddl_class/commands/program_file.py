@@ -14,7 +14,7 @@ from typing import Any
 
 import cloudpickle
 
-from ddl_teach.course.mistake import Mistake
+from ddl_class.commands.mistake import Mistake
 
 
 class BrokenFile(Exception):

@@ -15,15 +15,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ddl_class.commands.mistake import Mistake
+from ddl_class.commands.program_file import BrokenFile, load_program, read_pairs
+from ddl_measure.recipes.beside import beside, check_same, settings_of
+from ddl_measure.recipes.carry_out import carry_out, has_worked, values
+from ddl_measure.recipes.recipe import Recipe, Value, read_recipe
+from ddl_measure.reports.file import load, save
+from ddl_measure.reports.report import Report
+from ddl_measure.reports.review import review, told
 from ddl_teach import Ranks
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.course.program_file import BrokenFile, load_program, read_pairs
-from ddl_teach.measure.recipes.beside import beside, check_same, settings_of
-from ddl_teach.measure.recipes.carry_out import carry_out, has_worked, values
-from ddl_teach.measure.recipes.recipe import Recipe, Value, read_recipe
-from ddl_teach.measure.reports.file import load, save
-from ddl_teach.measure.reports.report import Report
-from ddl_teach.measure.reports.review import review, told
 
 MISSED = 1
 PATIENCE = 3600.0  # seconds of one training or search

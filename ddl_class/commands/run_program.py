@@ -9,16 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ddl_class.clusters.box.box import Box
+from ddl_class.commands.mistake import Mistake
+from ddl_class.commands.network_text import read_network
+from ddl_class.commands.program_file import BrokenFile, load_program, read_arguments
+from ddl_class.commands.run_text import describe_run
+from ddl_runtime.devices.choice import check_path
+from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.records.run import Run
+from ddl_runtime.simulator.fibers import MOST_THREADS
 from ddl_teach import Comm, launch, simulate
-from ddl_teach.comm.devices.choice import check_path
-from ddl_teach.comm.run import Run
-from ddl_teach.comm.simulated_stacks import MOST_THREADS
-from ddl_teach.comm.story import StoryError
-from ddl_teach.course.box.box import Box
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.course.network_text import read_network
-from ddl_teach.course.program_file import BrokenFile, load_program, read_arguments
-from ddl_teach.course.run_text import describe_run
 
 DEFAULT_NETWORK = "uniform:latency=1us,bandwidth=10GB/s"
 PICTURES = (".png", ".pdf", ".svg")
@@ -39,7 +39,7 @@ def run_program(options: argparse.Namespace) -> int:
             how = {"network": network, "trace": trace, "threads": options.threads}
             run = simulate(program, options.simulate, **how, **arguments)
         else:
-            place = Box.find(options.box) if options.box else None
+            place = Box.own(options.box) if options.box else None
             where = f"the box '{options.box}'" if options.box else "this machine"
             ground = f"{options.ranks} MPI processes on {where}"
             how = {"timeout": options.timeout, "trace": trace, "on": place}

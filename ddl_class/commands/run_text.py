@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 
-from ddl_teach.comm.run import Run
+from ddl_runtime.records.run import Run
 
 SHOWN = 8  # ranks listed one by one before the rest is only counted
 WIDTH = 88  # of one rank's result

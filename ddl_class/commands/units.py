@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 
-from ddl_teach.course.mistake import Mistake
+from ddl_class.commands.mistake import Mistake
 
 # Decimal, so that 100ns is the very number that 1e-7 is.
 MICROSECOND = Decimal("1e-6")

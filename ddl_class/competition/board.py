@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ddl_teach.course.competition.judge import faults, raced
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.measure.interval import Interval, interval
-from ddl_teach.measure.reports.cases import find
-from ddl_teach.measure.reports.file import from_json, load
-from ddl_teach.measure.reports.report import Report
-from ddl_teach.measure.reports.review import review
+from ddl_class.commands.mistake import Mistake
+from ddl_class.competition.judge import faults, raced
+from ddl_measure.interval import Interval, interval
+from ddl_measure.reports.cases import find
+from ddl_measure.reports.file import from_json, load
+from ddl_measure.reports.report import Report
+from ddl_measure.reports.review import review
 
 HOUSE_FILE, MEASURED = "house.json", "measured.json"
 

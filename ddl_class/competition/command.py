@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ddl_teach.course.competition.disciplines import Discipline
-    from ddl_teach.measure.to_accuracy import Checkpoint
+    from ddl_class.competition.disciplines import Discipline
+    from ddl_measure.to_accuracy import Checkpoint
 
 NAMES = ("digits", "code")
 
@@ -38,14 +38,14 @@ def add_competition(commands: argparse._SubParsersAction) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from ddl_class.clusters.box.box import Box
+    from ddl_class.commands.mistake import Mistake
+    from ddl_class.commands.program_file import BrokenFile, load_program
+    from ddl_class.competition.disciplines import DISCIPLINES
+    from ddl_class.competition.entry import compete, read_form
+    from ddl_measure.reports.file import save
+    from ddl_runtime.diagnosis.deadlock import StoryError
     from ddl_teach import Ranks
-    from ddl_teach.comm.story import StoryError
-    from ddl_teach.course.box.box import Box
-    from ddl_teach.course.competition.disciplines import DISCIPLINES
-    from ddl_teach.course.competition.entry import compete, read_form
-    from ddl_teach.course.mistake import Mistake
-    from ddl_teach.course.program_file import BrokenFile, load_program
-    from ddl_teach.measure.reports.file import save
 
     if options.ranks < 1:
         raise Mistake(f"--ranks must be at least 1, not {options.ranks}")
@@ -64,7 +64,7 @@ def _run(options: argparse.Namespace) -> int:
         words += ["--ranks", str(options.ranks)]
         place = None
         if options.box:
-            place, words = Box.find(options.box), [*words, "--box", options.box]
+            place, words = Box.own(options.box), [*words, "--box", options.box]
         with Ranks(options.ranks, on=place) as ranks:
             command = shlex.join([*words, "--out", options.out.name])
             run = partial(ranks.run, timeout=10 * discipline.limit, trace=False)
@@ -94,9 +94,9 @@ def _tell(discipline: Discipline, seed: int, first: Checkpoint | None) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from ddl_teach.course.competition.board import MEASURED, house_in, read_entry, read_house
-    from ddl_teach.course.competition.judge import faults
-    from ddl_teach.course.mistake import Mistake
+    from ddl_class.commands.mistake import Mistake
+    from ddl_class.competition.board import MEASURED, house_in, read_entry, read_house
+    from ddl_class.competition.judge import faults
 
     beside = options.entry.parents[options.entry.name == MEASURED]
     house = read_house(options.house or house_in(beside))
@@ -109,9 +109,9 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _page(options: argparse.Namespace) -> int:
-    from ddl_teach.course.competition.board import board
-    from ddl_teach.course.competition.page import page
-    from ddl_teach.measure.whole_file import write_whole
+    from ddl_class.competition.board import board
+    from ddl_class.competition.page import page
+    from ddl_runtime.records.whole_file import write_whole
 
     entries = board(options.folder)
     write_whole(options.out, page(entries))

@@ -17,12 +17,12 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ddl_teach.measure.reports.report import Data
-from ddl_teach.sgd.digits import Digits, pictures
-from ddl_teach.sgd.statements.corpus import Corpus, read
-from ddl_teach.sgd.statements.downstream import LEAST
-from ddl_teach.sgd.statements.embedding import Statements
-from ddl_teach.sgd.task import Task
+from ddl_measure.reports.report import Data
+from ddl_teach.training.tasks.digits import Digits, pictures
+from ddl_teach.training.tasks.statements.corpus import Corpus, read
+from ddl_teach.training.tasks.statements.downstream import LEAST
+from ddl_teach.training.tasks.statements.embedding import Statements
+from ddl_teach.training.tasks.task import Task
 
 HELD_OUT_FILES = 1  # of the thirds of all files; settings may be chosen on the others
 

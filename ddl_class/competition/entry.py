@@ -11,15 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ddl_teach.comm.run import Run
-from ddl_teach.course.competition.disciplines import DISCIPLINES, Discipline
-from ddl_teach.course.competition.ground import ground
-from ddl_teach.course.competition.lap import Train, lap
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.machine import describe
-from ddl_teach.measure.reports.made import made
-from ddl_teach.measure.reports.report import (
+from ddl_class.commands.mistake import Mistake
+from ddl_class.competition.disciplines import DISCIPLINES, Discipline
+from ddl_class.competition.ground import ground
+from ddl_class.competition.lap import Train, lap
+from ddl_measure.interval import interval
+from ddl_measure.machine import describe
+from ddl_measure.reports.made import made
+from ddl_measure.reports.report import (
     A_TRAINING,
     COMMUNICATION,
     HELD_OUT,
@@ -33,7 +32,8 @@ from ddl_teach.measure.reports.report import (
     Target,
     Trial,
 )
-from ddl_teach.measure.to_accuracy import Checkpoint, reached
+from ddl_measure.to_accuracy import Checkpoint, reached
+from ddl_runtime.records.run import Run
 
 SEEDS = tuple(range(101, 109))  # of the trainings that count; settings are chosen with others
 NEEDED = ("team", "settings", "samples", "trials")

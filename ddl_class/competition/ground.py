@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ddl_measure.cables import cables
+from ddl_measure.near_and_far import nodes_of
 from ddl_teach.comm import Comm
-from ddl_teach.measure.cables import cables
-from ddl_teach.measure.near_and_far import nodes_of
 
 NODES, NETWORK = "nodes", "network"  # what a machine's description has besides
 SAME = 1.5  # networks apart by less than this factor are one network, measured twice

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddl_teach.course.competition.ground import NETWORK, NODES, same_network
-from ddl_teach.measure.interval import FEWEST
-from ddl_teach.measure.reports.cases import find
-from ddl_teach.measure.reports.report import A_TRAINING, Report, Series
-from ddl_teach.measure.reports.review import review
+from ddl_class.competition.ground import NETWORK, NODES, same_network
+from ddl_measure.interval import FEWEST
+from ddl_measure.reports.cases import find
+from ddl_measure.reports.report import A_TRAINING, Report, Series
+from ddl_measure.reports.review import review
 
 GIVEN = ("data", "target")  # of a report, as the house has them
 MACHINE = (

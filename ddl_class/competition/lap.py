@@ -18,11 +18,11 @@ from typing import Protocol
 
 import numpy as np
 
+from ddl_class.competition.disciplines import DISCIPLINES, Discipline
+from ddl_measure.to_accuracy import Checkpoint, reached
 from ddl_teach.collectives import tree
 from ddl_teach.comm import Comm
-from ddl_teach.course.competition.disciplines import DISCIPLINES, Discipline
-from ddl_teach.measure.to_accuracy import Checkpoint, reached
-from ddl_teach.sgd.task import Task
+from ddl_teach.training.tasks.task import Task
 
 MakeTask = Callable[[int], Task]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import html
 import math
 
-from ddl_teach.course.competition.board import Board, Line
-from ddl_teach.course.competition.ground import NETWORK, NODES
-from ddl_teach.measure.interval import Interval
-from ddl_teach.measure.reports.report import Report
+from ddl_class.competition.board import Board, Line
+from ddl_class.competition.ground import NETWORK, NODES
+from ddl_measure.interval import Interval
+from ddl_measure.reports.report import Report
 
 STYLE = """
 body { font: 16px/1.5 sans-serif; color: #333; max-width: 62em; margin: 2em auto; padding: 0 1em }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ddl_teach.sgd.digits import Digits
+from ddl_teach.training.tasks.digits import Digits
 
 Trials = list[tuple[dict[str, Any], int, str]]
 

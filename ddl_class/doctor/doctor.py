@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ddl_teach.course import gpu_checks, machine_checks, mpi_checks
-from ddl_teach.course.finding import Finding
+from ddl_class.doctor import gpu_checks, machine_checks, mpi_checks
+from ddl_class.doctor.finding import Finding
 
 CHECKS: tuple[Callable[[], Finding], ...] = (
     machine_checks.python,

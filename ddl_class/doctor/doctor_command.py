@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ddl_teach.course.mistake import Mistake
+from ddl_class.commands.mistake import Mistake
 
 EXAMPLES = """for a class, from the instructor's account; accounts.txt has a name a line:
   ddl-teach doctor --class accounts.txt --by sudo      accounts of this machine
@@ -45,8 +45,8 @@ def add_doctor(commands: argparse._SubParsersAction) -> None:
 def _doctor(options: argparse.Namespace) -> int:
     if options.those is not None:
         return _class(options)
-    from ddl_teach.course.class_doctor.account import as_json, this_account
-    from ddl_teach.course.doctor import examine, report
+    from ddl_class.doctor.doctor import examine, report
+    from ddl_class.doctor.whole_class.account import as_json, this_account
 
     findings = examine()
     print(report(findings))
@@ -56,8 +56,8 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _class(options: argparse.Namespace) -> int:
-    from ddl_teach.course.class_doctor import asking, page
-    from ddl_teach.course.cluster.site import read_site
+    from ddl_class.clusters.site import read_site
+    from ddl_class.doctor.whole_class import asking, page
 
     if options.those.is_dir():
         expected = asking.read_accounts(options.accounts) if options.accounts else ()

@@ -18,14 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ddl_class.doctor.finding import Finding
+from ddl_class.doctor.machine_checks import usable_cores
+from ddl_class.doctor.mpi_checks import loaded_files
+from ddl_class.json_lines import PATIENCE
+from ddl_runtime.devices.placement import VISIBLE, visible_gpus
 from ddl_teach import launch
-from ddl_teach.comm.devices.placement import VISIBLE, visible_gpus
-from ddl_teach.course.finding import Finding
-from ddl_teach.course.machine_checks import usable_cores
-from ddl_teach.course.mpi_checks import PATIENCE, loaded_files
 
 if TYPE_CHECKING:
-    from ddl_teach.comm.devices.awareness import Awareness
+    from ddl_runtime.devices.awareness import Awareness
 
 GUIDE = "docs/cuda_aware_mpi.md says how, for each MPI."
 DEVICE_FILES = (Path("/dev/nvidia0"), Path("/dev/dxg"))  # of Linux, and of Windows below WSL
@@ -215,7 +216,7 @@ def _why_not(torch: object) -> str:
 
 
 def _ask_awareness(_comm: object) -> Awareness:
-    from ddl_teach.comm.devices.awareness import awareness
+    from ddl_runtime.devices.awareness import awareness
 
     return awareness()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from ddl_teach.course.finding import Finding
+from ddl_class.doctor.finding import Finding
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDED = (3, 11)
@@ -20,7 +20,7 @@ MEBIBYTE = 2**20
 
 # What the command line of an engine, a rank or their starter contains.
 RANK_PROCESSES = re.compile(
-    r"ipyparallel|ddl_teach\.(comm\.worker|course\.engines\.engine)"
+    r"ipyparallel|ddl_runtime\.launcher\.worker|ddl_class\.engines\.engine"
     r"|(^|/)(mpiexec|mpirun|prterun)\b"
 )
 

@@ -1,13 +1,12 @@
 """The doctor's checks of MPI: which library, whose mpiexec, do ranks find each other.
 
-Only `comm/mpi.py` imports mpi4py, and a process can load one MPI library only. So each question
-here is asked in processes of its own.
+Only `ddl_runtime/mpi/wire.py` imports mpi4py, and a process can load one MPI library only. So
+each question here is asked in processes of its own.
 """
 
 from __future__ import annotations
 
 import functools
-import json
 import os
 import re
 import shutil
@@ -15,12 +14,11 @@ import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
+from ddl_class.doctor.finding import Finding
+from ddl_class.doctor.machine_checks import usable_cores
+from ddl_class.json_lines import PATIENCE, ask
+from ddl_runtime.launcher.mpiexec import mpi_command, mpiexec_path
 from ddl_teach import launch
-from ddl_teach.comm.processes import mpi_command, mpi_environment, mpiexec_path
-from ddl_teach.course.finding import Finding
-from ddl_teach.course.machine_checks import usable_cores
-
-PATIENCE = 60  # seconds for any of the processes started here
 
 # The files of loaded libraries; the kernel lists them on Linux, with the path after five fields.
 LOADED = """
@@ -157,29 +155,13 @@ def _start(name: str, ranks: int) -> Finding:
 @functools.cache
 def _library() -> tuple[str, str, str] | str:
     """Name, version and file of the library, or what went wrong."""
-    answer = _ask([sys.executable, "-c", ASK_LIBRARY])
+    answer = ask([sys.executable, "-c", ASK_LIBRARY])
     return answer if isinstance(answer, str) else tuple(answer[0])
 
 
 def _ask_ranks(ranks: int, *names: str) -> list[list] | str:
     """Rank, size and the libraries of these names as each rank sees them, or what went wrong."""
-    return _ask([*mpi_command(ranks), sys.executable, "-c", ASK_RANK, *names])
-
-
-def _ask(command: list[str]) -> list[list] | str:
-    """Run ``command`` and read each line of JSON; on failure return the last it said."""
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=PATIENCE, env=mpi_environment()
-        )
-    except subprocess.TimeoutExpired:
-        return f"no answer within {PATIENCE} s"
-    except OSError as error:
-        return str(error)
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-        return lines[-1]
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    return ask([*mpi_command(ranks), sys.executable, "-c", ASK_RANK, *names])
 
 
 def _version_of(mpiexec: str) -> str:

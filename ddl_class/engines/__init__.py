@@ -22,6 +22,6 @@ joined          a rank that is ipyparallel's engine as well, and why there are t
 =============== ==========================================================================
 """
 
-from ddl_teach.course.engines.pool import Engines
+from ddl_class.engines.pool import Engines
 
 __all__ = ["Engines"]

@@ -25,16 +25,15 @@ from typing import Any
 
 import ipyparallel
 
-from ddl_teach.comm.page import folded
-from ddl_teach.comm.shipping import ship
-from ddl_teach.comm.story import Interrupted, StoryError
-from ddl_teach.search.attempt import attempt
+from ddl_runtime.diagnosis.deadlock import Interrupted, StoryError
+from ddl_runtime.diagnosis.page import folded
+from ddl_runtime.launcher.serialise import ship
+from ddl_teach.search.attempt import Outcome, State, Training, attempt
 from ddl_teach.search.conductor import Conductor, Task
-from ddl_teach.search.job import Decider
-from ddl_teach.search.records import Outcome, Progress, Record
+from ddl_teach.search.decider import Decider
+from ddl_teach.search.job import Settings
+from ddl_teach.search.records import Progress, Record
 from ddl_teach.search.report import Report
-from ddl_teach.search.space import Settings
-from ddl_teach.search.training import State, Training
 
 GLANCE = 0.25  # seconds between two looks of whoever watches, while nothing changes
 ENGINE_DIED = "its engine died, twice"

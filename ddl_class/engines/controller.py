@@ -24,8 +24,8 @@ from typing import Any
 import ipyparallel
 from ipyparallel.error import RemoteError
 
-from ddl_teach.comm.guard import Guard
-from ddl_teach.comm.story import StoryError
+from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.launcher.reaper import Guard
 
 START_LIMIT = 60  # seconds until the controller has said where it listens
 END_LIMIT = 3  # seconds that it may take to end

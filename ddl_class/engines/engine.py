@@ -1,6 +1,6 @@
 """What runs inside each engine: a rank that also runs cells.
 
-Started as `python -m ddl_teach.course.engines.engine ADDRESS`, with the key in DDL_TEACH_KEY. A
+Started as `python -m ddl_class.engines.engine ADDRESS`, with the key in DDL_TEACH_KEY. A
 cell's `comm` lives as long as cells succeed. After one that failed all ranks make a new one
 together, so that no message of the failed cell is ever received by a later one.
 """
@@ -19,17 +19,18 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
-from ddl_teach import collectives, simulate, theory
-from ddl_teach.comm import ANY, Comm, Phantom, networks, worker
-from ddl_teach.comm.patience import Monitor, Stopped
-from ddl_teach.course.engines.outputs import marker
-from ddl_teach.course.engines.shell import Shell
+from ddl_class.engines.outputs import marker
+from ddl_class.engines.shell import Shell
+from ddl_runtime.launcher import worker
+from ddl_runtime.mpi.polling import Monitor, Stopped
+from ddl_teach import collectives, comm, simulate, theory
+from ddl_teach.comm import ANY, Comm, Phantom
 
 NAMES = {
     "ANY": ANY,
     "Phantom": Phantom,
     "collectives": collectives,
-    "networks": networks,
+    "networks": comm,
     "np": np,
     "simulate": simulate,
     "theory": theory,
@@ -117,7 +118,7 @@ class Engine(worker.Worker):
 
     def _join(self, rank: int, connection: str, profile: str) -> int:
         """Become an engine of ipyparallel; from now on its tasks are done between orders."""
-        from ddl_teach.course.engines.joined import Joined
+        from ddl_class.engines.joined import Joined
 
         joined = Joined(self._shell, self._attended, (*NAMES, "comm"))
         number = joined.join(rank, connection, profile)

@@ -36,8 +36,8 @@ from traitlets import Any as AnyTrait
 from traitlets import Type
 from traitlets.config import Config
 
-from ddl_teach.comm.patience import Stopped
-from ddl_teach.course.engines.shell import Shell
+from ddl_class.engines.shell import Shell
+from ddl_runtime.mpi.polling import Stopped
 
 REGISTRATION_LIMIT = 30  # seconds until the controller has answered
 CATCH_UP_LIMIT = 1.0

@@ -9,7 +9,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Protocol
 
 from IPython.core.error import UsageError
 from IPython.core.getipython import get_ipython
@@ -17,18 +18,33 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
-if TYPE_CHECKING:
-    from ddl_teach.course.engines.pool import Engines
-
-
 OPTIONS = "%%px takes --ranks 0,2, --timeout 60 and --local; cells always wait for their ranks."
+
+
+class Cells(Protocol):
+    """What runs a notebook's cells: its engines."""
+
+    size: int
+
+    def cell(
+        self,
+        code: str,
+        ranks: Sequence[int] | None = None,
+        *,
+        timeout: float | None = None,
+        name: str = ...,
+    ) -> None:
+        """Run a cell's code on these ranks, or on all."""
+
+    def stop(self) -> None:
+        """End them."""
 
 
 @magics_class
 class EngineMagics(Magics):
     """The magics of one notebook and its engines."""
 
-    def __init__(self, shell: InteractiveShell, engines: Engines) -> None:
+    def __init__(self, shell: InteractiveShell, engines: Cells) -> None:
         super().__init__(shell)
         self.engines = engines
 
@@ -64,13 +80,13 @@ class EngineMagics(Magics):
         self.engines.cell(code, ranks, timeout=options.timeout, name=name)
 
 
-def register(engines: Engines) -> None:
+def register(engines: Cells) -> None:
     """Let `%%px` in this notebook, if this is one, mean these engines."""
     if (shell := get_ipython()) is not None:
         shell.register_magics(EngineMagics(shell, engines))
 
 
-def registered() -> Engines | None:
+def registered() -> Cells | None:
     """The engines of this notebook, if there are any."""
     shell = get_ipython()
     magics = shell.magics_manager.registry.get("EngineMagics") if shell is not None else None

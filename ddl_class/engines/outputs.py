@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from IPython.core.getipython import get_ipython
 from IPython.display import publish_display_data
 
+from ddl_runtime.launcher.screen import rewritten
+
 MOST_TEXT = 100_000  # bytes of one rank's text that are shown
 MOST_DISPLAYS = 40
 MARK = re.compile(rb"\x00\x1eshown (\d+)\x1e\x00")
@@ -20,6 +22,11 @@ MARK = re.compile(rb"\x00\x1eshown (\d+)\x1e\x00")
 def marker(number: int) -> bytes:
     """What stands in a rank's printed text in place of a figure."""
     return b"\x00\x1eshown %d\x1e\x00" % number
+
+
+def without_marks(text: str) -> str:
+    """The text with nothing in place of figures."""
+    return MARK.sub(b"", text.encode()).decode()
 
 
 class Output:
@@ -68,4 +75,4 @@ def show(rank: int, output: Output) -> None:
 
 def _print(rank: int, text: str) -> None:
     for line in text.removesuffix("\n").split("\n"):
-        print(f"[{rank}] {line}")
+        print(f"[{rank}] {rewritten(line)}")

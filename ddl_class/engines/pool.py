@@ -18,20 +18,20 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.getipython import get_ipython
 
-from ddl_teach.comm.crew import Crew
-from ddl_teach.comm.launch import Ranks
-from ddl_teach.comm.place import Place
-from ddl_teach.comm.run import Run
-from ddl_teach.comm.shipping import ship
-from ddl_teach.comm.story import Interrupted, StoryError
-from ddl_teach.comm.watch import Watch
-from ddl_teach.course.engines import magics, outputs
-from ddl_teach.course.engines.progress import Progress
-from ddl_teach.course.engines.shell import Shell
-from ddl_teach.course.engines.watches import CellWatch, EngineLine, ProgramWatch
+from ddl_class.engines import magics, outputs
+from ddl_class.engines.progress import Progress
+from ddl_class.engines.shell import Shell
+from ddl_class.engines.watches import CellWatch, EngineLine, ProgramWatch
+from ddl_runtime.diagnosis.deadlock import Interrupted, StoryError
+from ddl_runtime.launcher.hosts import Place
+from ddl_runtime.launcher.launch import Ranks
+from ddl_runtime.launcher.process_pool import Crew
+from ddl_runtime.launcher.serialise import ship
+from ddl_runtime.launcher.watchdog import Watch
+from ddl_runtime.records.run import Run
 
 if TYPE_CHECKING:
-    from ddl_teach.course.engines.controller import Client, Controller
+    from ddl_class.engines.controller import Client, Controller
 
 RENEWAL_LIMIT = 3  # seconds to make a new communicator
 JOIN_LIMIT = 60  # seconds to become engines of ipyparallel
@@ -66,14 +66,17 @@ class Engines(Ranks):
             raise StoryError("This runs on an engine already: start engines without %%px.")
         super().__init__(ranks, on=on)
         self.timeout = timeout  # seconds for a cell or program that names no other
-        module = "ddl_teach.course.engines.engine"
+        module = "ddl_class.engines.engine"
         self._crew = Crew(self.size, module, EngineLine, SETTINGS, on)
         self._controller: Controller | None = None  # of ipyparallel, once somebody asks for it
         self._stopped = False
         self._owner = os.getpid()
         previous = magics.registered()
-        same = previous is not None and (previous.size, previous._crew.place) == (self.size, on)
-        if same and previous.alive:
+        if (
+            isinstance(previous, Engines)
+            and previous.alive
+            and (previous.size, previous._crew.place) == (self.size, on)
+        ):
             self._crew, self._busy = previous._crew, previous._busy
             self._controller = previous._controller
             previous._stopped = True
@@ -139,7 +142,7 @@ class Engines(Ranks):
         Engine i is rank i, and tasks see the variables of cells. Asked for the first time, the
         engines join a controller of ipyparallel's, which ends with them.
         """
-        from ddl_teach.course.engines.controller import Controller
+        from ddl_class.engines.controller import Controller
 
         if self._crew.place is not None:
             raise StoryError(
@@ -218,7 +221,7 @@ class Engines(Ranks):
 
     def _carry_out(self, watch: Watch, order: tuple) -> Any:
         for line in watch.lines:
-            line.kept = outputs.Output()
+            line.begin()
         try:
             return super()._carry_out(watch, order)
         except (StoryError, KeyboardInterrupt) as error:
@@ -226,6 +229,7 @@ class Engines(Ranks):
                 error.args = (f"{error}\n\n{after}",)
             raise
         finally:
+            self._crew.screen.clear()
             for line in watch.lines:
                 outputs.show(line.rank, line.kept)
 

@@ -11,16 +11,19 @@ from IPython.core.getipython import get_ipython
 WIDTH = 24  # characters of a full bar
 
 
-class Progress:
-    """A bar that is drawn over itself, in a notebook or a terminal, for people to look at.
+def watched() -> bool:
+    """Whether a person looks on. The variable IPP_NONINTERACTIVE, known from ipyparallel, says
+    that nobody does: for tests of notebooks."""
+    on_screen = get_ipython() is not None or sys.stdout.isatty()
+    return on_screen and not os.environ.get("IPP_NONINTERACTIVE")
 
-    The variable IPP_NONINTERACTIVE, known from ipyparallel, keeps it away: for tests of notebooks.
-    """
+
+class Progress:
+    """A bar that is drawn over itself, in a notebook or a terminal, for people to look at."""
 
     def __init__(self, ranks: int) -> None:
         self._ranks = ranks
-        watched = get_ipython() is not None or sys.stdout.isatty()
-        self._silent = bool(os.environ.get("IPP_NONINTERACTIVE")) or not watched
+        self._silent = not watched()
 
     def __enter__(self) -> Progress:
         self._begun = time.monotonic()

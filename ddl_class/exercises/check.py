@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.comm.page import paragraphs
-from ddl_teach.comm.story import StoryError
-from ddl_teach.course.exercises import record
-from ddl_teach.course.exercises.exercise import Exercise, Stage, Wrong
-from ddl_teach.course.exercises.registry import find_exercise
-from ddl_teach.course.exercises.stages import EnginesStage, Ground, SimulatedStage
+from ddl_class.exercises import record
+from ddl_class.exercises.borrowed import borrowed
+from ddl_class.exercises.exercise import Exercise, Stage, Wrong
+from ddl_class.exercises.registry import find_exercise
+from ddl_class.exercises.stages import EnginesStage, Ground, SimulatedStage
+from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.diagnosis.page import paragraphs
 
 SECONDS = 20.0  # for a check on one ground
 
@@ -44,7 +45,7 @@ def check(name: str, function: Callable[..., Any], *, engines: Ground | None = N
     others = [count for count in range(6, 17) if exercise.suits(count)]
     counts = (*exercise.ranks, int(generator.choice(others))) if exercise.ranks else ()
     grounds = _simulated_text(counts)
-    problem = misuse(exercise, function) or verdict(
+    problem = refusal(exercise, function) or verdict(
         exercise, SimulatedStage(function, SECONDS), generator, counts
     )
     engines = engines or _running_engines()
@@ -67,7 +68,10 @@ def check(name: str, function: Callable[..., Any], *, engines: Ground | None = N
 
 
 def judge(
-    name: str, stage: Stage | Callable[..., Any], ranks: Sequence[int] = (), seed: int = 0
+    name: str,
+    stage: Stage | Callable[..., Any],
+    ranks: Sequence[int] = (),
+    seed: int | Sequence[int] = 0,
 ) -> None:
     """Judge with these rank counts and this seed; raises `CheckFailed`. For hidden tests.
 
@@ -75,7 +79,7 @@ def judge(
     """
     exercise = find_exercise(name)
     if callable(stage):
-        if problem := misuse(exercise, stage):
+        if problem := refusal(exercise, stage):
             raise CheckFailed(f"✗ {name}: {problem}")
         stage = SimulatedStage(stage, SECONDS)
     problem = verdict(exercise, stage, np.random.default_rng(seed), ranks or exercise.ranks)
@@ -92,8 +96,16 @@ def verdict(
     except Wrong as wrong:
         return str(wrong)
     except StoryError as story:
+        # What was called does not run where exercises are graded: the error says why.
+        if story.exception == "Refused":
+            return story.reason
         return _unwritten(story) or str(story)
     return None
+
+
+def refusal(exercise: Exercise, function: Callable[..., Any]) -> str | None:
+    """Why the function is not even tried, or None."""
+    return misuse(exercise, function) or borrowed(function, exercise.library)
 
 
 def misuse(exercise: Exercise, function: object) -> str | None:
@@ -123,10 +135,7 @@ def misuse(exercise: Exercise, function: object) -> str | None:
 
 def _unwritten(story: StoryError) -> str | None:
     """What to say where the function, or one that it calls, still is a stub."""
-    # From real ranks only the text comes.
-    if " raised NotImplementedError" not in str(story).splitlines()[0] and not isinstance(
-        story.__cause__, NotImplementedError
-    ):
+    if story.exception != "NotImplementedError":
         return None
     outer, *inner = re.findall(r", in (\w+)$", str(story), re.MULTILINE) or [""]
     unwritten = f"it calls {inner[-1]}, which is" if inner and inner[-1] != outer else ""
@@ -144,6 +153,6 @@ def _simulated_text(counts: Sequence[int]) -> str:
 
 
 def _running_engines() -> Ground | None:
-    magics = sys.modules.get("ddl_teach.course.engines.magics")
+    magics = sys.modules.get("ddl_class.engines.magics")
     engines = magics.registered() if magics else None  # not imported: none can run
     return engines if engines is not None and engines.alive else None

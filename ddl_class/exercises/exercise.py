@@ -8,14 +8,15 @@ sandbox that the judge stands outside of.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from ddl_teach.comm.ledger import Ledger
-from ddl_teach.comm.networks import Machine, Uniform
+from ddl_runtime.records.ledger import Ledger
+from ddl_runtime.topologies.point_to_point import Machine, Uniform
 
 # MPI does not promise that a send ends before its receive was asked for: a stage takes it at its
 # word, so that sends which face each other hang there, and not only with long vectors.
@@ -36,19 +37,21 @@ class Outcome:
     """What a rank program left behind on a stage."""
 
     results: list[Any]  # what each rank returned
-    arguments: list[tuple]  # each rank's arguments, as the function left them
+    arguments: list[tuple[Any, ...]]  # each rank's arguments, as the function left them
     ledger: list[Ledger]
     time: float
 
 
 class Stage(Protocol):
     """Where the learner's function runs. What it raises, and its hangs, come out as errors of
-    `ddl_teach.comm.story`."""
+    `ddl_runtime.diagnosis.deadlock`."""
 
     def call(self, *arguments: Any) -> Any:
         """A function without ranks: what it returns for these arguments."""
 
-    def run(self, ranks: int, arguments: Sequence[tuple], *, network: Any = Uniform()) -> Outcome:
+    def run(
+        self, ranks: int, arguments: Sequence[tuple[Any, ...]], *, network: Any = Uniform()
+    ) -> Outcome:
         """A rank program: `function(comm, *arguments[comm.rank])` on every rank."""
 
 
@@ -71,6 +74,7 @@ class Exercise:
     parameters: tuple[str, ...] = ("comm", "x")  # what the function is called with
     ranks: tuple[int, ...] = (1, 2, 3, 4, 5, 8)  # counts that `check` tries; () for no ranks
     powers_of_two: bool = False  # whether only such counts are asked for
+    library: tuple[str, ...] = ()  # collectives that an answer may call: "ring.reduce_scatter"
 
     @property
     def unit(self) -> str:
@@ -86,19 +90,25 @@ class Exercise:
         return not self.powers_of_two or ranks.bit_count() == 1
 
 
+Kind = Literal["computed", "simulated", "measured"]
+"""Where a number comes from: a formula or a count, simulated ranks, or a run."""
+
+
 @dataclass(frozen=True)
 class Prediction:
-    """A number that the learner commits to before it is measured."""
+    """A number that the learner commits to before it is known. None of them is negative."""
 
     name: str  # unit and prediction, as in "06.crossover"
     question: str
     quantity: str  # what the number counts, as in "bytes"
+    kind: Kind  # how the notebook finds it
     close: float = 2.0  # within this factor a prediction is a good one
+    most: float = math.inf  # what it can be at most
 
 
 @dataclass(frozen=True)
 class Unit:
-    """What there is to do in one unit. The file unit_NN.py of this folder holds it as `UNIT`."""
+    """What there is to do in one unit: what the exercises.toml of its folder holds."""
 
     number: str  # "06"
     title: str

@@ -5,9 +5,9 @@ Asking is recorded, so that a teacher sees where a lesson is hard; it costs noth
 
 from __future__ import annotations
 
-from ddl_teach.comm.page import paragraphs
-from ddl_teach.course.exercises import record
-from ddl_teach.course.exercises.registry import find_exercise
+from ddl_class.exercises import record
+from ddl_class.exercises.registry import find_exercise
+from ddl_runtime.diagnosis.page import paragraphs
 
 
 def hint(name: str) -> None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ddl_teach.course.exercises import record
-from ddl_teach.course.exercises.registry import units
+from ddl_class.exercises import record
+from ddl_class.exercises.registry import units
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ddl_teach.plots.progress import Column
+    from ddl_class.plots.progress import Column
 
 
 def progress() -> Figure:
     """A picture of the whole course: which exercises are tried, hinted, solved."""
-    from ddl_teach.plots.progress import plot_progress
+    from ddl_class.plots.progress import plot_progress
 
     return plot_progress(standing())
 
@@ -35,7 +35,7 @@ def progress_text() -> str:
 
 def standing() -> list[Column]:
     """What is known of every exercise of the course."""
-    from ddl_teach.plots.progress import Column, Tile
+    from ddl_class.plots.progress import Column, Tile
 
     known = record.read()["exercises"]
     return [

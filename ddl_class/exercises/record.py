@@ -19,7 +19,7 @@ from typing import Any
 
 from jupyter_core.paths import jupyter_data_dir
 
-from ddl_teach.measure.whole_file import write_whole
+from ddl_runtime.records.whole_file import write_whole
 
 PATIENCE = 3.0  # seconds to wait for another kernel that writes
 KINDS = ("exercises", "predictions")

@@ -12,12 +12,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from ddl_class.exercises.borrowed import as_graded
+from ddl_class.exercises.exercise import NO_BUFFERS, Outcome
+from ddl_class.exercises.time_limit import OutOfTime, Silence, within
+from ddl_runtime.diagnosis import frames
+from ddl_runtime.diagnosis.deadlock import Interrupted, StoryError, TimedOut, tell_raised
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import Comm, Run, simulate
-from ddl_teach.comm import frames
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.comm.story import Interrupted, StoryError, TimedOut
-from ddl_teach.course.exercises.exercise import NO_BUFFERS, Outcome
-from ddl_teach.course.exercises.time_limit import OutOfTime, Silence, within
 
 
 class SimulatedStage:
@@ -36,8 +37,8 @@ class SimulatedStage:
         except (StoryError, KeyboardInterrupt):
             raise
         except BaseException as error:
-            told = f"{frames.error_text(error)}\n\n{frames.program_traceback(error)}".rstrip()
-            raise StoryError(f"your function raised {told}") from error
+            what, where = frames.error_text(error), frames.program_traceback(error)
+            raise tell_raised("your function", what, where) from error
 
     def run(self, ranks: int, arguments: Sequence[tuple], *, network: Any = Uniform()) -> Outcome:
         """A rank program: `function(comm, *arguments[comm.rank])` on every rank."""
@@ -46,7 +47,7 @@ class SimulatedStage:
 
         def program(comm: Comm) -> tuple[Any, tuple]:
             own = copies[comm.rank]
-            return self._function(comm, *own), own
+            return self._function(as_graded(comm), *own), own
 
         return _outcome(
             self._within(lambda: simulate(program, ranks, network=network, machine=NO_BUFFERS))

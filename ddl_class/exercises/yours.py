@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.course.exercises.check import misuse, verdict
-from ddl_teach.course.exercises.registry import find_exercise
-from ddl_teach.course.exercises.stages import SimulatedStage
+from ddl_class.exercises.check import refusal, verdict
+from ddl_class.exercises.registry import find_exercise
+from ddl_class.exercises.stages import SimulatedStage
 
 SECONDS = 20.0  # as many as `check` has: a busy machine makes no answer wrong
 FEW_RANKS = 4  # a glance; `check` looks closely
@@ -23,7 +23,9 @@ def yours(name: str, function: Callable[..., Any], library: Callable[..., Any]) 
     exercise = find_exercise(name)
     counts = [count for count in exercise.ranks if count <= FEW_RANKS]
     stage = SimulatedStage(function, SECONDS)
-    wrong = misuse(exercise, function) or verdict(exercise, stage, np.random.default_rng(), counts)
+    wrong = refusal(exercise, function) or verdict(
+        exercise, stage, np.random.default_rng(), counts
+    )
     if wrong:
         print(f"{name} is not right yet: the library's own takes its place from here on.")
         return library

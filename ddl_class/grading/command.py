@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ddl_teach.course.grading.assignment import read_assignment
-from ddl_teach.course.grading.batch import Progress, Verdict, grade
-from ddl_teach.course.grading.sandbox import Limits
-from ddl_teach.course.mistake import Mistake
+from ddl_class.commands.mistake import Mistake
+from ddl_class.grading.assignment import read_assignment
+from ddl_class.grading.batch import Progress, grade
+from ddl_class.grading.sandbox import Limits
+from ddl_class.grading.verdicts import Verdict, all_kept, verdicts_folder
 
 BAR = 24  # characters
 
@@ -32,17 +33,30 @@ def grade_folder(options: argparse.Namespace) -> int:
             jobs=options.jobs,
             limits=Limits(seconds=options.timeout),
             progress=_bar("grading"),
+            trying_again=_bar("once more"),
         )
         if options.feedback:
-            from ddl_teach.course.grading.gradebook import keep_books
+            from ddl_class.grading.gradebook import keep_books
 
             assignment = read_assignment(options.source)
             keep_books(out, options.source, assignment, verdicts, _bar("feedback"))
-    print(summary(verdicts, out, options.feedback))
+        absent = _absent(all_kept(out), verdicts)
+    print(summary(verdicts, out, options.feedback, absent))
     return 0
 
 
-def summary(verdicts: Sequence[Verdict], out: Path, feedback: bool = True) -> str:
+def _absent(every: Sequence[Verdict], graded: Sequence[Verdict]) -> list[str]:
+    """Who was graded before for the same assignment, and is not among the submissions now."""
+    now = {verdict.student for verdict in graded}
+    assignment = graded[0].assignment
+    return [
+        one.student for one in every if one.assignment == assignment and one.student not in now
+    ]
+
+
+def summary(
+    verdicts: Sequence[Verdict], out: Path, feedback: bool = True, absent: Sequence[str] = ()
+) -> str:
     """The exercises with how many solved each, and where everything is."""
     totals = [sum(score.points for score in verdict.scores) for verdict in verdicts]
     most = sum(score.of for score in verdicts[0].scores)
@@ -54,16 +68,30 @@ def summary(verdicts: Sequence[Verdict], out: Path, feedback: bool = True) -> st
         right = sum(score.points == score.of for score in scores)
         lines.append(f"  {scores[0].exercise:<24} {right} of {len(scores)} right")
     looks = [
-        f"{verdict.student} ({score.exercise})"
+        (score.limit, f"{verdict.student} ({score.exercise})")
         for verdict in verdicts
         for score in verdict.scores
         if score.doubtful
     ]
-    if looks:
-        lines.append(f"the check itself failed, so look yourself: {', '.join(looks)}")
+    failed = [name for limit, name in looks if not limit]
+    ended = [name for limit, name in looks if limit]
+    if failed:
+        lines.append(f"the check itself failed, so look yourself: {', '.join(failed)}")
+    if ended:
+        lines.append(
+            f"the time or memory was used up, also alone, so look yourself: {', '.join(ended)} "
+            "(typed again, this command tries them once more)"
+        )
+    assignment = verdicts[0].assignment
+    if absent:
+        lines.append(
+            f"not among these submissions, so their earlier grades stay: {', '.join(absent)} "
+            f"(to drop one, delete its file in {verdicts_folder(out, assignment)})"
+        )
     lines.append(f"grades: {out / 'grades.csv'}")
     if feedback:
-        lines.append(f"feedback pages: {out / 'feedback'}; gradebook: {out / 'nbgrader'}")
+        pages, books = out / "feedback" / assignment, out / "nbgrader" / assignment
+        lines.append(f"feedback pages: {pages}; gradebook: {books}")
     return "\n".join(lines)
 
 

@@ -4,10 +4,14 @@ nbgrader would run the submitted notebooks itself, with no walls around them. He
 the books. It is given notebooks that the instructor's release and the learner's answers were put
 together to, and where it would run a check, the verdict that was reached before is put in as that
 cell's output; scores, feedback pages and exports are then made as usual.
+
+Each assignment has a gradebook of its own: in a common one nbgrader gives every student who is
+known by one assignment zero points in all others.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import shutil
@@ -33,10 +37,11 @@ from nbgrader.preprocessors import (
 from traitlets import Unicode
 from traitlets.config import Config
 
-from ddl_teach.course.grading.assignment import Assignment
-from ddl_teach.course.grading.batch import Progress, Verdict, no_progress
-from ddl_teach.course.handout import hand_out
-from ddl_teach.measure.whole_file import write_whole
+from ddl_class.grading.assignment import Assignment
+from ddl_class.grading.batch import Progress, no_progress
+from ddl_class.grading.verdicts import Verdict, verdict_text, verdicts_folder
+from ddl_class.release.handout import hand_out
+from ddl_runtime.records.whole_file import write_whole
 
 NOTEBOOK = 4  # the version of the notebook format
 
@@ -80,23 +85,25 @@ def keep_books(
     verdicts: Sequence[Verdict],
     progress: Progress = no_progress,
 ) -> None:
-    """Bring the gradebook and the feedback pages in `out` up to date with the verdicts."""
-    folder = out / "nbgrader"
-    booked = out / "feedback" / ".booked"
+    """Bring the assignment's gradebook and feedback pages up to date with the verdicts."""
+    folder = out / "nbgrader" / assignment.name
+    pages = out / "feedback" / assignment.name
+    booked = pages / ".booked"
     booked.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as alone:
         shutil.copy(source, alone)
         [released] = hand_out(folder, Path(alone))
-    api = NbGraderAPI(config=_settings(out))
+    api = NbGraderAPI(config=_settings(folder, verdicts_folder(out, assignment.name)))
     api.log.setLevel(logging.CRITICAL)
     api.coursedir.assignment_id = assignment.name
     for done, verdict in enumerate(verdicts, start=1):
         mark = booked / verdict.student
-        if verdict.digest and not (mark.exists() and mark.read_text() == verdict.digest):
+        digest = hashlib.sha256(verdict_text(verdict).encode()).hexdigest()
+        if verdict.digest and not (mark.exists() and mark.read_text() == digest):
             _hand_in(folder, released, assignment, verdict)
             page = _book(api, folder, verdict.student, released.stem)
-            write_whole(out / "feedback" / f"{verdict.student}.html", page)
-            write_whole(mark, verdict.digest)
+            write_whole(pages / f"{verdict.student}.html", page)
+            write_whole(mark, digest)
         progress(done, len(verdicts), verdict.student)
 
 
@@ -129,14 +136,14 @@ def _hand_in(folder: Path, released: Path, assignment: Assignment, verdict: Verd
     nbformat.write(notebook, place / released.name)
 
 
-def _settings(out: Path) -> Config:
+def _settings(folder: Path, verdicts: Path) -> Config:
     config = Config()
-    config.CourseDirectory.root = str((out / "nbgrader").resolve())
+    config.CourseDirectory.root = str(folder.resolve())
     config.CourseDirectory.course_id = "ddl-teach"
     config.Autograde.autograde_preprocessors = [
         FillInVerdicts, SaveAutoGrades, AssignLatePenalties, CheckCellMetadata
     ]  # fmt: skip
-    config.FillInVerdicts.folder = str((out / "verdicts").resolve())
+    config.FillInVerdicts.folder = str(verdicts.resolve())
     # Learners are told what is wrong, not what the grader tries.
     config.GenerateFeedback.preprocessors = [
         GetGrades, ClearHiddenTests, CSSHTMLHeaderPreprocessor

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
+import signal
 import socket
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,13 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import ddl_teach
-from ddl_teach.course.grading.inside import landlock, start, wire
-from ddl_teach.course.mistake import Mistake
+from ddl_class.commands.mistake import Mistake
+from ddl_class.grading.inside import start, wire
+from ddl_class.grading.inside.project import packages
+from ddl_class.grading.view import files_seen
 
-PACKAGE = Path(ddl_teach.__file__).resolve().parent
-SHOWN_OF_PACKAGE = ("__init__.py", "comm", "theory")  # the rest knows solutions, or leads there
-SYSTEM = ("/lib", "/lib64", "/lib32", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
+BY_A_LIMIT = (signal.SIGKILL, signal.SIGXCPU)  # what the system sends where a limit is reached
 BOTH_WALLS, SECOND_WALL = "namespaces", "landlock"
 
 NO_WALLS = """\
@@ -41,10 +39,6 @@ or grade as root, who becomes nobody inside. In a container, the default setting
 Docker or Podman suffice."""
 
 
-class NoWalls(Mistake):
-    """Nothing on this machine would hold a submission."""
-
-
 @dataclass(frozen=True)
 class Limits:
     """What the code of one exercise may use."""
@@ -56,7 +50,12 @@ class Limits:
 
 
 class Ended(Exception):
-    """A rank's process ended where it should have answered; the text says how."""
+    """A rank's process ended where it should have answered; the text says how, and `limit` which
+    of the limits ended it, if one did: "memory", or "time or memory" where both can be."""
+
+    def __init__(self, how: str, limit: str = "") -> None:
+        super().__init__(how)
+        self.limit = limit
 
 
 class Sandboxed:
@@ -87,26 +86,28 @@ class Sandboxed:
         try:
             yield
         except (EOFError, ConnectionError):
-            raise Ended(self.end()) from None
+            raise self.end() from None
 
-    def end(self) -> str:
+    def end(self) -> Ended:
         """End it, with all that it started, and say how it had ended by itself, if it had."""
         self._link.close()
         if self._process == 0:
-            return ""
+            return Ended("had ended before")
         told = self._nursery.ask({"do": "bury", "process": self._process})
         self._process = 0
         return _how_it_ended(**told)
 
 
-def _how_it_ended(alone: bool, status: int, reason: str) -> str:
+def _how_it_ended(alone: bool, status: int, reason: str) -> Ended:
     if reason == "memory":
-        return "was ended: the ranks together used more memory than an exercise may have"
+        how = "was ended: the ranks together used more memory than an exercise may have"
+        return Ended(how, "memory")
     if not alone:
-        return "closed its connection to the grader"
+        return Ended("closed its connection to the grader")
     if status < 0:
-        return f"was ended by signal {-status}: too much time or memory, or a crash"
-    return f"ended in the middle, with exit status {status} (os._exit?)"
+        how = f"was ended by signal {-status}: too much time or memory, or a crash"
+        return Ended(how, "time or memory" if -status in BY_A_LIMIT else "")
+    return Ended(f"ended in the middle, with exit status {status} (os._exit?)")
 
 
 class Nursery:
@@ -121,19 +122,22 @@ class Nursery:
         self, hidden: Iterable[Path] = (), walls: str = "", modules: Sequence[str] = ()
     ) -> None:
         if sys.platform != "linux":
-            raise NoWalls(NO_WALLS.format(why=f"({sys.platform} has neither of the two walls.)"))
+            raise Mistake(NO_WALLS.format(why=f"({sys.platform} has neither of the two walls.)"))
+        files = json.dumps(files_seen(hidden))
         self._place = tempfile.TemporaryDirectory(prefix="sandbox-")
-        self._files = _files(hidden)
         self._control, other = socket.socketpair()
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-B", start.__file__, str(other.fileno()), *modules],
-            pass_fds=[other.fileno()],
-            env=_environment(),
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        other.close()
+        own = ",".join(packages())
+        with other, tempfile.TemporaryFile("w+") as told:
+            told.write(files)
+            told.seek(0)
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-B", start.__file__, str(other.fileno()), own, *modules],
+                pass_fds=[other.fileno()],
+                env=_environment(),
+                cwd="/",
+                stdin=told,
+                start_new_session=True,
+            )
         try:
             self.walls = self._find_walls([walls] if walls else [BOTH_WALLS, SECOND_WALL])
         except BaseException:
@@ -168,7 +172,6 @@ class Nursery:
                 "seconds": max(1, round(limits.seconds)),
                 "memory": limits.memory,
                 "scratch": limits.scratch,
-                **self._files,
             }
             told = self.ask(request, other)
         if "failed" in told:
@@ -213,7 +216,7 @@ class Nursery:
             if BOTH_WALLS in newborn.walls or {SECOND_WALL, "seccomp"} <= {*newborn.walls}:
                 return newborn.walls
             problems.append(f"{choice}: without seccomp it does not suffice")
-        raise NoWalls(NO_WALLS.format(why=f"({'; '.join(problems)})"))
+        raise Mistake(NO_WALLS.format(why=f"({'; '.join(problems)})"))
 
 
 def _environment() -> dict[str, str]:
@@ -226,30 +229,4 @@ def _environment() -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
         "MALLOC_ARENA_MAX": "2",  # or each thread reserves much of the memory that it may have
-    }
-
-
-def _files(hidden: Iterable[Path]) -> dict[str, list[str]]:
-    """Which files can be seen, as lists of paths for either wall."""
-    prefixes = [*map(str, (sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))]
-    prefixes += [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
-    package = [str(path) for path in PACKAGE.iterdir() if path.name in SHOWN_OF_PACKAGE]
-    paths = [path for path in (*SYSTEM, *prefixes, *package) if os.path.lexists(path)]
-    paths += [os.path.realpath(path) for path in paths]
-    masked = [str(path) for path in PACKAGE.iterdir() if path.name not in SHOWN_OF_PACKAGE]
-    masked += [str(Path(path).resolve()) for path in hidden]
-    if (PACKAGE.parent / "pyproject.toml").exists():  # a clone, with solved notebooks and tests
-        beside = [str(path) for path in PACKAGE.parent.iterdir() if path != PACKAGE]
-        masked += [one for one in beside if not any(path.startswith(one) for path in paths)]
-    shown = [
-        path
-        for path in dict.fromkeys(paths)
-        if not any(path.startswith(other + "/") for other in paths if not os.path.islink(other))
-    ]
-    allowed = [pair for path in shown for pair in landlock.without(path, masked)]
-    return {
-        "shown": shown,
-        "masked": masked,
-        "readable": [path for path, whole in allowed if whole],
-        "listable": [path for path, whole in allowed if not whole],
     }

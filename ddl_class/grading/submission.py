@@ -1,6 +1,6 @@
-"""Reading what was handed in: a file from a stranger, of which only answers are taken.
+"""Reading what was handed in: a file from a stranger, of which only source text is taken.
 
-Nothing of a submission is taken but the source text of its answer cells. Which cells check, what
+Nothing of a submission is taken but the source text of its code cells. Which cells check, what
 they check and how many points they give stands in the instructor's source; whatever a submission
 says about that is not even looked at.
 """
@@ -11,16 +11,17 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ddl_teach.course.grading.assignment import Assignment, GradedExercise
-from ddl_teach.course.mistake import Mistake
+from ddl_class.commands.mistake import Mistake
+from ddl_class.grading.assignment import Assignment, GradedExercise
 
 LARGEST = 10 * 2**20  # bytes of a notebook; with pictures, the course's own have less than one
 LONGEST_ANSWER = 100_000  # characters
+MOST_AROUND = 500_000  # characters of all cells: what is longer is left out
 STUDENT = re.compile(r"[\w@+-][\w.@+-]{0,99}")
 
 
@@ -119,8 +120,34 @@ def _one(student: str, path: Path, first: Path) -> Submission:
     return Submission(student, path, problem)
 
 
-def read_answers(raw: bytes, assignment: Assignment) -> dict[str, str]:
-    """The learner's source text for each exercise that is answered, by the exercise's name."""
+class Answers(dict[str, str]):
+    """The learner's source text for each exercise that is answered, by the exercise's name.
+
+    `cells` are all code cells of the notebook, each with the exercise that it answers, or "".
+    """
+
+    def __init__(
+        self,
+        answers: Iterable[tuple[str, str]] | Mapping[str, str],
+        cells: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        super().__init__(answers)
+        self.cells = tuple(cells) or tuple(self.items())
+
+    def around(self, exercise: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """The other cells, those above the answer's and those below, each with its name."""
+        own = [place for place, (name, _) in enumerate(self.cells) if name == exercise]
+        above: list[tuple[str, str]] = []
+        below: list[tuple[str, str]] = []
+        for place, (name, source) in enumerate(self.cells):
+            if name != exercise:
+                title = f"the answer to {name}" if name else f"code cell {place + 1}"
+                (above if own and place < own[-1] else below).append((title, source))
+        return above, below
+
+
+def read_answers(raw: bytes, assignment: Assignment) -> Answers:
+    """What a notebook answers, and all its cells."""
     try:
         cells = list(_code_cells(json.loads(raw)))
     except (ValueError, RecursionError, AttributeError, TypeError):
@@ -128,8 +155,22 @@ def read_answers(raw: bytes, assignment: Assignment) -> dict[str, str]:
             "this is not a notebook: save it in JupyterLab (File, Save Notebook) and hand in the "
             "file that ends in .ipynb"
         ) from None
-    found = {one.name: _answer(cells, one) for one in assignment.exercises}
-    return {name: answer for name, answer in found.items() if answer is not None}
+    owners = [""] * len(cells)
+    answers = {}
+    for exercise in assignment.exercises:
+        places = _answers(cells, exercise)
+        if not places:
+            continue
+        answer = "\n\n".join(cells[place][1] for place in places)
+        if len(answer) > LONGEST_ANSWER:
+            raise Unreadable(f"the answer to {exercise.name} has {len(answer):,} characters")
+        answers[exercise.name] = answer
+        for place in places:
+            owners[place] = exercise.name
+    sources = [source for _, source in cells]
+    if sum(map(len, sources)) > MOST_AROUND:
+        return Answers(answers)
+    return Answers(answers, list(zip(owners, sources, strict=True)))
 
 
 def _code_cells(notebook: Any) -> Iterator[tuple[set[str], str]]:
@@ -145,13 +186,11 @@ def _code_cells(notebook: Any) -> Iterator[tuple[set[str], str]]:
             yield {name for name in names if isinstance(name, str)}, text
 
 
-def _answer(cells: Sequence[tuple[set[str], str]], exercise: GradedExercise) -> str | None:
-    """What the notebook, run from above, does for this exercise."""
-    own = [source for names, source in cells if exercise.answer_id in names]
-    if not own:  # some programs lose what a notebook says about its cells
-        definition = re.compile(rf"^def {exercise.function}\b", re.MULTILINE)
-        own = [source for _, source in cells if definition.search(source)]
-    answer = "\n\n".join(own)
-    if len(answer) > LONGEST_ANSWER:
-        raise Unreadable(f"the answer to {exercise.name} has {len(answer):,} characters")
-    return answer if own else None
+def _answers(cells: Sequence[tuple[set[str], str]], exercise: GradedExercise) -> list[int]:
+    """The places of those cells that, run from above, answer this exercise."""
+    own = [place for place, (names, _) in enumerate(cells) if exercise.answer_id in names]
+    if own:
+        return own
+    # Some programs lose what a notebook says about its cells.
+    definition = re.compile(rf"^def {exercise.function}\b", re.MULTILINE)
+    return [place for place, (_, source) in enumerate(cells) if definition.search(source)]

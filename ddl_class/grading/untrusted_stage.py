@@ -9,20 +9,24 @@ arrive, and whatever is not understood ends the exercise.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ddl_teach.comm import Comm, story
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.comm.simulate import simulate
-from ddl_teach.course.exercises.exercise import NO_BUFFERS, Outcome
-from ddl_teach.course.grading.inside.wire import Late, Malformed
-from ddl_teach.course.grading.plain_text import plain
-from ddl_teach.course.grading.sandbox import Ended, Limits, Nursery, Sandboxed
-from ddl_teach.course.grading.verbs import Excess, Memory, Verbs
+from ddl_class.exercises.exercise import NO_BUFFERS, Outcome
+from ddl_class.grading.inside.wire import Late, Malformed, encode
+from ddl_class.grading.plain_text import plain
+from ddl_class.grading.python_cells import as_python
+from ddl_class.grading.sandbox import Ended, Limits, Nursery, Sandboxed
+from ddl_class.grading.verbs import Excess, Memory, Verbs
+from ddl_runtime.diagnosis import deadlock as story
+from ddl_runtime.simulator.simulate import simulate
+from ddl_runtime.topologies.point_to_point import Uniform
+from ddl_teach.comm import Comm
+
+MOST_NUMBERS = 10_000  # that an answer may give at once to a function that it was given
 
 
 class Answer(Exception):
@@ -36,8 +40,11 @@ class Answer(Exception):
 class UntrustedStage:
     """Runs `function`, which the notebook's `cells` define, in sandboxes.
 
-    `cells` are pairs of a name, shown in errors, and source code. All runs together have the time
-    of the `limits`, which begins with the first.
+    `cells` are pairs of a name, shown in errors, and source code. What they need and do not have
+    is taken from the first of the cells `around` that have it. The functions of the `library` are
+    run here, by the grader's ranks. All runs together have the time of the `limits`, which begins
+    with the first. Once a limit has ended the function, `limit` says which: "time", "memory", or
+    "time or memory" where both can be.
     """
 
     def __init__(
@@ -46,10 +53,15 @@ class UntrustedStage:
         cells: Sequence[tuple[str, str]],
         function: str,
         limits: Limits = Limits(),
+        around: Sequence[Sequence[tuple[str, str]]] = (),
+        library: Sequence[str] = (),
     ) -> None:
         self.printed = ""
+        self.limit = ""
         self._nursery = nursery
-        self._cells = list(cells)
+        self._cells = _all_python(cells)
+        self._around = [_all_python(others) for others in around]
+        self._library = list(library)
         self._function = function
         self._limits = limits
         self._ranks: list[Sandboxed] = []
@@ -72,12 +84,17 @@ class UntrustedStage:
         """A function without ranks: what it returns for these arguments."""
         try:
             self._prepare(1)
-            task = ("call", self._function, arguments)
-            value, _ = self._conclude(self._ranks[0].ask(task, self._deadline), arguments)
+            functions = {place: one for place, one in enumerate(arguments) if callable(one)}
+            plain_ones = tuple(None if callable(one) else one for one in arguments)
+            [rank, *_] = self._ranks
+            rank.tell(("call", self._function, plain_ones, list(functions)), self._deadline)
+            while (said := rank.hear(self._deadline)) and said[:1] == ("call back",):
+                rank.tell(_call_back(functions, *said[1:]), self._deadline)
+            value, _ = self._conclude(said, plain_ones)
             return value
         except Answer as answer:
-            text = f"your function raised {answer}\n\n{answer.traceback_text}".rstrip()
-            raise self._failed(story.StoryError(text)) from None
+            error = story.tell_raised("your function", str(answer), answer.traceback_text)
+            raise self._failed(error) from None
         except (Late, Ended, Malformed) as error:
             raise self._failed(self._tell(error)) from None
 
@@ -88,7 +105,7 @@ class UntrustedStage:
 
         def follow(comm: Comm) -> Any:
             rank = self._ranks[comm.rank]
-            verbs = self._verbs[comm.rank] = Verbs(comm, memory)
+            verbs = self._verbs[comm.rank] = Verbs(comm, memory, self._library)
             while True:
                 verbs.computing = True
                 said = rank.hear(self._deadline)
@@ -106,8 +123,8 @@ class UntrustedStage:
                 rank.tell(("run", self._function, arguments[number], *place), self._deadline)
             run = simulate(follow, ranks, network=network, machine=NO_BUFFERS, trace=False)
         except Answer as answer:
-            text = f"your cell raised {answer}\n\n{answer.traceback_text}".rstrip()
-            raise self._failed(story.StoryError(text)) from None
+            error = story.tell_raised("your cell", str(answer), answer.traceback_text)
+            raise self._failed(error) from None
         except story.RankFailed as failure:
             raise self._failed(self._retell(failure)) from None
         except story.Deadlock as deadlock:
@@ -125,7 +142,8 @@ class UntrustedStage:
         fresh = [self._nursery.birth(self._limits) for _ in range(ranks - len(self._ranks))]
         self._ranks += fresh
         for rank in fresh:
-            rank.tell(("cells", self._cells, self._function), self._deadline)
+            task = ("cells", self._cells, self._around, self._function, self._library)
+            rank.tell(task, self._deadline)
         for rank in fresh:
             self._conclude(rank.hear(self._deadline), ())
 
@@ -136,6 +154,8 @@ class UntrustedStage:
         kind, value, left, printed = said
         self.printed = self.printed or plain(printed)
         if kind == "raised" and isinstance(value, str) and isinstance(left, str):
+            if value.partition(":")[0].endswith("MemoryError"):  # Python's, or NumPy's own
+                self.limit = self.limit or "memory"
             raise Answer(plain(value), plain(left))
         if kind != "returned" or not isinstance(left, tuple) or len(left) != len(arguments):
             raise Malformed("a rank said what makes no sense")
@@ -155,7 +175,9 @@ class UntrustedStage:
         """A rank's failure in the words of its program instead of ours."""
         cause = failure.__cause__
         if isinstance(cause, Answer):
-            return story.tell_failure(failure.rank, str(cause), cause.traceback_text)
+            what, where = str(cause), cause.traceback_text
+            mismatch = self._verbs[failure.rank].mismatch
+            return story.tell_failure(failure.rank, what, where, mismatch=mismatch)
         return self._tell(cause, failure.rank)
 
     def _retell_deadlock(self, deadlock: story.Deadlock, ranks: int) -> story.Deadlock:
@@ -166,15 +188,39 @@ class UntrustedStage:
     def _tell(self, error: Exception, rank: int | None = None) -> story.StoryError:
         who = "your function" if rank is None else f"rank {rank}"
         if isinstance(error, Late):
+            self.limit = self.limit or "time"
             positions = {number: verbs.position() for number, verbs in self._verbs.items()}
             head = f"The time was up after {self._limits.seconds:g} s: {who} still computed."
             return story.TimedOut(story.tell_positions(head, positions).rstrip())
         if isinstance(error, Ended):
+            self.limit = self.limit or error.limit
             return story.RankFailed(f"{who} {error}", rank or 0)
         if not isinstance(error, (Malformed, Excess)):  # it made one of our own steps fail
             error = Malformed(f"{type(error).__name__}: {error}")
         what = plain(f"{who} said to the grader what makes no sense: {error}")
         return story.RankFailed(what, rank or 0)
+
+
+def _call_back(functions: Mapping[int, Callable[..., Any]], *said: Any) -> tuple[str, Any]:
+    """What a function that an answer was given returns for small plain arguments of the answer."""
+    match said:
+        case (int(place), tuple(arguments)) if place in functions:
+            function = functions[place]
+        case _:
+            raise Malformed("it calls a function that it was not given")
+    try:
+        if sum(np.size(one) for one in arguments) > MOST_NUMBERS:
+            return "ValueError", f"a function was given more than {MOST_NUMBERS:,} numbers"
+        with np.errstate(all="ignore"):
+            value = function(*arguments)
+        encode(value)
+        return "done", value
+    except Exception as error:  # of a stranger's arguments
+        return "ValueError", plain(f"it does not work for these arguments: {error}", 200)
+
+
+def _all_python(cells: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(name, as_python(source)) for name, source in cells]
 
 
 def _of_one_kind(before: Any, after: Any) -> bool:

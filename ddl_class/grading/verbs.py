@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from ddl_class.grading.inside.refusals import may_use
+from ddl_class.grading.inside.wire import Malformed, elements
+from ddl_class.grading.plain_text import plain
+from ddl_runtime.diagnosis.deadlock import MessageMismatch, NoSuchRank
+from ddl_runtime.diagnosis.waits import Mismatch
+from ddl_teach.collectives import registry
 from ddl_teach.comm import Comm, Phantom, Request
-from ddl_teach.comm.story import MessageMismatch
-from ddl_teach.course.grading.inside.wire import Malformed, elements
-from ddl_teach.course.grading.plain_text import plain
 
 MOST_AT_ONCE = 10_000  # requests, spans and communicators of one rank
 # Mistakes of the program, which are told to it as any communicator would tell them.
-ITS_OWN = {error.__name__: error for error in (MessageMismatch, TypeError, ValueError)}
+KINDS = (MessageMismatch, NoSuchRank, TypeError, ValueError)
+ITS_OWN = {kind.__name__: kind for kind in KINDS}
 # How many words come with each verb.
 VERBS = {
     "send": 3, "isend": 3, "recv": 4, "irecv": 4, "sendrecv": 6, "wait": 1, "wait_any": 1,
     "now": 0, "ledger": 0, "span": 2, "span_end": 0, "work": 2, "combine": 1,
-    "barrier": 0, "split": 2,
+    "barrier": 0, "split": 2, "library": 3,
 }  # fmt: skip
 
 
@@ -47,11 +53,13 @@ class Memory:
 class Verbs:
     """What one rank has under way."""
 
-    def __init__(self, comm: Comm, memory: Memory) -> None:
+    def __init__(self, comm: Comm, memory: Memory, library: Sequence[str] = ()) -> None:
         self.computing = True
+        self.mismatch: Mismatch | None = None  # the last one that its program was told of
         self._verb = ""
         self._where = ""
         self._memory = memory
+        self._allowed = library
         self._comms = [comm]
         self._spans: list[contextlib.AbstractContextManager] = []
         self._requests: dict[int, tuple[Request, Any]] = {}
@@ -84,6 +92,7 @@ class Verbs:
         except Malformed:
             raise
         except tuple(ITS_OWN.values()) as error:
+            self.mismatch = getattr(error, "mismatch", None)
             kinds = [name for name, kind in ITS_OWN.items() if isinstance(error, kind)]
             return kinds[0], str(error)
 
@@ -189,3 +198,17 @@ class Verbs:
             return None
         self._comms.append(group)
         return len(self._comms) - 1, group.rank, group.size, group.node
+
+    # -- the library ------------------------------------------------------------------------
+
+    def _library(self, comm: Comm, path: Any, x: Any, op: Any) -> Any:
+        """Run a collective that the exercise allows; only its numbers go into the sandbox."""
+        if not (isinstance(path, str) and may_use(path, self._allowed) and isinstance(op, str)):
+            raise Malformed("it asks for a function of the library that it may not use")
+        if not isinstance(x, np.ndarray | Phantom):
+            raise Malformed("the library is to run on what is no array")
+        self._count(x)
+        registry.function(*path.split(".")[-2:])(comm, x, op)
+        if x.__class__ is not Phantom:
+            self._memory.give_back(x.nbytes)
+        return x

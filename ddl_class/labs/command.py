@@ -12,11 +12,11 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ddl_teach.course.labs.options import add_program_options, words_of
+from ddl_class.labs.options import add_program_options, words_of
 
 if TYPE_CHECKING:
-    from ddl_teach.course.box.box import Box
-    from ddl_teach.course.labs.folders import Marked
+    from ddl_class.clusters.box.box import Box
+    from ddl_class.labs.folders import Marked
 
 LONGEST = 2000  # letters of one reason
 EXAMPLES = """examples:
@@ -59,7 +59,7 @@ def add_labs(commands: argparse._SubParsersAction) -> None:
 
 
 def _list(_: argparse.Namespace) -> int:
-    from ddl_teach.course.labs.folders import folders, title
+    from ddl_class.labs.folders import folders, title
 
     for name, folder in folders().items():
         print(f"{name:<16}{title(folder)}")
@@ -67,7 +67,11 @@ def _list(_: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from ddl_teach.comm.processes import (
+    from ddl_class.clusters.box.box import Box
+    from ddl_class.commands.mistake import Mistake
+    from ddl_class.labs.folders import lab_folder
+    from ddl_runtime.diagnosis.deadlock import StoryError
+    from ddl_runtime.launcher.mpiexec import (
         DETECTOR,
         fault_tolerance,
         mpi_command,
@@ -75,10 +79,6 @@ def _run(options: argparse.Namespace) -> int:
         mpi_family,
         mpiexec_path,
     )
-    from ddl_teach.comm.story import StoryError
-    from ddl_teach.course.box.box import Box
-    from ddl_teach.course.labs.folders import lab_folder
-    from ddl_teach.course.mistake import Mistake
 
     if options.ranks < 1:
         raise Mistake(f"--ranks must be at least 1, not {options.ranks}")
@@ -89,7 +89,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.begin:
         start = [sys.executable]
     elif options.box:
-        box, mpiexec = Box.find(options.box), mpiexec_path()
+        box, mpiexec = Box.own(options.box), mpiexec_path()
         _see_there(box, options.out)
         family = mpi_family(mpiexec)
         start = [*box.mpi_words(options.ranks, str(mpiexec), family), box.python]
@@ -107,12 +107,12 @@ def _run(options: argparse.Namespace) -> int:
 
 def _see_there(box: Box, folder: Path) -> None:
     """Nodes have a /tmp of their own: what is written into theirs goes with the box."""
-    from ddl_teach.course.labs.hand_in import make
-    from ddl_teach.course.mistake import Mistake
+    from ddl_class.commands.mistake import Mistake
+    from ddl_class.labs.hand_in import make
 
     make(folder)
     with tempfile.NamedTemporaryFile(dir=folder) as mark:
-        seen = box.run("node0", ["test", "-e", mark.name]).returncode == 0
+        seen = box.hosts.run("node0", ["test", "-e", mark.name]).returncode == 0
     if not seen:
         raise Mistake(
             f"the nodes do not see {folder}. Take another --out, or make the box with "
@@ -121,9 +121,9 @@ def _see_there(box: Box, folder: Path) -> None:
 
 
 def _mark(options: argparse.Namespace) -> int:
-    from ddl_teach.course.labs.folders import mark
-    from ddl_teach.course.mistake import Mistake
-    from ddl_teach.measure.whole_file import write_whole
+    from ddl_class.commands.mistake import Mistake
+    from ddl_class.labs.folders import mark
+    from ddl_runtime.records.whole_file import write_whole
 
     rows: list[list[str]] = []
     status = 0

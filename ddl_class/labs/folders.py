@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ddl_teach.course.labs.hand_in import ANSWERS, MEASURED, Lab, read_answers, text_of
-from ddl_teach.course.labs.marking import Contradiction, Mark
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.course.program_file import import_file
+from ddl_class.commands.mistake import Mistake
+from ddl_class.commands.program_file import import_file
+from ddl_class.labs.hand_in import ANSWERS, MEASURED, Lab, read_answers, text_of
+from ddl_class.labs.marking import Contradiction, Mark
 
-LABS = Path(__file__).resolve().parents[3] / "labs"
+LABS = Path(__file__).resolve().parents[2] / "labs"
 UNLIKE = (
     ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError,
     ValueError,

@@ -21,13 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ddl_class.commands.mistake import Mistake
+from ddl_class.commands.program_file import read_pairs
+from ddl_class.labs.options import PATIENCE, add_program_options
+from ddl_measure.machine import describe
+from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.records.whole_file import write_whole
 from ddl_teach import Comm, join
-from ddl_teach.comm.story import StoryError
-from ddl_teach.course.labs.options import PATIENCE, add_program_options
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.course.program_file import read_pairs
-from ddl_teach.measure.machine import describe
-from ddl_teach.measure.whole_file import write_whole
 
 ANSWERS, MEASURED = "answers.toml", "measured.json"
 PREDICTIONS = "predictions"

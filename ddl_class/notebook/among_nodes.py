@@ -14,16 +14,16 @@ from pathlib import Path
 
 import numpy as np
 
+from ddl_class.notebook import gloo
+from ddl_class.notebook.timing import stopwatch
+from ddl_measure.ping_pong import ping_pong
+from ddl_runtime.core.arrays import split_evenly
+from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
+from ddl_runtime.topologies.shared_links import Star
 from ddl_teach import Comm, Run, simulate
 from ddl_teach.collectives import native
-from ddl_teach.comm.arrays import split_evenly
-from ddl_teach.comm.networks import TwoLevel, Uniform
-from ddl_teach.comm.shared_links import Star
-from ddl_teach.course import gloo
-from ddl_teach.course.timing import stopwatch
-from ddl_teach.measure.ping_pong import ping_pong
-from ddl_teach.sgd.digits import Digits
 from ddl_teach.theory.many_nodes import Link
+from ddl_teach.training.tasks.digits import Digits
 
 SHORT, LONG = 8, 2**18  # bytes of pings
 SMALL = 2**13  # bytes that stand for many

@@ -3,38 +3,48 @@
     animate(ring.allreduce)                         on 4 simulated ranks
     animate(my_own_allreduce, ranks=8)              a learner's own function, on 8
     animate(my_own_allreduce, run=engines.run)      on the ranks of this notebook
+    animate(ring.reduce_scatter, goal="reduce_scatter")
 
 The arrows are the messages of the run's timeline, the bytes those of its ledger, and what fills
-the boxes was found in the ranks' vectors. A wrong algorithm is shown as wrong as it is.
+the boxes was found in the ranks' vectors. A wrong algorithm is shown as wrong as it is. As in
+`check`, no simulated send ends before its receive has begun.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import Any
 
 import numpy as np
 
+from ddl_class.exercises.exercise import NO_BUFFERS
+from ddl_class.notebook.rounds import rounds
+from ddl_class.notebook.witness import MOST_RANKS, Note, contributions, witness
+from ddl_class.plots.step_player import StepPlayer
+from ddl_class.plots.steps import GOALS, Sent, Step, Steps
 from ddl_teach import Run, simulate
-from ddl_teach.course.rounds import rounds
-from ddl_teach.course.witness import MOST_RANKS, Note, contributions, witness
-from ddl_teach.plots.step_player import StepPlayer
-from ddl_teach.plots.steps import Sent, Step, Steps
+
+as_in_check = partial(simulate, machine=NO_BUFFERS)
 
 
 def animate(
     allreduce: Callable[..., Any],
     ranks: int = 4,
     *,
+    goal: str = "allreduce",
     chunks: int | None = None,
-    run: Callable[..., Run] = simulate,
+    run: Callable[..., Run] = as_in_check,
 ) -> StepPlayer:
     """Run `allreduce(comm, x)` and show its steps, with buttons to play them one by one.
 
-    Each rank's vector has so many `chunks` of one number, as many as there are ranks unless
-    given. `run` runs it: `simulate`, `launch`, or the `run` of engines.
+    `goal` is what it should come to: "allreduce", "reduce_scatter" or "reduce". Each rank's vector
+    has so many `chunks` of one number, as many as there are ranks unless given. `run` runs it:
+    `simulate`, `launch`, or the `run` of engines.
     """
+    if goal not in GOALS:
+        raise ValueError(f"goal is one of {', '.join(map(repr, GOALS))}, not {goal!r}")
     if not 1 <= ranks <= MOST_RANKS:
         raise ValueError(
             f"an animation shows 1 to {MOST_RANKS} ranks, not {ranks}; run.timeline.plot() shows "
@@ -44,7 +54,7 @@ def animate(
     if chunks < 1:
         raise ValueError(f"a vector has at least 1 chunk, not {chunks}")
     done = run(witness, ranks, allreduce=allreduce, chunks=chunks)
-    return StepPlayer(Steps(_name(allreduce), steps_of(done)))
+    return StepPlayer(Steps(_name(allreduce), steps_of(done), goal))
 
 
 def steps_of(run: Run) -> list[Step]:

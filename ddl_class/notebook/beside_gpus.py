@@ -12,11 +12,11 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from ddl_teach.course.exercises.stages import Ground
-from ddl_teach.course.recorded_runs import RECORDED, recorded_runs
-from ddl_teach.measure.device_messages import IN_HOST_MEMORY, LATENCY, measure_messages
-from ddl_teach.measure.device_run import HOST, NO_DEVICE, DeviceRun, Way
-from ddl_teach.plots.staging import plot_recorded
+from ddl_class.exercises.stages import Ground
+from ddl_class.notebook.recorded_runs import RECORDED, recorded_runs
+from ddl_class.plots.staging import plot_recorded
+from ddl_measure.device_messages import IN_HOST_MEMORY, LATENCY, measure_messages
+from ddl_measure.device_run import HOST, NO_DEVICE, DeviceRun, Way
 
 SIZES = tuple(4**power for power in (3, 5, 7, 8, 9, 10, 11))
 

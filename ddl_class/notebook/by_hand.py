@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from ddl_measure.device_paths import table_of
+from ddl_measure.device_run import Way
+from ddl_runtime.devices.stand_in import StandIn
+from ddl_runtime.devices.timed import TimedDevice, TimedEvent
 from ddl_teach import Comm
-from ddl_teach.comm.devices.stand_in import StandIn
-from ddl_teach.comm.devices.timed import TimedDevice, TimedEvent
-from ddl_teach.measure.device_paths import table_of
-from ddl_teach.measure.device_run import Way
 from ddl_teach.theory import staging
 
 Kernel = Callable[[TimedDevice, StandIn], TimedEvent]

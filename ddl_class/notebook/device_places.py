@@ -10,15 +10,15 @@ from __future__ import annotations
 import os
 from functools import cache
 
+from ddl_class.doctor.gpu_checks import Driver, driver
+from ddl_measure.device_messages import Place
+from ddl_measure.device_run import GPU, STAND_IN
+from ddl_measure.machine import describe
+from ddl_measure.reports.made import ROOT, code_version
+from ddl_runtime.devices.awareness import awareness
+from ddl_runtime.devices.placement import installed_gpus
+from ddl_runtime.devices.timed import TimedDevice
 from ddl_teach.comm import Comm
-from ddl_teach.comm.devices.awareness import awareness
-from ddl_teach.comm.devices.placement import installed_gpus
-from ddl_teach.comm.devices.timed import TimedDevice
-from ddl_teach.course.gpu_checks import Driver, driver
-from ddl_teach.measure.device_messages import Place
-from ddl_teach.measure.device_run import GPU, STAND_IN
-from ddl_teach.measure.machine import describe
-from ddl_teach.measure.reports.made import ROOT, code_version
 
 STAND_IN_LINK = 100e-6, 1e9  # seconds to start a copy, bytes a second
 
@@ -34,7 +34,7 @@ def device_here() -> str:
 
 
 def place_of(comm: Comm, device: str, link: tuple[float, float] = STAND_IN_LINK) -> Place:
-    """This rank's part of it: a GPU is the rank's own (comm.devices.placement), or shared."""
+    """This rank's part of it: a GPU is the rank's own (`devices.placement`), or shared."""
     if device == GPU:
         return tensors(device)[1]
     stand_in = TimedDevice(comm, *link, by_clock=True)
@@ -48,8 +48,8 @@ def tensors(device: str) -> tuple[str, Place]:
 
     name, settle = "cuda", torch.cuda.synchronize
     if device != GPU:
-        from ddl_teach.comm.devices.stand_in_tensor import DEVICE
-        from ddl_teach.comm.devices.stand_in_torch import NAME  # which tells torch of it
+        from ddl_runtime.devices.stand_in_tensor import DEVICE
+        from ddl_runtime.devices.stand_in_torch import NAME  # which tells torch of it
 
         name, settle = NAME, DEVICE.synchronise
     return name, Place(

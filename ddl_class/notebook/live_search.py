@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from IPython.core.getipython import get_ipython
 from IPython.display import DisplayHandle
 
-from ddl_teach.plots.search import finding, plot_search, progress
-from ddl_teach.plots.svg import Drawing
+from ddl_class.plots.search import finding, plot_search, progress
+from ddl_class.plots.svg import Drawing
 from ddl_teach.search.records import Record
 
 EVERY = 0.25  # seconds between two pictures

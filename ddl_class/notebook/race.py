@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ddl_class.notebook import gloo
+from ddl_class.notebook.timing import stopwatch
 from ddl_teach import Comm
-from ddl_teach.course import gloo
-from ddl_teach.course.timing import stopwatch
 from ddl_teach.networks.data_parallel.ladder import rungs, step_of
 
 WARM_UP = 2  # turns that do not count

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ddl_teach.measure.device_run import GPU, DeviceRun, load
+from ddl_measure.device_run import GPU, DeviceRun, load
 
 RECORDED = Path(__file__).resolve().parent / "recorded" / "gpu"
 

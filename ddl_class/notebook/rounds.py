@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ddl_teach.comm.timeline import Arrow
+from ddl_runtime.records.timeline import Arrow
 
 
 def rounds(messages: Sequence[Arrow]) -> list[int]:

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.measure.near_and_far import Pings
-from ddl_teach.measure.ping_pong import ping_pong
+from ddl_measure.near_and_far import Pings
+from ddl_measure.ping_pong import ping_pong
 from ddl_teach.theory.fit import fit
 from ddl_teach.theory.grids.cluster import Cluster
 

@@ -2,15 +2,15 @@
 
 torch has no gossip, but point-to-point messages, and `batch_isend_irecv`, which begins a list of
 them together: so nobody waits for somebody who waits, in whatever order they stand there.
-What to look at: `exchange.paths.neighbours.mix` is the same with our communicator's verbs.
+What to look at: `training.distribution.neighbours.mix` is the same with our communicator's verbs.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from ddl_class.notebook import gloo
 from ddl_teach.comm import Comm
-from ddl_teach.course import gloo
 
 
 def mix(comm: Comm, x: np.ndarray, matrix: np.ndarray) -> None:

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from ddl_class.notebook import gloo
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
-from ddl_teach.course import gloo
-from ddl_teach.exchange.forms.averaging import averager
-from ddl_teach.exchange.forms.half import Half
-from ddl_teach.exchange.forms.powersgd import PowerSGD
-from ddl_teach.sgd.task import offsets
+from ddl_teach.training.compression.averaging import averager
+from ddl_teach.training.compression.half import Half
+from ddl_teach.training.compression.powersgd import PowerSGD
+from ddl_teach.training.tasks.task import offsets
 
 Shapes = tuple[tuple[int, ...], ...]
 

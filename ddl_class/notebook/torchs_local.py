@@ -14,9 +14,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ddl_class.notebook import gloo
 from ddl_teach.collectives import tree
 from ddl_teach.comm import Comm
-from ddl_teach.course import gloo
 
 Vector = np.ndarray
 Local = Callable[[Comm, Vector, Vector, Vector, float, int], None]

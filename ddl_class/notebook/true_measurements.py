@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.measure.reports.file import load
-from ddl_teach.measure.reports.report import Report
+from ddl_class.commands.mistake import Mistake
+from ddl_measure.reports.file import load
+from ddl_measure.reports.report import Report
 
 RECORDED = Path(__file__).resolve().parent / "recorded" / "twelve_ways.json"
 

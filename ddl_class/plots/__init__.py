@@ -2,6 +2,10 @@
 
 =============== ===================================================================
 style           one look: the style sheet, what each colour means, units, alt text
+frame           what is around all data: axes, legends, the title that says what was found
+curves          curves by what they are: predicted, simulated, measured
+boxes           boxes in rows, and words in the middle of things
+tables          tables as colours or numbers
 timeline        what each rank did when: bars for a few ranks, an image for 65,536
 trace           the same as a file for a trace viewer
 messages        the time of single messages, and the line through it
@@ -29,16 +33,7 @@ waits           who waits for whom in a deadlock
 arrivals        who came first, turn by turn
 activity        how the spans of a rank become one thing it does at a time
 forms           what few entries of a gradient hold, training with fewer bytes, when it pays
-repeated        every repetition in its order, outliers shown
-noise           equal quanta of work, and what many ranks lose
-clocks          clocks of ranks beside rank 0's
-scaling         strong beside weak scaling
-to_accuracy     accuracy over time and over epochs
-differences     where two results differ
-balance         the classes that each rank was given
-traffic         who sent how much to whom
 nodes           ranks on their nodes and the cables between them; what these carried
-network_cost    seconds and memory of each part of a network
 validation      gradient checks over their step, rules that walk apart
 population      who lost, whom they copied, and the schedule that came of it
 checkpoints     what failures and saves cost, over the seconds between two saves

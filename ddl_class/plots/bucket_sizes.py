@@ -13,14 +13,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ddl_teach.plots.style import (
+from ddl_class.plots.curves import draw
+from ddl_class.plots.frame import finish, scale_sizes_and_times
+from ddl_runtime.pictures.style import (
     INK,
     Points,
     algorithm_colour,
-    describe,
     in_style,
     new_axes,
-    scale_sizes_and_times,
     size_text,
     time_text,
 )
@@ -42,29 +42,25 @@ def plot_bucket_sizes(
     ax = new_axes(9.0, 4.2) if ax is None else ax
     colour = algorithm_colour("ring")
     ax.axhline(backward, color="#999999", linewidth=1.2, label="backward pass alone")
-    ax.plot(*predicted, color=colour, label="predicted")
+    draw(ax, "predicted", predicted, colour, "predicted")
     if simulated:
-        ax.plot(*simulated, "s", color=colour, markerfacecolor="none", label="simulated")
+        draw(ax, "simulated", simulated, colour, "simulated")
     if measured:
-        sizes, middle, low, high = (np.asarray(part, float) for part in measured)
-        bars = [middle - low, high - middle]
-        ax.errorbar(sizes, middle, bars, fmt="o", color=INK, capsize=2, label="measured")
+        sizes, middle, *interval = measured
+        draw(ax, "measured", (sizes, middle, interval), INK, "measured")
     scale_sizes_and_times(ax, "bucket (bytes)", "backward pass and averaging")
-    ax.legend(loc="upper center", frameon=False, ncols=4)
     bottom, top = ax.get_ylim()
     ax.set_ylim(min(bottom, backward * 0.8), top * 1.6)
-    found = finding(predicted, measured)
-    ax.set_title(found if title is None else title)
-    describe(ax.figure, f"Time over the size of the buckets. {found}.")
-    return ax.figure
+    found, above = _finding(predicted, measured), {"loc": "upper center", "ncols": 4}
+    return finish(ax, "Time over the size of the buckets", found, title, legend=above)
 
 
-def finding(predicted: Points, measured: Measured | None = None) -> str:
+def _finding(predicted: Points, measured: Measured | None) -> str:
     """Where the valley is, and what the two ends cost; or how good the prediction was."""
     sizes, times = (np.asarray(part, float) for part in predicted)
     best = int(np.argmin(times))
     if measured:
-        fastest = np.asarray(measured[0], float)[np.argmin(measured[1])]
+        fastest = measured[0][int(np.argmin(measured[1]))]
         ratio = float(np.median(np.asarray(measured[1]) / np.interp(measured[0], sizes, times)))
         return (
             f"Best measured: buckets of {size_text(fastest)}, predicted: {size_text(sizes[best])};"

@@ -8,20 +8,25 @@ its interval. What to look at: where the maps differ, and how little or how much
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from ddl_teach.plots.convolutions import METHOD_COLOURS, method_name
-from ddl_teach.plots.style import (
-    ALGORITHM_COLOURS,
+from ddl_class.plots.convolutions import METHOD_COLOURS, method_name
+from ddl_class.plots.frame import (
+    explain_colours,
+    extremes,
+    finish,
+    finish_panels,
+    log_scale,
+    name_rows,
+)
+from ddl_class.plots.tables import draw_names
+from ddl_runtime.pictures.style import (
     INK,
-    Picture,
-    describe,
+    algorithm_colour,
     in_style,
     new_axes,
     rank_colour,
@@ -56,31 +61,24 @@ def plot_choices(
             raise ValueError(f"the map of {name} has shape {np.shape(chosen)}, not {shape}")
     tables = {name: np.asarray(chosen) for name, chosen in maps.items()}
     pale = np.zeros(shape, bool) if tied is None else np.asarray(tied)
-    figure = Picture(figsize=(1.4 + 2.5 * len(maps), 0.36 * len(rows) + 2.4))
-    axes = figure.subplots(1, len(maps), squeeze=False, sharey=True)[0]
-    names = [one for one in dict.fromkeys(np.concatenate([*tables.values()]).ravel()) if one]
-    colours = {one: _colour(one, place) for place, one in enumerate(sorted(names))}
-    for ax, (name, chosen) in zip(axes, tables.items(), strict=True):
-        full = np.array([[colours.get(one, (1, 1, 1)) for one in row] for row in chosen])
-        strength = np.where(pale, PALE, 1.0)[..., None]
-        ax.imshow(1 - strength * (1 - full), origin="lower", aspect="auto")
-        ax.set_title(name, weight="normal", size=10)
-        step = -(-len(columns) // 6)
+    names = sorted({*np.concatenate([*tables.values()]).ravel().tolist()} - {""})
+    colours = {one: _colour(one, place) for place, one in enumerate(names)}
+    strength = dict.fromkeys(tables, np.where(pale, PALE, 1.0))
+    size = 1.4 + 2.5 * len(maps), 0.36 * len(rows) + 2.4
+    axes = draw_names(tables, colours, strength, size)
+    step = -(-len(columns) // 6)
+    for ax in axes:
         ax.set_xticks(range(0, len(columns), step), columns[::step], rotation=45, ha="right")
         ax.set_xlabel(column_quantity)
     axes[0].set_yticks(range(len(rows)), rows)
     axes[0].set_ylabel(row_quantity)
-    patches = [Patch(color=colours[one], label=_words(one)) for one in sorted(names)]
-    if pale.any():
-        patches.append(Patch(facecolor="none", label="(pale: tied)"))
-    axes[-1].legend(handles=patches, loc="upper left", bbox_to_anchor=(1.01, 1.0))
-    found = agreement(tables)
-    figure.suptitle(found if title is None else title, x=0.01, ha="left", weight="bold", size=11.5)
-    describe(figure, f"Maps of choices over {row_quantity} and {column_quantity}. {found}.")
-    return figure
+    words = {_words(one): colour for one, colour in colours.items()}
+    explain_colours(axes[-1], words | ({"(pale: tied)": "none"} if pale.any() else {}))
+    about = f"Maps of choices over {row_quantity} and {column_quantity}"
+    return finish_panels(axes, about, _agreement(tables), title)
 
 
-def agreement(tables: Mapping[str, np.ndarray]) -> str:
+def _agreement(tables: Mapping[str, np.ndarray]) -> str:
     """How often each map agrees with the first, in one line."""
     truth, *others = tables
     asked = tables[truth] != ""
@@ -112,25 +110,16 @@ def plot_regrets(
         mean, low, high = (1 + number for number in means[name])
         ax.plot([low, high], [row, row], color=INK, linewidth=2.4)
         ax.plot([mean], [row], "D", color=colour, markeredgecolor=INK, markersize=7)
-    ax.set_xscale("log")
-    ax.xaxis.set_major_locator(FixedLocator(TICKS))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda times, _: f"{times:g}"))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_yticks(range(len(regrets)), list(regrets))
-    ax.invert_yaxis()
-    ax.grid(True, axis="x")
-    ax.set_xlabel(
-        "time of what was chosen / time of the best   (diamond: mean, bar: 95% interval)"
-    )
-    found = least(means)
-    ax.set_title(found if title is None else title)
-    describe(ax.figure, f"Regret of each chooser on questions held out. {found}.")
-    return ax.figure
+    log_scale(ax, "x", at=TICKS)
+    name_rows(ax, regrets)
+    x = "time of what was chosen / time of the best   (diamond: mean, bar: 95% interval)"
+    about = "Regret of each chooser on questions held out"
+    return finish(ax, about, _least(means), title, x=x, grid="x")
 
 
-def least(means: Mapping[str, Mean]) -> str:
+def _least(means: Mapping[str, Mean]) -> str:
     """Who regrets least, and who cannot be told from that, in one line."""
-    best = min(means, key=lambda name: means[name][0])
+    best, _ = extremes({name: mean for name, (mean, _, _) in means.items()})
     close = [name for name, (_, low, _) in means.items() if name != best and low <= means[best][2]]
     text = f"Least mean regret: {best}, {means[best][0]:.1%}"
     if not close:
@@ -139,9 +128,8 @@ def least(means: Mapping[str, Mean]) -> str:
     return f"{text}; its interval meets that of {others}"
 
 
-def _colour(name: str, position: int) -> tuple[float, float, float]:
-    known = {**ALGORITHM_COLOURS, **METHOD_COLOURS}
-    return to_rgb(known[name]) if name in known else rank_colour(position)
+def _colour(name: str, position: int) -> Any:
+    return METHOD_COLOURS.get(name) or algorithm_colour(name, position)
 
 
 def _words(name: str) -> str:

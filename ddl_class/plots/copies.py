@@ -14,11 +14,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ddl_teach.plots.activity import Spans
-from ddl_teach.plots.style import (
+from ddl_class.plots.boxes import write
+from ddl_class.plots.frame import finish
+from ddl_runtime.pictures.activity import Spans
+from ddl_runtime.pictures.style import (
     INK,
     KIND_COLOURS,
-    describe,
+    Look,
     in_style,
     new_axes,
     time_text,
@@ -47,46 +49,34 @@ def plot_copies(timeline: Spans, *, title: str | None = None, ax: Axes | None = 
     bars = _bars(timeline)
     if not bars:
         raise ValueError("no kernel, copy or message is on this timeline: was trace=False?")
+    moving = [span for (_, kind), spans in bars.items() if kind in STAGES for span in spans]
     # A kernel that goes on behind the last copy is cut off: the message is what is looked at.
-    ends = {kind: max(last for _, last in spans) for (_, kind), spans in bars.items()}
-    end = max((ends[kind] for kind in STAGES if kind in ends), default=max(ends.values()))
+    spans_shown = moving or [span for spans in bars.values() for span in spans]
+    end = max(last for _, last in spans_shown)
     factor, unit = time_unit(end)
     ax = new_axes(9.0, 1.3 + 0.34 * len(bars)) if ax is None else ax
     for row, ((_, kind), spans) in enumerate(bars.items()):
         pieces = [(first * factor, (last - first) * factor) for first, last in spans]
-        bottom = row - HEIGHT / 2
-        ax.broken_barh(pieces, (bottom, HEIGHT), color=COLOURS[kind], edgecolor="white")
+        look: Look = {"color": COLOURS[kind], "edgecolor": "white"}
+        ax.broken_barh(pieces, (row - HEIGHT / 2, HEIGHT), **look)
         narrowest = min(width for _, width in pieces)
         if kind in STAGES and 1 < len(spans) <= MOST_NUMBERS and narrowest > LETTER * end * factor:
             for number, (first, width) in enumerate(pieces):
-                where = first + width / 2, row
-                ax.annotate(str(number), where, ha="center", va="center", color="white")
+                write(ax, first + width / 2, row, number, color="white", fontsize=10)
     ax.set_yticks(range(len(bars)), [f"rank {r}: {NAMES.get(kind, kind)}" for r, kind in bars])
     ranks = [rank for rank, _ in bars]
-    for row in np.flatnonzero(np.diff(ranks)):
+    for row in np.flatnonzero(np.diff(ranks)).tolist():
         ax.axhline(row + 0.5, color=INK, linewidth=0.6)
     ax.invert_yaxis()
     ax.set_xlim(0, end * factor * 1.01)
-    ax.set_xlabel(f"time ({unit})")
-    found = finding(timeline)
-    ax.set_title(found if title is None else title)
+    found = "Nothing is copied and nothing is sent"
+    if moving:
+        whole, busy = end - min(first for first, _ in moving), busy_at_once(moving)
+        together = f"{busy / whole:.0%} of it" if busy else "never"
+        found = f"{time_text(whole)} from device to device; several stages at once: {together}"
     who = " and ".join(f"rank {rank}" for rank in dict.fromkeys(ranks))
-    described = f"Kernels, copies and messages of {who} over time. {found}."
-    describe(ax.figure, described)
-    return ax.figure
-
-
-def finding(timeline: Spans) -> str:
-    """How long all of it took, and for which share of the transfer several stages worked."""
-    moving = [
-        span for (_, kind), spans in _bars(timeline).items() if kind in STAGES for span in spans
-    ]
-    if not moving:
-        return "Nothing is copied and nothing is sent"
-    first, last = min(span[0] for span in moving), max(span[1] for span in moving)
-    busy = busy_at_once(moving)
-    together = f"{busy / (last - first):.0%} of it" if busy else "never"
-    return f"{time_text(last - first)} from device to device; several stages at once: {together}"
+    about = f"Kernels, copies and messages of {who} over time"
+    return finish(ax, about, found, title, x=f"time ({unit})", grid="")
 
 
 def busy_at_once(spans: Sequence[tuple[float, float]]) -> float:
@@ -101,11 +91,9 @@ def busy_at_once(spans: Sequence[tuple[float, float]]) -> float:
 
 def _bars(timeline: Spans) -> dict[tuple[int, str], list[tuple[float, float]]]:
     """The spans of each rank and kind, in the order in which a message passes them."""
-    bars = {}
-    for rank in range(timeline.ranks):
-        spans = timeline.of(rank)
-        for kind in COLOURS:
-            own = sorted((span[2], span[3]) for span in spans if span[1] == kind)
-            if own:
-                bars[rank, kind] = own
-    return bars
+    bars = {
+        (rank, kind): sorted((span[2], span[3]) for span in timeline.of(rank) if span[1] == kind)
+        for rank in range(timeline.ranks)
+        for kind in COLOURS
+    }
+    return {row: spans for row, spans in bars.items() if spans}

@@ -13,11 +13,12 @@ from typing import Protocol
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 
-from ddl_teach.plots.style import ALGORITHM_COLOURS, INK, Picture, describe, in_style, new_axes
+from ddl_class.plots.curves import BRIGHT
+from ddl_class.plots.frame import finish, finish_panels, log_scale, note, panels
+from ddl_runtime.pictures.style import INK, Look, in_style, new_axes
 
-COLOURS = tuple(ALGORITHM_COLOURS.values())
 FOOLS, HONEST = "#bb3344", "#1e7a2d"  # dark enough for letters
 IDEAL = "#999999"
 TITLE = 62  # letters of a line of it
@@ -56,24 +57,18 @@ class Trick(Protocol):
 @in_style
 def plot_fooling(fools: Panel, honest: Panel, *, title: str | None = None) -> Figure:
     """Draw both, beside each other."""
-    figure = Picture(figsize=(10.5, 4.0))
-    for ax, panel, colour, told in zip(
-        figure.subplots(1, 2), (fools, honest), (FOOLS, HONEST),
-        ("This one fools", "This one does not"), strict=True,
-    ):  # fmt: skip
+    axes = panels(10.5, 4.0, columns=2)
+    claims = ((fools, FOOLS, "This one fools"), (honest, HONEST, "This one does not"))
+    for ax, (panel, colour, told) in zip(axes, claims, strict=True):
         draw(ax, panel)
         words = textwrap.fill(panel.title, TITLE)
         ax.set_title(words, fontsize=10)
         above = (0, 12 + 14 * len(words.splitlines()))
-        ax.annotate(told, (0, 1), above, "axes fraction", textcoords="offset points",
-                    color=colour, weight="bold", fontsize=10)  # fmt: skip
-        for side in ("left", "bottom"):
-            ax.spines[side].set_color(colour)
-            ax.spines[side].set_linewidth(2.0)
-    if title is not None:
-        figure.suptitle(title, x=0.01, ha="left", weight="bold", size=11.5)
-    describe(figure, f"Left, what fools: {fools.title} Right, what does not: {honest.title}.")
-    return figure
+        look: Look = {"color": colour, "weight": "bold", "fontsize": 10}
+        note(ax, told, (0, 1), above, xycoords="axes fraction", **look)
+        ax.spines[["left", "bottom"]].set(color=colour, linewidth=2.0)
+    words = f"Right, what does not: {honest.title}"
+    return finish_panels(axes, f"Left, what fools: {fools.title}", words, title or "")
 
 
 def plot_trick(trick: Trick) -> Figure:
@@ -86,9 +81,7 @@ def plot_panel(panel: Panel) -> Figure:
     """Draw one of them alone."""
     ax = new_axes(6.5, 3.8)
     draw(ax, panel)
-    ax.set_title(panel.title)
-    describe(ax.figure, f"{panel.y} over {panel.x or 'names'}: {panel.title}")
-    return ax.figure
+    return finish(ax, f"{panel.y} over {panel.x or 'names'}", panel.title, grid="")
 
 
 def draw(ax: Axes, panel: Panel) -> None:
@@ -110,28 +103,26 @@ def _bars(ax: Axes, panel: Panel, names: list[str]) -> None:
         shift = (number - (len(panel.lines) - 1) / 2) * width
         places = np.array([names.index(str(it)) for it in line.x]) + shift
         ends = _ends(line)
-        ax.bar(places, line.y, 0.92 * width, color=COLOURS[number], label=line.name,
-               yerr=ends, error_kw={"ecolor": INK, "capsize": 3})  # fmt: skip
+        look: Look = {"color": BRIGHT[number], "error_kw": {"ecolor": INK, "capsize": 3}}
+        ax.bar(places, line.y, 0.92 * width, label=line.name, yerr=ends, **look)
         tops = line.y if ends is None else line.high
         for place, value, top in zip(places, line.y, tops, strict=True):
-            ax.annotate(f"{value:.3g}", (place, top), (0, 2), textcoords="offset points",
-                        ha="center", fontsize=9)  # fmt: skip
+            note(ax, f"{value:.3g}", (place, top), (0, 2), ha="center")
     ax.set_xticks(range(len(names)), names)
-    ax.set_xlim(-0.6 - (len(names) == 1), len(names) - 0.4 + (len(names) == 1))
+    room = 0.6 + (len(names) == 1)
+    ax.set_xlim(-room, len(names) - 1 + room)
     ax.margins(y=0.18)
 
 
 def _lines(ax: Axes, panel: Panel) -> None:
-    number = 0
+    colours = iter(BRIGHT)
     for line in panel.lines:
         if line.ideal:
             ax.plot(line.x, line.y, "--", color=IDEAL, linewidth=1.2, label=line.name)
             continue
         joined = list(line.x) == sorted(line.x)  # points in no order are no trend
-        style = {"color": COLOURS[number], "markersize": 5, "capsize": 2}
-        ax.errorbar(line.x, line.y, _ends(line), fmt="o-" if joined else "o", label=line.name,
-                    **style)  # fmt: skip
-        number += 1
+        look: Look = {"color": next(colours), "markersize": 5, "capsize": 2, "label": line.name}
+        ax.errorbar(line.x, line.y, _ends(line), fmt="o-" if joined else "o", **look)
     ax.grid(True)
     places = {float(place) for line in panel.lines for place in line.x}
     if not panel.logarithmic:
@@ -139,14 +130,9 @@ def _lines(ax: Axes, panel: Panel) -> None:
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         return
     powers_of_two = all(np.log2(place).is_integer() for place in places)
-    ax.set_xscale("log", base=2 if powers_of_two else 10)
+    log_scale(ax, "x", base=2 if powers_of_two else 10, subs=(1.0,))
     if any(line.ideal for line in panel.lines):
-        ax.set_yscale("log", base=2)
-        ax.yaxis.set_major_locator(LogLocator(base=2))
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        ax.yaxis.set_minor_formatter(NullFormatter())
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda place, _: f"{place:g}"))
-    ax.xaxis.set_minor_formatter(NullFormatter())
+        log_scale(ax, "y", base=2)
 
 
 def _ends(line: Line) -> np.ndarray | None:

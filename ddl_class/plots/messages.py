@@ -14,18 +14,20 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ddl_teach.plots.style import (
+from ddl_class.plots.curves import draw
+from ddl_class.plots.frame import BESIDE, finish, scale_sizes_and_times
+from ddl_runtime.pictures.style import (
     INK,
-    describe,
+    Points,
     in_style,
     new_axes,
     rate_text,
-    scale_sizes_and_times,
     size_text,
     time_text,
 )
 
 MEASURED, LINE, SIMULATED = "#4477aa", "#ee6677", INK
+Interval = tuple[float, float]
 
 
 @in_style
@@ -35,9 +37,9 @@ def plot_messages(
     *,
     latency: float | None = None,
     per_byte: float | None = None,
-    latency_interval: tuple[float, float] | None = None,
-    per_byte_interval: tuple[float, float] | None = None,
-    simulated: tuple[Sequence[float], Sequence[float]] | None = None,
+    latency_interval: Interval | None = None,
+    per_byte_interval: Interval | None = None,
+    simulated: Points | None = None,
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
@@ -57,53 +59,39 @@ def plot_messages(
     low, middle, high = np.array(
         [np.quantile(times[sizes == size], [0.25, 0.5, 0.75]) for size in distinct]
     ).T
+    medians = (distinct, middle, (low, high)) if len(sizes) > len(distinct) else (distinct, middle)
     if len(sizes) > len(distinct):
         ax.plot(sizes, times, ".", color=MEASURED, alpha=0.2, markersize=4, markeredgewidth=0)
-        ax.vlines(distinct, low, high, color=MEASURED, linewidth=3, alpha=0.6)
-    ax.plot(
-        distinct, middle, "o", color=MEASURED, label="measured: median\nand quartiles", zorder=4
-    )
+    draw(ax, "measured", medians, MEASURED, "measured: median\nand quartiles", zorder=4)
     if simulated is not None:
-        look = {"color": SIMULATED, "markerfacecolor": "none", "markersize": 9, "zorder": 3}
-        ax.plot(*simulated, "s", label="simulated", **look)
+        draw(ax, "simulated", simulated, SIMULATED, "simulated", markersize=9, zorder=3)
     found = f"A message takes {time_text(middle[0])} to {time_text(middle[-1])}"
-    if latency is not None:
-        intervals = latency_interval, per_byte_interval
-        _draw_line(ax, distinct, latency, per_byte, _line_text(latency, per_byte, *intervals))
-        found = finding(latency, per_byte)
+    off = ""
+    if latency is not None and per_byte is not None:
+        words = _line_text(latency, per_byte, latency_interval, per_byte_interval)
+        _draw_line(ax, distinct, latency, per_byte, words)
+        ratios = middle / (latency + distinct * per_byte)
+        off = f"They are {ratios.min():.2g} to {ratios.max():.2g} times the fitted line."
+        found = _finding(latency, per_byte)
     scale_sizes_and_times(ax, "size of one message (bytes)", "time of one message")
     # Noise has no upper bound: what matters is where the medians and the line are.
     ax.set_ylim(min(times.min(), low.min()) / 1.5, max(np.quantile(times, 0.99), high.max()) * 2)
-    # Beside the axes: within them it would lie on somebody's dots.
-    place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
-    ax.legend(labelspacing=1.0, **place)
-    ax.set_title(found if title is None else title)
-    describe(ax.figure, f"{in_words(distinct, middle, latency, per_byte)} {found}.")
-    return ax.figure
+    listed = ", ".join(
+        f"{size_text(distinct[place])} {time_text(middle[place])}"
+        for place in np.unique(np.linspace(0, len(distinct) - 1, 5).round().astype(int))
+    )
+    more = f"Medians of what was measured: {listed}. {off}"
+    legend = {**BESIDE, "labelspacing": 1.0}
+    return finish(ax, "Time of one message over its size", found, title, legend=legend, more=more)
 
 
-def finding(latency: float, per_byte: float) -> str:
+def _finding(latency: float, per_byte: float) -> str:
     """What a fitted line says, in one line."""
     if latency <= 0 or per_byte <= 0:
         what, value = ("latency", latency) if latency <= 0 else ("time per byte", per_byte)
         return f"This line cannot be: its {what} is {value:.2g} s"
     costs = f"A message costs {time_text(latency)} and {time_text(per_byte)} a byte"
     return f"{costs}: latency rules below {size_text(latency / per_byte)}"
-
-
-def in_words(
-    sizes: np.ndarray, middle: np.ndarray, latency: float | None, per_byte: float | None
-) -> str:
-    """The picture for those who cannot see it."""
-    listed = ", ".join(
-        f"{size_text(sizes[place])} {time_text(middle[place])}"
-        for place in np.unique(np.linspace(0, len(sizes) - 1, 5).round().astype(int))
-    )
-    text = f"Time of one message over its size. Medians of what was measured: {listed}."
-    if latency is not None:
-        off = middle / (latency + sizes * per_byte)
-        text += f" They are {off.min():.2g} to {off.max():.2g} times the fitted line."
-    return text
 
 
 def _draw_line(ax: Axes, sizes: np.ndarray, latency: float, per_byte: float, label: str) -> None:
@@ -118,8 +106,8 @@ def _draw_line(ax: Axes, sizes: np.ndarray, latency: float, per_byte: float, lab
 def _line_text(
     latency: float,
     per_byte: float,
-    latency_interval: tuple[float, float] | None,
-    per_byte_interval: tuple[float, float] | None,
+    latency_interval: Interval | None,
+    per_byte_interval: Interval | None,
 ) -> str:
     """The line's two numbers, with what is known of their errors."""
     lines = ["latency + bytes / bandwidth", f"latency {time_text(latency)}"]

@@ -16,7 +16,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ddl_teach.plots.style import describe, in_style, new_axes, rank_colour
+from ddl_class.plots.boxes import write
+from ddl_class.plots.frame import finish
+from ddl_runtime.pictures.style import in_style, new_axes, rank_colour
 
 MOST = 200
 ARROWS, CHAIN = "#b5b8bd", "#d55e00"
@@ -46,40 +48,32 @@ def plot_operation_graph(
     for chosen, colour, width in ((False, ARROWS, 1.0), (True, CHAIN, 2.2)):
         lines = [(place[a], place[b]) for a, b in arrows if ((a, b) in steps) == chosen]
         ax.add_collection(LineCollection(lines, colors=colour, linewidths=width, zorder=1))
-    names = [str(one) for one in range(len(level))] if labels is None else list(labels)
-    size = float(np.clip(4000 / np.bincount(level).max() ** 1.15, 30, 330))
-    colours = [rank_colour(0) if one not in chain else CHAIN for one in range(len(level))]
-    ax.scatter(*place.T, s=size, c=colours, zorder=2)
-    for name, (x, y) in zip(names, place, strict=True):
-        if size > 90:
-            look = {"ha": "center", "va": "center", "color": "white", "fontsize": 8}
-            ax.text(x, y, name, zorder=3, **look)
+    widths = np.bincount(level)[1:]
+    size = float(np.clip(4000 / widths.max() ** 1.15, 30, 330))
+    colours = [CHAIN if one in chain else rank_colour(0) for one in range(len(level))]
+    ax.scatter(place[:, 0], place[:, 1], size, colours, zorder=2)
+    if size > 90:
+        for name, (x, y) in zip(labels or range(len(level)), place, strict=True):
+            write(ax, x, y, name, color="white", zorder=3)
     ax.set_xlim(-0.04, 1.04)
     ax.set_ylim(0.4, level.max() + 0.6)
     ax.set_xticks([])
     ax.spines["bottom"].set_visible(False)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_ylabel("level (steps)")
     found = f"{len(level)} operations, and the longest chain has {level.max()}"
-    ax.set_title(found if title is None else title)
-    widths = ", ".join(map(str, np.bincount(level)[1:]))
-    words = f"Graph by levels. {found}. Operations on each level, the first first: {widths}."
-    describe(ax.figure, words)
-    return ax.figure
+    more = f"Operations on each level, the first first: {', '.join(map(str, widths))}."
+    return finish(ax, "Graph by levels", found, title, y="level (steps)", grid="", more=more)
 
 
 def levels(predecessors: Sequence[Sequence[int]]) -> np.ndarray:
     """One more than the highest level among those an operation waits for."""
     level = np.zeros(len(predecessors), int)
-    for _ in predecessors:
+    for _ in range(len(predecessors) + 1):
         above = [1 + max((level[b] for b in group), default=0) for group in predecessors]
         if (level == above).all():
             return level
         level = np.array(above)
-    if any(1 + max((level[b] for b in group), default=0) != level[one]
-           for one, group in enumerate(predecessors)):  # fmt: skip
-        raise ValueError("predecessors: an operation waits for itself; such a graph has no levels")
-    return level
+    raise ValueError("predecessors: an operation waits for itself; such a graph has no levels")
 
 
 def _places(predecessors: Sequence[Sequence[int]], level: np.ndarray) -> np.ndarray:
@@ -88,10 +82,10 @@ def _places(predecessors: Sequence[Sequence[int]], level: np.ndarray) -> np.ndar
     for height in range(1, level.max() + 1):
         row = np.flatnonzero(level == height)
         wanted = [
-            np.mean(across[list(predecessors[one])]) if predecessors[one] else one / len(level)
-            for one in row
+            across[[*predecessors[one]]].mean() if predecessors[one] else one / len(level)
+            for one in row.tolist()
         ]
-        order = row[np.argsort(wanted, kind="stable")]
+        order = row[np.argsort(np.array(wanted), kind="stable")]
         across[order] = (np.arange(len(row)) + 0.5) / len(row)
     return np.stack([across, level], axis=1)
 

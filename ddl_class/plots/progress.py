@@ -7,16 +7,17 @@ tried, helped by a hint, or solved. What to look at: the first pale tile is what
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch, Patch
+from matplotlib.patches import Patch
 
-from ddl_teach.plots.style import INK, describe, in_style, new_axes
+from ddl_class.plots.boxes import round_box
+from ddl_class.plots.frame import finish
+from ddl_runtime.pictures.style import INK, Look, in_style, new_axes
 
 STATES: Mapping[str, tuple[str, str, str]] = MappingProxyType(
     {
@@ -57,48 +58,33 @@ def plot_progress(columns: Sequence[Column], *, ax: Axes | None = None) -> Figur
         ax = new_axes(max(5.0, width * len(columns)), 0.9 + HEAD + TILE * rows)
     letters = int(width * 11) if width >= NAMED else 3  # signs and numbers only
     for place, (name, exercises) in enumerate(columns):
-        title = "\n".join(textwrap.wrap(name, letters)[: 2 if width >= NAMED else 1])
-        ax.text(place, -0.3, title, ha="center", va="bottom", fontsize=9, fontweight="bold")
+        lines = textwrap.wrap(name, letters)[: 2 if width >= NAMED else 1]
+        look: Look = {"ha": "center", "va": "bottom", "fontsize": 9, "fontweight": "bold"}
+        ax.text(place, -0.3, "\n".join(lines), **look)
         for row, tile in enumerate(exercises):
             _draw(ax, place, row, tile, letters)
     ax.set_xlim(-0.55, max(len(columns), 1) - 0.45)
     ax.set_ylim(rows + 0.05, -0.3 - HEAD / TILE)
     ax.set_axis_off()
-    states = Counter(tile.state for tile in tiles)
     legend = [
         Patch(facecolor=colour, edgecolor=INK, linewidth=0.5, label=f"{sign} {state}")
         for state, (colour, _, sign) in STATES.items()
     ]
     ax.legend(handles=legend, ncols=4, loc="upper left", bbox_to_anchor=(0, 0.02), fontsize=8)
-    earned = sum(tile.points for tile in tiles if tile.state == "solved")
-    whole = sum(tile.points for tile in tiles)
-    finding = f"{states['solved']} of {len(tiles)} exercises solved, {earned} of {whole} points"
-    ax.set_title(finding)
-    describe(ax.figure, _alt(finding, columns))
-    return ax.figure
+    solved = [tile for tile in tiles if tile.state == "solved"]
+    earned, whole = (sum(tile.points for tile in some) for some in (solved, tiles))
+    found = f"{len(solved)} of {len(tiles)} exercises solved, {earned} of {whole} points"
+    units = "; ".join(
+        f"{name}: {', '.join(f'{tile.name} {tile.state}' for tile in own)}"
+        for name, own in columns
+    )
+    return finish(ax, "Progress over the course", found, grid="", more=f"{units}.")
 
 
 def _draw(ax: Axes, place: int, row: int, tile: Tile, letters: int) -> None:
     colour, ink, sign = STATES[tile.state]
-    box = FancyBboxPatch(
-        (place - 0.46, row + 0.08),
-        0.92,
-        0.84,
-        boxstyle="round,pad=0,rounding_size=0.06",
-        facecolor=colour,
-        edgecolor=INK,
-        linewidth=0.5,
-    )
-    ax.add_patch(box)
+    round_box(ax, place - 0.46, row + 0.08, 0.92, 0.84, 0.06, facecolor=colour, linewidth=0.5)
     name = textwrap.shorten(tile.name, letters, placeholder="…") if letters > 3 else ""
-    words = {"va": "center", "fontsize": 8, "color": ink}
+    words: Look = {"va": "center", "fontsize": 8, "color": ink}
     ax.text(place - 0.42, row + 0.5, f"{sign} {name}", ha="left", **words)
     ax.text(place + 0.42, row + 0.5, str(tile.points), ha="right", **words)
-
-
-def _alt(finding: str, columns: Sequence[Column]) -> str:
-    units = [
-        f"{name}: " + ", ".join(f"{tile.name} {tile.state}" for tile in tiles)
-        for name, tiles in columns
-    ]
-    return f"Progress over the course: {finding}. {'; '.join(units)}."

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ddl_teach.plots.style import INK, time_text, time_unit
-from ddl_teach.plots.svg import Drawing, Scale, linear, logarithmic
+from ddl_class.plots.svg import Drawing, Frame, Scale, linear, logarithmic
+from ddl_runtime.pictures.style import Look, ink_on, time_text, time_unit
 
 
 class Done(Protocol):
@@ -50,7 +50,7 @@ OVER = ("running", "interrupted")  # what has no end yet, or never will
 WIDTH, HEIGHT = 980, 460
 TOP, BOTTOM = 152, 408  # of both panels
 LINES, ROWS = (62, 470), (556, 962)  # from where to where they reach
-GRID = "#e4e4e4"
+LOSSES, WORKERS = Frame(*LINES, TOP, BOTTOM), Frame(*ROWS, TOP, BOTTOM)
 FAR = 2.0  # times the median: losses above lie on the edge
 MOST_NAMED = 16  # workers whose row is named
 DIGIT = 7.0  # pixels that a digit is wide
@@ -160,10 +160,13 @@ def _draw_losses(drawing: Drawing, trials: Mapping[int, Sequence[Done]], best: i
         losses = [np.inf if record.loss is None else record.loss for record in over]
         lines[trial] = [*zip(steps if several else [trial], losses, strict=False)]
     points = np.array([point for line in lines.values() for point in line]).reshape(-1, 2)
-    _frame(drawing, LINES, "steps of the trial" if several else "trial", "loss")
+    drawing.text(LOSSES.left, TOP - 12, "loss", text_anchor="end")
+    below = "steps of the trial" if several else "trial"
     if not np.isfinite(points[:, 1]).any():
+        LOSSES.draw(drawing, below)
         return
-    x = _across(drawing, points[:, 0], several)
+    x, marks = _across(points[:, 0], several)
+    LOSSES.draw(drawing, below, [(x(mark), f"{mark:,.0f}") for mark in marks])
     y = _upwards(drawing, points[np.isfinite(points[:, 1]), 1])
     order = [*DECISIONS]
     for trial in sorted(lines, key=lambda trial: order.index(trials[trial][-1].decision)):
@@ -172,7 +175,7 @@ def _draw_losses(drawing: Drawing, trials: Mapping[int, Sequence[Done]], best: i
     if best is not None:
         at, loss = min(lines[best], key=lambda point: point[1])
         left = x(at) > sum(LINES) / 2
-        look = {"stroke": "white", "stroke_width": 4, "paint_order": "stroke"}
+        look: Look = {"stroke": "white", "stroke_width": 4, "paint_order": "stroke"}
         look |= {"font_weight": "bold", "text_anchor": "end" if left else "start"}
         drawing.text(x(at) + (-9 if left else 9), y(loss) + 17, f"trial {best}", **look)
 
@@ -187,17 +190,14 @@ def _draw_line(drawing: Drawing, places: Sequence[tuple[float, float]], decision
         _cross(drawing, *places[-1], 5.0)
 
 
-def _across(drawing: Drawing, steps: np.ndarray, several: bool) -> Scale:
+def _across(steps: np.ndarray, several: bool) -> tuple[Scale, np.ndarray]:
     """The axis of steps, with a mark for each rung where they are few; or that of trials."""
     marks, most = np.unique(steps), max(steps.max(), 1.0)
     if not several or len(marks) > 8:
-        x, marks = linear(0, most, *LINES), _round_numbers(most)
-    elif most >= 6 * marks[0]:
-        x = logarithmic(marks[0] / 1.3, most * 1.15, *LINES)
-    else:
-        x = linear(0, most * 1.06, *LINES)
-    _mark_below(drawing, [(x(mark), f"{mark:,.0f}") for mark in marks])
-    return x
+        return linear(0, most, *LINES), _round_numbers(most)
+    if most >= 6 * marks[0]:
+        return logarithmic(marks[0] / 1.3, most * 1.15, *LINES), marks
+    return linear(0, most * 1.06, *LINES), marks
 
 
 def _upwards(drawing: Drawing, losses: np.ndarray) -> Scale:
@@ -213,9 +213,8 @@ def _upwards(drawing: Drawing, losses: np.ndarray) -> Scale:
         low = min(least, 0.0)
         y = linear(low, max(most, low + 1e-9), BOTTOM - 28, TOP + 6)
         marks = low + _round_numbers(max(most - low, 1e-9))
-    for mark in marks if len(marks) > 1 else (least, most):
-        drawing.line([(LINES[0], y(mark)), (LINES[1], y(mark))], stroke=GRID)
-        drawing.text(LINES[0] - 8, y(mark) + 4.5, f"{mark:.3g}", text_anchor="end")
+    shown = marks if len(marks) > 1 else (least, most)
+    LOSSES.mark_left(drawing, [(y(mark), f"{mark:.3g}") for mark in shown], grid=True)
     return lambda loss: max(y(loss), TOP + 6.0)
 
 
@@ -227,12 +226,13 @@ def _draw_workers(drawing: Drawing, records: Sequence[Done], now: float) -> None
     workers = sorted({record.worker for record in records})
     now = now or 1.0  # second: an axis needs a length
     factor, unit = time_unit(now)
-    _frame(drawing, ROWS, f"time ({unit})", "worker")
     x, high = linear(0, now, *ROWS), (BOTTOM - TOP - 4) / max(len(workers), 1)
-    _mark_below(drawing, [(x(t / factor), f"{t:g}") for t in _round_numbers(now * factor)])
+    marks = [(x(t / factor), f"{t:g}") for t in _round_numbers(now * factor)]
+    WORKERS.draw(drawing, f"time ({unit})", marks)
+    drawing.text(WORKERS.left, TOP - 12, "worker", text_anchor="end")
     middles = {worker: TOP + 4 + (row + 0.5) * high for row, worker in enumerate(workers)}
-    for worker in workers[:: 1 + len(workers) // MOST_NAMED]:
-        drawing.text(ROWS[0] - 8, middles[worker] + 4.5, f"{worker}", text_anchor="end")
+    named = workers[:: 1 + len(workers) // MOST_NAMED]
+    WORKERS.mark_left(drawing, [(middles[worker], f"{worker}") for worker in named])
     for record in records:
         begin, end = x(record.start), x(now if record.end is None else record.end)
         _draw_box(drawing, record, begin, end, middles[record.worker], min(0.82 * high, 26.0))
@@ -243,29 +243,16 @@ def _draw_box(
 ) -> None:
     colour, _ = DECISIONS[record.decision]
     wide, words = max(end - begin, 0.6), f"{record.trial}"
-    edge = {"stroke": "white", "stroke_width": 0.8}
+    edge: Look = {"stroke": "white", "stroke_width": 0.8}
     drawing.rect(begin, middle - high / 2, wide, high, fill=colour, **edge)
     if wide > DIGIT * len(words) + 3 and high > 11:
-        ink = "white" if record.decision in ("running", "crashed", "best") else "black"
-        look = {"fill": ink, "font_size": 11, "text_anchor": "middle"}
+        look: Look = {"fill": ink_on(colour), "font_size": 11, "text_anchor": "middle"}
         drawing.text(begin + wide / 2, middle + 4, words, **look)
     if record.decision == "crashed":
         _cross(drawing, end, middle, min(5.0, high / 2))
 
 
 # -- both -------------------------------------------------------------------------------------
-
-
-def _frame(drawing: Drawing, reach: tuple[int, int], below: str, above: str) -> None:
-    drawing.line([(reach[0], TOP), (reach[0], BOTTOM), (reach[1], BOTTOM)], stroke=INK)
-    drawing.text(sum(reach) / 2, BOTTOM + 42, below, text_anchor="middle")
-    drawing.text(reach[0], TOP - 12, above, text_anchor="end")
-
-
-def _mark_below(drawing: Drawing, marks: Sequence[tuple[float, str]]) -> None:
-    for x, words in marks:
-        drawing.line([(x, BOTTOM), (x, BOTTOM + 5)], stroke=INK)
-        drawing.text(x, BOTTOM + 20, words, text_anchor="middle")
 
 
 def _round_numbers(most: float) -> np.ndarray:

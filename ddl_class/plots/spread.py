@@ -13,7 +13,9 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from ddl_teach.plots.style import Picture, describe, in_style, part_pixels
+from ddl_class.plots.frame import finish_panels, panels
+from ddl_class.plots.tables import part_pixels
+from ddl_runtime.pictures.style import in_style
 
 GOOD, BAD = "#dfe8f2", "#cc3311"
 
@@ -27,19 +29,14 @@ def plot_spread(outputs: Mapping[str, np.ndarray], *, title: str | None = None) 
     for name, image in bad.items():
         if image.ndim != 2:
             raise ValueError(f"{name} has shape {image.shape}: give one image, of two axes")
-    figure = Picture(figsize=(2.6 * len(bad) + 0.4, 3.2))
-    axes = figure.subplots(1, len(bad), squeeze=False)[0]
+    axes = panels(2.6 * len(bad) + 0.4, 3.2, columns=len(bad))
     for ax, (name, image) in zip(axes, bad.items(), strict=True):
         ax.imshow(image, cmap=ListedColormap([GOOD, BAD]), vmin=0, vmax=1)
         ax.set_title(f"{name}: {image.sum():,}", weight="normal", size=10)
         part_pixels(ax, image.shape, width=0.8)
-    found = finding({name: int(image.sum()) for name, image in bad.items()})
-    figure.suptitle(found if title is None else title, x=0.01, ha="left", weight="bold", size=11.5)
-    describe(figure, f"Outputs that one bad pixel spoils, in red. {found}.")
-    return figure
-
-
-def finding(spoiled: Mapping[str, int]) -> str:
-    """How many outputs are lost, in one line."""
-    listed = ", ".join(f"{count:,} by {name}" for name, count in spoiled.items())
-    return f"One bad pixel spoils outputs: {listed}"
+    listed = ", ".join(f"{image.sum():,} by {name}" for name, image in bad.items())
+    found, about = (
+        f"One bad pixel spoils outputs: {listed}",
+        "Outputs that one bad pixel spoils, in red",
+    )
+    return finish_panels(axes, about, found, title)

@@ -10,12 +10,11 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
-from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.path import Path
 
-from ddl_teach.plots.steps import Sent, Step, Steps, finding, in_words, size_range
-from ddl_teach.plots.style import INK, Picture, describe, in_style, rank_colour
+from ddl_class.plots.steps import Sent, Step, Steps, finding, in_words, size_range
+from ddl_runtime.pictures.style import INK, Look, Picture, describe, in_style, rank_colour
 
 BOX = 0.14, 0.09  # inches: the height of a chunk, if there are few or many
 ARCS = 2.6  # chunks: the room for arcs above the boxes, and the same below
@@ -25,15 +24,15 @@ EMPTY, WRONG = (0.92, 0.92, 0.92), "#cc0000"
 
 
 @in_style
-def plot_steps(steps: Steps) -> Figure:
+def plot_steps(steps: Steps) -> Picture:
     """Draw every step as a panel."""
     columns = 4 if steps.ranks <= 5 else 3
     rows = -(-len(steps.steps) // columns)
     inches = 0.36 + BOX[steps.chunks > 8] * (steps.chunks + 2 * ARCS)  # of a panel
     size = 10.0, 0.45 + rows * inches
-    picture = Picture(figsize=size, layout="none")
+    picture = Picture(figsize=size, layout="none")  # type: ignore[arg-type]  # not in its types
     panels = picture.subplots(rows, columns, squeeze=False).ravel()
-    room = {"left": 0.03, "right": 0.99, "bottom": 0.0, "top": 1 - 0.7 / size[1]}
+    room: Look = {"left": 0.03, "right": 0.99, "bottom": 0.0, "top": 1 - 0.7 / size[1]}
     picture.subplots_adjust(**room, wspace=0.06, hspace=0.36 / (inches - 0.36))
     for ax in panels:
         ax.set_axis_off()
@@ -59,7 +58,7 @@ def _draw_panel(ax: Axes, step: Step) -> None:
     _draw_boxes(ax, step.held)
     for message in step.messages:
         path = arc(message, ranks, chunks)
-        look = {"color": rank_colour(message.source), "linewidth": 1.4, "mutation_scale": 7}
+        look: Look = {"color": rank_colour(message.source), "linewidth": 1.4, "mutation_scale": 7}
         ax.add_patch(FancyArrowPatch(path=path, arrowstyle="-|>", shrinkA=0, shrinkB=0, **look))
 
 
@@ -75,7 +74,7 @@ def _draw_boxes(ax: Axes, held: np.ndarray) -> None:
     extent = (-0.5, ranks - 0.5, chunks, 0)
     flat = image.reshape(chunks * (high + 1), -1, 3)
     ax.imshow(flat, extent=extent, aspect="auto")
-    finished, wrong = (held == 1).all(axis=2), ((held > 1) | (held < 0)).any(axis=2)
+    finished, wrong = np.all(held == 1, axis=2), np.any((held > 1) | (held < 0), axis=2)
     box = image.shape[3], image.shape[1]
     _frame(ax, finished, wide / box[0], high / box[1], INK, 1.2 if chunks <= 8 else 0.6)
     _frame(ax, wrong, wide / box[0], high / box[1], WRONG, 2.2)
@@ -83,7 +82,7 @@ def _draw_boxes(ax: Axes, held: np.ndarray) -> None:
         counts = held[rank, chunk]
         text = "?" if (counts < 0).any() else f"{counts.max()}×"
         halo = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none"}
-        look = {"color": WRONG, "fontsize": 6.5, "fontweight": "bold", "bbox": halo}
+        look: Look = {"color": WRONG, "fontsize": 6.5, "fontweight": "bold", "bbox": halo}
         ax.text(rank - GAP / 2, chunk + 0.42, text, ha="center", va="center", **look)
 
 
@@ -91,11 +90,10 @@ def _frame(
     ax: Axes, chosen: np.ndarray, width: float, height: float, edge: str, line: float
 ) -> None:
     """A frame around the chosen boxes of `chosen[rank, chunk]`."""
-    left, top = (place.astype(float) for place in np.nonzero(chosen))
-    left -= 0.5
-    right, bottom = left + width, top + height
-    corners = np.array([(left, top), (right, top), (right, bottom), (left, bottom)])
-    boxes = corners.transpose(2, 0, 1)
+    boxes = []
+    for rank, top in np.argwhere(chosen).tolist():
+        left, right, bottom = rank - 0.5, rank - 0.5 + width, top + height
+        boxes.append([(left, top), (right, top), (right, bottom), (left, bottom)])
     ax.add_collection(PolyCollection(boxes, facecolor="none", edgecolor=edge, linewidth=line))
 
 

@@ -20,9 +20,9 @@ import numpy as np
 from matplotlib.colors import to_hex
 from PIL import Image
 
-from ddl_teach.plots.step_panels import plot_steps
-from ddl_teach.plots.steps import Steps, finding, in_words
-from ddl_teach.plots.style import Picture, rank_colour, size_text
+from ddl_class.plots.step_panels import plot_steps
+from ddl_class.plots.steps import Steps, finding, in_words
+from ddl_runtime.pictures.style import Picture, ink_on, rank_colour, size_text
 
 SCRIPT = Path(__file__).with_suffix(".js")
 DOTS_PER_INCH, MOST_DOTS = 120, 1.6e6  # of the strip, so that no page grows beyond 300 kB
@@ -130,7 +130,7 @@ def _counts(counts: np.ndarray) -> str:
 
 def _colour(rank: int) -> dict[str, str]:
     colour = rank_colour(rank)
-    return {"fill": to_hex(colour), "ink": "white" if sum(colour) < 1.6 else "black"}
+    return {"fill": to_hex(colour), "ink": ink_on(colour)}
 
 
 def _png(picture: Picture) -> str:

@@ -1,4 +1,4 @@
-"""The steps of an all-reduce as plain data: who sent to whom, and what every rank then held.
+"""The steps of a collective as plain data: who sent to whom, and what every rank then held.
 
 A step lets each rank send one message and receive one. What a rank holds is counted for each chunk
 of its vector: how often each rank's chunk is in it. A chunk is finished when every count is 1; a
@@ -13,9 +13,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ddl_teach.plots.style import size_text, spoken
+from ddl_runtime.pictures.style import size_text, spoken
 
 MOST_NAMED = 6  # messages named one by one in words
+
+GOALS = {
+    "allreduce": "every rank holds the whole sum",
+    "reduce_scatter": "every rank holds its own chunk of the sum",
+    "reduce": "rank 0 holds the whole sum",
+}
+"""What a collective should come to, in words."""
 
 
 class Sent(NamedTuple):
@@ -40,14 +47,29 @@ class Steps:
 
     name: str
     steps: Sequence[Step]
+    goal: str = "allreduce"  # one of GOALS
+
+    @property
+    def wanted(self) -> np.ndarray:
+        """Which chunks of which rank must be finished in the end, as `wanted[rank, chunk]`."""
+        wanted = np.zeros((self.ranks, self.chunks), bool)
+        if self.goal == "allreduce":
+            wanted[:] = True
+        elif self.goal == "reduce":
+            wanted[0] = True
+        else:
+            bounds = np.arange(self.ranks + 1) * self.chunks // self.ranks
+            for row, start, end in zip(wanted, bounds, bounds[1:], strict=False):
+                row[start:end] = True
+        return wanted
 
     @property
     def ranks(self) -> int:
-        return self.steps[0].held.shape[0]
+        return len(self.steps[0].held)
 
     @property
     def chunks(self) -> int:
-        return self.steps[0].held.shape[1]
+        return int(self.steps[0].held.shape[1])
 
     @property
     def sent(self) -> np.ndarray:
@@ -60,25 +82,20 @@ class Steps:
 
 
 def finding(steps: Steps) -> str:
-    """What a run came to, in one line: the sum and its price, what is missing, or a mistake."""
+    """What a run came to, in one line: what it should and its price, or the first mistake."""
     held = steps.steps[-1].held
     name, count = spoken(steps.name, first=True), len(steps.steps) - 1
-    after = f"{name}: after {count} step{'' if count == 1 else 's'}"
-    wrong = np.argwhere(((held > 1) | (held < 0)).any(axis=2))
+    wrong = np.argwhere(steps.wanted & (held != 1).any(axis=2))
     if len(wrong):
-        others = f", and {len(wrong) - 1} more chunks are wrong" if len(wrong) > 1 else ""
-        return f"{name} is wrong: {_chunk_text(held, *wrong[0])}{others}"
+        others = len(wrong) - 1
+        more = (
+            f", and {others} more chunk{'s are' if others > 1 else ' is'} wrong" if others else ""
+        )
+        return f"{name} is wrong: {_chunk_text(held, *wrong[0])}{more}"
     sent = steps.sent[-1]
     who = "each rank" if (sent == sent[0]).all() else "the busiest rank"
-    price = f"{who} sent {size_text(sent.max())}"
-    finished = (held == 1).all(axis=2)
-    if finished.all():
-        return f"{after} every rank holds the whole sum; {price}"
-    # A reduce-scatter leaves each chunk finished on one rank, and the rest as it happens to be.
-    if (finished.sum(axis=0) == 1).all() and (finished.sum(axis=1) == 1).all():
-        return f"{after} every rank holds one finished chunk; {price}"
-    found = f"{finished.sum()} of {finished.size} chunks are finished"
-    return f"{after} {found}; {_chunk_text(held, *np.argwhere(~finished)[0])}"
+    after = f"after {count} step{'' if count == 1 else 's'}"
+    return f"{name}: {after} {GOALS[steps.goal]}; {who} sent {size_text(sent.max())}"
 
 
 def _chunk_text(held: np.ndarray, rank: int, chunk: int) -> str:

@@ -9,17 +9,18 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterable
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.colors import to_hex
 
-from ddl_teach.plots.style import INK
+from ddl_runtime.pictures.style import INK
 
 Scale = Callable[[float], float]
 """From a number to its place, in pixels."""
 
 FONT = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
+GRID = "#e4e4e4"
 
 
 class Drawing:
@@ -46,7 +47,9 @@ class Drawing:
         """Words whose base line begins at (x, y), or ends there with `text_anchor="end"`."""
         self._add("text", {"x": x, "y": y, "fill": INK}, look, escape(words))
 
-    def _add(self, tag: str, place: dict, look: dict, inside: str = "") -> None:
+    def _add(
+        self, tag: str, place: dict[str, Any], look: dict[str, Any], inside: str = ""
+    ) -> None:
         given = {**place, **look}.items()
         words = (f'{name.replace("_", "-")}="{_value(it)}"' for name, it in given)
         self._shapes.append(f"<{tag} {' '.join(words)}>{inside}</{tag}>")
@@ -68,6 +71,34 @@ class Drawing:
         size = f'width="{self.width}" height="{self.height}" style="max-width: 100%; height: auto"'
         page = f'<img src="data:image/svg+xml;base64,{data}" {size} alt="{escape(self.alt)}">'
         return {"text/html": page, "image/svg+xml": self.svg, "text/plain": self.alt}
+
+
+class Frame(NamedTuple):
+    """A place of a drawing for data, with an axis below it and one on its left."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+    def draw(self, drawing: Drawing, below: str, marks: Iterable[tuple[float, str]] = ()) -> None:
+        """Both axes; words in the middle `below`, and marks there as (x, words)."""
+        corners = (self.left, self.top), (self.left, self.bottom), (self.right, self.bottom)
+        drawing.line(corners, stroke=INK)
+        middle = (self.left + self.right) / 2
+        drawing.text(middle, self.bottom + 42, below, text_anchor="middle")
+        for x, words in marks:
+            drawing.line([(x, self.bottom), (x, self.bottom + 5)], stroke=INK)
+            drawing.text(x, self.bottom + 20, words, text_anchor="middle")
+
+    def mark_left(
+        self, drawing: Drawing, marks: Iterable[tuple[float, str]], grid: bool = False
+    ) -> None:
+        """Words beside the left axis, as (y, words), and lines across if wanted."""
+        for y, words in marks:
+            if grid:
+                drawing.line([(self.left, y), (self.right, y)], stroke=GRID)
+            drawing.text(self.left - 8, y + 4.5, words, text_anchor="end")
 
 
 def linear(least: float, most: float, begin: float, end: float) -> Scale:

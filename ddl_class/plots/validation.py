@@ -13,7 +13,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ddl_teach.plots.style import INK, describe, in_style, new_axes, rank_colour
+from ddl_class.plots.frame import finish
+from ddl_runtime.pictures.style import INK, Look, in_style, new_axes, rank_colour
 
 ROUNDING = 1e-17  # what is less is drawn here: zero has no place on a logarithmic axis
 
@@ -29,19 +30,12 @@ def plot_checks(
         ax.plot(steps, np.maximum(row, ROUNDING), "o-", color=rank_colour(number), label=name)
     ax.set_xscale("log")
     ax.set_yscale("log")
-    ax.set_xlabel("step h of the differences")
-    ax.set_ylabel("relative error")
-    found = checks_finding(steps, errors)
-    return _finish(ax, found if title is None else title, f"Errors of gradient checks. {found}.")
-
-
-def checks_finding(steps: Sequence[float], errors: Mapping[str, Sequence[float]]) -> str:
-    """The best step of each, in one line."""
-    listed = ", ".join(
+    found = "Least errors: " + ", ".join(
         f"{name} {np.min(row):.0e} at h = {steps[int(np.argmin(row))]:.0e}"
         for name, row in errors.items()
     )
-    return f"Least errors: {listed}"
+    names: Look = {"x": "step h of the differences", "y": "relative error"}
+    return finish(ax, "Errors of gradient checks", found, title, **names, legend={})
 
 
 @in_style
@@ -52,28 +46,13 @@ def plot_apart(
     """Draw how far each rule is from the reference, relative to the way gone, over the steps."""
     ax = new_axes(9.0, 3.8) if ax is None else ax
     for number, (name, walk) in enumerate(walks.items()):
-        steps = np.arange(1, len(walk) + 1)
+        steps = range(1, len(walk) + 1)
         ax.plot(steps, np.maximum(walk, ROUNDING), ".-", color=rank_colour(number), label=name)
     ax.axhline(good, color=INK, linestyle="--", linewidth=1.2)
     ax.set_yscale("log")
-    ax.set_xlabel("step")
-    ax.set_ylabel("apart, over the way gone")
-    found = apart_finding(walks, good)
-    return _finish(ax, found if title is None else title, f"How far rules walk apart. {found}.")
-
-
-def apart_finding(walks: Mapping[str, Sequence[float]], good: float) -> str:
-    """Who stays with the reference and who does not."""
     stay = [name for name, walk in walks.items() if max(walk) <= good]
     leave = [name for name in walks if name not in stay]
-    return f"The same as the reference: {', '.join(stay) or 'nobody'}; not: " + (
-        ", ".join(leave) or "nobody"
-    )
-
-
-def _finish(ax: Axes, title: str, alt: str) -> Figure:
-    ax.grid(True)
-    ax.legend()
-    ax.set_title(title)
-    describe(ax.figure, alt)
-    return ax.figure
+    same, other = (", ".join(names) or "nobody" for names in (stay, leave))
+    found = f"The same as the reference: {same}; not: {other}"
+    names: Look = {"x": "step", "y": "apart, over the way gone"}
+    return finish(ax, "How far rules walk apart", found, title, **names, legend={})

@@ -13,7 +13,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ddl_teach.plots.style import INK, describe, in_style, new_axes
+from ddl_class.plots.frame import finish
+from ddl_class.plots.tables import write_numbers_into
+from ddl_runtime.pictures.style import Look, in_style, new_axes
 
 COLOURS = "viridis"
 MOST_NUMBERED = 240  # cells
@@ -37,27 +39,24 @@ def plot_wavefronts(
                 )
             turn_of[layer, step] = number
     ax = new_axes(9.0, min(1.3 + 0.42 * layers, 5.5))
-    image = ax.imshow(
-        turn_of, cmap=COLOURS, origin="lower", aspect="auto", vmin=0, vmax=max(len(turns) - 1, 1)
-    )
-    early = too_early(turn_of)
-    if layers * steps <= MOST_NUMBERED:
-        for layer, step in np.ndindex(layers, steps):
-            if not np.isnan(turn_of[layer, step]):
-                number = int(turn_of[layer, step])
-                colour = "white" if number < 0.6 * len(turns) else INK
-                ax.text(step, layer, number, ha="center", va="center", color=colour, fontsize=9)
+    look: Look = {"origin": "lower", "aspect": "auto", "vmin": 0, "vmax": max(len(turns) - 1, 1)}
+    image = ax.imshow(turn_of, cmap=COLOURS, **look)
+    if turn_of.size <= MOST_NUMBERED:
+        write_numbers_into(ax, turn_of, 0.6 * len(turns), fontsize=9)
     else:
         ax.figure.colorbar(image, ax=ax, label="turn")
+    early = too_early(turn_of)
     ax.plot(early[:, 1], early[:, 0], "x", color=WRONG, markersize=16, markeredgewidth=3)
-    ax.set_xlabel("step")
-    ax.set_ylabel("layer")
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MaxNLocator("auto", integer=True))
-    found = finding(turns, turn_of, len(early))
-    ax.set_title(found if title is None else title)
-    describe(ax.figure, f"A grid of {layers} layers and {steps} steps. {found}.")
-    return ax.figure
+    widest, missing = max(map(len, turns)), int(np.isnan(turn_of).sum())
+    found = f"{turn_of.size} cells in {len(turns)} turns, at most {widest} of them at once"
+    if missing:
+        found = f"{missing} of {turn_of.size} cells are never computed"
+    elif len(early):
+        found = f"{len(early)} of {turn_of.size} cells come before one that they need"
+    about = f"A grid of {layers} layers and {steps} steps"
+    return finish(ax, about, found, title, x="step", y="layer", grid="")
 
 
 def too_early(turn_of: np.ndarray) -> np.ndarray:
@@ -68,14 +67,3 @@ def too_early(turn_of: np.ndarray) -> np.ndarray:
     wrong[1:] |= ~(turn_of[:-1] < turn_of[1:])
     wrong[:, 1:] |= ~(turn_of[:, :-1] < turn_of[:, 1:])
     return np.argwhere(wrong & computed)
-
-
-def finding(turns: Sequence[Sequence], turn_of: np.ndarray, early: int) -> str:
-    """What the grid shows, in one line."""
-    missing = int(np.isnan(turn_of).sum())
-    if missing:
-        return f"{missing} of {turn_of.size} cells are never computed"
-    if early:
-        return f"{early} of {turn_of.size} cells come before one that they need"
-    widest = max(map(len, turns))
-    return f"{turn_of.size} cells in {len(turns)} turns, at most {widest} of them at once"

@@ -13,16 +13,16 @@ from itertools import groupby
 
 import numpy as np
 
-from ddl_teach.plots.style import INK, algorithm_colour, size_text, spoken, time_text
-from ddl_teach.plots.svg import Drawing, Scale, logarithmic
+from ddl_class.plots.svg import Drawing, Frame, Scale, logarithmic
+from ddl_runtime.pictures.style import INK, Look, algorithm_colour, size_text, spoken, time_text
 
 WIDTH, HEIGHT = 980, 400
 TOP, BOTTOM = 78, 345  # of both frames
-MAP, ROW = (68, 455), (545, 800)  # from where to where the frames reach
+MAP, ROW = Frame(68, 455, TOP, BOTTOM), Frame(545, 800, TOP, BOTTOM)
 SAME = 1e-9  # relative difference below which two times count as equal
 NAME_CELLS = (3, 11)  # rows and columns of the map that a name covers
 PALE = 0.85  # of the colours of the map, so that names on it can be read
-QUIET, GRID = "#666666", "#e4e4e4"
+QUIET = "#666666"
 
 
 def plot_winners(
@@ -43,31 +43,31 @@ def plot_winners(
     """
     row, column = _place("ranks", here[0], ranks), _place("sizes", here[1], nbytes)
     at_here = {name: float(curve[column]) for name, curve in times.items()}
-    winner = min(at_here, key=at_here.get)
+    winner = min(at_here, key=at_here.__getitem__)
     alt = in_words(winners[row], nbytes, at_here, here, costs)
     drawing = Drawing(WIDTH, HEIGHT, alt)
     drawing.text(14, 24, finding(at_here, here), font_size=16, font_weight="bold")
     drawing.text(14, 46, costs, fill=QUIET)
     colours = {name: algorithm_colour(name, k) for k, name in enumerate(times)}
     x, y = _draw_map(drawing, np.asarray(winners), ranks, nbytes, colours)
-    drawing.line([(MAP[0], y(row)), (MAP[1], y(row))], stroke="white", stroke_dasharray="2 3")
+    drawing.line([(MAP.left, y(row)), (MAP.right, y(row))], stroke="white", stroke_dasharray="2 3")
     _mark(drawing, x(nbytes[column]), y(row))
     x, y = _draw_row(drawing, nbytes, times, colours)
     drawing.line([(x(here[1]), TOP), (x(here[1]), BOTTOM)], stroke=INK, stroke_dasharray="2 3")
     _mark(drawing, x(here[1]), y(at_here[winner]))
-    drawing.text(ROW[1] + 22, TOP + 4, "at your point", fill=QUIET)
-    for line, name in enumerate(sorted(at_here, key=at_here.get)):
+    drawing.text(ROW.right + 22, TOP + 4, "at your point", fill=QUIET)
+    for line, name in enumerate(sorted(at_here, key=at_here.__getitem__)):
         height = TOP + 30 + 42 * line
-        drawing.rect(ROW[1] + 22, height - 9, 14, 24, fill=colours[name])
-        drawing.text(ROW[1] + 44, height, spoken(name))
-        drawing.text(ROW[1] + 44, height + 16, time_text(at_here[name]), font_weight="bold")
+        drawing.rect(ROW.right + 22, height - 9, 14, 24, fill=colours[name])
+        drawing.text(ROW.right + 44, height, spoken(name))
+        drawing.text(ROW.right + 44, height + 16, time_text(at_here[name]), font_weight="bold")
     return drawing
 
 
 def finding(times: Mapping[str, float], here: tuple[int, float]) -> str:
     """Who wins at one point, and by how much, in one line."""
     where = f"{_count(here[0])}, {size_text(here[1])}"
-    order = sorted(times, key=times.get)
+    order = sorted(times, key=times.__getitem__)
     first = [name for name in order if times[name] <= times[order[0]] * (1 + SAME)]
     if len(first) > 1:
         return f"{where}: {' and '.join(map(spoken, first))} are equally fast"
@@ -85,7 +85,7 @@ def in_words(
     costs: str = "",
 ) -> str:
     """The picture for those who cannot see it: the point, all times there, and its row."""
-    order = sorted(times, key=times.get)
+    order = sorted(times, key=times.__getitem__)
     listed = ", ".join(f"{spoken(name)} {time_text(times[name])}" for name in order)
     changes = [k for k in range(1, len(row)) if row[k] != row[k - 1]]
     reigns = [f"{spoken(row[k - 1])} below {size_text(nbytes[k])}" for k in changes]
@@ -112,10 +112,10 @@ def _draw_map(
     winners: np.ndarray,
     ranks: Sequence[int],
     nbytes: Sequence[float],
-    colours: Mapping[str, tuple],
+    colours: Mapping[str, tuple[float, ...]],
 ) -> tuple[Scale, Scale]:
     """Draw the map; returns where a size and where a row lie on it."""
-    x, cell = _frame(drawing, MAP, nbytes, "the fastest"), (BOTTOM - TOP) / len(ranks)
+    x, cell = _draw_frame(drawing, MAP, nbytes, "the fastest"), (BOTTOM - TOP) / len(ranks)
     sizes = np.asarray(nbytes, float)
     between = np.sqrt(sizes[:-1] * sizes[1:])
     edges = [x(size) for size in (sizes[0], *between, sizes[-1])]
@@ -124,25 +124,26 @@ def _draw_map(
         """Few ranks lie below, many above."""
         return BOTTOM - (row + 0.5) * cell
 
+    crisp: Look = {"shape_rendering": "crispEdges"}
     for row, names in enumerate(winners):
         column = 0
         for name, run in groupby(names):
             end = column + len(list(run))
-            place = edges[column], y(row) - cell / 2, edges[end] - edges[column], cell
+            wide = edges[end] - edges[column]
             # Opaque: rows that share an edge pixel would add up to a line there.
             pale = tuple(1 - PALE * (1 - part) for part in colours[name])
-            drawing.rect(*place, fill=pale, shape_rendering="crispEdges")
+            drawing.rect(edges[column], y(row) - cell / 2, wide, cell, fill=pale, **crisp)
             column = end
     powers = [row for row, count in enumerate(ranks) if count & (count - 1) == 0]
-    for row in powers[:: -(-len(powers) // 9)]:
-        drawing.text(MAP[0] - 8, y(row) + 4.5, f"{ranks[row]:,}", text_anchor="end")
-    drawing.text(MAP[0] - 8, TOP - 10, "ranks", text_anchor="end")
+    shown = powers[:: -(-len(powers) // 9)]
+    MAP.mark_left(drawing, [(y(row), f"{ranks[row]:,}") for row in shown])
+    drawing.text(MAP.left - 8, TOP - 10, "ranks", text_anchor="end")
     for name in colours:
         if (place := _widest(winners == name)) is not None:
-            halo = {"stroke": "white", "stroke_width": 4, "stroke_linejoin": "round"}
-            middle = {"text_anchor": "middle", "paint_order": "stroke"}
-            where = x(sizes[place[1]]), y(place[0]) + 4.5
-            drawing.text(*where, spoken(name), **middle, **halo)
+            halo: Look = {"stroke": "white", "stroke_width": 4, "stroke_linejoin": "round"}
+            middle: Look = {"text_anchor": "middle", "paint_order": "stroke"}
+            look = {**middle, **halo}
+            drawing.text(x(sizes[place[1]]), y(place[0]) + 4.5, spoken(name), **look)
     return x, y
 
 
@@ -163,37 +164,32 @@ def _draw_row(
     drawing: Drawing,
     nbytes: Sequence[float],
     times: Mapping[str, Sequence[float]],
-    colours: Mapping[str, tuple],
+    colours: Mapping[str, tuple[float, ...]],
 ) -> tuple[Scale, Scale]:
     """Draw times over sizes; returns where a size and where a time lie."""
-    x = _frame(drawing, ROW, nbytes, "time on your row of the map")
+    x = _draw_frame(drawing, ROW, nbytes, "time on your row of the map")
     curves = np.array([*times.values()])
     y = logarithmic(curves.min(), curves.max(), BOTTOM - 5, TOP + 5)
     powers = np.arange(np.ceil(np.log10(curves.min())), np.log10(curves.max()) + 1e-9)
-    for power in powers[:: -(-len(powers) // 8)]:
-        height = y(10.0**power)
-        drawing.line([(ROW[0], height), (ROW[1], height)], stroke=GRID)
-        drawing.text(ROW[0] - 8, height + 4.5, time_text(10.0**power), text_anchor="end")
+    shown = 10.0 ** powers[:: -(-len(powers) // 8)]
+    ROW.mark_left(drawing, [(y(time), time_text(time)) for time in shown], grid=True)
     for thinner, (name, curve) in enumerate(times.items()):
         # Of lines that lie on each other, the lower ones show at both sides.
-        look = {"stroke": colours[name], "stroke_width": max(5.0 - thinner, 1.6)}
+        look: Look = {"stroke": colours[name], "stroke_width": max(5.0 - thinner, 1.6)}
         drawing.line([(x(size), y(t)) for size, t in zip(nbytes, curve, strict=True)], **look)
     return x, y
 
 
-def _frame(drawing: Drawing, reach: tuple[int, int], nbytes: Sequence[float], title: str) -> Scale:
+def _draw_frame(drawing: Drawing, frame: Frame, nbytes: Sequence[float], title: str) -> Scale:
     """An axis of sizes below, and what the frame shows above; returns where a size lies."""
-    x = logarithmic(nbytes[0], nbytes[-1], *reach)
+    x = logarithmic(nbytes[0], nbytes[-1], frame.left, frame.right)
     first, last = (int(np.ceil(np.log2(size) - 1e-9)) for size in (nbytes[0], nbytes[-1]))
-    step = max(1, round((last - first) / (reach[1] - reach[0]) * 62))
-    for power in range(first + -first % step, last + 1, step):
-        place = x(2.0**power)
-        drawing.line([(place, BOTTOM), (place, BOTTOM + 5)], stroke=INK)
-        drawing.text(place, BOTTOM + 20, size_text(2.0**power), text_anchor="middle")
-    drawing.line([(reach[0], TOP), (reach[0], BOTTOM), (reach[1], BOTTOM)], stroke=INK)
-    middle = sum(reach) / 2
-    drawing.text(middle, BOTTOM + 42, "vector of each rank (bytes)", text_anchor="middle")
-    drawing.text(reach[0], TOP - 10, title)
+    step = max(1, round((last - first) / (frame.right - frame.left) * 62))
+    sizes = [2.0**power for power in range(first + -first % step, last + 1, step)]
+    frame.draw(
+        drawing, "vector of each rank (bytes)", [(x(size), size_text(size)) for size in sizes]
+    )
+    drawing.text(frame.left, TOP - 10, title)
     return x
 
 

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ddl_teach.course.exercises.registry import units
-from ddl_teach.plots.course_map import Stop, plot_course_map
-from ddl_teach.plots.style import Picture
+from matplotlib.figure import Figure
+
+from ddl_class.exercises.registry import units
+from ddl_class.plots.course_map import Stop, plot_course_map
 
 PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -89,6 +90,6 @@ def _all_before(number: str) -> set[str]:
     return set(needs).union(*map(_all_before, needs))
 
 
-def course_map() -> Picture:
+def course_map() -> Figure:
     """The map of the course."""
     return plot_course_map(stops())

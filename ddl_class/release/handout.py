@@ -20,8 +20,8 @@ from pathlib import Path
 from nbgrader.apps import NbGraderAPI
 from traitlets.config import Config
 
-from ddl_teach.course import release
-from ddl_teach.course.mistake import Mistake
+from ddl_class.commands.mistake import Mistake
+from ddl_class.release import release
 
 SOURCES = Path(__file__).resolve().parents[2] / "notebooks" / "source"
 SETTINGS = f'''"""nbgrader's settings for this course."""

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from ddl_teach.course.mistake import Mistake
+from ddl_class.commands.mistake import Mistake
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRST_NOTEBOOK = "notebooks/00_tour.ipynb"

@@ -31,8 +31,8 @@ from nbgrader.preprocessors import (
     LockCells,
 )
 
-from ddl_teach.course.exercises.registry import find_exercise
-from ddl_teach.course.mistake import Mistake
+from ddl_class.commands.mistake import Mistake
+from ddl_class.exercises.registry import find_exercise
 
 METADATA = {
     "kernelspec": {

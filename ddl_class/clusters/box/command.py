@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ddl_teach.course.box.box import Box
+    from ddl_class.clusters.box.box import Box
 
 EXAMPLES = """examples:
   ddl-teach box up --nodes 4 --rate 100mbit --delay 1ms
@@ -91,13 +92,16 @@ def _verb(
 
 
 def _find(options: argparse.Namespace) -> Box:
-    from ddl_teach.course.box.box import Box
+    from ddl_class.clusters.box.box import Box
 
-    return Box.find(options.name)
+    box = Box.find(options.name)
+    if whose := box.whose():
+        print(whose, file=sys.stderr, flush=True)
+    return box
 
 
 def _up(options: argparse.Namespace) -> int:
-    from ddl_teach.course.box.box import Box
+    from ddl_class.clusters.box.box import Box
 
     made = {"name": options.name, "switch": options.switch, "share": options.share, "stay": True}
     made |= {"with_slurm": options.slurm}
@@ -106,7 +110,7 @@ def _up(options: argparse.Namespace) -> int:
 
 
 def _exec(options: argparse.Namespace) -> int:
-    from ddl_teach.course.mistake import Mistake
+    from ddl_class.commands.mistake import Mistake
 
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:
@@ -116,17 +120,17 @@ def _exec(options: argparse.Namespace) -> int:
 
 
 def _status(options: argparse.Namespace) -> int:
-    from ddl_teach.course.box.links import describe
+    from ddl_class.clusters.box.links import describe
 
     box = _find(options)
     cards = box.counters()
     print(f"{'node':<8}{'address':<13}{'link':<32}{'sent':>15}{'received':>15}  processes")
     for node in box.nodes:
-        place, link = box.address(node), describe(box.links[node])
+        place, link = box.hosts.address(node), describe(box.links[node])
         if node not in cards:
             print(f"{node:<8}{place:<13}off")
             continue
-        card, running = cards[node], sorted({one.name() for one in box.processes(node)})
+        card, running = cards[node], sorted({one.name() for one in box.hosts.processes(node)})
         traffic = f"{card.sent_bytes:>13,} B{card.received_bytes:>13,} B"
         shown = textwrap.shorten(", ".join(running) or "none", 40, placeholder=" ...")
         print(f"{node:<8}{place:<13}{link:<32}{traffic}  {shown}")
@@ -136,8 +140,8 @@ def _status(options: argparse.Namespace) -> int:
 
 
 def _fault(options: argparse.Namespace) -> int:
-    from ddl_teach.course.box import faults
-    from ddl_teach.course.mistake import Mistake
+    from ddl_class.clusters.box import faults
+    from ddl_class.commands.mistake import Mistake
 
     box, node, kind, amount = _find(options), options.node, options.fault, options.amount
     takes = FAULTS[kind].partition(":")[0]
@@ -150,7 +154,7 @@ def _fault(options: argparse.Namespace) -> int:
         "loss": lambda: faults.loss(box, node, amount),
         "cut": lambda: faults.cut(box, node),
         "kill": lambda: faults.kill(box, node, amount),
-        "off": lambda: box.power_off(node),
+        "off": lambda: box.hosts.power_off(node),
     }
     act[kind]()
     print("\n".join(box.troubles()) or "done")
@@ -165,7 +169,7 @@ def _mend(options: argparse.Namespace) -> int:
 
 
 def _lab(options: argparse.Namespace) -> int:
-    from ddl_teach.course.box.lab import serve
+    from ddl_class.clusters.box.lab import serve
 
     return serve(_find(options), options.port)
 

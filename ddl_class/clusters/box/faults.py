@@ -13,9 +13,9 @@ import signal
 
 import psutil
 
-from ddl_teach.course.box.box import Box
-from ddl_teach.course.box.links import read_delay, read_loss, read_rate
-from ddl_teach.course.mistake import Mistake
+from ddl_class.clusters.box.box import Box
+from ddl_class.clusters.box.links import read_delay, read_loss, read_rate
+from ddl_class.commands.mistake import Mistake
 
 
 def slow(box: Box, node: str, rate: str) -> None:
@@ -41,13 +41,13 @@ def cut(box: Box, node: str) -> None:
 def kill(box: Box, node: str, text: str) -> list[int]:
     """Kill the processes of a node with `text` in their command, as if they had crashed."""
     ended = []
-    for process in box.processes(node):
+    for process in box.hosts.processes(node):
         with contextlib.suppress(psutil.Error, ProcessLookupError):
             if text in " ".join(process.cmdline()):
                 os.kill(process.pid, signal.SIGKILL)
                 ended.append(process.pid)
     if not ended:
-        running = {process.name() for process in box.processes(node)}
+        running = {process.name() for process in box.hosts.processes(node)}
         what = f"there run {', '.join(sorted(running))}" if running else "nothing runs there"
         raise Mistake(f"no command on {node} has {text!r} in it; {what}")
     return ended

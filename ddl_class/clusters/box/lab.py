@@ -14,9 +14,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ddl_teach.comm.place import STARTED_FOR
-from ddl_teach.course.box.box import Box
-from ddl_teach.course.mistake import Mistake
+from ddl_class.clusters.box.box import Box
+from ddl_class.commands.mistake import Mistake
+from ddl_runtime.launcher.hosts import STARTED_FOR
 
 AT_ONCE = 1 << 16  # bytes
 
@@ -30,7 +30,7 @@ def serve(box: Box, port: int) -> int:
     words += [f"--ServerApp.sock={door}", "--LabApp.extension_manager=readonly"]
     words += ["--Application.log_level=ERROR", "--ServerApp.use_redirect_file=False"]
     lab = subprocess.Popen(
-        box.words("head", words),
+        box.hosts.words("head", words),
         env=os.environ | {"JUPYTER_TOKEN": token, STARTED_FOR: str(door)},
         stdin=subprocess.DEVNULL,
     )

@@ -16,6 +16,7 @@ from pathlib import Path
 
 PYTHON = "/run/python"  # where every node sees the folder of this Python, whatever its name
 OPENMPI_HOSTS, MPICH_HOSTS = "hosts.openmpi", "hosts.mpich"
+SLURM_CONF = "slurm.conf"  # in the folder of a box with Slurm
 
 # Enters a node as ssh would: HOST and then a command, its words put together to one line.
 AGENT = """#!/bin/sh
@@ -37,7 +38,8 @@ def seen_there(program: str) -> str:
 
 
 def environment(agent: str, folder: Path) -> dict[str, str]:
-    """For whatever runs on the head: mpiexec, ipyparallel, a notebook."""
+    """For whatever runs on the head: mpiexec, ipyparallel, a notebook, commands of Slurm."""
+    conf = folder / SLURM_CONF
     return {
         # Open MPI
         "PRTE_MCA_plm_ssh_agent": agent,
@@ -55,6 +57,7 @@ def environment(agent: str, folder: Path) -> dict[str, str]:
         "HYDRA_LAUNCHER": "ssh",
         "HYDRA_LAUNCHER_EXEC": agent,
         "HYDRA_HOST_FILE": str(folder / MPICH_HOSTS),
+        **({"SLURM_CONF": str(conf)} if conf.exists() else {}),
     }
 
 

@@ -7,7 +7,6 @@ cluster; there a script enters the node, in the place of ssh.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import subprocess
@@ -19,9 +18,8 @@ from typing import Any
 
 import psutil
 
-from ddl_teach.comm.place import STARTED_FOR
-from ddl_teach.course.box import head, launchers, plan, slurm
-from ddl_teach.course.mistake import Mistake
+from ddl_class.clusters.box import head, launchers, plan
+from ddl_class.commands.mistake import Mistake
 
 # What of the environment means something else in the box.
 FOREIGN = ("XDG_RUNTIME_DIR", "TMPDIR", "DISPLAY", "WAYLAND_DISPLAY")
@@ -65,7 +63,7 @@ class Nodes:
         user = [] if self.root else ["-U", "--preserve-credentials"]
         enter = ["nsenter", "-t", str(self.head), *user, "-n", "-m", "-u", "-i", "-p", "--"]
         agent = str(self.folder / "agent")
-        settings = launchers.environment(agent, self.folder) | slurm.environment(self.folder)
+        settings = launchers.environment(agent, self.folder)
         return [
             "env",
             *(f"--unset={name}" for name in FOREIGN),
@@ -84,15 +82,6 @@ class Nodes:
         """Run a command on a node and wait for its end; options as of `subprocess.run`."""
         return subprocess.run(self.words(host, command), **options)
 
-    @property
-    def python(self) -> str:
-        """This Python, as every node sees it."""
-        return launchers.seen_there(sys.executable)
-
-    def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
-        """For `launch(..., on=box)`: the words before `python` that start so many ranks."""
-        return self.words("head", launchers.mpi_words(mpiexec, family, self.nodes, ranks))
-
     def processes(self, node: str) -> list[psutil.Process]:
         """What runs on a node, besides the shell that is the node."""
         if (number := self.numbers().get(self.known(node))) is None:
@@ -109,13 +98,6 @@ class Nodes:
                 found.append(process)
         return found
 
-    def end(self, folder: Path) -> None:
-        """End whatever runs with this path in its environment, as STARTED_FOR."""
-        for process in psutil.process_iter():
-            with contextlib.suppress(psutil.Error):
-                if process.environ().get(STARTED_FOR) == str(folder):
-                    process.kill()
-
     def power_off(self, node: str) -> None:
         """End every process of a node, and its memory with them."""
         if number := self.numbers().get(self.known(node)):
@@ -126,8 +108,6 @@ class Nodes:
         """The node again, with nothing of what was on it; its cable does not carry yet."""
         words = [sys.executable, "-I", "-S", head.__file__, str(self.folder / "plan.json")]
         self.ask("head", [*words, self.known(node)])
-        if slurm.environment(self.folder):
-            slurm.start(self, [node])
 
     def numbers(self) -> dict[str, int]:
         """The nodes that are on, with the process number that each has on the head."""

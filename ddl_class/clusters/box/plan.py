@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shutil
+import stat
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from ddl_teach.course.box import launchers, links
-from ddl_teach.course.mistake import Mistake
+from ddl_class.clusters.box import launchers, links
+from ddl_class.commands.mistake import Mistake
 
 PACKAGE = Path(__file__).resolve().parents[3]
 NETWORK = "10.77.0."
+USUAL = "box"  # the name of a box that is given none
 
 
 def address(number: int) -> str:
@@ -36,12 +40,23 @@ def search_path() -> str:
     return os.pathsep.join([own, os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 
 
+def check_ours(path: Path) -> None:
+    """Refuse a box's folder if it lies in what somebody else put there. A link is refused, too:
+    it could lead to what must not be removed."""
+    with contextlib.suppress(FileNotFoundError):
+        found = path.parent.lstat()  # of the link itself, if it is one
+        if not stat.S_ISDIR(found.st_mode):
+            raise Mistake(f"{path.parent} is no folder, but something else: have it removed")
+        if found.st_uid != os.getuid():
+            raise Mistake(f"{path.parent} belongs to somebody else: have it removed")
+
+
 def new_folder(name: str) -> Path:
     """For a box that does not exist yet; nobody else can look into it."""
     path = path_of(name)
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    if path.parent.stat().st_uid != os.getuid():
-        raise Mistake(f"{path.parent} belongs to somebody else: have it removed")
+    with contextlib.suppress(FileExistsError):
+        path.parent.mkdir(mode=0o700)
+    check_ours(path)
     shutil.rmtree(path, ignore_errors=True)  # of one that ended in the middle
     path.mkdir(mode=0o700)
     return path
@@ -83,3 +98,15 @@ def write(
     file = folder / "plan.json"
     file.write_text(json.dumps(plan))
     return file
+
+
+def read_state(folder: Path) -> dict[str, Any] | None:
+    """The fields of the box in that folder as they were last saved, if they can be read."""
+    try:
+        state: dict[str, Any] = json.loads((folder / "state.json").read_text())
+        state |= {"folder": Path(state["folder"]), "nodes": tuple(state["nodes"])}
+        state |= {"asked": links.Link(**state["asked"])}
+        state |= {"links": {node: links.Link(**one) for node, one in state["links"].items()}}
+    except (OSError, ValueError, KeyError, TypeError):  # gone, or half of it, or of another age
+        return None
+    return state

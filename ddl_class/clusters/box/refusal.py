@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
-from ddl_teach.course.box.plan import search_path
-from ddl_teach.course.mistake import Mistake
+from ddl_class.clusters.box.plan import search_path
+from ddl_class.commands.mistake import Mistake
 
 TOOLS = {"unshare": "util-linux", "nsenter": "util-linux", "mount": "util-linux"}
 TOOLS |= {"ip": "iproute2", "tc": "iproute2"}
@@ -63,3 +65,16 @@ def refusal(said: str, root: bool, system: Path = SYSTEM) -> Mistake:
     else:
         why = "What the system said stands below."
     return Mistake(f"No box could be made. {why}\n{OTHERWISE}\n\n{said.strip()}".strip())
+
+
+def can_delay(root: bool) -> bool:
+    """Whether this kernel's own switch can delay and lose packets."""
+    probe = "ip link set lo up; tc qdisc add dev lo root netem delay 1ms"
+    words = ["unshare", *as_root(root), "--net", "sh", "-c", probe]
+    path = os.environ | {"PATH": search_path()}
+    return subprocess.run(words, capture_output=True, env=path).returncode == 0
+
+
+def as_root(root: bool) -> list[str]:
+    """The words of `unshare` for being root in a namespace of one's own."""
+    return [] if root else ["--user", "--map-root-user"]

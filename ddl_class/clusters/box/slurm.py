@@ -20,13 +20,11 @@ import subprocess
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ddl_teach.course.box import plan, slurm_packages
-from ddl_teach.course.mistake import Mistake
-
-if TYPE_CHECKING:
-    from ddl_teach.course.box.nodes import Nodes
+from ddl_class.clusters.box import plan, slurm_packages
+from ddl_class.clusters.box.launchers import SLURM_CONF
+from ddl_class.clusters.box.nodes import Nodes
+from ddl_class.commands.mistake import Mistake
 
 SCRIPT = Path(__file__).with_name("slurm.sh")
 DEAD, HOLD, PATIENCE = 10, 5, 60  # seconds; Slurm takes a HOLD of less than 5 for 120
@@ -81,7 +79,7 @@ def write(folder: Path, nodes: Sequence[str]) -> None:
     root, uid, gid = os.geteuid() == 0, os.getuid(), os.getgid()
     settings = {"network": plan.NETWORK, "user": uid, "hold": HOLD, "dead": DEAD}
     settings |= {"nodes": ",".join(nodes), "cores": CORES, "folder": folder}
-    (folder / "slurm.conf").write_text(CONF.format(**settings))
+    (folder / SLURM_CONF).write_text(CONF.format(**settings))
     key = os.open(folder / "munge.key", os.O_WRONLY | os.O_CREAT, 0o600)
     with open(key, "wb") as file:
         file.write(secrets.token_bytes(128))
@@ -93,12 +91,6 @@ def write(folder: Path, nodes: Sequence[str]) -> None:
     for name, text in commands.items():
         (folder / "bin" / name).write_text(text)
         (folder / "bin" / name).chmod(0o700)
-
-
-def environment(folder: Path) -> dict[str, str]:
-    """For whatever runs on a host; nothing in a box without Slurm."""
-    conf = folder / "slurm.conf"
-    return {"SLURM_CONF": str(conf)} if conf.exists() else {}
 
 
 def start(nodes: Nodes, hosts: Iterable[str]) -> None:

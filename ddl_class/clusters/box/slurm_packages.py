@@ -15,8 +15,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from ddl_teach.course.box.plan import search_path
-from ddl_teach.course.mistake import Mistake
+from ddl_class.clusters.box.plan import search_path
+from ddl_class.commands.mistake import Mistake
 
 DAEMONS = ("slurmctld", "slurmd", "munged")
 COMMANDS = ("sbatch", "srun", "salloc", "squeue", "scancel", "scontrol", "sinfo")

@@ -1,6 +1,6 @@
 """What the doctor says of one account, as a line of JSON.
 
-python -m ddl_teach.course.class_doctor.account          in the account, for the one who asks
+python -m ddl_class.doctor.whole_class.account          in the account, for the one who asks
 ddl-teach doctor --out FILE.json                         a learner's own, to send in
 """
 
@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ddl_teach.course.doctor import examine
-from ddl_teach.course.finding import Finding
+from ddl_class.doctor.doctor import examine
+from ddl_class.doctor.finding import Finding
 
 
 @dataclass(frozen=True)

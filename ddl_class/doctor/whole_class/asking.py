@@ -15,11 +15,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from ddl_teach.course.class_doctor.account import Account, from_plain
-from ddl_teach.course.cluster.asking import ask
-from ddl_teach.course.cluster.grounds import SSH
-from ddl_teach.course.cluster.site import Site
-from ddl_teach.course.mistake import Mistake
+from ddl_class.clusters.grounds import SSH
+from ddl_class.clusters.site import Site
+from ddl_class.commands.mistake import Mistake
+from ddl_class.doctor.whole_class.account import Account, from_plain
+from ddl_class.json_lines import ask
 
 NAME = re.compile(r"[\w][\w.@-]*")  # of an account, or account@host
 PATIENCE = 300  # seconds for one account: a job may have to wait
@@ -73,7 +73,7 @@ def ask_class(
 ) -> Class:
     """Run the doctor in every account, a few at the same time."""
     words = ways(site)[way]
-    doctor = [site.python or sys.executable, "-m", "ddl_teach.course.class_doctor.account"]
+    doctor = [site.python or sys.executable, "-m", "ddl_class.doctor.whole_class.account"]
 
     def one(account: str) -> Account | str:
         command = [shlex.join(doctor)] if way == "ssh" else doctor  # at ssh's end is a shell

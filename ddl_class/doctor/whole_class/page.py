@@ -9,8 +9,8 @@ from __future__ import annotations
 import html
 from collections import defaultdict
 
-from ddl_teach.course.class_doctor.asking import Class
-from ddl_teach.course.finding import Finding
+from ddl_class.doctor.finding import Finding
+from ddl_class.doctor.whole_class.asking import Class
 
 STYLE = """
 body { font: 16px/1.5 sans-serif; color: #333; margin: 2em } pre { font-size: 15px }

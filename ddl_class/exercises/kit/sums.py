@@ -7,15 +7,15 @@ off: three times the part of rank 0, nothing of rank 2. That is what a learner i
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from ddl_teach.comm.story import Deadlock, StoryError, Unreceived
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit.ranks import listed
 
 LONG = 20_011  # elements: longer than what an MPI library sends before anybody receives
 DIGITS = 48  # bits shared by all ranks; with five more for the pattern sums are exact as floats
@@ -81,9 +81,9 @@ class Strangers(Parts):
         return np.where(right[:, None], 1, -1).repeat(self.ranks, axis=1)
 
 
-def trials(generator: np.random.Generator, ranks: Sequence[int]) -> Iterator[Parts]:
+def trials(generator: np.random.Generator, counts: Sequence[int]) -> Iterator[Parts]:
     """What a function is tried with. Four ranks come first: with two, most mistakes look alike."""
-    for count in sorted(ranks, key=lambda count: count != 4):
+    for count in ranks.first(4, counts):
         even = 2 ** (count - 1).bit_length() * count * int(generator.integers(1, 4))
         uneven = 3 * count + int(generator.integers(1, max(2, count)))
         long = [LONG] if count in (2, 3, 4) else []
@@ -104,55 +104,8 @@ Explain = Callable[[Parts, np.ndarray], str]
 
 def run(stage: Stage, parts: Parts, advice: str) -> Outcome:
     """The function's outcome for these vectors; a standstill is told with its usual cause."""
-    try:
-        return stage.run(parts.ranks, [(vector,) for vector in parts.vectors])
-    except StoryError as story:
-        usual = usual_mistake(story, advice)
-        if not usual:
-            raise
-        raise Wrong(f"{usual}\n\n{parts.setting}:\n{story}") from story
-
-
-def usual_mistake(story: StoryError, advice: str) -> str:
-    """What usually is behind such a story, in a sentence or two; nothing if one cannot say."""
-    first = str(story).splitlines()[0]
-    if isinstance(story, Deadlock):
-        return _usual_deadlock(story, advice)
-    if isinstance(story, Unreceived):
-        return f"There are more sends than receives: one receive is missing. {advice}"
-    if " raised MessageMismatch" in first:
-        types = re.search(r"bytes of (\w+) were sent, .* bytes of (\w+)\.", first)
-        if types and types[1] != types[2]:
-            return (
-                f"x may hold {types[1]}, and then what it is received into must hold {types[1]} "
-                "as well: np.empty_like(x) gives such an array, np.empty(len(x)) does not."
-            )
-        return f"A message does not fit the array that should take it. {advice}"
-    if "does not exist here" in first:
-        return (
-            "A message is for a rank that does not exist. Round a ring `% comm.size` leads back "
-            "to rank 0; and comm.rank ^ distance stays among the ranks only where their number "
-            "is a power of two."
-        )
-    return ""
-
-
-def _usual_deadlock(story: Deadlock, advice: str) -> str:
-    if "nobody asked for" in str(story):
-        return "A message waits that nobody asked for: compare source and tag of its receive."
-    calls = {wait.call.partition("(")[0] for wait in story.waits}
-    if story.cycle and calls == {"recv"}:
-        return (
-            "Everybody waits to receive and nobody sends: a receive before the send, on every "
-            "rank, stands still. comm.sendrecv does both at the same time."
-        )
-    if calls <= {"send", "isend"}:
-        return (
-            "Nobody takes what is sent: a send before the receive, on every rank, stands still "
-            "(comm.sendrecv does both at the same time), and so does a send whose receive is "
-            "missing or asks for another tag."
-        )
-    return f"Ranks wait for messages that never come. {advice}"
+    given = [(vector,) for vector in parts.vectors]
+    return ranks.run(stage, parts.ranks, given, parts.setting, ranks.general(advice))
 
 
 def compare(parts: Parts, outcome: Outcome, explain: Explain) -> None:
@@ -207,17 +160,9 @@ def _in_words(count: np.ndarray) -> str:
         )
     said = []
     for often in sorted(set(count.tolist()) - {1}):
-        ranks = np.flatnonzero(count == often)
-        parts = f"the part of {listed(ranks)}" if len(ranks) == 1 else f"those of {listed(ranks)}"
-        verb = "is" if len(ranks) == 1 else "are"
+        those = np.flatnonzero(count == often)
+        parts = f"the part of {listed(those)}" if len(those) == 1 else f"those of {listed(those)}"
+        verb = "is" if len(those) == 1 else "are"
         times = {0: "missing", 2: "in it twice"}.get(often, f"in it {often} times")
         said.append(f"{parts} {verb} {times}")
     return "; ".join(said).replace("those", "the parts", 1)
-
-
-def listed(ranks: Iterable[int]) -> str:
-    """Ranks as one says them: `rank 3`, `ranks 0, 1 and 2`."""
-    names = [str(rank) for rank in sorted(ranks)]
-    if len(names) == 1:
-        return f"rank {names[0]}"
-    return f"ranks {', '.join(names[:-1])} and {names[-1]}"

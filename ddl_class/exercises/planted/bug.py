@@ -19,7 +19,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Bug:
-    """In `part`, a name such as "sgd.updates.adam.Adam", the text `right` became `wrong`.
+    """In `part`, a name such as "training.optimizers.adam.Adam", the text `right` became `wrong`.
 
     `level` is the one of Deep500's four on which it shows, `what` says what is wrong, and `hint`
     where it can be seen.

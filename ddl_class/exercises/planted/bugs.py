@@ -2,51 +2,51 @@
 
 from __future__ import annotations
 
-from ddl_teach.course.planted.bug import Bug
+from ddl_class.exercises.planted.bug import Bug
 
 OPERATORS, TRAINING, DISTRIBUTED = "operators", "training", "distributed"
 
 BUGS = (
     Bug(
-        "sgd.updates.adam.Adam", TRAINING,
+        "training.optimizers.adam.Adam", TRAINING,
         "second *= beta2", "second *= beta1",
         "the second moment decays like the first one",
         "walk beside another library's Adam; the first step is right",
     ),
     Bug(
-        "sgd.updates.adam.Adam", TRAINING,
+        "training.optimizers.adam.Adam", TRAINING,
         "(1 - beta2**step)", "(1 - beta2)",
         "the bias of the second moment is corrected in every step as in the first",
         "walk beside another library's Adam; the first step is right",
     ),
     Bug(
-        "sgd.updates.adamw.AdamW", TRAINING,
+        "training.optimizers.adamw.AdamW", TRAINING,
         "weights *= 1 - at(self.rate, step) * self.decay",
         "gradient = gradient + self.decay * weights",
         "the decay is added to the gradient, where Adam divides it away",
         "large weights with small gradients must shrink",
     ),
     Bug(
-        "sgd.updates.nesterov.Nesterov", TRAINING,
+        "training.optimizers.nesterov.Nesterov", TRAINING,
         "(gradient + self.momentum * moment)", "moment",
         "it does not look ahead: plain momentum under another name",
         "walk beside another library's",
     ),
     Bug(
-        "sgd.updates.momentum.Momentum", TRAINING,
+        "training.optimizers.momentum.Momentum", TRAINING,
         "moment *= self.momentum\n        moment += gradient",
         "moment += gradient\n        moment *= self.momentum",
         "the new gradient is shortened as if it were an old one",
         "the first step alone",
     ),
     Bug(
-        "sgd.updates.rmsprop.RMSProp", TRAINING,
+        "training.optimizers.rmsprop.RMSProp", TRAINING,
         "squares += (1 - self.memory) * gradient * gradient", "squares += gradient * gradient",
         "a running sum in place of a running mean",
         "the first step is ten times too short",
     ),
     Bug(
-        "sgd.updates.adagrad.AdaGrad", TRAINING,
+        "training.optimizers.adagrad.AdaGrad", TRAINING,
         "squares += gradient * gradient", "squares[:] = gradient * gradient",
         "only the last square is kept: every step is as long as the rate",
         "the second step",
@@ -113,45 +113,45 @@ BUGS = (
         "all numbers are right; count what is kept",
     ),
     Bug(
-        "exchange.paths.books.Books", DISTRIBUTED,
+        "training.distribution.books.Books", DISTRIBUTED,
         "total = collected[workers[0]].copy()", "total = np.zeros_like(collected[workers[0]])",
         "the server drops a gradient, its own worker's, and divides by all",
         "the mean of what was pushed",
     ),
     Bug(
-        "exchange.forms.feedback.Feedback", DISTRIBUTED,
-        "return checked(vector) + self.residual", "return checked(vector).copy()",
+        "training.compression.feedback.Feedback", DISTRIBUTED,
+        "= checked(vector) + self.residual", "= checked(vector).copy()",
         "what was not sent is kept and never added",
         "all messages together, and all vectors",
     ),
     Bug(
-        "exchange.forms.top_k.TopK", DISTRIBUTED,
+        "training.compression.top_k.TopK", DISTRIBUTED,
         "np.argpartition(np.abs(vector), len(vector) - k)",
         "np.argpartition(vector, len(vector) - k)",
         "it takes the largest numbers, not those of largest magnitude",
         "a vector of negative numbers",
     ),
     Bug(
-        "exchange.forms.qsgd.QSGD", DISTRIBUTED,
+        "training.compression.qsgd.QSGD", DISTRIBUTED,
         "drawn = generator.random(rows.shape, np.float32)",
         "drawn = np.full(rows.shape, 0.5, np.float32)",
         "it rounds to the nearest level: small numbers vanish for ever",
         "the mean of many messages of one vector",
     ),
     Bug(
-        "sgd.gossip.Gossip", DISTRIBUTED,
+        "training.consistency.gossip.Gossip", DISTRIBUTED,
         "mix(worker.weights, step)\n", "mix(gradient, step)\n",
         "neighbours average gradients and not weights: ranks drift apart",
         "how far apart the ranks are after many steps",
     ),
     Bug(
-        "sgd.perceptron.Perceptron", OPERATORS,
+        "training.tasks.perceptron.Perceptron", OPERATORS,
         "back = (towards @ second.T) * (hidden > 0)", "back = towards @ second.T",
         "what did not pass forwards passes backwards",
         "the gradient against differences",
     ),
     Bug(
-        "sgd.perceptron.softmax", OPERATORS,
+        "training.tasks.perceptron.softmax", OPERATORS,
         "likely / likely.sum(axis=-1,", "likely / likely.sum(axis=0,",
         "the softmax is over the samples, not over the classes",
         "the probabilities of a sample add up to one",

@@ -11,21 +11,25 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ddl_teach.course.planted import examine_operators, examine_ranks
-from ddl_teach.course.planted.examine_training import beside
-from ddl_teach.measure.levels.operators import GOOD
+from ddl_class.exercises.planted import examine_operators, examine_ranks
+from ddl_class.exercises.planted.examine_training import beside
+from ddl_measure.levels.operators import GOOD
 
 EXAMINATIONS: dict[str, Callable[[Any], float]] = {
-    "sgd.updates.adam.Adam": beside("Adam", {"rate": 0.01}, {"lr": 0.01}),
-    "sgd.updates.adamw.AdamW": beside(
+    "training.optimizers.adam.Adam": beside("Adam", {"rate": 0.01}, {"lr": 0.01}),
+    "training.optimizers.adamw.AdamW": beside(
         "AdamW", {"rate": 0.01, "decay": 0.1}, {"lr": 0.01, "weight_decay": 0.1}
     ),
-    "sgd.updates.nesterov.Nesterov": beside(
+    "training.optimizers.nesterov.Nesterov": beside(
         "SGD", {"rate": 0.05}, {"lr": 0.05, "momentum": 0.9, "nesterov": True}
     ),
-    "sgd.updates.momentum.Momentum": beside("SGD", {"rate": 0.05}, {"lr": 0.05, "momentum": 0.9}),
-    "sgd.updates.rmsprop.RMSProp": beside("RMSprop", {"rate": 0.01}, {"lr": 0.01, "alpha": 0.99}),
-    "sgd.updates.adagrad.AdaGrad": beside("Adagrad", {"rate": 0.01}, {"lr": 0.01}),
+    "training.optimizers.momentum.Momentum": beside(
+        "SGD", {"rate": 0.05}, {"lr": 0.05, "momentum": 0.9}
+    ),
+    "training.optimizers.rmsprop.RMSProp": beside(
+        "RMSprop", {"rate": 0.01}, {"lr": 0.01, "alpha": 0.99}
+    ),
+    "training.optimizers.adagrad.AdaGrad": beside("Adagrad", {"rate": 0.01}, {"lr": 0.01}),
     "collectives.ring.allreduce": examine_ranks.allreduce,
     "collectives.recursive_doubling.allreduce": examine_ranks.allreduce,
     "collectives.rabenseifner.allreduce": examine_ranks.allreduce,
@@ -37,19 +41,19 @@ EXAMINATIONS: dict[str, Callable[[Any], float]] = {
     "networks.pipelines.torch_stage.TorchStage": examine_ranks.stage,
     "networks.pipelines.gpipe.gpipe": examine_ranks.schedule,
     "networks.pipelines.one_f_one_b.order": examine_ranks.kept,
-    "exchange.paths.books.Books": examine_ranks.server,
-    "exchange.forms.feedback.Feedback": examine_ranks.feedback,
-    "exchange.forms.top_k.TopK": examine_ranks.top_k,
-    "exchange.forms.qsgd.QSGD": examine_ranks.quantised,
-    "sgd.gossip.Gossip": examine_ranks.gossip,
-    "sgd.perceptron.Perceptron": examine_operators.perceptron,
-    "sgd.perceptron.softmax": examine_operators.softmax,
+    "training.distribution.books.Books": examine_ranks.server,
+    "training.compression.feedback.Feedback": examine_ranks.feedback,
+    "training.compression.top_k.TopK": examine_ranks.top_k,
+    "training.compression.qsgd.QSGD": examine_ranks.quantised,
+    "training.consistency.gossip.Gossip": examine_ranks.gossip,
+    "training.tasks.perceptron.Perceptron": examine_operators.perceptron,
+    "training.tasks.perceptron.softmax": examine_operators.softmax,
     "operators.convolution.im2col.input_gradient": examine_operators.input_gradient,
     "operators.precision.loss_scaling.unscale": examine_operators.unscale,
 }
 
 # A mean of random messages comes as near as their number lets it.
-BOUNDS = {"exchange.forms.qsgd.QSGD": 0.05}
+BOUNDS = {"training.compression.qsgd.QSGD": 0.05}
 
 
 def wrong(part: str, candidate: Any) -> float:

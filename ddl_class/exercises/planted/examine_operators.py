@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ddl_teach.measure.levels.operators import check_gradient, errors
+from ddl_measure.levels.operators import check_gradient, errors
 
 
 def perceptron(candidate: Callable[[int, int, int], Any]) -> float:

@@ -10,12 +10,9 @@ import numpy as np
 import torch
 from torch import nn
 
+from ddl_measure.levels.operators import errors
+from ddl_runtime.simulator.simulate import simulate
 from ddl_teach.comm import Comm
-from ddl_teach.comm.simulate import simulate
-from ddl_teach.exchange.forms.top_k import TopK
-from ddl_teach.exchange.paths.neighbours import Neighbours
-from ddl_teach.exchange.trainer import train as train_workers
-from ddl_teach.measure.levels.operators import errors
 from ddl_teach.networks import twin
 from ddl_teach.networks.pipelines import training as pipelines
 from ddl_teach.networks.pipelines.gpipe import gpipe
@@ -23,12 +20,15 @@ from ddl_teach.networks.pipelines.instructions import Forward, Instruction
 from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.networks.pipelines.torch_stage import TorchStage
 from ddl_teach.networks.shares import own_slice
-from ddl_teach.sgd.quadratic import Quadratic
-from ddl_teach.sgd.service import Service
-from ddl_teach.sgd.updates.sgd import SGD
-from ddl_teach.sgd.when import When
 from ddl_teach.theory.gossip.graphs import ring
 from ddl_teach.theory.gossip.mixing import mixing_matrix
+from ddl_teach.training.compression.top_k import TopK
+from ddl_teach.training.consistency.station import Service
+from ddl_teach.training.consistency.when import When
+from ddl_teach.training.distribution.neighbours import Neighbours
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.tasks.quadratic import Quadratic
+from ddl_teach.training.trainer import train as train_workers
 
 COUNTS = (1, 2, 3, 4, 5, 8)  # the powers of two hide the bugs
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from ddl_teach.measure.levels.torch_parts import torch_rule
-from ddl_teach.measure.levels.training import divergence, rule_of
+from ddl_measure.levels.torch_parts import torch_rule
+from ddl_measure.levels.training import divergence, rule_of
 
 STEPS = 12
 

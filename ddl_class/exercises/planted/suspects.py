@@ -1,8 +1,8 @@
 """Suspects: right parts and their wrong twins, numbered, in an order that tells nothing.
 
-    for suspect in suspects("sgd.updates.adam.Adam"):
+    for suspect in suspects("training.optimizers.adam.Adam"):
         print(suspect.number, my_check(suspect.candidate))
-    print(find(my_check, "sgd.updates.adam.Adam"))
+    print(find(my_check, "training.optimizers.adam.Adam"))
 
 A check is a function of a candidate that says whether it is right; one that raises has found it
 wrong. It must accuse all that are wrong and nobody else: to accuse everybody is no check. Where it
@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.comm.page import folded
-from ddl_teach.course.planted.bug import Bug, planted, untouched
-from ddl_teach.course.planted.bugs import BUGS
+from ddl_class.exercises.planted.bug import Bug, planted, untouched
+from ddl_class.exercises.planted.bugs import BUGS
+from ddl_runtime.diagnosis.page import folded
 
 SHOWN = 400  # letters of an error
 ORDER = 19  # what the order is drawn from: the same for everybody who talks about number 7

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_teach.comm.story import Deadlock
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong
+from ddl_class.exercises.exercise import Outcome, Stage, Wrong
+from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit.answers import items, several, whole
 
 SHORT, LONG = 5, 200_000  # elements: goes out at once, and waits for its receiver
-TWO_PLAY = "Ranks 0 and 1 play; all others return at once."
 
 
-def judge_neighbours(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_neighbours(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """Every rank names the rank to its left and the one to its right, round a circle."""
     # One or two ranks last: what goes wrong there looks stranger than it is.
-    for count in sorted(ranks, key=lambda count: count < 3):
+    for count in sorted(counts, key=lambda count: count < 3):
         for rank, said in enumerate(stage.run(count, [()] * count).results):
             left, right = (rank - 1) % count, (rank + 1) % count
-            if said is None:
-                raise Wrong("yours returns None. Is a `return` missing?")
-            try:
-                pair = [operator.index(one) for one in said]
-            except TypeError:
-                pair = []
-            if len(pair) != 2:
-                raise Wrong(f"return two ranks, as in `return left, right`, not {said!r}.")
+            wanted = "return two ranks, as in `return left, right`"
+            pair = items(several(said, 2, wanted), wanted, whole)
             if pair == [left, right]:
                 continue
             raise Wrong(
@@ -53,36 +46,16 @@ def _about_neighbours(pair: list[int], rank: int, count: int) -> str:
     return "Left is one less and right is one more, both % comm.size."
 
 
-def judge_ping_pong(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_ping_pong(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """The ball comes back `rounds` times, one larger each time."""
-    for count in ranks:
+    for count in counts:
         rounds = int(generator.integers(3, 9))
         ball = generator.integers(0, 100, size=3)
-        try:
-            outcome = stage.run(count, [(ball, rounds)] * count)
-        except Deadlock as story:
-            if all(wait.rank >= 2 for wait in story.waits):
-                raise Wrong(f"on {count} ranks: {TWO_PLAY}\n\n{story}") from story
-            raise
-        _judge_rounds(outcome, rounds)
+        call = f"ping_pong with rounds={rounds} on {count} ranks"
+        outcome = ranks.run(stage, count, [(ball, rounds)] * count, call, ranks.PLAYERS)
+        ranks.judge_players(outcome, rounds, "round", call)
         for rank in (0, 1):
             _judge_ball(outcome.arguments[rank][0], ball, rank, rounds)
-
-
-def _judge_rounds(outcome: Outcome, rounds: int) -> None:
-    """Whether the ball was sent as often as it should be, by the two who play."""
-    sent = [len([m for m in own.messages if m.kind == "host"]) for own in outcome.ledger]
-    call = f"with rounds={rounds} on {len(sent)} ranks"
-    for rank in (0, 1):
-        if not sent[rank]:
-            raise Wrong(f"{call}, rank {rank} sent nothing. The ball goes there and back.")
-        if sent[rank] != rounds:
-            raise Wrong(
-                f"{call}, rank {rank} sent {sent[rank]} instead of {rounds} balls: one in each "
-                "round."
-            )
-    if any(sent[2:]):
-        raise Wrong(f"{call}, another rank sent something too. {TWO_PLAY}")
 
 
 def _judge_ball(found: np.ndarray, begun: np.ndarray, rank: int, rounds: int) -> None:
@@ -102,9 +75,9 @@ def _judge_ball(found: np.ndarray, begun: np.ndarray, rank: int, rounds: int) ->
     raise Wrong(f"{told}, not by {rounds}. Rank 1 adds 1, each time it comes by, to all of it.")
 
 
-def judge_pass_right(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_pass_right(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """What the left neighbour had is here, and nobody has waited for ever, short or long."""
-    for count in ranks:
+    for count in counts:
         for length in (SHORT, LONG):
             mine = generator.standard_normal((count, length))
             arguments = [(own, np.zeros(length)) for own in mine]
@@ -139,8 +112,7 @@ def _judge_paths(outcome: Outcome) -> None:
     """Everybody sends once, to the right: no detour over others, nothing twice."""
     count = len(outcome.ledger)
     for rank, own in enumerate(outcome.ledger):
-        sent = [message for message in own.messages if message.kind == "host"]
-        to = [message.peer for message in sent if message.bytes]
+        to = [message.peer for message in ranks.sent(own) if message.bytes]
         if to != [(rank + 1) % count]:
             raise Wrong(
                 f"the numbers are right, but on {count} ranks rank {rank} sent messages to {to}. "

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.course.exercises.answers import number
-from ddl_teach.course.exercises.exercise import Stage, Wrong
-from ddl_teach.course.exercises.work_depth_judges import SMALL, random_graph
+from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.kit.answers import number, several
+from ddl_class.exercises.unit_01.work_depth_judges import SMALL, random_graph
 
 WANTED = "return a list with the step of each operation, the first step being 0"
 
 
 def judge_greedy(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
     """Random graphs on one, some and too many processors."""
-    trials = [(SMALL, 2), (SMALL, 1), ([[]] * 7, 3)]
+    trials: list[tuple[list[list[int]], int]] = [(SMALL, 2), (SMALL, 1), ([[]] * 7, 3)]
     for processors in (1, 2, 3, 4, 7, 100):
         trials += [(random_graph(generator), processors) for _ in range(4)]
     for predecessors, processors in trials:
@@ -85,17 +85,8 @@ def _idle(step: int, free: int, ready: int, steps: list[int]) -> str:
 
 def _steps(value: Any, operations: int) -> list[int]:
     """A learner's list of steps, or `Wrong`."""
-    if value is None:
-        raise Wrong(f"{WANTED}; yours returns None. Is a `return` missing?")
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, dict) or not isinstance(value, list | tuple):
-        raise Wrong(f"{WANTED}, not {str(value)[:60]}.")
-    if len(value) != operations:
-        raise Wrong(
-            f"{WANTED}: {operations} operations need as many steps in the list, in the order of "
-            f"`predecessors`; yours has {len(value)}."
-        )
+    wanted = f"{WANTED}: {operations} steps, in the order of `predecessors`"
+    value = several(value.tolist() if isinstance(value, np.ndarray) else value, operations, wanted)
     left = [one for one, step in enumerate(value) if step is None]
     if left:
         raise Wrong(f"operation {left[0]} is never done: {WANTED}.")

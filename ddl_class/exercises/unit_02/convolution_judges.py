@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.course.exercises.answers import number
-from ddl_teach.course.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.kit.answers import not_none, number
+from ddl_class.exercises.kit.compare import compare, within
 
 TOLERANCE = 1e-8
 HUGE = 1e17  # beside it a double has no room for numbers around one
@@ -49,7 +50,7 @@ def judge_im2col(stage: Stage, generator: np.random.Generator, ranks: Sequence[i
             "further right": right.reshape(3, kernel * kernel, -1)[:, ::-1].reshape(rows, -1),
         }
         call = f"im2col(x, {kernel}, {stride}) of x with shape {x.shape}"
-        _compare(call, stage.call(x, kernel, stride), right, usual)
+        _judge_array(call, stage.call(x, kernel, stride), right, usual)
 
 
 def judge_winograd(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
@@ -67,7 +68,7 @@ def judge_winograd(stage: Stage, generator: np.random.Generator, ranks: Sequence
             "mixes them": _matrix_product_of_tiles(x, weight),
         }
         call = f"winograd(x, weight) of shapes {x.shape} and {weight.shape}"
-        _compare(call, stage.call(x, weight), right, usual)
+        _judge_array(call, stage.call(x, weight), right, usual)
     corners = np.zeros((1, 1, 3, 3))
     corners[..., ::2, ::2] = generator.uniform(1, 2, (2, 2))
     for place in ((1, 1), (2, 1), (1, 2), (2, 2)):
@@ -111,7 +112,7 @@ def judge_fft(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]
             ),
         }
         call = f"fft_convolution(x, weight) of shapes {x.shape} and {weight.shape}"
-        _compare(call, stage.call(x, weight), right, usual)
+        _judge_array(call, stage.call(x, weight), right, usual)
     x = generator.uniform(1, 2, (1, 1, 8, 8))
     x[0, 0, 0, 0] = HUGE
     weight = generator.uniform(1, 2, (1, 1, 3, 3))
@@ -133,36 +134,28 @@ def judge_crossover(stage: Stage, generator: np.random.Generator, ranks: Sequenc
         slower = float(generator.uniform(2, 40)) if trial else 1.0
         shares = 1 / batch + 1 / channels + 1 / out
         one, log = 2.5 * slower * shares, math.log2(size)
-        right = math.sqrt(2 + one * log)
-        said = number(stage.call(batch, channels, out, size, slower), "return a kernel size")
-        if math.isclose(said, right, rel_tol=1e-6):
-            continue
         kernels = 2.5 * slower * (1 / channels + 1 / out) * log
         images = 2.5 * slower * (1 / batch + 1 / out) * log
-        mistakes = [
-            (right**2, "That is the square of the kernel size: take the root"),
-            (math.sqrt(2 + one * math.log(size)), "The logarithm is to base 2"),
-            (math.sqrt(2 + 2 * one * log), "A transform of real numbers takes half as many"),
-            (math.sqrt(2 + kernels), "Kernels are transformed too: that is the share 1 / batch"),
-            (math.sqrt(2 + images), "Results are transformed back: that is 1 / in_channels"),
-            (
-                math.sqrt(2 + one * log / slower),
-                "Each operation of a transform takes `slower` times as long",
+        right = math.sqrt(2 + one * log)
+        said = number(stage.call(batch, channels, out, size, slower), "return a kernel size")
+        usual = {
+            "That is the square of the kernel size: take the root": right**2,
+            "The logarithm is to base 2": math.sqrt(2 + one * math.log(size)),
+            "A transform of real numbers takes half as many": math.sqrt(2 + 2 * one * log),
+            "Kernels are transformed too: that is the share 1 / batch": math.sqrt(2 + kernels),
+            "Results are transformed back: that is 1 / in_channels": math.sqrt(2 + images),
+            "Each operation of a transform takes `slower` times as long": (
+                math.sqrt(2 + one * log / slower)
             ),
-            (
-                math.sqrt(slower * 2 + one * log),
-                "Only transforms are slower; the product's 2 stays what it is",
+            "Only transforms are slower; the product's 2 stays what it is": (
+                math.sqrt(slower * 2 + one * log)
             ),
-            (math.sqrt(one * log), "The product of the frequencies costs something too: the 2"),
-            (math.sqrt(4 + 2 * one * log), "im2col has two operations for each weight"),
-        ]
-        near = (why for wrong, why in mistakes if math.isclose(said, wrong, rel_tol=1e-6))
+            "The product of the frequencies costs something too: the 2": math.sqrt(one * log),
+            "im2col has two operations for each weight": math.sqrt(4 + 2 * one * log),
+        }
         otherwise = "Write down both times, set them equal, and solve for the kernel size"
-        raise Wrong(
-            f"with {batch} images of {size} x {size}, {channels} channels in, {out} out and "
-            f"transforms {slower:.3g} times slower, both take the same time at a kernel size of "
-            f"{right:.4g}; you say {said:.4g}. {next(near, otherwise)}."
-        )
+        call = f"crossover({batch}, {channels}, {out}, size={size}, slower={slower:.3g})"
+        compare(call, said, right, usual, otherwise, within(1e-6))
 
 
 def _windows(x: np.ndarray, kernel: int) -> np.ndarray:
@@ -222,10 +215,11 @@ def _usual(x: np.ndarray, weight: np.ndarray) -> dict[str, np.ndarray]:
     return mistakes
 
 
-def _compare(call: str, found: Any, right: np.ndarray, usual: Mapping[str, np.ndarray]) -> None:
+def _judge_array(
+    call: str, found: Any, right: np.ndarray, usual: Mapping[str, np.ndarray]
+) -> None:
     """`Wrong`, unless the array is right; names a mistake whose result it would be."""
-    if found is None:
-        raise Wrong("yours returns None. Is a `return` missing?")
+    not_none(found, f"{call}: return an array")
     if not isinstance(found, np.ndarray) or found.dtype.kind not in "fiuc":
         raise Wrong(f"return an array of numbers, not a {type(found).__name__}.")
     for why, result in usual.items():

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.course.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.kit.answers import items, not_none, seen, short
 
 Point = tuple[float, float]
 
@@ -60,8 +61,10 @@ def judge_divide(stage: Stage, generator: np.random.Generator, ranks: Sequence[i
     ]
     for _ in range(12):
         batch = int(generator.integers(2, 40))
-        sizes = {1, *(int(size) for size in generator.integers(1, batch + 1, 5))}
-        cases.append((batch, {size: float(generator.integers(1, 100)) for size in sorted(sizes)}))
+        offered = {1, *(int(size) for size in generator.integers(1, batch + 1, 5))}
+        cases.append(
+            (batch, {size: float(generator.integers(1, 100)) for size in sorted(offered)})
+        )
     # More divisions than can ever be tried one by one.
     cases.append((400, {size: 1.0 + size + (size % 7) / 8 for size in (1, 3, 11, 16, 50, 64)}))
     for batch, seconds in cases:
@@ -72,12 +75,12 @@ def judge_divide(stage: Stage, generator: np.random.Generator, ranks: Sequence[i
             raise Wrong(f"{call}: nobody offers pieces of {unknown[0]}; return a list of sizes.")
         if sum(sizes) != batch:
             raise Wrong(
-                f"{call}: your pieces {_short(sizes)} have {sum(sizes)} examples together, and "
+                f"{call}: your pieces {short(sizes)} have {sum(sizes)} examples together, and "
                 f"the batch has {batch}."
             )
         took, right = sum(seconds[size] for size in sizes), least(batch, seconds)
         if took > right + 1e-9:
-            told = f"{call}: {_short(sizes)} takes {took:g}, and there is a division of {right:g}."
+            told = f"{call}: {short(sizes)} takes {took:g}, and there is a division of {right:g}."
             raise Wrong(f"{told} {_usual(batch, seconds, took)}")
 
 
@@ -129,14 +132,9 @@ def _point(point: Point) -> str:
     return f"({point[0]:,} bytes, {point[1] * 1e3:g} ms)"
 
 
-def _short(sizes: Sequence[int]) -> str:
-    return str(list(sizes)) if len(sizes) <= 12 else f"{list(sizes[:12])} and so on"
-
-
 def _places(said: Any, count: int) -> list[int]:
     """What a learner's pareto returned, as places of points."""
-    if said is None:
-        raise Wrong("return the places of the points to keep; yours returns None.")
+    not_none(said, "return the places of the points to keep")
     try:
         array = np.asarray(said)
         if array.dtype == bool:
@@ -150,18 +148,13 @@ def _places(said: Any, count: int) -> list[int]:
     if not whole or any(not 0 <= place < count for place in places):
         raise Wrong(
             f"return a list of places, each from 0 to {count - 1} as in workspace[place]; yours "
-            f"returns {str(said)[:60]}."
+            f"returns {seen(said)}."
         )
     return places
 
 
 def _sizes(said: Any, call: str) -> list[int]:
     """What a learner's divide returned, as sizes of pieces."""
-    if said is None:
-        raise Wrong(f"{call}: return the sizes of the pieces; yours returns None.")
     if isinstance(said, (int, float, np.number)):
         raise Wrong(f"{call}: return the sizes of the pieces as a list, not the time {said}.")
-    try:
-        return [int(size) for size in said]
-    except (TypeError, ValueError, OverflowError):
-        raise Wrong(f"{call}: return a list of sizes, not {str(said)[:60]}.") from None
+    return items(said, f"{call}: return the sizes of the pieces, a list", int)

@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from ddl_teach.course.exercises.division_judges import least
-from ddl_teach.course.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.kit.answers import arrays
+from ddl_class.exercises.kit.compare import compare, within
+from ddl_class.exercises.unit_03.division_judges import least
 
+SAME = within(1e-6)
 FAILED = 4  # milp's status: HiGHS's presolve fails on some programs that have no solution
 Front = tuple[list[int], list[float]]
 
@@ -38,7 +41,7 @@ def judge_program(stage: Stage, generator: np.random.Generator, ranks: Sequence[
             f"workspace={workspace.tolist()}, limit={limit})"
         )
         said = stage.call(batch, sizes, seconds, workspace, limit)
-        c, matrix, b = _parts(said, 3, "three things, c, A and b", call)
+        c, matrix, b = _parts(said, ("c", "A", "b"), call)
         found = _solve(c, matrix, b.ravel(), b.ravel(), np.inf, call)
         if found is None:
             raise Wrong(
@@ -47,24 +50,21 @@ def judge_program(stage: Stage, generator: np.random.Generator, ranks: Sequence[
             )
         fits = workspace <= limit
         right = _best(batch, sizes, seconds, fits)
-        if math.isclose(found, right, rel_tol=1e-6):
-            continue
-        mistakes = [
-            (_best(batch, sizes, seconds, fits | True),
-             "That is the best without a limit: leave out offers whose workspace is too large"),
-            (_best(batch, sizes, seconds, workspace < limit),
-             "An offer whose workspace is exactly the limit fits"),
-            (float(seconds[fits].min()),
-             "That is one piece alone; all pieces together must be the whole batch"),
-        ]  # fmt: skip
+        usual = {
+            "That is the best without a limit: leave out offers whose workspace is too large": (
+                _best(batch, sizes, seconds, fits | True)
+            ),
+            "An offer whose workspace is exactly the limit fits": (
+                _best(batch, sizes, seconds, workspace < limit)
+            ),
+            "That is one piece alone; all pieces together must be the whole batch": (
+                float(seconds[fits].min())
+            ),
+        }
         otherwise = (
             "c holds the seconds of the offers that fit, A their sizes as a row, b the batch"
         )
-        near = (why for wrong, why in mistakes if math.isclose(found, wrong, rel_tol=1e-6))
-        raise Wrong(
-            f"{call}: HiGHS finds {found:g} in your program; the best is {right:g}. "
-            f"{next(near, otherwise)}."
-        )
+        compare(f"{call}: your program", found, right, usual, otherwise, SAME)
 
 
 def judge_share(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
@@ -83,7 +83,7 @@ def judge_share(stage: Stage, generator: np.random.Generator, ranks: Sequence[in
             f"seconds={[own.tolist() for own in seconds]}, room={room})"
         )
         said = stage.call(workspace, seconds, room)
-        c, matrix, low, high = _parts(said, 4, "four things, c, A, low and high", call)
+        c, matrix, low, high = _parts(said, ("c", "A", "low", "high"), call)
         found = _solve(c, matrix, low, high, 1, call)
         if found is None:
             raise Wrong(
@@ -98,7 +98,7 @@ def judge_share(stage: Stage, generator: np.random.Generator, ranks: Sequence[in
             raise Wrong(f"{told} {_what_is_wrong(found, right, choices, room)}.")
 
 
-def _what_is_wrong(found: float, right: float, choices: list, room: int) -> str:
+def _what_is_wrong(found: float, right: float, choices: list[Any], room: int) -> str:
     alone = [_time(one) for one in choices if max(size for size, _ in one) <= room]
     filled = [_time(one) for one in choices if sum(size for size, _ in one) < room]
     if math.isclose(found, min(map(_time, choices)), rel_tol=1e-6):
@@ -132,22 +132,15 @@ def _best(batch: int, sizes: np.ndarray, seconds: np.ndarray, taken: np.ndarray)
     return least(batch, fastest)
 
 
-def _parts(said: Any, count: int, what: str, call: str) -> list[np.ndarray]:
+def _parts(said: Any, names: Sequence[str], call: str) -> list[np.ndarray]:
     """What a learner returned, as so many arrays of numbers."""
-    if said is None:
-        raise Wrong(f"{call}: return {what}; yours returns None.")
-    if not isinstance(said, (tuple, list)) or len(said) != count:
-        raise Wrong(f"{call}: return {what}, in this order.")
-    try:
-        arrays = [np.atleast_1d(np.asarray(one, dtype=float)) for one in said]
-    except (TypeError, ValueError):
-        raise Wrong(
-            f"{call}: {what} must be numbers and arrays of numbers. Rows of A have all the same "
-            "length: as many columns as there are unknowns."
-        ) from None
-    if np.isnan(np.concatenate([one.ravel() for one in arrays])).any():
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    wanted = f"{call}: return {len(names)} things, {listed}, arrays of numbers. Rows of "
+    wanted += "A have all the same length: as many columns as there are unknowns"
+    found = [np.atleast_1d(one) for one in arrays(said, names, wanted)]
+    if np.isnan(np.concatenate([one.ravel() for one in found])).any():
         raise Wrong(f"{call}: there is a nan in what you return.")
-    return arrays
+    return found
 
 
 def _solve(

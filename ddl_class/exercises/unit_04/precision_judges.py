@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.course.exercises.answers import number
-from ddl_teach.course.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.kit.answers import array, number, several
+from ddl_class.exercises.kit.compare import why, within
 
 HALF = 2.0**-11  # the unit roundoff of float16
 WANTED = "return the sum"
@@ -129,22 +130,18 @@ def _about_weights(
     with np.errstate(over="ignore", invalid="ignore"):
         wide = gradient.astype(np.float32)
         flushed = (wide / np.float32(scale)).astype(np.float16).astype(np.float32)
-        mistakes = [
-            (
-                weights,
-                "The weights have not changed. A gradient of float16 that is divided in float16 "
-                "becomes zero: gradient.astype(np.float32) comes first. Or is the rate missing?",
+        usual = {
+            "The weights have not changed. A gradient of float16 that is divided in float16 "
+            "becomes zero: gradient.astype(np.float32) comes first. Or is the rate missing?": (
+                weights
             ),
-            (weights - rate * flushed, "Unscale in float32: gradient.astype(np.float32) / scale."),
-            (
-                weights - rate * wide,
-                "The gradient is that of the scaled loss: divide it by scale.",
-            ),
-            (weights + rate * wide / scale, "Go against the gradient: weights - rate * gradient."),
-            (weights - rate * wide * scale, "Divide by the scale instead of multiplying."),
-        ]
-        near = (why for wrong, why in mistakes if np.allclose(found, wrong, rtol=1e-3, atol=1e-4))
-    return next(near, "The weights should be weights - rate * gradient / scale, in float32.")
+            "Unscale in float32: gradient.astype(np.float32) / scale": weights - rate * flushed,
+            "The gradient is that of the scaled loss: divide it by scale": weights - rate * wide,
+            "Go against the gradient: weights - rate * gradient": weights + rate * wide / scale,
+            "Divide by the scale instead of multiplying": weights - rate * wide * scale,
+        }
+        otherwise = "The weights should be weights - rate * gradient / scale, in float32"
+        return why(found, usual, otherwise, within(1e-3, 1e-4))
 
 
 def _judge_overflow(
@@ -168,15 +165,11 @@ def _judge_overflow(
 
 def _three(value: Any, weights: np.ndarray) -> tuple[np.ndarray, float, float]:
     """A learner's weights, scale and count, or `Wrong`."""
-    if value is None:
-        raise Wrong("return weights, scale, good; yours returns None. Is a `return` missing?")
-    try:
-        found, scale, good = value
-        found, scale, good = np.asarray(found), float(scale), float(good)
-        if found.dtype.kind != "f":
-            raise TypeError
-    except (TypeError, ValueError, OverflowError):
-        raise Wrong("return three things: weights, scale, good.") from None
-    if found.shape != weights.shape:
-        raise Wrong(f"the weights have the shape {found.shape}, not {weights.shape} as before.")
-    return found, scale, good
+    wanted = "return three things: weights, scale, good"
+    found, scale, good = several(value, 3, wanted)
+    array(found, f"{wanted}: the weights are numbers", weights.shape)
+    found = np.asarray(found)
+    if found.dtype.kind != "f":
+        raise Wrong(f"{wanted}: the weights are of type {found.dtype}.")
+    finite = (number(one, wanted, finite=False) for one in (scale, good))
+    return found, next(finite), next(finite)

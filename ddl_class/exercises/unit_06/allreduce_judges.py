@@ -7,20 +7,14 @@ messages, to whom, how long.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong
-from ddl_teach.course.exercises.sums import (
-    Parts,
-    compare,
-    listed,
-    refuse,
-    run,
-    trials,
-    vectors_left,
-)
+from ddl_class.exercises.exercise import Outcome, Stage, Wrong
+from ddl_class.exercises.kit import sums
+from ddl_class.exercises.kit.ranks import listed
+from ddl_class.exercises.kit.sums import Parts
 
 SAME_CHUNK = (
     "If rank r sends chunk c, rank r + 1 must wait for chunk c in that very step: compare the two "
@@ -36,16 +30,16 @@ def judge_reduce_scatter(
     stage: Stage, generator: np.random.Generator, ranks: Sequence[int]
 ) -> None:
     """Chunk r is complete on rank r, after P-1 steps round the ring."""
-    for parts in trials(generator, ranks):
-        outcome = run(stage, parts, SAME_CHUNK)
-        held = vectors_left(parts, outcome)
+    for parts in sums.trials(generator, ranks):
+        outcome = sums.run(stage, parts, SAME_CHUNK)
+        held = sums.vectors_left(parts, outcome)
         own = [parts.chunk(rank) for rank in range(parts.ranks)]
         wrong = [rank for rank, x in enumerate(held) if (x != parts.total)[own[rank]].any()]
         if wrong:
             rank = wrong[0]
             counted = np.array([parts.counted(x) for x in held])
             usual = _explain_once_round(parts, counted)
-            refuse(parts, usual, counted[rank], rank, first=own[rank].start)
+            sums.refuse(parts, usual, counted[rank], rank, first=own[rank].start)
         _follow_the_ring(parts, outcome, rounds=1)
 
 
@@ -72,7 +66,7 @@ def _explain_once_round(parts: Parts, counted: np.ndarray) -> str:
 
 def judge_ring(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
     """The sum on all ranks, after 2 (P-1) steps round the ring."""
-    _judge(stage, trials(generator, ranks), SAME_CHUNK, _explain_ring, _follow_the_ring)
+    _judge(stage, generator, ranks, SAME_CHUNK, _explain_ring, _follow_the_ring)
 
 
 def _explain_ring(parts: Parts, counted: np.ndarray) -> str:
@@ -101,7 +95,7 @@ def _explain_ring(parts: Parts, counted: np.ndarray) -> str:
 
 def _follow_the_ring(parts: Parts, outcome: Outcome, rounds: int = 2) -> None:
     count, size = parts.ranks, parts.pattern.nbytes
-    _refuse_native(outcome)
+    refuse_native(outcome)
     for step in (1, -1):  # a ring may turn either way
         ring = [{(rank + step) % count} for rank in range(count)]
         if all(_peers(outcome, rank) <= ring[rank] for rank in range(count)):
@@ -129,7 +123,7 @@ def _follow_the_ring(parts: Parts, outcome: Outcome, rounds: int = 2) -> None:
 
 def judge_doubling(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
     """The sum on all ranks by swapping; where the count is no power of two, by folding first."""
-    _judge(stage, trials(generator, ranks), SAME_PART, _explain_doubling, _follow_the_doubling)
+    _judge(stage, generator, ranks, SAME_PART, _explain_doubling, _follow_the_doubling)
 
 
 def _explain_doubling(parts: Parts, counted: np.ndarray) -> str:
@@ -159,7 +153,7 @@ def _follow_the_doubling(parts: Parts, outcome: Outcome) -> None:
     count, size = parts.ranks, parts.pattern.nbytes
     core = 2 ** (count.bit_length() - 1)
     steps, folded = core.bit_length() - 1, count - core
-    _refuse_native(outcome)
+    refuse_native(outcome)
     most = max(ledger.messages_sent for ledger in outcome.ledger)
     every = sum(ledger.messages_sent for ledger in outcome.ledger)
     lengths = {message.bytes for ledger in outcome.ledger for message in ledger.messages}
@@ -175,7 +169,7 @@ def _follow_the_doubling(parts: Parts, outcome: Outcome) -> None:
 
 def judge_rabenseifner(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
     """The sum on all ranks, first by halving, then by doubling."""
-    _judge(stage, trials(generator, ranks), SAME_PART, _explain_halving, _follow_the_halving)
+    _judge(stage, generator, ranks, SAME_PART, _explain_halving, _follow_the_halving)
 
 
 def _explain_halving(parts: Parts, counted: np.ndarray) -> str:
@@ -191,7 +185,7 @@ def _explain_halving(parts: Parts, counted: np.ndarray) -> str:
 
 def _follow_the_halving(parts: Parts, outcome: Outcome) -> None:
     count, size = parts.ranks, parts.pattern.nbytes
-    _refuse_native(outcome)
+    refuse_native(outcome)
     steps = 2 * (count.bit_length() - 1)
     sent = [ledger.messages_sent for ledger in outcome.ledger]
     total = sum(ledger.bytes_sent for ledger in outcome.ledger)
@@ -207,14 +201,15 @@ def _follow_the_halving(parts: Parts, outcome: Outcome) -> None:
 
 def _judge(
     stage: Stage,
-    trials: Iterable[Parts],
+    generator: np.random.Generator,
+    ranks: Sequence[int],
     advice: str,
-    explain: Callable[[Parts, np.ndarray], str],
+    explain: sums.Explain,
     follow: Callable[[Parts, Outcome], None],
 ) -> None:
-    for parts in trials:
-        outcome = run(stage, parts, advice)
-        compare(parts, outcome, explain)
+    for parts in sums.trials(generator, ranks):
+        outcome = sums.run(stage, parts, advice)
+        sums.compare(parts, outcome, explain)
         follow(parts, outcome)
 
 
@@ -226,7 +221,8 @@ def _explain(parts: Parts, counted: np.ndarray) -> str:
     return ""
 
 
-def _refuse_native(outcome: Outcome) -> None:
+def refuse_native(outcome: Outcome) -> None:
+    """`Wrong` if MPI did it."""
     if any(ledger.by_kind()["native"] for ledger in outcome.ledger):
         raise Wrong("The ledger shows a call to MPI's own collective: here you write your own.")
 

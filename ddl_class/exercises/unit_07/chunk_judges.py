@@ -6,14 +6,15 @@ virtual time alone, and each usual mistake has a time of its own.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong, ranks_text
-from ddl_teach.course.exercises.staging_judges import (
+from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.kit.compare import why, within
+from ddl_class.exercises.kit.ranks import virtual
+from ddl_class.exercises.unit_07.staging_judges import (
     KERNEL,
     NETWORK,
     NEXT,
@@ -25,7 +26,6 @@ from ddl_teach.course.exercises.staging_judges import (
     not_too_fast,
     random_values,
     run,
-    virtual,
 )
 from ddl_teach.theory import staging
 
@@ -65,49 +65,41 @@ def _judge_pace(outcome: Outcome, trial: Trial, chunk: int, again: Callable[[], 
         return
     if outcome.time > NEXT:
         raise Wrong(f"{trial.call}: the bytes are right, but {behind_the_next(outcome.time)}")
-    near = _of_pace(size, chunk)
-    usual = (
-        why for seconds, why in near if math.isclose(outcome.time, KERNEL + seconds, rel_tol=1e-4)
-    )
     otherwise = (
         "Draw it, and look which stage waits. Ask for all copies out first; then, chunk by chunk, "
         "wait for its mark and begin to send it with comm.isend"
     )
+    words = why(outcome.time, _of_pace(size, chunk), otherwise, within(1e-4))
     raise Wrong(
         f"{trial.call}: the bytes are right, but it takes {outcome.time * 1e3:.2f} ms, where "
-        f"{least * 1e3:.2f} are enough. {next(usual, otherwise)}."
+        f"{least * 1e3:.2f} are enough. {words}"
     )
 
 
-def _of_pace(size: int, chunk: int) -> list[tuple[float, str]]:
+def _of_pace(size: int, chunk: int) -> dict[str, float]:
     """How long the usual mistakes take, if the chunks are even."""
     chunks = len(_parts(size, chunk))
     out, wire, come_in = (stage.keeps(chunk) for stage in ROUTE.stages)
     latency, further = NETWORK.latency, chunks - 1
-    return [
-        (
-            chunks * out + wire + latency + come_in + further * max(wire, come_in),
+    return {
+        words: KERNEL + seconds
+        for words, seconds in {
             "Two stages overlap, not three. Does rank 0 wait for its last copy before it sends "
             "the first chunk? Each chunk needs a mark of its own, recorded right behind its copy. "
             "Or does rank 1 receive all before it copies? Ask for each copy as soon as its chunk "
-            "has come",
-        ),
-        (
-            chunks * (out + wire + latency + come_in),
-            "One chunk begins its way when the one before has ended it, so two stages stand idle",
-        ),
-        (
-            chunks * (out + wire + come_in) + latency,
-            "Nothing overlaps: all copies out, then all messages, then all copies in",
-        ),
-        (
-            chunks * (out + wire + latency) + come_in,
+            "has come": chunks * out + wire + latency + come_in + further * max(wire, come_in),
+            "One chunk begins its way when the one before has ended it, so two stages stand "
+            "idle": chunks * (out + wire + latency + come_in),
+            "Nothing overlaps: all copies out, then all messages, then all copies in": (
+                chunks * (out + wire + come_in) + latency
+            ),
             "A copy out begins only when the message before it was taken: ask for all copies "
-            "before you send the first chunk, or begin to send with comm.isend",
-        ),
-        (
-            out + wire + latency + come_in + further * (wire + latency + come_in),
+            "before you send the first chunk, or begin to send with comm.isend": (
+                chunks * (out + wire + latency) + come_in
+            ),
             "Rank 1 waits for each copy into the device before it receives again: ask for the "
-            "copy and go on, and wait once, at the end",
-        ),
-    ]
+            "copy and go on, and wait once, at the end": (
+                out + wire + latency + come_in + further * (wire + latency + come_in)
+            ),
+        }.items()
+    }

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.comm.networks import TwoLevel, Uniform
-from ddl_teach.course.exercises.answers import number
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.kit.answers import SHOWN, not_none, number
+from ddl_class.exercises.kit.compare import any_of, compare, why, within
+from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
 
 CLOSE = 1e-6
 OUTLIER, LUCKY = 40.0, 0.02  # how wrong a single measurement can be
@@ -30,38 +31,28 @@ def judge_chunk(stage: Stage, generator: np.random.Generator, ranks: Sequence[in
         said = number(stage.call(nbytes, stages), f"{told}: return the number of bytes")
         beside = per_bytes.sum() - per_bytes[slowest]
         right = math.sqrt(nbytes * starts[slowest] / beside)
-        if math.isclose(said, right, rel_tol=CLOSE, abs_tol=1):  # whole bytes will do
+        if abs(said - right) <= 1:  # whole bytes will do
             continue
-        usual = (
-            (nbytes * starts[slowest] / beside, "The root is missing"),
-            (nbytes / right, "That is the number of chunks; the size of one is asked"),
-            (
-                math.sqrt(nbytes * starts[slowest] / per_bytes.sum()),
-                "Below stand the *other* stages: take the slowest one's per_byte out of the sum",
+        usual = {
+            "The root is missing": nbytes * starts[slowest] / beside,
+            "That is the number of chunks; the size of one is asked": nbytes / right,
+            "Below stand the *other* stages: take the slowest one's per_byte out of the sum": (
+                math.sqrt(nbytes * starts[slowest] / per_bytes.sum())
             ),
-            (
-                math.sqrt(nbytes * starts[slowest] / per_bytes[slowest]),
-                "Below stand the other stages, not the slowest: a larger chunk makes these wait",
+            "Below stand the other stages, not the slowest: a larger chunk makes these wait": (
+                math.sqrt(nbytes * starts[slowest] / per_bytes[slowest])
             ),
-            (
-                math.sqrt(nbytes * starts.sum() / beside),
-                "Above stands the start of the slowest stage alone: the others' starts overlap "
-                "with it, all but one",
+            "Above stands the start of the slowest stage alone: the others' starts overlap with "
+            "it, all but one": math.sqrt(nbytes * starts.sum() / beside),
+            "It is upside down: a dearer start asks for larger chunks": (
+                math.sqrt(beside / (nbytes * starts[slowest]))
             ),
-            (
-                math.sqrt(beside / (nbytes * starts[slowest])),
-                "It is upside down: a dearer start asks for larger chunks",
+            "That is not the slowest stage": any_of(
+                *(math.sqrt(nbytes * a / (per_bytes.sum() - b)) for a, b in stages)
             ),
-            *(
-                (math.sqrt(nbytes * a / (per_bytes.sum() - b)), "That is not the slowest stage")
-                for a, b in stages
-            ),
-        )
-        near = (why for wrong, why in usual if math.isclose(said, wrong, rel_tol=CLOSE))
+        }
         otherwise = "Set the derivative of the time with respect to s to zero"
-        raise Wrong(
-            f"{told} gives {said:.6g}, where {right:.6g} is best. {next(near, otherwise)}."
-        )
+        compare(told, said, right, usual, otherwise, within(CLOSE))
 
 
 def _in_words(stages: list[tuple[float, float]]) -> str:
@@ -106,22 +97,19 @@ def _choices(seconds: dict[str, np.ndarray], summary: Any) -> list[tuple[int, st
 
 def _pairs(said: object) -> list[tuple[int, str]]:
     wanted = 'return a list such as [(0, "direct"), (65536, "staged")]'
-    if said is None:
-        raise Wrong(f"{wanted}; yours returns None. Is a `return` missing?")
     pairs = []
+    not_none(said, wanted)
     for entry in said if isinstance(said, list | tuple) else ():
         if not isinstance(entry, list | tuple) or len(entry) != 2 or not isinstance(entry[1], str):
-            raise Wrong(f"{wanted}: {str(entry)[:60]} is no pair of a size and a path.")
+            raise Wrong(f"{wanted}: {str(entry)[:SHOWN]} is no pair of a size and a path.")
         pairs.append((int(number(entry[0], wanted)), entry[1]))
     if not pairs:
-        raise Wrong(f"{wanted}, not {str(said)[:60]}.")
+        raise Wrong(f"{wanted}, not {str(said)[:SHOWN]}.")
     return pairs
 
 
 def _of_table(
-    found: list[tuple[int, str]],
-    right: list[tuple[int, str]],
-    seconds: dict[str, np.ndarray],
+    found: list[tuple[int, str]], right: list[tuple[int, str]], seconds: dict[str, np.ndarray]
 ) -> str:
     begins = [begin for begin, _ in found]
     if [path for _, path in found] == [path for _, path in right]:
@@ -192,26 +180,22 @@ def _judge_places(outcome: Outcome, nodes: list[int] | None, gpus: int) -> None:
         nodes is None and all(one in range(gpus) for one in said)
     ):
         return
-    usual = (
-        (
-            [rank % gpus for rank in range(count)],
-            "You count ranks over all nodes. On a node whose ranks are 0, 2 and 4 all take the "
-            "same of two GPUs then: count those of the own node, in comm.split(comm.node)",
+    usual = {
+        "You count ranks over all nodes. On a node whose ranks are 0, 2 and 4 all take the same "
+        "of two GPUs then: count those of the own node, in comm.split(comm.node)": (
+            [rank % gpus for rank in range(count)]
         ),
-        ([rank // gpus for rank in range(count)], "Dividing gives neighbours the same GPU"),
-        (nodes, "That is the node; a node has several ranks"),
-        ([node % gpus for node in nodes or []], "That is the node; a node has several ranks"),
-        (local, "There may be more ranks on a node than GPUs: go round again, with % gpus"),
-        (
-            list(range(count)),
-            "There is no such GPU: numbers begin at 0 again on each node, and end at gpus - 1",
+        "Dividing gives neighbours the same GPU": [rank // gpus for rank in range(count)],
+        "That is the node; a node has several ranks": any_of(
+            nodes, [node % gpus for node in nodes or []]
         ),
-        (
-            [0] * count,
-            "Everybody takes GPU 0. Did each rank form a group of its own? The colour is the "
-            "node, comm.split(comm.node), and the rank in that group counts",
+        "There may be more ranks on a node than GPUs: go round again, with % gpus": local,
+        "There is no such GPU: numbers begin at 0 again on each node, and end at gpus - 1": (
+            list(range(count))
         ),
-    )
-    near = (why for wrong, why in usual if said == wrong)
+        "Everybody takes GPU 0. Did each rank form a group of its own? The colour is the node, "
+        "comm.split(comm.node), and the rank in that group counts": [0] * count,
+    }
     otherwise = "It is the rank's number among those of its node, modulo gpus"
-    raise Wrong(f"{told}: you say {[int(one) for one in said]}. {next(near, otherwise)}.")
+    words = why(said, usual, otherwise, lambda said, wrong: said == wrong)
+    raise Wrong(f"{told}: you say {[int(one) for one in said]}. {words}")

@@ -13,11 +13,11 @@ from functools import partial
 
 import numpy as np
 
-from ddl_teach.comm.devices.timed import BANDWIDTH, START
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.comm.story import StoryError
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong, ranks_text
-from ddl_teach.course.exercises.sums import usual_mistake
+from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit.ranks import virtual
+from ddl_runtime.devices.timed import BANDWIDTH, START
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach.theory import staging
 
 KERNEL = 1e-3  # of the notebook's `double`: until x is doubled, and of the kernel after it
@@ -50,9 +50,9 @@ def random_values(generator: np.random.Generator, size: int) -> np.ndarray:
     return generator.integers(1, 100, size).astype(np.uint8)
 
 
-def judge_copy_out(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_copy_out(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """The doubled bytes are in pinned memory when the function returns."""
-    for count in ranks:
+    for count in counts:
         values = random_values(generator, int(generator.integers(500, 2000)))
 
         def again(count: int = count, values: np.ndarray = values) -> Outcome:
@@ -83,9 +83,9 @@ def _of_copy_out(found: np.ndarray, values: np.ndarray) -> str:
     return "these are not the doubled values. Copy all of x, from byte 0 on, into host."
 
 
-def judge_staged(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_staged(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """Rank 1's device holds what rank 0's kernel made, after one message."""
-    for count in ranks:
+    for count in counts:
         size = int(generator.integers(2000, 9000))
         call = f"staged(comm, values) with {size} bytes, on {ranks_text(count)}"
         trial = Trial(call, random_values(generator, size), random_values(generator, size))
@@ -100,13 +100,8 @@ def judge_staged(stage: Stage, generator: np.random.Generator, ranks: Sequence[i
 
 def run(stage: Stage, trial: Trial, count: int, *rest: int) -> Outcome:
     """The function's outcome; a standstill is told with its usual cause."""
-    try:
-        return stage.run(count, trial.arguments(count, *rest), network=NETWORK)
-    except StoryError as story:
-        usual = usual_mistake(story, ADVICE)
-        if not usual:
-            raise
-        raise Wrong(f"{usual}\n\n{trial.call}:\n{story}") from story
+    given = trial.arguments(count, *rest)
+    return ranks.run(stage, count, given, trial.call, ranks.general(ADVICE), NETWORK)
 
 
 def judge_messages(outcome: Outcome, call: str, wanted: list[int]) -> None:
@@ -213,11 +208,6 @@ def not_too_fast(outcome: Outcome, least: float, call: str, again: Callable[[], 
             "the host, or ask for a copy before there was something to copy? On the sender, first "
             "the copy, then the message; on the receiver, first the message, then the copy."
         )
-
-
-def virtual(outcome: Outcome, again: Callable[[], Outcome]) -> bool:
-    """Whether time is simulated: then it takes the same the next time, to the last digit."""
-    return again().time == outcome.time
 
 
 def _bytes(found: object, like: np.ndarray, told: str) -> np.ndarray:

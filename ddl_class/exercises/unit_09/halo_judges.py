@@ -6,19 +6,18 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.comm.story import StoryError
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong
-from ddl_teach.course.exercises.split_judges import arrays_of, hardest_first, ranks_text
+from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit.answers import array
+from ddl_class.exercises.kit.ranks import HOUR, LONG
+from ddl_runtime.topologies.point_to_point import Uniform
 
-LONG = 9_001  # columns: longer than what an MPI library sends before anybody receives
-HOUR = 3600.0  # a latency that no real network has: so virtual times are known for what they are
 SLOW = Uniform(latency=HOUR, bandwidth=1e12)
 FEW = 2.5  # latencies: one side after the other takes two, a chain of five ranks four
 Advice = Callable[[list[np.ndarray], int, np.ndarray], str]  # of all parts, a rank, its answer
 
 
-def judge_with_halo(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_with_halo(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """A row of the neighbour above, the own rows, a row of the one below; zeros at the border."""
 
     def draw(rows: int, columns: int) -> np.ndarray:
@@ -29,10 +28,10 @@ def judge_with_halo(stage: Stage, generator: np.random.Generator, ranks: Sequenc
         ends = np.cumsum([len(strip) for strip in strips])
         return [image[end - len(own) : end + 2] for end, own in zip(ends, strips, strict=True)]
 
-    _judge(stage, generator, ranks, "with_halo", draw, right, _about_halo)
+    _judge(stage, generator, counts, "with_halo", draw, right, _about_halo)
 
 
-def judge_give_back(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_give_back(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """The own rows' gradients, and on the first and last of them what the neighbours say."""
 
     def draw(rows: int, columns: int) -> np.ndarray:
@@ -45,42 +44,39 @@ def judge_give_back(stage: Stage, generator: np.random.Generator, ranks: Sequenc
             own[lower][0] += gradients[upper][-1]
         return own
 
-    _judge(stage, generator, ranks, "give_back", draw, right, _about_gradient)
+    _judge(stage, generator, counts, "give_back", draw, right, _about_gradient)
 
 
 def _judge(
-    stage: Stage, generator: np.random.Generator, ranks: Sequence[int], name: str,
+    stage: Stage, generator: np.random.Generator, counts: Sequence[int], name: str,
     draw: Callable[[int, int], np.ndarray], right: Callable[[list], list], advice: Advice,
 ) -> None:  # fmt: skip
-    for count in hardest_first(ranks):
+    for count in ranks.first(3, counts):
         for rows, columns in (([4] * count, 5), ([1] * count, 3), ([2] * count, LONG)):
             parts = [draw(own, columns) for own in rows]
             wanted = right(parts)
             told = f"{name} on {ranks_text(count)}, each with {rows[0]} rows"
-            try:
-                outcome = stage.run(count, [(one.copy(),) for one in parts], network=SLOW)
-            except StoryError as story:
-                words = _about_story(str(story))
-                raise (Wrong(f"{told}: {words}\n\n{story}") if words else story) from None
+            given = [(one.copy(),) for one in parts]
+            outcome = ranks.run(stage, count, given, told, CAUSES, SLOW)
             for rank, value in enumerate(outcome.results):
-                [found] = arrays_of(told, rank, [value], ["the result"], wanted[rank : rank + 1])
+                found = array(value, f"{told}: return the result, rank {rank}", wanted[rank].shape)
                 if not np.allclose(found, wanted[rank]):
                     raise Wrong(f"{told}: rank {rank} is wrong. {advice(parts, rank, found)}.")
             _judge_messages(told, outcome, columns)
             _judge_chain(told, outcome.time / HOUR)
 
 
-def _about_story(story: str) -> str:
-    if "does not exist" in story:
-        return (
-            "the first rank has nobody above it, and the last nobody below: ask before you send."
-        )
-    if "wait" in story and "send" in story:
-        return (
-            "who sends first and receives then waits for a neighbour who does the same. Use "
-            "comm.sendrecv, or begin with comm.isend and comm.irecv and wait for all of them."
-        )
-    return ""
+CAUSES: ranks.Causes = (
+    (
+        ranks.no_such_rank,
+        "The first rank has nobody above it, and the last nobody below: ask before you send.",
+    ),
+    (
+        ranks.some_send,
+        "Who sends first and receives then waits for a neighbour who does the same. Use "
+        "comm.sendrecv, or begin with comm.isend and comm.irecv and wait for all of them.",
+    ),
+)
 
 
 def _about_halo(strips: list[np.ndarray], rank: int, found: np.ndarray) -> str:

@@ -6,58 +6,49 @@ too long, and what they keep meanwhile; so other orders that are as good are rig
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
+from ddl_class.exercises.exercise import Outcome, Stage, Wrong
+from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit.answers import not_none, number
+from ddl_class.exercises.kit.compare import compare, within
+from ddl_class.exercises.kit.ranks import HOUR
+from ddl_measure.experiments.pipelines.phantom_stage import timed
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.comm.story import Deadlock
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong
 from ddl_teach.networks.pipelines.messages import written
-from ddl_teach.networks.pipelines.phantom_stage import timed
 from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.networks.pipelines.validator import InvalidSchedule, validate
 from ddl_teach.theory import pipelines
 
 FREE = Uniform(latency=0.0, bandwidth=math.inf)
 PIPELINES = ((1, 3), (2, 1), (2, 4), (3, 5), (4, 8), (4, 2), (6, 7))  # ranks, micro-batches
-HOUR = 3600.0  # a latency beside which nothing else takes time
 
 
-def judge_idle(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_idle(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """The share of (P - 1) / (m + P - 1)."""
     for count, parts in ((4, 8), (1, 5), (8, 1), *generator.integers(2, 40, (6, 2)).tolist()):
-        said = _share(stage.call(count, parts))
         right = (count - 1) / (parts + count - 1)
-        if math.isclose(said, right, rel_tol=1e-6, abs_tol=1e-12):
-            continue
-        usual = (
-            ((count - 1) / parts, "That is idle time divided by work; divide by the whole time."),
-            (count / (parts + count), "The first rank waits for nobody: P - 1, not P."),
-            (parts / (parts + count - 1), "That is the share in which a rank is busy."),
-            (100 * right, "That is in per cent; a share is between 0 and 1."),
-            (count - 1, "That is the number of idle turns; divide by the number of all turns."),
+        call = f"idle_share({count}, {parts})"
+        said = number(
+            stage.call(count, parts), f"{call}: return one number, the share of the time"
         )
-        near = (why for wrong, why in usual if math.isclose(said, wrong, rel_tol=1e-6))
-        otherwise = "Count turns of one forward and one backward: m of work, and all of them."
-        raise Wrong(
-            f"idle_share({count}, {parts}) gives {said:.4g}, where {right:.4g} is right. "
-            f"{next(near, otherwise)}"
-        )
+        usual = {
+            "That is idle time divided by work; divide by the whole time": (count - 1) / parts,
+            "The first rank waits for nobody: P - 1, not P": count / (parts + count),
+            "That is the share in which a rank is busy": parts / (parts + count - 1),
+            "That is in per cent; a share is between 0 and 1": 100 * right,
+            "That is the number of idle turns; divide by the number of all turns": count - 1,
+        }
+        otherwise = "Count turns of one forward and one backward: m of work, and all of them"
+        compare(call, said, right, usual, otherwise, within(1e-6, 1e-12))
 
 
-def _share(said: object) -> float:
-    if isinstance(said, int | float | np.number) and not isinstance(said, bool):
-        with contextlib.suppress(OverflowError, TypeError):  # too large, or complex
-            return float(said)
-    raise Wrong(f"return one number, the share of the time, not {str(said)[:60]}.")
-
-
-def judge_gpipe(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_gpipe(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """All forward, then all backward."""
     for count, parts in PIPELINES:
         schedule, orders = _schedule(stage, count, parts)
@@ -73,7 +64,7 @@ def judge_gpipe(stage: Stage, generator: np.random.Generator, ranks: Sequence[in
         _judge_time(schedule, pipelines.gpipe(count, parts, 1.0, 2.0))
 
 
-def judge_one_f_one_b(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_one_f_one_b(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """GPipe's time with the activations of at most P - r micro-batches."""
     for count, parts in PIPELINES:
         schedule, orders = _schedule(stage, count, parts)
@@ -121,8 +112,7 @@ def _schedule(stage: Stage, count: int, parts: int) -> tuple[Schedule, list[list
 
 def _words(stage: Stage, rank: int, count: int, parts: int) -> list[str]:
     said, call = stage.call(rank, count, parts), _call(rank, count, parts)
-    if said is None:
-        raise Wrong(f"{call} returned None. Is a `return` missing?")
+    not_none(said, f"{call}: return a list of words such as ['F0', 'B0']")
     if not isinstance(said, list | tuple) or not all(isinstance(word, str) for word in said):
         raise Wrong(f"{call}: return a list of words such as ['F0', 'B0'], not {str(said)[:60]}.")
     words, wanted = list(said), Counter(f"{kind}{one}" for kind in "FB" for one in range(parts))
@@ -148,34 +138,35 @@ def _call(rank: int, count: int, parts: int) -> str:
 
 
 def judge_message_driven(
-    stage: Stage, generator: np.random.Generator, ranks: Sequence[int]
+    stage: Stage, generator: np.random.Generator, counts: Sequence[int]
 ) -> None:
     """The gradients are right, the ledger shows one message each, and the limit is kept."""
-    for count in ranks:
+    for count in counts:
         for parts, limit in ((5, 1), (7, 3), (4, 4)):
             weights = generator.uniform(0.5, 1.5, count)
             inputs = generator.standard_normal((parts, 3))
             arguments = [(float(weight), inputs, limit) for weight in weights]
-            try:
-                outcome = stage.run(count, arguments, network=Uniform(HOUR, 1e12))
-            except Deadlock as story:
-                if any(wait.call.startswith("send(") for wait in story.waits):
-                    raise Wrong(
-                        "two neighbours send to each other, and each waits until the other "
-                        "receives: an activation goes up while a gradient comes down. Begin to "
-                        f"send with comm.isend, and wait for the sends at the end.\n\n{story}"
-                    ) from story
-                raise
             call = f"message_driven on {count} ranks, {parts} micro-batches, in_flight={limit}"
+            outcome = ranks.run(stage, count, arguments, call, CAUSES, Uniform(HOUR, 1e12))
             _judge_messages(outcome, parts, call)
             _judge_gradients(outcome, weights, inputs, call)
             _judge_limit(outcome, parts, limit, call)
 
 
+CAUSES: ranks.Causes = (
+    (
+        ranks.some_send,
+        "Two neighbours send to each other, and each waits until the other receives: an "
+        "activation goes up while a gradient comes down. Begin to send with comm.isend, and wait "
+        "for the sends at the end.",
+    ),
+)
+
+
 def _judge_messages(outcome: Outcome, parts: int, call: str) -> None:
     last = len(outcome.ledger) - 1
     for rank, own in enumerate(outcome.ledger):
-        sent = Counter(message.peer for message in own.messages if message.kind == "host")
+        sent = Counter(message.peer for message in ranks.sent(own))
         wanted = {peer: parts for peer in (rank - 1, rank + 1) if 0 <= peer <= last}
         if dict(sent) != wanted:
             told = ", ".join(f"{many} to rank {peer}" for peer, many in sorted(sent.items()))
@@ -191,8 +182,7 @@ def _judge_gradients(outcome: Outcome, weights: np.ndarray, inputs: np.ndarray, 
     product = float(np.prod(weights))
     energy = float((inputs**2).sum())
     for rank, said in enumerate(outcome.results):
-        if said is None:
-            raise Wrong(f"{call}: rank {rank} returned None. Return the gradient of its weight.")
+        not_none(said, f"{call}: return the gradient of the weight of rank {rank}")
         right = product * product * energy / weights[rank]
         number = np.asarray(said)
         if number.size != 1 or number.dtype.kind != "f" or not np.isclose(number, right, atol=0):

@@ -2,43 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.comm.story import StoryError
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong, ranks_text
-from ddl_teach.course.exercises.sums import usual_mistake
+from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit.answers import several
+from ddl_class.exercises.kit.compare import alike, why
+from ddl_class.exercises.kit.ranks import HOUR
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach.theory import memory, ring_bytes
 
 MOMENTUM, RATE, DOUBLE = 0.9, 0.1, 8
-HOUR = 3600.0  # a bucket takes as long on simulated ranks: so virtual times are known for it
-TOGETHER = "All ranks must call the same collectives, in the same order."
+CAUSES = ranks.general("All ranks must call the same collectives, in the same order.")
 
 
-def judge_states(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_states(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """The weights are updated everywhere, the moment where it lives, for an all-reduce's bytes."""
-    for count in _four_first(ranks):
+    for count in ranks.first(4, counts):
         length = 5 * count + int(generator.integers(1, count + 1))
         weights, whole = generator.standard_normal((2, length))
         gradients = generator.standard_normal((count, length))
         moments = np.split(whole, np.cumsum(ring_bytes.even(length, count))[:-1])
         given = [(weights, gradients[r], moments[r], RATE) for r in range(count)]
-        outcome = _run(stage, count, given)
         setting = f"On {ranks_text(count)}, with {length} weights"
+        outcome = ranks.run(stage, count, given, setting, CAUSES)
         mean = gradients.mean(axis=0)
         moment = MOMENTUM * whole + mean
         right = weights - RATE * moment
         updates = {
-            "You used the sum of the gradients; divide by the number of ranks.": (
+            "You used the sum of the gradients; divide by the number of ranks": (
                 weights - RATE * (MOMENTUM * whole + count * mean)
             ),
-            "The old moment is not in it: moment becomes 0.9 * moment + mean, in place.": (
+            "The old moment is not in it: moment becomes 0.9 * moment + mean, in place": (
                 weights - RATE * mean
             ),
-            "You added the update: weights become weights - rate * moment.": (
+            "You added the update: weights become weights - rate * moment": (
                 weights + RATE * moment
             ),
         }
@@ -49,10 +50,11 @@ def judge_states(stage: Stage, generator: np.random.Generator, ranks: Sequence[i
                     f"{setting}, rank {rank}'s weights are unchanged. Write into them: "
                     "`own -= rate * moment` where `own` is a view, and not `own = own - ...`."
                 )
-            for told, wrong in updates.items():
-                if _same(left[part], wrong[part]) and not _same(left[part], right[part]):
-                    raise Wrong(f"{setting}: {told}")
-            if _same(left[part], right[part]) and not _same(left, right):
+            own_right = _same(left[part], right[part])
+            parts = {words: wrong[part] for words, wrong in updates.items()}
+            if not own_right and (words := why(left[part], parts, same=_same)):
+                raise Wrong(f"{setting}: {words}")
+            if own_right and not _same(left, right):
                 raise Wrong(
                     f"{setting}: rank {rank}'s own part is right, the others' parts did not come "
                     "to it. Hand the parts out after the update: allgather(comm, weights)."
@@ -71,15 +73,14 @@ def judge_states(stage: Stage, generator: np.random.Generator, ranks: Sequence[i
         _judge_bytes(outcome, setting, [length], stage_number=1)
 
 
-def judge_gradients(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_gradients(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """Each gradient of the list has become this rank's part of the mean."""
-    for count in _four_first(ranks):
+    for count in ranks.first(4, counts):
         sizes = [int(size) for size in generator.integers(count, 9 * count, 3)]
         layers = [generator.standard_normal((count, size)) for size in sizes]
-        outcome = _run(
-            stage, count, [([layer[rank] for layer in layers],) for rank in range(count)]
-        )
+        given = [([layer[rank] for layer in layers],) for rank in range(count)]
         setting = f"On {ranks_text(count)}, with layers of {sizes[0]}, {sizes[1]} and {sizes[2]}"
+        outcome = ranks.run(stage, count, given, setting, CAUSES)
         for rank, (left,) in enumerate(outcome.arguments):
             if not isinstance(left, list) or len(left) != 3:
                 raise Wrong(
@@ -124,9 +125,9 @@ def _judge_own_part(found: Any, mean: np.ndarray, part: slice, own: np.ndarray, 
     )
 
 
-def judge_parameters(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_parameters(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """Own parts of the mean gradients, with each layer's weights gathered twice."""
-    for count in _four_first(ranks):
+    for count in ranks.first(4, counts):
         width, layers, rows = int(generator.integers(3, 6)), 3, 4
         weights = generator.standard_normal((layers, width, width)) / 2
         data = generator.standard_normal((count, 2, rows, width)) / 2
@@ -136,15 +137,11 @@ def judge_parameters(stage: Stage, generator: np.random.Generator, ranks: Sequen
             for rank in range(count)
         ]
         given = [(parts[rank], data[rank, 0], data[rank, 1]) for rank in range(count)]
-        outcome = _run(stage, count, given)
-        mean = np.mean([_chain_gradients(weights, *two) for two in data], axis=0)
         setting = f"On {ranks_text(count)}, with {layers} layers of {width} x {width}"
+        outcome = ranks.run(stage, count, given, setting, CAUSES)
+        mean = np.mean([_chain_gradients(weights, *two) for two in data], axis=0)
         for rank, found in enumerate(outcome.results):
-            if not isinstance(found, (list, tuple)) or len(found) != layers:
-                raise Wrong(
-                    f"{setting}: return a list of {layers} vectors, one a layer, not "
-                    f"{str(found)[:40]}."
-                )
+            several(found, layers, f"{setting}: return a list of {layers} vectors, one a layer")
             part = _part(length, count, rank)
             own = _chain_gradients(weights, *data[rank])
             first = found[0]
@@ -178,16 +175,11 @@ def _judge_bytes(
     """Whether each rank sent what the stage says; None stands for a reduce-scatter alone."""
     count = len(outcome.ledger)
     for rank, ledger in enumerate(outcome.ledger):
-        scattered = sum(
-            ring_bytes.reduce_scatter(ring_bytes.even(n, count), rank, DOUBLE) for n in sizes
-        )
-        gathered = sum(
-            ring_bytes.allgather(ring_bytes.even(n, count), rank, DOUBLE) for n in sizes
-        )
-        if stage_number is None:
-            right = scattered
-        else:
-            right = memory.sent(stage_number, sizes, count, rank, weight=DOUBLE)
+        cuts = [ring_bytes.even(size, count) for size in sizes]
+        scattered = sum(ring_bytes.reduce_scatter(cut, rank, DOUBLE) for cut in cuts)
+        gathered = sum(ring_bytes.allgather(cut, rank, DOUBLE) for cut in cuts)
+        whole = stage_number and memory.sent(stage_number, sizes, count, rank, weight=DOUBLE)
+        right = scattered if whole is None else whole
         found = ledger.bytes_sent
         if found == right:
             continue
@@ -205,9 +197,9 @@ def _judge_bytes(
         )
 
 
-def judge_offload(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_offload(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """Right on both ranks, in buckets, the next one coming while one goes."""
-    for count in _four_first(max(2, one) for one in ranks):
+    for count in ranks.first(4, (max(2, one) for one in counts)):
         bucket = int(generator.integers(3, 9))
         buckets = 8 if count == 4 else int(generator.integers(1, 6))
         length = bucket * buckets - (0 if count == 4 else int(generator.integers(0, 3)))
@@ -220,8 +212,8 @@ def judge_offload(stage: Stage, generator: np.random.Generator, ranks: Sequence[
             *[(None, None, None, bucket, RATE)] * (count - 2),
         ]
         hour = Uniform(latency=1e-3, bandwidth=DOUBLE * bucket / HOUR)
-        outcome = _run(stage, count, given, network=hour)
         setting = f"With {length} weights in buckets of {bucket}"
+        outcome = ranks.run(stage, count, given, setting, CAUSES, hour)
         if not _same(outcome.arguments[0][0], right):
             raise Wrong(
                 f"{setting}, rank 0's weights are wrong: moment becomes 0.9 * moment + gradient, "
@@ -263,29 +255,9 @@ def _judge_buckets(outcome: Outcome, setting: str, length: int, bucket: int) -> 
             )
 
 
-def _run(stage: Stage, count: int, given: list[tuple], **more: Any) -> Outcome:
-    """The function's outcome; a standstill is told with its usual cause."""
-    try:
-        return stage.run(count, given, **more)
-    except StoryError as story:
-        usual = usual_mistake(story, TOGETHER)
-        if not usual:
-            raise
-        raise Wrong(f"{usual}\n\nOn {ranks_text(count)}:\n{story}") from story
-
-
-def _four_first(ranks: Iterable[int]) -> list[int]:
-    """With one rank nothing can go wrong, and with two most mistakes look alike."""
-    return sorted(set(ranks), key=lambda count: count != 4)
-
-
 def _part(length: int, count: int, rank: int) -> slice:
     return slice(length * rank // count, length * (rank + 1) // count)
 
 
 def _same(one: Any, other: np.ndarray) -> bool:
-    return (
-        isinstance(one, np.ndarray)
-        and one.shape == other.shape
-        and np.allclose(one, other, rtol=1e-9, atol=1e-12)
-    )
+    return isinstance(one, np.ndarray) and alike(one, other, atol=1e-12)

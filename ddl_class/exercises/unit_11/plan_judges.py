@@ -7,13 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.course.exercises.exercise import Stage, Wrong
-from ddl_teach.theory.checkpointing import (
-    Chain,
-    equal_stretches,
-    layers_of,
-    peak,
-)
+from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.kit.answers import not_none
+from ddl_teach.theory.checkpointing import Chain, equal_stretches, layers_of, peak
 
 LETTERS = 70  # of a plan that are shown
 
@@ -56,11 +52,9 @@ def judge_stretches(stage: Stage, generator: np.random.Generator, ranks: Sequenc
         )
 
 
-def _plan(said: Any, layers: int, call: str) -> list:
+def _plan(said: Any, layers: int, call: str) -> list[Any]:
     """What a learner returned, as a plan of so many layers."""
-    if said is None:
-        raise Wrong(f"{call}: return a plan; yours returns None.")
-    plan = _lists(said)
+    plan = _lists(not_none(said, f"{call}: return a plan"))
     if plan is None:
         raise Wrong(
             f"{call}: a plan is a list of layers and of lists of layers, such as [[0, 1], 2, 3], "
@@ -82,11 +76,11 @@ def _plan(said: Any, layers: int, call: str) -> list:
     return plan
 
 
-def _lists(said: Any, depth: int = 60) -> list | None:
+def _lists(said: Any, depth: int = 60) -> list[Any] | None:
     """Plain lists of plain numbers, or None where that is not what it is."""
     if not isinstance(said, (list, tuple, np.ndarray, range)) or depth == 0:
         return None
-    plan: list = []
+    plan: list[Any] = []
     for step in said:
         if isinstance(step, (int, np.integer)) and not isinstance(step, (bool, np.bool_)):
             plan.append(int(step))
@@ -99,6 +93,6 @@ def _lists(said: Any, depth: int = 60) -> list | None:
     return plan
 
 
-def _short(plan: list) -> str:
+def _short(plan: list[Any]) -> str:
     text = str(plan)
     return text if len(text) <= LETTERS else f"{text[:LETTERS]} ..."

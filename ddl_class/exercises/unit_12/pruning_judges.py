@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong
+from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.kit.answers import array
+from ddl_class.exercises.kit.compare import shown
 
 SHAPES = ((4, 5), (7,), (2, 3, 4), (1, 1), (30, 40))
 MOMENTUM = 0.9
@@ -27,7 +29,7 @@ def judge_compress(stage: Stage, generator: np.random.Generator, ranks: Sequence
         if said.shape != right.shape:
             raise Wrong(f"{told}the shape {said.shape}, where {right.shape} is right. Places "
                         "count in the flat array: dense.reshape(-1).")  # fmt: skip
-        raise Wrong(f"{told}{_shown(said)}, where {_shown(right)} is right: the value at each of "
+        raise Wrong(f"{told}{shown(said)}, where {shown(right)} is right: the value at each of "
                     "the places of the flat array.")  # fmt: skip
 
 
@@ -80,7 +82,7 @@ def _judge_outcome(
     without = weights.reshape(-1).copy()
     without[places] -= rate * (MOMENTUM * velocity + count * kept)
     local = [gradient.reshape(-1)[places] for gradient in gradients]
-    on = f"on {count} rank{'s' * (count > 1)}"
+    on = f"on {ranks_text(count)}"
     for rank, (mine, _, theirs, *_) in enumerate(outcome.arguments):
         if np.allclose(theirs, velocity) and not np.allclose(velocity, next_velocity):
             raise Wrong(f"{on} the velocity has not changed. It is the state of the optimizer: "
@@ -130,18 +132,5 @@ def _pruned(
 
 
 def _array(value: Any, name: str) -> np.ndarray:
-    if value is None:
-        raise Wrong(f"{name} returned None. Is a `return` missing?")
-    try:
-        found = np.asarray(value)
-    except (TypeError, ValueError):
-        found = np.asarray(None)
-    if found.dtype.kind not in "fiu":
-        raise Wrong(f"{name} returned a {type(value).__name__}; an array of numbers is needed.")
-    return found
-
-
-def _shown(values: np.ndarray) -> str:
-    return (
-        "[" + ", ".join(f"{value:.3g}" for value in values[:4]) + ", ..." * (len(values) > 4) + "]"
-    )
+    array(value, f"{name}: return an array of numbers")
+    return np.asarray(value)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong
+from ddl_class.exercises.exercise import Outcome, Stage, Wrong
+from ddl_class.exercises.kit.compare import alike, why
 
-CLOSE = 1e-9
 MOMENTUM = 0.9
 SHAPES = ((6, 4), (4,), (4, 3))  # three layers
 
@@ -46,16 +46,12 @@ def _judge_step(
     right = _lars(weights, _mean(own), moments, rate)
     for rank, (found, _, kept, _) in enumerate(outcome.arguments):
         after = [np.asarray(layer) for layer in found], [np.asarray(layer) for layer in kept]
-        if _alike(after, right):
+        if alike(after, right):
             continue
-        for wrong, why in _wrong_steps(weights, own, moments, rate, rank):
-            if _alike(after, wrong):
-                raise Wrong(f"{call}, rank {rank}: {why}")
-        layer = next(
-            number
-            for number in range(len(weights))
-            if not _alike(*(tuple([part[number]] for part in side) for side in (after, right)))
-        )
+        if words := why(after, _wrong_steps(weights, own, moments, rate, rank)):
+            raise Wrong(f"{call}, rank {rank}: {words}")
+        pairs = zip(*after, *right, strict=True)
+        layer = [alike([w, m], [v, n]) for w, m, v, n in pairs].index(False)
         raise Wrong(
             f"{call}: on rank {rank} layer {layer} is not right; its first weight is "
             f"{after[0][layer].flat[0]:.6g}, and {right[0][layer].flat[0]:.6g} is right. In this "
@@ -89,70 +85,44 @@ def _trusts(weights: Layers, gradients: Layers) -> list[float]:
 
 def _wrong_steps(
     weights: Layers, own: list[Layers], moments: Layers, rate: float, rank: int
-) -> Iterator[tuple[tuple[Layers, Layers], str]]:
+) -> dict[str, tuple[Layers, Layers]]:
     """Weights and moments after the usual mistakes."""
     mean, mine = _mean(own), own[rank]
     trusts = _trusts(weights, mean)
     _, kept = _lars(weights, mean, moments, rate)
-    yield (
-        (weights, moments),
-        "the weights are as they were. `w = ...` only gives a name to something new; `w -= ...` "
-        "changes the array.",
-    )
-    yield (weights, kept), "the moments are right, but nothing was taken off the weights: w -= m."
-    yield (
-        ([w + m for w, m in zip(weights, kept, strict=True)], kept),
-        "that step goes up the hill: w -= m.",
-    )
-    if len(own) > 1:
-        yield (
-            _lars(weights, mine, moments, rate),
-            "that is the step of this rank's own gradients, and every rank makes another one: "
-            "average them first.",
-        )
-        yield (
-            _lars(weights, mean, moments, rate, _trusts(weights, mine)),
-            "the lengths are those of this rank's own gradients, and ranks drift apart: average "
-            "first, then take the length.",
-        )
-    yield (
-        _lars(weights, mean, moments, rate, [1.0] * len(weights)),
-        "that is plain momentum, one rate for all layers: multiply by |w| / |g| of the layer.",
-    )
-    yield (
-        _lars(weights, mean, moments, rate, [1 / trust for trust in trusts]),
-        "the ratio is upside down: |w| / |g|. A layer with large gradients steps less.",
-    )
     lengths = (np.sqrt(sum((x**2).sum() for x in layers)) for layers in (weights, mean))
     whole = float(next(lengths) / next(lengths))
-    yield (
-        _lars(weights, mean, moments, rate, [whole] * len(weights)),
-        "those are the lengths of the whole network, one ratio for all: take each layer's own.",
-    )
-    yield (
-        _lars(weights, mean, [0 * m for m in moments], rate),
-        "the moments of the steps before are forgotten: m = 0.9 m + ..., in place.",
-    )
     late = [MOMENTUM * m + g for m, g in zip(moments, mean, strict=True)]
     steps = [w - rate * trust * m for w, trust, m in zip(weights, trusts, late, strict=True)]
-    yield (
-        (steps, late),
+    return {
+        "the weights are as they were. `w = ...` only gives a name to something new; `w -= ...` "
+        "changes the array": (weights, moments),
+        "the moments are right, but nothing was taken off the weights: w -= m": (weights, kept),
+        "that step goes up the hill: w -= m": (
+            [w + m for w, m in zip(weights, kept, strict=True)],
+            kept,
+        ),
+        "that is the step of this rank's own gradients, and every rank makes another one: average "
+        "them first": _lars(weights, mine, moments, rate),
+        "the lengths are those of this rank's own gradients, and ranks drift apart: average "
+        "first, then take the length": _lars(weights, mean, moments, rate, _trusts(weights, mine)),
+        "that is plain momentum, one rate for all layers: multiply by |w| / |g| of the layer": (
+            _lars(weights, mean, moments, rate, [1.0] * len(weights))
+        ),
+        "the ratio is upside down: |w| / |g|. A layer with large gradients steps less": (
+            _lars(weights, mean, moments, rate, [1 / trust for trust in trusts])
+        ),
+        "those are the lengths of the whole network, one ratio for all: take each layer's own": (
+            _lars(weights, mean, moments, rate, [whole] * len(weights))
+        ),
+        "the moments of the steps before are forgotten: m = 0.9 m + ..., in place": (
+            _lars(weights, mean, [0 * m for m in moments], rate)
+        ),
         "rate * trust belongs into the moment: a step that was scaled then is not to be scaled "
-        "again by today's lengths.",
-    )
-    yield (
-        _lars(weights, mean, moments, 1.0),
-        "the rate is missing: m = 0.9 m + rate * trust * g.",
-    )
+        "again by today's lengths": (steps, late),
+        "the rate is missing: m = 0.9 m + rate * trust * g": _lars(weights, mean, moments, 1.0),
+    }
 
 
 def _mean(own: list[Layers]) -> Layers:
     return [np.mean(parts, axis=0) for parts in zip(*own, strict=True)]
-
-
-def _alike(found: tuple[Layers, Layers], wanted: tuple[Layers, Layers]) -> bool:
-    return all(
-        x.shape == y.shape and np.allclose(x, y, rtol=CLOSE)
-        for side, other in zip(found, wanted, strict=True)
-        for x, y in zip(side, other, strict=True)
-    )

@@ -6,48 +6,47 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit.compare import Usual, any_of, why, within
 
 SIZE = 3  # weights
 RATE, SPRING = 0.1, 0.08
-CLOSE = 1e-9
 
 UNTOUCHED = (
     "`weights = ...` only gives the name to a new array: `weights -= ...` and "
     "`weights[...] = ...` change the one that was given."
 )
-Inputs, Answers = np.ndarray, np.ndarray  # by rank, step (and weight)
+Inputs = np.ndarray  # by rank, step and weight
+Answers = np.ndarray  # by rank and step
 
 
-def judge_local(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_local(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """Steps of one's own; the mean after every `period` of them, and after the last."""
-    for count in sorted(ranks, key=lambda count: count == 1):
+    for count in ranks.last(1, counts):
         for steps, period in ((6, 3), (5, 2), (4, 1)):
-            start, inputs, answers = _task(generator, count, steps)
+            task = start, inputs, answers = _task(generator, count, steps)
             call = f"local on {ranks_text(count)}, {steps} steps, period={period}"
-            own = [
-                (start.copy(), inputs[rank], answers[rank], RATE, period) for rank in range(count)
-            ]
+            own = [(start.copy(), inputs[r], answers[r], RATE, period) for r in range(count)]
             outcome = stage.run(count, own)
-
-            def ends(begin: int, last: bool = True, task=(start, inputs, answers), each=period):
-                """Where all end who average after the steps begin, begin + period, ..."""
-                return _local(*task, each, begin, last)
-
-            usual = (
-                (ends(period - 1, last=False), "The mean after the last step is missing"),
-                (ends(0), "You begin with a mean after the first step: the mean comes after "
-                 "`period` steps, when step + 1 is divisible by it"),
-                (ends(0, last=False), "You begin with a mean after the first step: the mean comes "
-                 "after `period` steps, when step + 1 is divisible by it"),
-                (_local(start, inputs, answers, 1, 0, True), "You average after every step: do "
-                 "so only after `period` of them"),
-                (_local(start, inputs, answers, steps, steps - 1, True), "You average at the end "
-                 "only"),
-                (_local(start, inputs, answers, steps + 1, steps, False), "Each rank is where it "
-                 "came to alone: average the weights"),
-            )  # fmt: skip
-            _compare(call, outcome, 0, "weights", ends(period - 1), start, usual)
+            usual = {
+                "The mean after the last step is missing": (
+                    _local(*task, period, period - 1, False)
+                ),
+                "You begin with a mean after the first step: the mean comes after `period` steps, "
+                "when step + 1 is divisible by it": any_of(
+                    _local(*task, period, 0, True), _local(*task, period, 0, False)
+                ),
+                "You average after every step: do so only after `period` of them": (
+                    _local(*task, 1, 0, True)
+                ),
+                "You average at the end only": _local(*task, steps, steps - 1, True),
+                "Each rank is where it came to alone: average the weights": (
+                    _local(*task, steps + 1, steps, False)
+                ),
+            }
+            right = _local(*task, period, period - 1, True)
+            _compare(call, outcome, 0, "weights", right, start, usual)
             _judge_averages(call, outcome, steps, period)
 
 
@@ -64,9 +63,9 @@ def _judge_averages(call: str, outcome: Outcome, steps: int, period: int) -> Non
             )
 
 
-def judge_elastic(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_elastic(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """A spring between each rank and the centre pulls at both."""
-    for count in sorted(ranks, key=lambda count: count == 1):
+    for count in ranks.last(1, counts):
         steps = 5
         start, inputs, answers = _task(generator, count, steps)
         call = f"elastic on {ranks_text(count)}, {steps} steps"
@@ -78,9 +77,9 @@ def judge_elastic(stage: Stage, generator: np.random.Generator, ranks: Sequence[
         outcome = stage.run(count, own)
         task = start, begin, inputs, answers
         right = _elastic(*task)
-        wrong = {kind: _elastic(*task, kind) for kind in MISTAKES}
+        wrong = {words: _elastic(*task, kind) for kind, words in MISTAKES.items()}
         for place, name, given in ((1, "centre", begin), (0, "weights", start)):
-            usual = [(ends[place], MISTAKES[kind]) for kind, ends in wrong.items()]
+            usual = {words: ends[place] for words, ends in wrong.items()}
             _compare(call, outcome, place, name, right[place], given, usual)
 
 
@@ -97,10 +96,12 @@ MISTAKES = {
 }
 
 
-def _task(generator: np.random.Generator, ranks: int, steps: int) -> tuple[np.ndarray, ...]:
+def _task(
+    generator: np.random.Generator, count: int, steps: int
+) -> tuple[np.ndarray, Inputs, Answers]:
     start = generator.standard_normal(SIZE)
-    inputs = generator.standard_normal((ranks, steps, SIZE))
-    return start, inputs, generator.standard_normal((ranks, steps))
+    inputs = generator.standard_normal((count, steps, SIZE))
+    return start, inputs, generator.standard_normal((count, steps))
 
 
 def _slopes(weights: np.ndarray, inputs: Inputs, answers: Answers) -> np.ndarray:
@@ -111,8 +112,9 @@ def _slopes(weights: np.ndarray, inputs: Inputs, answers: Answers) -> np.ndarray
 def _local(
     start: np.ndarray, inputs: Inputs, answers: Answers, period: int, begin: int, last: bool
 ) -> np.ndarray:
-    ranks, steps, _ = inputs.shape
-    weights = np.tile(start, (ranks, 1))
+    """Where all end who average after the steps begin, begin + period, ..., and after the last."""
+    count, steps, _ = inputs.shape
+    weights = np.tile(start, (count, 1))
     for step in range(steps):
         weights -= RATE * _slopes(weights, inputs[:, step], answers[:, step])
         if (step - begin) % period == 0 or (last and step == steps - 1):
@@ -124,8 +126,8 @@ def _elastic(
     start: np.ndarray, begin: np.ndarray, inputs: Inputs, answers: Answers, mistake: str = ""
 ) -> tuple[np.ndarray, np.ndarray]:
     """Weights and centre of every rank in the end."""
-    ranks, steps, _ = inputs.shape
-    weights, centres = np.tile(start, (ranks, 1)), np.tile(begin, (ranks, 1))
+    count, steps, _ = inputs.shape
+    weights, centres = np.tile(start, (count, 1)), np.tile(begin, (count, 1))
     for step in range(steps):
         sample = inputs[:, step], answers[:, step]
         gap = weights - centres
@@ -140,24 +142,19 @@ def _elastic(
 
 
 def _compare(
-    call: str,
-    outcome: Outcome,
-    place: int,
-    name: str,
-    right: np.ndarray,
-    given: np.ndarray,
-    usual: Sequence[tuple[np.ndarray, str]],
-) -> None:
+    call: str, outcome: Outcome, place: int, name: str, right: np.ndarray, given: np.ndarray,
+    usual: Usual,
+) -> None:  # fmt: skip
     """What one of its arguments has become on every rank; of wrong ones the usual reason."""
     said = np.array([arguments[place] for arguments in outcome.arguments])
-    if np.allclose(said, right, rtol=CLOSE, atol=1e-12):
+    same = within(1e-9, 1e-12)
+    if same(said, right):
         return
     if np.array_equal(said, np.tile(given, (len(said), 1))):
         raise Wrong(f"{call}: the {name} did not change. {UNTOUCHED}")
-    near = [why for wrong, why in usual if np.allclose(said, wrong, rtol=CLOSE, atol=1e-12)]
     rank = int(np.argmax(np.abs(said - right).max(axis=1)))
+    words = why(said, usual, "Compare your lines with the formula, term by term", same)
     raise Wrong(
         f"{call}: on rank {rank} the {name} end with {said[rank][0]:.6g}, and "
-        f"{right[rank][0]:.6g} is right. "
-        f"{near[0] if near else 'Compare your lines with the formula, term by term'}."
+        f"{right[rank][0]:.6g} is right. {words}"
     )

@@ -7,28 +7,27 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ddl_class.exercises.exercise import NO_BUFFERS, Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit.compare import alike, any_of, why
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import Comm, simulate
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.comm.story import StoryError
-from ddl_teach.course.exercises.exercise import NO_BUFFERS, Outcome, Stage, Wrong
-from ddl_teach.course.exercises.sums import ranks_text, usual_mistake
 
 SIZE = 23  # elements: no number of servers divides them
 OF_SERVERS = 1e6  # what stands in a server's vector, and must not come into the mean
 SLOW = Uniform(latency=1e-6, bandwidth=1e6)
-CLOSE = 1e-9
 ADVICE = "Each worker sends once to each server and receives once from it; a server the same."
 
 
-def judge_server(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_server(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """Rank 0 takes in what the workers have, and sends them the mean."""
-    for count in sorted(ranks, key=lambda count: count == 2):  # of one worker all means are one
+    for count in ranks.last(2, counts):  # of one worker all means are one
         _judge(stage, generator, count, 1, f"server on {ranks_text(count)}", ())
 
 
-def judge_sharded(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_sharded(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """The same with a shard for each of several servers, all at work at the same time."""
-    for count in ranks:
+    for count in counts:
         for servers in sorted({1, 2, count - 2, count // 2} & set(range(1, count))):
             call = f"sharded(comm, x, servers={servers}) on {ranks_text(count)}"
             outcome = _judge(stage, generator, count, servers, call, (servers,))
@@ -44,38 +43,32 @@ def _judge(
         own[server] = np.full(SIZE, OF_SERVERS)
     workers = count - servers
     right = np.mean(own[servers:], axis=0)
-    try:
-        outcome = stage.run(count, [(x, *rest) for x in own], network=SLOW)
-    except StoryError as story:
-        usual = usual_mistake(story, ADVICE)
-        if not usual:
-            raise
-        raise Wrong(f"{usual}\n\n{call}:\n{story}") from story
+    given = [(x, *rest) for x in own]
+    outcome = ranks.run(stage, count, given, call, ranks.general(ADVICE), SLOW)
     cut = slice(0, -(-SIZE // servers))
-    usual = [
-        (right * workers, "That is the sum: divide it by the number of workers"),
-        (right * workers / count, "You divide by all ranks, and the servers are no workers: "
-         "there are comm.size minus the servers"),
-        (np.mean(own, axis=0), "A server's own x is in it: a server has nothing to add, it begins "
-         "with zeros"),
-        ((right * workers + own[0]) / workers, "A server's own x is in it: a server has nothing "
-         "to add, it begins with zeros"),
-    ]  # fmt: skip
+    usual = {
+        "That is the sum: divide it by the number of workers": right * workers,
+        "You divide by all ranks, and the servers are no workers: there are comm.size minus the "
+        "servers": right * workers / count,
+        "A server's own x is in it: a server has nothing to add, it begins with zeros": any_of(
+            np.mean(own, axis=0), (right * workers + own[0]) / workers
+        ),
+    }
     for rank in range(servers, count):
         x = outcome.arguments[rank][0]
-        if np.allclose(x, right, rtol=CLOSE):
+        if alike(x, right):
             continue
         if np.array_equal(x, own[rank]):
             raise Wrong(
                 f"{call}: on worker {rank} x is as it was. What the server sends must come into "
                 "x: comm.recv(x, ...) writes into it, `x = ...` only names something else."
             )
-        near = next((why for wrong, why in usual if np.allclose(x, wrong, rtol=CLOSE)), None)
-        if near is None and servers > 1 and np.allclose(x[cut], right[cut], rtol=CLOSE):
-            near = "Its first elements are right: is each shard in its own place, on all servers?"
+        words = "It is not the mean of the workers"
+        if servers > 1 and alike(x[cut], right[cut]):
+            words = "Its first elements are right: is each shard in its own place, on all servers?"
         raise Wrong(
             f"{call}: on worker {rank} x begins with {x[0]:.6g}, and {right[0]:.6g} is right. "
-            f"{near or 'It is not the mean of the workers'}."
+            + why(x, usual, words)
         )
     _judge_bytes(outcome, count, servers, call)
     return outcome
@@ -118,8 +111,8 @@ def _judge_time(
 ) -> None:
     """In virtual time: do the servers work at the same time?"""
     # Only virtual time is the same twice; on real ranks it proves nothing.
-    again = [(generator.standard_normal(SIZE), servers) for _ in range(count)]
-    if stage.run(count, again, network=SLOW).time != outcome.time:
+    given = [(generator.standard_normal(SIZE), servers) for _ in range(count)]
+    if not ranks.virtual(outcome, lambda: stage.run(count, given, network=SLOW)):
         return
     least, most = (
         simulate(

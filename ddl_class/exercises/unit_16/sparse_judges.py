@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit.answers import arrays, several
 from ddl_teach.comm import Comm
-from ddl_teach.comm.story import StoryError
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong, ranks_text
-from ddl_teach.course.exercises.split_judges import hardest_first
 
 SIZE = 40
 MESSAGES = 3  # a step: a length, the indices, the values
@@ -42,9 +42,9 @@ def swapped(comm: Comm, indices: np.ndarray, values: np.ndarray) -> tuple[np.nda
     return indices, values
 
 
-def judge_sparse_sum(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_sparse_sum(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """The entries of the sum on every rank, in few messages."""
-    for count in hardest_first(ranks):
+    for count in ranks.first(3, counts):
         for alike in (True, False):
             # First equally many, so that other mistakes show; then as in life.
             most = [5] * count if alike else generator.permutation(np.arange(count) % 4 * 2)
@@ -52,11 +52,7 @@ def judge_sparse_sum(stage: Stage, generator: np.random.Generator, ranks: Sequen
             told = (
                 f"sparse_sum on {ranks_text(count)} with {[len(own[0]) for own in given]} entries"
             )
-            try:
-                outcome = stage.run(count, given)
-            except StoryError as story:
-                words = _about_story(str(story))
-                raise (Wrong(f"{told}: {words}\n\n{story}") if words else story) from None
+            outcome = ranks.run(stage, count, given, told, CAUSES)
             _judge_lists(told, outcome, given)
             _judge_messages(told, outcome)
 
@@ -67,17 +63,18 @@ def _entries(generator: np.random.Generator, count: int) -> Lists:
     return places, generator.integers(1, 50, count).astype(float)
 
 
-def _about_story(story: str) -> str:
-    first = story.splitlines()[0]
-    if " raised MessageMismatch" in first:
-        return (
-            "what arrives is not as long as the array that should take it. The others have more "
-            "or fewer entries than you: send the number of them first, and make room for that "
-            "many. Indices are whole numbers (int64), values are not (float64)"
-        )
-    if "does not exist here" in first:
-        return "a message is for a rank that does not exist: stop when the distance is comm.size"
-    return ""
+CAUSES: ranks.Causes = (
+    (
+        ranks.mismatch,
+        "What arrives is not as long as the array that should take it. The others have more or "
+        "fewer entries than you: send the number of them first, and make room for that many. "
+        "Indices are whole numbers (int64), values are not (float64).",
+    ),
+    (
+        ranks.no_such_rank,
+        "A message is for a rank that does not exist: stop when the distance is comm.size.",
+    ),
+)
 
 
 def _judge_lists(told: str, outcome: Outcome, given: Sequence[Lists]) -> None:
@@ -98,7 +95,7 @@ def _judge_lists(told: str, outcome: Outcome, given: Sequence[Lists]) -> None:
 
 
 def _why(rank: int, found: np.ndarray | None, dense: list[np.ndarray], right: np.ndarray) -> str:
-    ranks = len(dense)
+    steps = len(dense).bit_length() - 1
     if found is None:
         return "there are not as many values as indices"
     if np.array_equal(found, dense[rank]):
@@ -108,7 +105,7 @@ def _why(rank: int, found: np.ndarray | None, dense: list[np.ndarray], right: np
             "the entries of two ranks are in it: after the neighbour comes the rank 2 away, then "
             "4, and what you swap is the sum so far"
         )
-    if np.array_equal(found, sum(dense[rank ^ (1 << k)] for k in range(ranks.bit_length() - 1))
+    if np.array_equal(found, sum(dense[rank ^ (1 << k)] for k in range(steps))
                       + dense[rank]):  # fmt: skip
         return (
             "it heard its partners' own entries only. In the second step each partner holds the "
@@ -138,17 +135,12 @@ def _judge_messages(told: str, outcome: Outcome) -> None:
 
 
 def _pair(told: str, rank: int, result: object) -> Lists:
+    wanted = f"{told}: return two arrays, (indices, values), on every rank"
     if result is None:
-        raise Wrong(
-            f"{told}: rank {rank} returns None: return (indices, values); the arrays that were "
-            "given cannot grow."
-        )
-    if not isinstance(result, tuple | list) or len(result) != 2:
-        raise Wrong(f"{told}: return two arrays, (indices, values), on every rank.")
-    try:
-        indices, values = np.asarray(result[0]), np.asarray(result[1], float)
-    except (TypeError, ValueError):
-        raise Wrong(f"{told}: indices and values are arrays of numbers.") from None
+        raise Wrong(f"{wanted}; rank {rank} returns None, and what was given cannot grow.")
+    pair = several(result, 2, wanted)
+    arrays(pair, ("the indices", "the values"), wanted)
+    indices, values = np.asarray(pair[0]), np.asarray(pair[1], float)
     whole = indices.dtype.kind in "iu" or not len(indices)
     if indices.ndim != 1 or values.ndim != 1 or not whole:
         raise Wrong(f"{told}: rank {rank} returns no (indices, values): first whole numbers.")

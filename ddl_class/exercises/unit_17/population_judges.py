@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.comm.story import StoryError
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong, ranks_text
-from ddl_teach.course.exercises.split_judges import hardest_first
+from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit.answers import items, short, whole
 
 SIZES = (301, 3_001)  # weights; the second is longer than what a library sends to nobody
-SHOWN = 60  # letters of an answer that is no population
 STEPS = 12  # of evolution, in the longest case
 
 Genes = tuple[int, ...]
@@ -20,9 +19,9 @@ Table = np.ndarray
 """What each network reaches, by its genes."""
 
 
-def judge_exploit(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_exploit(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """The worst ranks have the weights and settings of the best ones, bit for bit."""
-    for count in hardest_first(ranks):
+    for count in ranks.first(3, counts):
         for pairs in sorted({0, 1, count // 2} & set(range(count // 2 + 1)), reverse=True):
             size = SIZES[pairs % 2 if count != 3 else 1]
             weights = generator.standard_normal((count, size)).astype(np.float32)
@@ -35,11 +34,7 @@ def judge_exploit(stage: Stage, generator: np.random.Generator, ranks: Sequence[
                 (weights[rank].copy(), settings[rank].copy(), float(losses[rank]), pairs)
                 for rank in range(count)
             ]
-            try:
-                outcome = stage.run(count, given)
-            except StoryError as story:
-                usual = _about_story(str(story))
-                raise (Wrong(f"{call}: {usual}\n\n{story}") if usual else story) from None
+            outcome = ranks.run(stage, count, given, call, CAUSES)
             order = np.argsort(losses, kind="stable").tolist()
             best, worst = order[:pairs], order[count - pairs :]
             _judge_copies(call, outcome, weights, settings, losses, best, worst)
@@ -135,17 +130,16 @@ def _from(source: int | None) -> str:
     return "It has some that no rank had." if source is None else f"It has those of rank {source}."
 
 
-def _about_story(story: str) -> str:
-    raised = " raised " in story.partition("\n")[0]  # an error, which tells its own story
-    if not raised and ("recv(" in story or "send(" in story):
-        return (
-            "one of the best sends to one of the worst, who receives; nobody else does either. "
-            "All ranks must come to the same pairs, so sort the same losses in the same way."
-        )
-    return ""
+CAUSES: ranks.Causes = (
+    (
+        ranks.stuck_or_lost,
+        "One of the best sends to one of the worst, who receives; nobody else does either. All "
+        "ranks must come to the same pairs, so sort the same losses in the same way.",
+    ),
+)
 
 
-def judge_evolve(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_evolve(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """Step by step: the best of the tournament has a child, and the oldest leaves."""
     for steps in (1, 1, 2, 3, 5, STEPS):
         size = int(generator.integers(4, 8))
@@ -164,71 +158,63 @@ def judge_evolve(stage: Stage, generator: np.random.Generator, ranks: Sequence[i
         right = _evolve(score, population, tournaments, mutations)
         if mine == right:
             continue
-        why = _why_not_these(score, population, tournaments, mutations, mine)
-        raise Wrong(f"{call} gives {_short(mine)}, and {_short(right)} is right. {why}".rstrip())
+        why = _why_not_these(mine, population, score, tournaments, mutations)
+        raise Wrong(
+            f"{call} gives {short(mine, 8)}, and {short(right, 8)} is right. {why}".rstrip()
+        )
 
 
 def _evolve(
-    score: Table,
-    population: Sequence[Genes],
-    tournaments: Sequence[Sequence[int]],
-    mutations: Sequence[tuple[int, int]],
-    leaves: str = "oldest",
-    parent_is: str = "best",
-    changes: bool = True,
-    first: bool = False,
-) -> list[Genes]:
+    score: Table, population: Sequence[Genes], tournaments: Sequence[Sequence[int]],
+    mutations: Sequence[tuple[int, int]], mistake: str = "",
+) -> list[Genes]:  # fmt: skip
     """The population after all steps; or what comes out of one of the usual mistakes."""
     alive = list(population)
     for tournament, (place, value) in zip(tournaments, mutations, strict=True):
-        rivals = alive if parent_is == "best of all" else [alive[member] for member in tournament]
-        choose = min if parent_is == "worst" else max
-        parent = rivals[0] if parent_is == "first" else choose(rivals, key=score.__getitem__)
+        rivals = [alive[member] for member in tournament]
+        best, worst = (choose(rivals, key=score.__getitem__) for choose in (max, min))
+        parent = {
+            "worst parent": worst, "first parent": rivals[0],
+            "best of all": max(alive, key=score.__getitem__),
+        }.get(mistake, best)  # fmt: skip
         child = list(parent)
-        if changes:
+        if mistake != "no change":
             child[place] = value
-        alive.insert(0 if first else len(alive), tuple(child))
-        if leaves == "oldest":
-            alive.pop(-1 if first else 0)
-        elif leaves == "worst":
+        alive.insert(0 if mistake == "child first" else len(alive), tuple(child))
+        if mistake == "worst leaves":
             alive.remove(min(alive, key=score.__getitem__))
-        elif leaves == "worst of the tournament":
-            alive.remove(min(rivals, key=score.__getitem__))
-        elif leaves == "parent":
+        elif mistake == "worst of the tournament leaves":
+            alive.remove(worst)
+        elif mistake == "parent leaves":
             alive.remove(parent)
-        elif leaves == "youngest":
-            alive.pop(-2)
+        elif mistake != "nobody leaves":
+            alive.pop({"youngest leaves": -2, "child first": -1}.get(mistake, 0))
     return alive
 
 
-def _why_not_these(
-    score: Table,
-    population: Sequence[Genes],
-    tournaments: Sequence[Sequence[int]],
-    mutations: Sequence[tuple[int, int]],
-    mine: list[Genes],
-) -> str:
-    usual = (
-        ({"leaves": "worst"}, "You remove the worst. Here the oldest leaves, however good it is: "
-         "what was lucky once must prove itself again, through its children."),
-        ({"leaves": "worst of the tournament"}, "You remove the worst of the tournament. The "
-         "oldest leaves: the first in the list."),
-        ({"leaves": "parent"}, "You put the child in its parent's place. It is the oldest that "
-         "leaves, and children come to the end."),
-        ({"leaves": "youngest"}, "You remove the youngest of those that were there. The oldest "
-         "leaves, the first in the list."),
-        ({"leaves": "nobody"}, "Nobody leaves: the oldest must, or the population grows."),
-        ({"parent_is": "worst"}, "The parent is the best of its tournament; you take the worst."),
-        ({"parent_is": "best of all"}, "The parent is the best of its tournament, not of all: "
-         "otherwise a single one would have all the children."),
-        ({"parent_is": "first"}, "You take the first of the tournament: take the best of it."),
-        ({"changes": False}, "The child is a copy of its parent: gene `place` must become "
-         "`value`."),
-        ({"first": True}, "The list is ordered by age, the oldest first: children come to the "
-         "end."),
-    )  # fmt: skip
-    for wrong, why in usual:
-        if mine == _evolve(score, population, tournaments, mutations, **wrong):
+EVOLUTIONS = {
+    "worst leaves": "You remove the worst. Here the oldest leaves, however good it is: what was "
+    "lucky once must prove itself again, through its children.",
+    "worst of the tournament leaves": "You remove the worst of the tournament. The oldest leaves: "
+    "the first in the list.",
+    "parent leaves": "You put the child in its parent's place. It is the oldest that leaves, and "
+    "children come to the end.",
+    "youngest leaves": "You remove the youngest of those that were there. The oldest leaves, the "
+    "first in the list.",
+    "nobody leaves": "Nobody leaves: the oldest must, or the population grows.",
+    "worst parent": "The parent is the best of its tournament; you take the worst.",
+    "best of all": "The parent is the best of its tournament, not of all: otherwise a single one "
+    "would have all the children.",
+    "first parent": "You take the first of the tournament: take the best of it.",
+    "no change": "The child is a copy of its parent: gene `place` must become `value`.",
+    "child first": "The list is ordered by age, the oldest first: children come to the end.",
+}
+
+
+def _why_not_these(mine: list[Genes], population: Sequence[Genes], *given: Any) -> str:
+    score, tournaments, mutations = given
+    for mistake, why in EVOLUTIONS.items():
+        if mine == _evolve(score, population, tournaments, mutations, mistake):
             return why
     if mine == list(population):
         return "That is the population as it was."
@@ -239,22 +225,11 @@ def _why_not_these(
 
 
 def _members(value: Any, call: str, size: int) -> list[Genes]:
-    if value is None:
-        raise Wrong(f"{call} returns None. Is a `return` missing?")
     wanted = f"{call}: return the population, a list of tuples of genes"
-    try:
-        found = [tuple(_gene(gene) for gene in member) for member in value]
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        raise Wrong(f"{wanted}, not {str(value)[:SHOWN]}.") from None
+    found = items(value, wanted, lambda member: tuple(map(whole, member)))
     if not found:
         raise Wrong(f"{wanted}: {size} of them, and yours is empty.")
     return found
-
-
-def _gene(value: Any) -> int:
-    if isinstance(value, bool | str | bytes) or int(value) != value:
-        raise ValueError
-    return int(value)
 
 
 def _drawn(generator: np.random.Generator, shape: tuple[int, ...]) -> Genes:
@@ -273,7 +248,3 @@ def _tournament(
 def _mutation(generator: np.random.Generator, shape: tuple[int, ...]) -> tuple[int, int]:
     place = int(generator.integers(len(shape)))
     return place, int(generator.integers(shape[place]))
-
-
-def _short(members: Sequence[Genes]) -> str:
-    return str(members) if len(members) <= 8 else f"{list(members[:8])} and so on"

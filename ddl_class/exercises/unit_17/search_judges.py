@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.course.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.kit.answers import SHOWN, items, several, short, whole
 
-SHOWN = 60  # letters of an answer that makes no sense
 SEARCHES = ((9, 3, 3), (8, 2, 4), (16, 4, 3), (20, 3, 3), (5, 3, 4), (1, 2, 2), (30, 3, 4))
 # trials, eta, rungs
 
@@ -40,7 +40,7 @@ def judge_halving(stage: Stage, generator: np.random.Generator, ranks: Sequence[
             if sorted(mine) != sorted(wanted):
                 why = _why_not(curves, eta, right, rung, mine)
                 raise Wrong(
-                    f"{call}: in rung {rung} you train {_short(mine)}, and {_short(wanted)} is "
+                    f"{call}: in rung {rung} you train {short(mine)}, and {short(wanted)} is "
                     f"right. {why}"
                 )
 
@@ -91,12 +91,13 @@ def _why_not(
             if len(mine) == count:
                 return why
         return f"{len(before)} trials are left before it, so {wanted} go on."
-    for column, why in (
-        (rung, f"You choose by the losses of rung {rung}, and nobody has trained for them yet: "
-         f"who comes into rung {rung} is decided by the losses of rung {rung - 1}."),
-        (0, "You choose by the losses of rung 0; newer ones are known."),
-        (-1, "You choose by the losses at the end, and nobody knows them yet."),
-    ):  # fmt: skip
+    columns = {
+        f"You choose by the losses of rung {rung}, and nobody has trained for them yet: who comes "
+        f"into rung {rung} is decided by the losses of rung {rung - 1}.": rung,
+        "You choose by the losses of rung 0; newer ones are known.": 0,
+        "You choose by the losses at the end, and nobody knows them yet.": -1,
+    }
+    for why, column in columns.items():
         best = sorted(before, key=lambda trial: curves[trial, column])[:wanted]
         if sorted(mine) == sorted(best):
             return why
@@ -112,23 +113,11 @@ def _why_not(
 
 def _rungs(value: Any, call: str, count: int) -> list[list[int]]:
     """What came back as lists of trials, one for each rung."""
-    if value is None:
-        raise Wrong(f"{call} returns None. Is a `return` missing?")
     wanted = f"{call}: return a list with the trials of each rung, such as [[0, 1, 2], [1]]"
-    try:
-        found = [[_trial(trial) for trial in rung] for rung in value]
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        raise Wrong(f"{wanted}, not {str(value)[:SHOWN]}.") from None
+    found = items(value, wanted, lambda rung: list(map(whole, rung)))
     if len(found) != count:
         raise Wrong(f"{wanted}: there are {count} rungs, one for each column, not {len(found)}.")
     return found
-
-
-def _trial(value: Any) -> int:
-    number = int(value)
-    if isinstance(value, bool | str | bytes) or number != value:
-        raise ValueError
-    return number
 
 
 def judge_promote(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
@@ -136,11 +125,12 @@ def judge_promote(stage: Stage, generator: np.random.Generator, ranks: Sequence[
     for finished, promoted, eta in _states(generator):
         right = _next(finished, promoted, eta)
         call = f"promote({_losses(finished)}, {promoted}, eta={eta})"
-        found = _job(stage.call(finished, promoted, eta), call)
-        if found == right:
-            continue
-        said = f"{call} gives {found}, and {right} is right."
-        raise Wrong(f"{said} {_why_not_this(finished, promoted, eta, found, right)}".rstrip())
+        wanted = f"{call}: return (trial, rung), or None where nobody is promoted"
+        said = stage.call(finished, promoted, eta)
+        found = None if said is None else tuple(items(several(said, 2, wanted), wanted, whole))
+        if found != right:
+            why = _why_not_this(finished, promoted, eta, found, right)
+            raise Wrong(f"{call} gives {found}, and {right} is right. {why}".rstrip())
 
 
 def _states(generator: np.random.Generator) -> Iterator[tuple[Finished, Promoted, int]]:
@@ -180,33 +170,20 @@ def _states(generator: np.random.Generator) -> Iterator[tuple[Finished, Promoted
                 finished[rung][trial] = round(float(generator.uniform(0.1, 1)), 3)
 
 
-def _next(
-    finished: Finished,
-    promoted: Promoted,
-    eta: int,
-    upwards: bool = False,
-    roundup: bool = False,
-    again: bool = False,
-    worst: bool = False,
-    by_count: bool = False,
-    without: bool = False,
-) -> Next:
+def _next(finished: Finished, promoted: Promoted, eta: int, mistake: str = "") -> Next:
     """The right job; or what comes out of one of the usual mistakes."""
     rungs = range(len(finished) - 1)
-    for rung in rungs if upwards else reversed(rungs):
+    for rung in rungs if mistake == "upwards" else reversed(rungs):
         losses, gone = finished[rung], promoted[rung]
-        ranked = sorted(
-            losses, key=lambda trial: (-losses[trial] if worst else losses[trial], trial)
-        )
-        many = -(-len(ranked) // eta) if roundup else len(ranked) // eta
-        if without:  # the best of those that are left, as if nobody had gone before
-            left = [trial for trial in ranked if trial not in gone]
+        sign = -1 if mistake == "worst" else 1
+        ranked = sorted(losses, key=lambda trial: (sign * losses[trial], trial))
+        many = -(-len(ranked) // eta) if mistake == "round up" else len(ranked) // eta
+        left = [trial for trial in ranked if trial not in gone]
+        best = [trial for trial in ranked[:many] if trial not in gone]
+        if mistake == "without":  # as if nobody had gone before
             best = left[: len(left) // eta]
-        elif by_count:
-            left = [trial for trial in ranked if trial not in gone]
+        elif mistake == "by count":
             best = left[: max(0, many - len(gone))]
-        else:
-            best = [trial for trial in ranked[:many] if again or trial not in gone]
         if best:
             return best[0], rung + 1
     return None
@@ -229,20 +206,20 @@ def _why_not_this(
         return f"Trial {trial} has been promoted from rung {rung - 1} already."
     if found is not None and trial not in finished[rung - 1]:
         return f"Trial {trial} has not finished rung {rung - 1}."
-    usual = (
-        ({"upwards": True}, "You begin at the lowest rung. Begin at the highest: what has gone "
-         "furthest is worth most."),
-        ({"worst": True}, "That is the worst: the lowest losses are promoted."),
-        ({"roundup": True}, f"You round up: of n that have finished a rung the best n // {eta} "
-         "deserve it, and of fewer than eta nobody can be told to be among the best."),
-        ({"by_count": True}, f"You promote as many as n // {eta}, whoever went before. But it is "
-         f"who deserves it: among the best n // {eta} of all that have finished the rung, those "
-         "that have not been promoted."),
-        ({"without": True}, "You rank only those that have not been promoted. Rank all that have "
-         "finished the rung; then leave out who went before."),
-    )  # fmt: skip
-    for wrong, why in usual:
-        if found == _next(finished, promoted, eta, **wrong):
+    usual = {
+        "upwards": "You begin at the lowest rung. Begin at the highest: what has gone furthest is "
+        "worth most.",
+        "worst": "That is the worst: the lowest losses are promoted.",
+        "round up": f"You round up: of n that have finished a rung the best n // {eta} deserve "
+        "it, and of fewer than eta nobody can be told to be among the best.",
+        "by count": f"You promote as many as n // {eta}, whoever went before. But it is who "
+        f"deserves it: among the best n // {eta} of all that have finished the rung, those that "
+        "have not been promoted.",
+        "without": "You rank only those that have not been promoted. Rank all that have finished "
+        "the rung; then leave out who went before.",
+    }
+    for mistake, why in usual.items():
+        if found == _next(finished, promoted, eta, mistake):
             return why
     if found is None:
         return "Somebody deserves it: a free worker need not begin a new trial here."
@@ -251,22 +228,7 @@ def _why_not_this(
     return "Of equal losses the trial with the lower number goes first."
 
 
-def _job(value: Any, call: str) -> Next:
-    if value is None:
-        return None
-    wanted = f"{call}: return (trial, rung), or None where nobody is promoted"
-    try:
-        trial, rung = value
-        return _trial(trial), _trial(rung)
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        raise Wrong(f"{wanted}; not {str(value)[:SHOWN]}.") from None
-
-
 def _losses(finished: Finished) -> str:
     """The rungs in few letters."""
     text = str(finished)
     return text if len(text) <= 4 * SHOWN else f"{text[: 4 * SHOWN]} ..."
-
-
-def _short(trials: Sequence[int]) -> str:
-    return str(list(trials)) if len(trials) <= 12 else f"{list(trials[:12])} and so on"

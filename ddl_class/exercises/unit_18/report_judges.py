@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ddl_teach.course.exercises.answers import number
-from ddl_teach.course.exercises.exercise import Stage, Wrong
-from ddl_teach.course.exercises.number_judges import same
+from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.kit.answers import SHOWN, not_none, number
+from ddl_class.exercises.kit.compare import compare
 
 NEVER = float("inf")
+Curve = tuple[np.ndarray, np.ndarray]  # seconds and accuracies
+SETS = (set, frozenset, list, tuple)
 PARTS = ["input", "forward", "backward", "communication", "update"]
 HONEST: dict[str, Any] = {
     "values": [1.0, 1.1, 0.9, 1.0, 1.2, 1.0], "repeated": 6, "includes": PARTS,
     "accuracy": {"training": 0.99, "held out": 0.95}, "scaling": "strong",
     "batches": {1: 64, 8: 64},
 }  # fmt: skip
-AWKWARD = {  # honest, each in its own way
+AWKWARD: dict[str, dict[str, Any]] = {  # honest, each in its own way
     "exactly six repetitions": {},
     "weak scaling, called weak": {"scaling": "weak", "batches": {1: 64, 8: 512}},
     "no scaling at all": {"scaling": None, "batches": {4: 64}},
@@ -28,7 +30,7 @@ AWKWARD = {  # honest, each in its own way
     "parts in another order": {"includes": PARTS[::-1]},
     "an accuracy of zero": {"accuracy": {"held out": 0.0}},
 }
-FAULTY = {
+FAULTY: dict[str, list[dict[str, Any]]] = {
     "no interval": [{"values": [1.0, 1.1, 0.9, 1.0, 1.2], "repeated": 5},
                     {"values": [1.0], "repeated": 1}],
     "best of n": [{"repeated": 7}, {"repeated": 600}],
@@ -55,12 +57,9 @@ def judge_to_target(stage: Stage, generator: np.random.Generator, ranks: Sequenc
         target = 0.9
         call = f"to_target of {seeds} training{'s' * (seeds > 1)}, {misses} of them never there"
         said = number(stage.call(curves, target), f"{call}: return the seconds", finite=False)
-        right = float(np.median(_firsts(curves, target)))
-        if not same(said, right):
-            near = next(
-                (why for wrong, why in _wrong_times(curves, target) if same(said, wrong)), ""
-            )
-            raise Wrong(f"{call}: {said:.5g}, and {right:.5g} is right. {near}".rstrip())
+        compare(
+            call, said, float(np.median(_firsts(curves, target))), _wrong_times(curves, target)
+        )
 
 
 def _curve(generator: np.random.Generator, misses: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -74,7 +73,7 @@ def _curve(generator: np.random.Generator, misses: bool) -> tuple[np.ndarray, np
     return seconds, right
 
 
-def _firsts(curves: list, target: float) -> list[float]:
+def _firsts(curves: list[Curve], target: float) -> list[float]:
     there = [np.flatnonzero(right >= target) for _, right in curves]
     return [
         float(seconds[places[0]]) if len(places) else NEVER
@@ -82,42 +81,39 @@ def _firsts(curves: list, target: float) -> list[float]:
     ]
 
 
-def _wrong_times(curves: list, target: float) -> Iterator[tuple[float, str]]:
+def _wrong_times(curves: list[Curve], target: float) -> dict[str, float]:
     firsts = _firsts(curves, target)
-    yield float(np.mean(firsts)), "That is the mean: take the median."
-    reached = [it for it in firsts if it < NEVER]
-    if reached:
-        yield (
-            float(np.median(reached)),
-            "Trainings that never came there have been left out: they took infinitely long.",
-        )
-        yield min(reached), "That is the luckiest seed: take the median of all."
-        yield float(np.mean(reached)), "That is a mean, and only of those that came there."
-    ends = [
-        float(seconds[-1]) if first == NEVER else first
-        for (seconds, _), first in zip(curves, firsts, strict=True)
-    ]
-    yield (
-        float(np.median(ends)),
-        "A training that never came there has not come there at its end either: infinity.",
-    )
+    reached = [first for first in firsts if first < NEVER] or [np.nan]
     above = [np.flatnonzero(right > target) for _, right in curves]
-    later = [float(seconds[it[0]]) if len(it) else NEVER
-             for (seconds, _), it in zip(curves, above, strict=True)]  # fmt: skip
-    yield float(np.median(later)), "At the target is there: >=, not >."
-    best = [float(seconds[right.argmax()]) for seconds, right in curves]
-    yield float(np.median(best)), "That is when it is best; the first time at the target is asked."
-    begun = [
-        float(seconds[0]) if first == NEVER else first
-        for (seconds, _), first in zip(curves, firsts, strict=True)
+
+    def median(of: Callable[[np.ndarray, np.ndarray, float], float]) -> float:
+        pairs = zip(curves, firsts, strict=True)
+        return float(np.median([of(seconds, right, first) for (seconds, right), first in pairs]))
+
+    later = [
+        float(seconds[places[0]]) if len(places) else NEVER
+        for (seconds, _), places in zip(curves, above, strict=True)
     ]
-    yield (
-        float(np.median(begun)),
+    return {
+        "That is the mean: take the median": float(np.mean(firsts)),
+        "Trainings that never came there have been left out: they took infinitely long": (
+            float(np.median(reached))
+        ),
+        "That is the luckiest seed: take the median of all": min(reached),
+        "That is a mean, and only of those that came there": float(np.mean(reached)),
+        "A training that never came there has not come there at its end either: infinity": (
+            median(lambda seconds, _, first: seconds[-1] if first == NEVER else first)
+        ),
+        "At the target is there: >=, not >": float(np.median(later)),
+        "That is when it is best; the first time at the target is asked": (
+            median(lambda seconds, right, _: seconds[right.argmax()])
+        ),
         "Of a training that never came there that is its beginning: np.argmax is 0 where nothing "
-        "is True. It has taken infinitely long.",
-    )
-    last = [float(seconds[-1]) for seconds, _ in curves]
-    yield float(np.median(last)), "That is how long the trainings took in all."
+        "is True. It has taken infinitely long": (
+            median(lambda seconds, _, first: seconds[0] if first == NEVER else first)
+        ),
+        "That is how long the trainings took in all": median(lambda seconds, *_: seconds[-1]),
+    }
 
 
 def judge_review(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
@@ -158,11 +154,9 @@ def _compare(stage: Stage, report: dict[str, Any], faults: set[str]) -> None:
 
 
 def _found(value: Any, wanted: str) -> set[str]:
-    if value is None:
-        raise Wrong(f"{wanted}: return a set of names; yours returns None.")
-    if not isinstance(value, set | frozenset | list | tuple):
-        raise Wrong(f"{wanted}: return a set of names, not {str(value)[:60]}.")
-    return {str(it) for it in value}
+    if not isinstance(not_none(value, f"{wanted}: return a set of names"), SETS):
+        raise Wrong(f"{wanted}: return a set of names, not {str(value)[:SHOWN]}.")
+    return set(map(str, value))
 
 
 def _because(fault: str) -> str:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.course.exercises.answers import number
-from ddl_teach.course.exercises.exercise import Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import Stage, Wrong, ranks_text
+from ddl_class.exercises.kit.answers import numbers, several
+from ddl_class.exercises.kit.compare import compare, within
 from ddl_teach.theory import many_nodes as theory
 from ddl_teach.theory.many_nodes import Link
 
@@ -44,20 +45,11 @@ def _pings(
 
 
 def _two_pairs(answer: Any, wanted: str) -> np.ndarray:
-    pairs = []
-    for which, pair in zip(("inside", "between"), _pair(answer, wanted), strict=True):
-        names = f"the latency {which}", f"the time a byte {which}"
-        parts = zip(_pair(pair, wanted), names, strict=True)
-        pairs.append([number(part, wanted, part=name) for part, name in parts])
-    return np.array(pairs)
-
-
-def _pair(value: Any, wanted: str) -> Sequence[Any]:
-    if value is None:
-        raise Wrong(f"{wanted}; yours returns None. Is a `return` missing?")
-    if not isinstance(value, tuple | list | np.ndarray) or len(value) != 2:
-        raise Wrong(f"{wanted}, not {str(value)[:60]}.")
-    return value
+    levels = "inside", "between"
+    return np.array([
+        numbers(pair, (f"the latency {level}", f"the time a byte {level}"), wanted)
+        for level, pair in zip(levels, several(answer, 2, wanted), strict=True)
+    ])  # fmt: skip
 
 
 def _told_of_levels(
@@ -103,24 +95,17 @@ def judge_step(stage: Stage, generator: np.random.Generator, ranks: Sequence[int
             between = Link(*generator.uniform((3e-5, 1e-9), (3e-4, 9e-8)))
             case = nodes, each, nbytes, inside, between
             answer = stage.call(nodes, each, nbytes, work, tuple(inside), tuple(between))
-            parts = zip(_pair(answer, wanted), names, strict=True)
-            found = [number(part, wanted, part=name) for part, name in parts]
-            ways = theory.one_ring, theory.by_leaders
-            right = [work + float(way(*case)) for way in ways]
+            found = numbers(answer, names, wanted)
+            right = [work + float(way(*case)) for way in (theory.one_ring, theory.by_leaders)]
+            call = f"{nodes} nodes of {ranks_text(each)}, {nbytes:,} bytes, {work:.3g} s of work"
             for place, name in enumerate(names):
-                if not np.isclose(found[place], right[place], rtol=1e-6):
-                    said = (
-                        f"{nodes} nodes of {ranks_text(each)}, {nbytes:,} bytes, {work:.3g} s of "
-                        f"work: {name} takes {right[place]:.6g} s, and yours {found[place]:.6g}"
-                    )
-                    usual = _usual(place, work, right, case)
-                    near = [
-                        w for w, it in usual.items() if np.isclose(found[place], it, rtol=1e-6)
-                    ]
-                    raise Wrong(f"{said}. {near[0] if near else 'Go through it term by term.'}")
+                usual = _usual(place, work, right, case)
+                otherwise = "Go through it term by term"
+                told = f"{call}: {name}"
+                compare(told, found[place], right[place], usual, otherwise, within(1e-6))
 
 
-def _usual(place: int, work: float, right: list[float], case: tuple) -> dict[str, float]:
+def _usual(place: int, work: float, right: list[float], case: tuple[Any, ...]) -> dict[str, float]:
     """Usual mistakes, and what comes of them in this case."""
     nodes, each, nbytes, inside, between = case
     told = {

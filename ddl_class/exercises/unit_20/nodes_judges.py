@@ -7,20 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.comm.story import StoryError
-from ddl_teach.course.exercises import allreduce_judges as whole
-from ddl_teach.course.exercises.answers import number
-from ddl_teach.course.exercises.exercise import Outcome, Stage, Wrong, ranks_text
-from ddl_teach.course.exercises.sums import (
-    Parts,
-    compare,
-    listed,
-    run,
-    trials,
-    usual_mistake,
-)
-from ddl_teach.measure.traffic import between_nodes
+from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.kit import ranks, sums
+from ddl_class.exercises.kit.answers import number
+from ddl_class.exercises.kit.ranks import listed
+from ddl_class.exercises.kit.sums import Parts
+from ddl_class.exercises.unit_06 import allreduce_judges as whole
+from ddl_measure.traffic import between_nodes
+from ddl_runtime.topologies.point_to_point import Uniform
 
 NEIGHBOURS = (
     "Right and left neighbour are those in the list `ranks`: with place = ranks.index(comm.rank) "
@@ -29,6 +23,12 @@ NEIGHBOURS = (
 LEADERS = (
     "A rank that is no leader sends once, to its leader, and receives once from it; only leaders "
     "enter the ring."
+)
+NOT_LISTED: ranks.Causes = (
+    (
+        lambda error: error.exception == "ValueError" and error.reason.endswith("is not in list"),
+        "A rank that is not in the list must do nothing: return at once.",
+    ),
 )
 TOGETHER = "All ranks must call the exchange, also those that have no checkpoint at all."
 STEPS = 30
@@ -44,18 +44,18 @@ class With:
         """As it is."""
         return self._stage.call(*arguments)
 
-    def run(self, ranks: int, arguments: Sequence[tuple], *, network: Any = Uniform()) -> Outcome:
+    def run(self, count: int, arguments: Sequence[tuple], *, network: Any = Uniform()) -> Outcome:
         """The same with `extra` at the end."""
         given = [(*own, list(self._extra)) for own in arguments]
-        return self._stage.run(ranks, given, network=network)
+        return self._stage.run(count, given, network=network)
 
 
 # -- exchanges -------------------------------------------------------------------------------
 
 
-def judge_ring(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_ring(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """The ring of unit 06 among ranks of a list, in its order; nobody else takes part."""
-    for count in sorted(ranks, key=lambda count: count != 4):
+    for count in ranks.first(4, counts):
         whole.judge_ring(With(stage, range(count)), generator, (count,))
         order = [int(rank) for rank in generator.permutation(count)][: max(1, count - 1)]
         _judge_some(stage, generator, count, order)
@@ -66,15 +66,8 @@ def _judge_some(
 ) -> None:
     vectors = [generator.integers(1, 99, 3 * count + 1).astype(float) for _ in range(count)]
     call = f"ring(comm, x, ranks={order}) on {ranks_text(count)}"
-    try:
-        outcome = stage.run(count, [(x, list(order)) for x in vectors])
-    except StoryError as story:
-        if " raised ValueError" in str(story).splitlines()[0] and "is not in list" in str(story):
-            raise Wrong(
-                f"{call}: a rank that is not in the list must do nothing: return at once.\n{story}"
-            ) from story
-        usual = usual_mistake(story, NEIGHBOURS) or NEIGHBOURS
-        raise Wrong(f"{usual}\n\n{call}:\n{story}") from story
+    given = [(x, list(order)) for x in vectors]
+    outcome = ranks.run(stage, count, given, call, NOT_LISTED + ranks.general(NEIGHBOURS))
     total = np.sum([vectors[rank] for rank in order], axis=0)
     for rank, own in enumerate(vectors):
         x, listed_here = outcome.arguments[rank][0], rank in order
@@ -97,13 +90,13 @@ def _judge_some(
                 )
 
 
-def judge_nodes(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_nodes(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """The sum on all ranks; between nodes travels what a ring of one rank a node would send."""
-    for count in sorted(ranks, key=lambda count: count != 4):
+    for count in ranks.first(4, counts):
         for place, node_of in enumerate(_placements(generator, count)):
-            for parts in list(trials(generator, (count,)))[: 3 if place else None]:
-                outcome = run(With(stage, node_of), parts, f"{LEADERS} {_placed(node_of)}")
-                compare(parts, outcome, _explain_nodes(node_of))
+            for parts in list(sums.trials(generator, (count,)))[: 3 if place else None]:
+                outcome = sums.run(With(stage, node_of), parts, f"{LEADERS} {_placed(node_of)}")
+                sums.compare(parts, outcome, _explain_nodes(node_of))
                 _judge_crossing(outcome, parts, node_of)
 
 
@@ -118,7 +111,7 @@ def _placed(node_of: list[int]) -> str:
     return f"Here node_of is {node_of}."
 
 
-def _explain_nodes(node_of: list[int]) -> Any:
+def _explain_nodes(node_of: list[int]) -> sums.Explain:
     leaders = {node_of.index(node) for node in node_of}
 
     def explain(parts: Parts, counted: np.ndarray) -> str:
@@ -134,8 +127,7 @@ def _explain_nodes(node_of: list[int]) -> Any:
 
 
 def _judge_crossing(outcome: Outcome, parts: Parts, node_of: list[int]) -> None:
-    if any(ledger.by_kind()["native"] for ledger in outcome.ledger):
-        raise Wrong("The ledger shows a call to MPI's own collective: here you write your own.")
+    whole.refuse_native(outcome)
     crossed = sum(between_nodes(outcome.ledger, node_of))
     nodes, nbytes = len(set(node_of)), parts.pattern.nbytes
     right = 2 * (nodes - 1) * nbytes
@@ -151,9 +143,9 @@ def _judge_crossing(outcome: Outcome, parts: Parts, node_of: list[int]) -> None:
 # -- going on --------------------------------------------------------------------------------
 
 
-def judge_agree(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_agree(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """The newest step of which everybody has a whole checkpoint."""
-    for count in sorted(ranks, key=lambda count: count != 4):
+    for count in ranks.first(4, counts):
         for common in ([5, 10], [], [20]):
             own = [sorted({*common, *_further(rank, count)}) for rank in range(count)]
             if count > 1 and not common:
@@ -169,19 +161,10 @@ def _further(rank: int, count: int) -> set[int]:
 def _judge_agree(stage: Stage, count: int, own: list[list[int]]) -> None:
     right = max(set.intersection(*map(set, own)), default=0)
     call = f"agree(comm, whole, steps={STEPS}) with whole = {', '.join(map(str, own))}"
-    try:
-        outcome = stage.run(count, [(list(whole_ones), STEPS) for whole_ones in own])
-    except StoryError as story:
-        usual = usual_mistake(story, TOGETHER)
-        if not usual:
-            raise
-        raise Wrong(f"{usual}\n\n{call}:\n{story}") from story
-    said = [
-        number(it, f"{call}: return a step", part=f"rank {rank}'s") if it is not None else None
-        for rank, it in enumerate(outcome.results)
-    ]
-    if None in said:
-        raise Wrong(f"{call}: rank {said.index(None)} returns None. Is a `return` missing?")
+    given = [(list(whole_ones), STEPS) for whole_ones in own]
+    outcome = ranks.run(stage, count, given, call, ranks.general(TOGETHER))
+    wanted = f"{call}: return a step"
+    said = [number(one, f"{wanted} on rank {rank}") for rank, one in enumerate(outcome.results)]
     if set(said) == {right}:
         return
     newest = [max(steps, default=0) for steps in own]

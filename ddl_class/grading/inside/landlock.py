@@ -10,7 +10,7 @@ import ctypes
 import os
 from collections.abc import Iterable, Iterator
 
-from ddl_teach.course.grading.inside import kernel
+from ddl_class.grading.inside import kernel
 
 RUN_FILE, WRITE_FILE, READ_FILE, READ_FOLDER = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 RIGHTS_SINCE = {1: 1 << 12, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}  # the highest, by version
@@ -35,8 +35,8 @@ def version() -> int:
         return 0
 
 
-def allow_only(readable: Iterable[str], listable: Iterable[str], writable: Iterable[str]) -> None:
-    """From now on read these, list those, write in those; no process outside may be signalled,
+def allow_only(readable: Iterable[str], writable: Iterable[str]) -> None:
+    """From now on read these, write in those; no process outside may be signalled,
     and no network address be reached, as far as this kernel's version can forbid it."""
     known = version()
     files = max(top for since, top in RIGHTS_SINCE.items() if since <= known) * 2 - 1
@@ -45,11 +45,7 @@ def allow_only(readable: Iterable[str], listable: Iterable[str], writable: Itera
     )
     size = 8 if known < NETWORK_SINCE else 16 if known < SCOPE_SINCE else 24
     rules = kernel.system_call("landlock_create_ruleset", ctypes.byref(ruleset), size, 0)
-    for paths, rights in (
-        (readable, READ_FILE | READ_FOLDER),
-        (listable, READ_FOLDER),
-        (writable, files),
-    ):
+    for paths, rights in ((readable, READ_FILE | READ_FOLDER), (writable, files)):
         for path in paths:
             _allow(rules, path, rights & files)
     kernel.control(kernel.SET_NO_NEW_PRIVILEGES, 1)
@@ -70,12 +66,23 @@ def _allow(rules: int, path: str, rights: int) -> None:
 
 
 def without(path: str, masked: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """`path` without what is masked in it: what may be read whole (True), and folders that are
-    only listed (False), so that Python finds what it may read in them."""
-    inside = [mask for mask in masked if mask == path or mask.startswith(path.rstrip("/") + "/")]
+    """`path` without what is masked in it: what may be read whole (True), and folders of which
+    only that may be read which comes after them (False). A link opens all that it leads to, so it
+    is left out where that is or holds something masked."""
+    masked = list(masked)
+    if os.path.islink(path):
+        real = os.path.realpath(path)
+        if not any(_is_in(mask, real) or _is_in(real, mask) for mask in masked):
+            yield path, True
+        return
+    inside = [mask for mask in masked if _is_in(mask, path)]
     if path in inside:
         return
     yield path, not inside
     if inside:
         for name in sorted(os.listdir(path)):
-            yield from without(os.path.join(path, name), inside)
+            yield from without(os.path.join(path, name), masked)
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")

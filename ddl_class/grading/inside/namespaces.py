@@ -15,7 +15,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from ddl_teach.course.grading.inside import kernel
+from ddl_class.grading.inside import kernel
 
 EVERYTHING = (
     kernel.NEW_MOUNTS | kernel.NEW_PIDS | kernel.NEW_NET | kernel.NEW_IPC | kernel.NEW_NAMES

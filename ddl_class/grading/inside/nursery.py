@@ -12,17 +12,22 @@ from __future__ import annotations
 import gc
 import json
 import os
+import pkgutil
 import resource
 import select
 import signal
 import socket
+import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from importlib import metadata
+from importlib.machinery import FileFinder
 from pathlib import Path
 from typing import Any
 
-from ddl_teach.course.grading.inside import kernel, landlock, namespaces, rank, system_calls
-from ddl_teach.course.grading.inside.wire import receive_frame, send_frame
+from ddl_class.grading.inside import kernel, landlock, namespaces, project, rank, system_calls
+from ddl_class.grading.inside.wire import receive_frame, send_frame
 
 TICK = 0.1  # seconds between two looks at the memory
 MOST_THREADS = 256
@@ -36,6 +41,7 @@ class Nursery:
     """Answers the grader's requests on `control`: lines of json, a birth with its socket."""
 
     control: socket.socket
+    files: dict[str, list[str]]  # what each rank sees: `files_seen` of the grader's side
     alive: dict[int, int] = field(default_factory=dict)  # process: bytes allowed to all together
     reasons: dict[int, str] = field(default_factory=dict)  # why we ended a process ourselves
     inherited: int = 0  # bytes that every rank has from its birth, in the same memory
@@ -43,6 +49,8 @@ class Nursery:
     def serve(self) -> None:
         """Until the grader hangs up."""
         kernel.control(CHILDREN_COME_HERE, 1)
+        project.packages()  # while its files can be read
+        _learn_names(self.files["parts"])  # a newborn then only looks whether they have changed
         gc.freeze()  # a newborn's collector need not touch, and so copy, what it inherits
         self.inherited = _memory(os.getpid())
         try:
@@ -69,7 +77,7 @@ class Nursery:
         if midwife == 0:
             os.close(reading)
             self.control.close()
-            _leave(link, writing, circumstances)
+            _leave(link, writing, circumstances | self.files)
         os.close(writing)
         os.close(link)
         with open(reading, "rb") as report:
@@ -170,7 +178,7 @@ def _confine(
     apart: bool,
     shown: list[str],
     readable: list[str],
-    listable: list[str],
+    parts: list[str],
     masked: list[str],
     place: str,
     seconds: int,
@@ -188,15 +196,26 @@ def _confine(
     _limit(own + memory, seconds, scratch, apart)
     if landlock.version():
         if apart:
-            landlock.allow_only(["/"], [], ["/tmp", "/dev"])
+            landlock.allow_only(["/"], ["/tmp", "/dev"])
         else:
             devices = [f"/dev/{name}" for name in namespaces.DEVICES]
-            landlock.allow_only(readable, listable, devices)
+            _learn_names(parts)
+            landlock.allow_only(readable, devices)
         walls.append("landlock")
     if system_calls.can_refuse():
         system_calls.refuse()
         walls.append("seccomp")
     return walls
+
+
+def _learn_names(folders: Iterable[str]) -> None:
+    """Let Python note what is in these folders. Landlock will forbid to list them, since it could
+    not forbid to list what is hidden in them."""
+    for folder in {*folders, *sys.path_importer_cache}:
+        finder = pkgutil.get_importer(folder)
+        if isinstance(finder, FileFinder):
+            finder.find_spec("no_module")
+    list(metadata.distributions(name="no_distribution"))
 
 
 def _limit(memory: int, seconds: int, scratch: int, apart: bool) -> None:

@@ -11,29 +11,34 @@ import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
-from ddl_teach.comm import arrays
-from ddl_teach.comm.arrays import (
-    TYPE_NAMES,
+from ddl_class.grading.inside.refusals import CLOSED_VERBS, Refused, verb_words
+from ddl_class.grading.inside.wire import NUMPY_KNOWS, is_tensor, receive_frame, send_frame
+from ddl_runtime.core import arrays
+from ddl_runtime.core.arrays import (
     Array,
     Operation,
     Phantom,
     as_bytes,
     check_writable,
     describe,
+    split_evenly,
+    type_name,
 )
-from ddl_teach.comm.interface import Comm, Request, not_waited_for
-from ddl_teach.comm.ledger import Ledger
-from ddl_teach.comm.story import MessageMismatch
-from ddl_teach.course.grading.inside.wire import NUMPY_KNOWS, is_tensor, receive_frame, send_frame
+from ddl_runtime.core.communicator import Comm
+from ddl_runtime.core.request import Request, not_waited_for
+from ddl_runtime.diagnosis.deadlock import MessageMismatch, NoSuchRank
+from ddl_runtime.records.ledger import Ledger
 
-MACHINERY = (str(Path(arrays.__file__).parent), str(Path(__file__).parent))
+MACHINERY = (str(Path(arrays.__file__).parents[1]), str(Path(__file__).parent))
 # What the grader may raise here, by name.
 ERRORS: dict[str, Callable[[str], Exception]] = {
     "MessageMismatch": MessageMismatch,
+    "NoSuchRank": NoSuchRank,
     "TypeError": TypeError,
     "ValueError": ValueError,
 }
@@ -77,10 +82,7 @@ class RemoteComm:
 
     def _ask(self, verb: str, *words: Any) -> Any:
         send_frame(self._link, (verb, self._number, source_line(sys._getframe(2)), *words))
-        kind, answer = receive_frame(self._link)
-        if kind == "done":
-            return answer
-        raise ERRORS.get(kind, RuntimeError)(answer)
+        return _answer(self._link)
 
     # -- messages ---------------------------------------------------------------------------
 
@@ -144,17 +146,40 @@ class RemoteComm:
         place = self._ask("split", colour, key)
         return None if place is None else RemoteComm(self._link, *place)
 
-    def background(self, function: Callable[..., Any], *args: Any) -> Request:
-        raise NotImplementedError("background functions do not run where exercises are graded")
+    # -- what is not run here ---------------------------------------------------------------
 
-    def shared_memory(self, nbytes: int) -> Any:
-        raise NotImplementedError("ranks share no memory where exercises are graded")
+    def library(self, path: str, x: Array, op: Operation = "sum") -> Array | None:
+        """The grader's rank runs this function of the library on `x`."""
+        check_writable(x)
+        if not isinstance(op, str):
+            raise TypeError('where exercises are graded op is a name: "sum", "max", ...')
+        _keep(self._ask("library", path, _content(x), op), x)
+        return split_evenly(x, self.size)[self.rank] if path.endswith("reduce_scatter") else None
 
-    def window(self, size: int, dtype: Any = None) -> Any:
-        raise NotImplementedError("ranks open no windows where exercises are graded")
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name not in CLOSED_VERBS:
+            raise AttributeError(f"a communicator has no {name}")
+        return partial(_refuse, name)
+
+
+def _refuse(verb: str, *_: Any, **__: Any) -> NoReturn:
+    raise Refused(verb_words(verb))
 
 
 Comm.register(RemoteComm)
+
+
+def call_back(link: socket.socket, number: int, *arguments: Any) -> Any:
+    """Let the grader call a function that it gave as an argument."""
+    send_frame(link, ("call back", number, arguments))
+    return _answer(link)
+
+
+def _answer(link: socket.socket) -> Any:
+    kind, answer = receive_frame(link)
+    if kind == "done":
+        return answer
+    raise ERRORS.get(kind, RuntimeError)(answer)
 
 
 def source_line(frame: FrameType | None) -> str:
@@ -168,8 +193,8 @@ def source_line(frame: FrameType | None) -> str:
 
 def _content(x: Array) -> Array:
     """What is sent of `x`: of a tensor its numbers, so that the grader need not know torch."""
-    _, code = describe(x)
-    return x.detach().numpy() if is_tensor(x) and TYPE_NAMES[code] in NUMPY_KNOWS else x
+    name = type_name(x)
+    return x.detach().numpy() if is_tensor(x) and name in NUMPY_KNOWS else x
 
 
 def _room(y: Array) -> tuple[int, int]:

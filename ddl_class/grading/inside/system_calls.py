@@ -1,7 +1,8 @@
 """The third wall: system calls that no rank program needs are refused (seccomp).
 
 No new process and no other program, so nothing stays behind and no bomb goes off; no socket, so
-no network; no look into, and no signal to, another process; none of the kernel's rarer doors.
+no network; no look into, and no signal to, another process; no change of a file's mode, owner or
+times, which Landlock does not forbid, nor of its length; none of the kernel's rarer doors.
 The filter is a little program for the kernel: it looks at the number of a call, sometimes at its
 first argument, and answers "allowed" or "not permitted". It can never be taken off again.
 """
@@ -14,7 +15,7 @@ import os
 import struct
 from collections.abc import Sequence
 
-from ddl_teach.course.grading.inside import kernel
+from ddl_class.grading.inside import kernel
 
 # numbers on x86_64 and on aarch64; None where there is no such call
 REFUSED = {
@@ -38,6 +39,13 @@ REFUSED = {
     "sched_setaffinity": (203, 122), "sched_setscheduler": (144, 119),
     "sched_setparam": (142, 118), "sched_setattr": (314, 274), "migrate_pages": (256, 238),
     "move_pages": (279, 239), "quotactl": (179, 60), "swapon": (167, 224),
+    "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452),
+    "chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54),
+    "utime": (132, None), "utimes": (235, None), "futimesat": (261, None), "utimensat": (280, 88),
+    "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "setxattrat": (463, 463),
+    "removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16),
+    "removexattrat": (466, 466), "file_setattr": (469, 469),
+    "truncate": (76, 45),  # Landlock forbids it since Linux 6.2
 }  # fmt: skip
 CLONE3 = (435, 435)
 THREAD = 0x00010000  # the flag by which clone makes a thread of the same process

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.comm.arrays import TYPE_NAMES, Phantom, as_bytes, describe
+from ddl_runtime.core.arrays import Phantom, as_bytes, describe
+from ddl_runtime.core.element_types import TYPE_NAMES
 
 LARGEST_FRAME = 64 * 2**20
 MOST_ITEMS = 200_000  # values in one frame: each costs far more memory than its bytes
@@ -78,6 +79,10 @@ def _write(value: Any, put: Any, depth: int) -> None:
         put(letter + struct.pack("<I", len(value)))
         for item in (one for pair in value.items() for one in pair) if letter == b"m" else value:
             _write(item, put, depth - 1)
+    elif isinstance(value, (set, frozenset)):
+        put(b"e" + struct.pack("<I", len(value)))
+        for item in value:
+            _write(item, put, 0)
     elif value.__class__ is Phantom:
         put(b"p" + struct.pack("<QI", value.nbytes, value.itemsize))
     elif isinstance(value, np.ndarray):
@@ -160,6 +165,8 @@ class _Reader:
             return items if letter == b"l" else tuple(items)
         if letter == b"m":
             return self._mapping(depth)
+        if letter == b"e":
+            return {self._key() for _ in range(self._count(1))}
         if letter == b"p":
             nbytes, itemsize = self._unpack("QI")
             if itemsize < 1 or nbytes % itemsize:
@@ -176,13 +183,13 @@ class _Reader:
         return count
 
     def _mapping(self, depth: int) -> dict[Any, Any]:
-        found = {}
-        for _ in range(self._count(2)):
-            key = self.value(0)
-            if not isinstance(key, (str, int, float, bytes, type(None))):
-                raise Malformed("a key is a text or a number")
-            found[key] = self.value(depth - 1)
-        return found
+        return {self._key(): self.value(depth - 1) for _ in range(self._count(2))}
+
+    def _key(self) -> Any:
+        key = self.value(0)
+        if not isinstance(key, (str, int, float, bytes, type(None))):
+            raise Malformed("a key is a text or a number")
+        return key
 
     def _array(self, letter: bytes) -> Any:
         code, axes = self._unpack("BB")

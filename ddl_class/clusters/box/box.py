@@ -1,0 +1,299 @@
+"""A cluster in a box: nodes with names, addresses and shaped links, on one machine.
+
+Each node has its own host name, address, network card, /tmp, /run, /dev/shm and process table, and
+hangs by a cable on a switch, as does the *head*, from which jobs are started. As an ordinary user
+too: one is root in namespaces of one's own, and nobody outside. Nothing in the box can be reached
+from outside by network, and it reaches nobody: its network has no way out.
+
+    with Box.up(nodes=4, rate="100mbit") as box:
+        run = launch(program, ranks=4, on=box)
+        print(box.counters()["node0"].sent_bytes, run.ledger[0].bytes_sent)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from ddl_class.clusters.box import head, launchers, links, plan, slurm, slurm_packages
+from ddl_class.clusters.box.cables import Quiet, apply
+from ddl_class.clusters.box.links import Counters, Link, describe
+from ddl_class.clusters.box.nodes import Nodes
+from ddl_class.clusters.box.refusal import as_root, can_delay, check_system, refusal
+from ddl_class.commands.mistake import Mistake
+from ddl_runtime.launcher.hosts import STARTED_FOR
+from ddl_runtime.records.whole_file import write_whole
+
+MOST_NODES = 64
+SWITCHES = ("auto", "kernel", "user")
+
+
+@dataclass
+class Box:
+    """A box that is up."""
+
+    hosts: Nodes  # its nodes and their head, for whoever wants something done there
+    switch: str  # "kernel" or "user"
+    asked: Link  # what the cables were when the box went up ...
+    links: dict[str, Link]  # ... and are now, as far as this process has looked
+    owner: str = ""  # the checkout of the course that made it
+    _keeper: subprocess.Popen | None = field(default=None, repr=False)
+    _quiet: Quiet = field(default_factory=Quiet, repr=False)
+
+    @property
+    def folder(self) -> Path:
+        """Seen at the same path by all nodes."""
+        return self.hosts.folder
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Their names."""
+        return self.hosts.nodes
+
+    # -- a place for ranks ------------------------------------------------------------------
+
+    @property
+    def python(self) -> str:
+        """This Python, as every node sees it."""
+        return launchers.seen_there(sys.executable)
+
+    def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
+        """For `launch(..., on=box)`: the words before `python` that start so many ranks."""
+        words = launchers.mpi_words(mpiexec, family, self.nodes, ranks)
+        return self.hosts.words("head", words)
+
+    def end(self, folder: Path) -> None:
+        """End whatever runs with this path in its environment, as STARTED_FOR."""
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if process.environ().get(STARTED_FOR) == str(folder):
+                    process.kill()
+
+    # -- life -------------------------------------------------------------------------------
+
+    @classmethod
+    def up(
+        cls,
+        nodes: int = 4,
+        rate: str = "100mbit",
+        delay: str = "0ms",
+        *,
+        name: str = plan.USUAL,
+        switch: str = "auto",
+        share: Sequence[str] = (),
+        stay: bool = False,
+        with_slurm: bool = False,
+    ) -> Box:
+        """Make a box. A message from node to node is `delay` under way.
+
+        It goes when it is told to or when this process ends, however that ends; if it shall
+        `stay`, only when told to. The folders of Python, of the course and the current one are
+        seen by all nodes, also where they lie in /tmp; so are those to `share`.
+        `with_slurm` says whether a Slurm runs on it.
+        """
+        check_system()
+        if not 1 <= nodes <= MOST_NODES:
+            raise Mistake(f"a box of {nodes} nodes: it can have 1 to {MOST_NODES}")
+        if switch not in SWITCHES:
+            raise Mistake(f"there is no switch {switch!r}: {', '.join(SWITCHES)}")
+        link = Link(links.read_rate(rate), links.read_delay(delay) / 2)
+        if cls.exists(name):
+            raise Mistake(_taken(cls.find(name)))
+        over = slurm_packages.folder() if with_slurm else None
+        folder = plan.new_folder(name)
+        root = os.geteuid() == 0
+        if switch == "auto":
+            switch = "user" if link.delay and not can_delay(root) else "kernel"
+        names = tuple(f"node{number}" for number in range(nodes))
+        written = plan.write(folder, names, switch, link.rate, share, over)
+        if with_slurm:
+            slurm.write(folder, names)
+        with (folder / "log").open("w+") as errors:
+            keeper = subprocess.Popen(
+                # Whatever ends the head, the last thing to go is the folder.
+                [
+                    *("sh", "-c", '"$@"; rm -rf "$0"', str(folder)),
+                    *("unshare", *as_root(root), *head.WORLD),
+                    *(sys.executable, "-I", "-S", head.__file__, str(written)),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=os.environ | {"PATH": plan.search_path()},
+                start_new_session=True,
+                cwd="/",
+            )
+            if keeper.stdout.readline() != b"up\n":
+                keeper.communicate()
+                errors.seek(0)
+                raise refusal(errors.read(), root)
+        process = psutil.Process(keeper.pid).children()[0].children()[0]
+        inside = os.readlink(f"/proc/{process.pid}/ns/pid")
+        state = dict.fromkeys(names, link)
+        hosts = Nodes(folder, names, root, process.pid, process.create_time(), inside)
+        box = cls(hosts, switch, link, state, str(plan.PACKAGE), keeper)
+        try:
+            for node in names:
+                apply(hosts, switch, node, link)
+            if with_slurm:
+                slurm.start(hosts, ["head", *names])
+            if stay:
+                keeper.stdin.write(b"stay\n")
+                keeper.stdin.flush()
+        except BaseException:
+            box.down()
+            raise
+        box.save()
+        return box
+
+    @classmethod
+    def find(cls, name: str = plan.USUAL) -> Box:
+        """The box of that name that is up, whichever checkout of the course made it."""
+        plan.check_ours(folder := plan.path_of(name))
+        if (state := plan.read_state(folder)) is not None:
+            hosts = Nodes(**{each.name: state.pop(each.name) for each in fields(Nodes)})
+            box = cls(hosts, **state)
+            if box.hosts.alive:
+                return box
+        raise Mistake(f"There is no box '{name}'. Make one: ddl-teach box up --name {name}")
+
+    @classmethod
+    def own(cls, name: str = plan.USUAL) -> Box:
+        """The box of that name that is up, if this checkout made it: its nodes run this code."""
+        box = cls.find(name)
+        if whose := box.whose():
+            raise Mistake(
+                f"{whose}\nIts nodes run that code. Make a box of your own: "
+                "ddl-teach box up --name NAME"
+            )
+        return box
+
+    @classmethod
+    def exists(cls, name: str = plan.USUAL) -> bool:
+        """Whether one of that name is up."""
+        try:
+            cls.find(name)
+        except Mistake:
+            return False
+        return True
+
+    def whose(self) -> str:
+        """A sentence that says whose it is; empty if this checkout made it."""
+        if self.owner == str(plan.PACKAGE):
+            return ""
+        place = f"the course in {self.owner}" if self.owner else "another copy of the course"
+        return f"The box '{self.folder.name}' belongs to {place}."
+
+    def down(self) -> None:
+        """End it: every process, mount and cable of it, and its folder."""
+        if self.hosts.alive:
+            process = psutil.Process(self.hosts.head)
+            process.kill()  # the kernel ends all others before this one is gone
+            psutil.wait_procs([process], timeout=30)
+        if self._keeper is not None:
+            self._keeper.stdin.close()
+            self._keeper.stdout.close()
+            self._keeper.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self) -> Box:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.down()
+
+    # -- cables -----------------------------------------------------------------------------
+
+    def set_link(self, node: str, **changes: Any) -> None:
+        """Make a node's cable another one: rate, delay, loss, plugged."""
+        self._look()
+        link = replace(self.links[self.hosts.known(node)], **changes)
+        if (
+            (link.delay or link.loss)
+            and self.switch == "kernel"
+            and not can_delay(self.hosts.root)
+        ):
+            raise Mistake(
+                "This kernel can neither delay nor lose packets (it has no netem). A box with a "
+                "switch of its own can: ddl-teach box down; ddl-teach box up --switch user"
+            )
+        self.links[node] = link
+        apply(self.hosts, self.switch, node, self.links[node])
+        self.save()
+
+    def counters(self) -> Mapping[str, Counters]:
+        """What the network card of each node that is on has counted."""
+        on = self.hosts.numbers()
+        files = [f"/proc/{number}/net/dev" for number in on.values()]
+        cards = links.read_counters(self.hosts.ask("head", ["cat", "/dev/null", *files]))
+        return dict(zip(on, cards, strict=True))
+
+    def moving(self) -> bool:
+        """Whether messages may be under way: cables carry something, or did a moment ago."""
+        longest = max(link.delay for link in self.links.values())
+        return self._quiet.moving(self.counters, self.troubles, longest)
+
+    def troubles(self) -> list[str]:
+        """What is wrong with it just now, a line for each node, whoever did it."""
+        try:
+            told, on = [], self.hosts.numbers()
+        except Mistake:
+            if self.hosts.alive:
+                raise
+            return [f"the box '{self.folder.name}' is gone"]
+        self._look()
+        for node, link in self.links.items():
+            if node not in on:
+                told.append(f"{node} is off")
+            elif not link.plugged:
+                told.append(f"{node}'s cable is out")
+            elif link != self.asked:
+                told.append(f"{node}'s cable is not what it was: {describe(link)}")
+        return told
+
+    @property
+    def cure(self) -> str:
+        """The command that mends all troubles."""
+        verb = "mend" if self.hosts.alive else "up"
+        name = self.folder.name
+        return f"ddl-teach box {verb}" + (f" --name {name}" if name != plan.USUAL else "")
+
+    def mend(self, node: str) -> None:
+        """The node is on again, and its cable what it was when the box went up."""
+        self._look()
+        self.links[self.hosts.known(node)] = self.asked
+        if node not in self.hosts.numbers():
+            self.hosts.power_on(node)
+            if (self.folder / launchers.SLURM_CONF).exists():
+                slurm.start(self.hosts, [node])
+        apply(self.hosts, self.switch, node, self.links[node])
+        self.save()
+
+    def _look(self) -> None:
+        """Read what has become of the cables: other processes change them, too."""
+        if (state := plan.read_state(self.folder)) is not None:
+            self.links = state["links"]
+
+    def save(self) -> None:
+        """For `find`, and for every process that has found it."""
+        hosts = asdict(self.hosts) | {"folder": str(self.folder)}
+        state = {"switch": self.switch, "asked": asdict(self.asked), "owner": self.owner}
+        state |= {"links": {node: asdict(link) for node, link in self.links.items()}}
+        write_whole(self.folder / "state.json", json.dumps(hosts | state, indent=1))
+
+
+def _taken(box: Box) -> str:
+    name, whose = box.folder.name, box.whose()
+    if not whose:
+        return f"The box '{name}' is up already: ddl-teach box down --name {name}"
+    return f"{whose} Give yours another name: ddl-teach box up --name NAME"

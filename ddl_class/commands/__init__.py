@@ -1,0 +1,1 @@
+"""Commands of the command line that have no room of their own, and what they read."""

@@ -1,0 +1,205 @@
+"""`definition("parameter_server")`: an algorithm on one screen, to compare with one's own answer.
+
+It is the file of `ddl_teach.plain`, folded in a notebook until the learner opens it. Many of these
+files answer an exercise: they are shown when it is solved.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from IPython.display import display
+from pygments import lex
+from pygments.lexers import PythonLexer
+from pygments.token import Token
+
+from ddl_class.commands.mistake import Mistake
+from ddl_class.exercises import record
+from ddl_runtime.diagnosis.page import paragraphs
+from ddl_teach import plain
+
+show: Callable[[object], object] = display  # which IPython gives no types
+
+# JupyterLab's own colours, which follow its theme; elsewhere dark ones for a white page.
+COLOURS = {
+    Token.Keyword: "var(--jp-mirror-editor-keyword-color, #006000)",
+    Token.Operator.Word: "var(--jp-mirror-editor-keyword-color, #006000)",
+    Token.Name.Function: "var(--jp-mirror-editor-def-color, #00007f)",
+    Token.Literal.String.Doc: "",  # prose, which is most of a file's text
+    Token.Literal.String: "var(--jp-mirror-editor-string-color, #8f1d1d)",
+    Token.Literal.Number: "var(--jp-mirror-editor-number-color, #00529b)",
+    Token.Comment: "var(--jp-mirror-editor-comment-color, #2f5f5f)",
+}
+
+# JupyterLab would break lines in the middle of a word.
+LINES = "white-space: pre; word-break: normal; overflow-x: auto"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a definition belongs in the course."""
+
+    exercise: str = ""  # which it answers: it is shown when that is solved
+    compare: str = ""  # where a unit shows it: what to compare with one's own
+
+
+PLACES = {
+    "ring_allreduce": Place("06.ring"),
+    "recursive_doubling": Place("06.recursive_doubling"),
+    "rabenseifner": Place("06.rabenseifner"),
+    "tree_broadcast": Place(),
+    "two_level_allreduce": Place("20.exchange"),
+    "sparse_allreduce": Place("16.sparse_sum"),
+    "direct_convolution": Place(
+        compare="Compare it with `by_definition`: `einsum` hides the same seven loops, one for "
+        "each letter."
+    ),
+    "im2col": Place(
+        "02.im2col",
+        "Compare it with yours: how many loops over pixels are left, and which numbers are "
+        "copied? It has no stride, and it multiplies as well.",
+    ),
+    "fft_convolution": Place(
+        "02.fft",
+        "Compare it with yours: where is the filter filled up with zeros, where is the "
+        "conjugate, and which outputs are cut off?",
+    ),
+    "winograd": Place(
+        "02.winograd",
+        "Compare it with yours: it goes from tile to tile. When does each of the three "
+        "transforms happen, and how often?",
+    ),
+    "micro_batches": Place("03.divide"),
+    "wavefront": Place("04.wavefronts"),
+    "data_parallel": Place("08.average"),
+    "buckets": Place("08.overlap"),
+    "tensor_parallel": Place("09.pair_gradients"),
+    "product_3d": Place(),
+    "halo": Place("09.give_back"),
+    "gpipe": Place(
+        "10.gpipe",
+        "Compare it with yours: its first loop is your words with F, its second those with B. "
+        "Before and after each pass stand the messages that the library wrote in for you.",
+    ),
+    "one_f_one_b": Place(
+        "10.one_f_one_b",
+        "Compare `schedule` with yours: how far does a stage run ahead, and what if there are "
+        "fewer micro-batches than that? `step` carries it out.",
+    ),
+    "message_driven": Place(
+        "10.message_driven",
+        "Compare it with yours: it asks for a message from each neighbour and takes the one "
+        "that comes first, where you received from `ANY`.",
+    ),
+    "sharded_optimizer": Place("11.states"),
+    "ring_attention": Place(),
+    "experts": Place(),
+    "synchronous_sgd": Place("08.average"),
+    "parameter_server": Place(
+        "15.server",
+        "Compare `serve` with yours: what is added up, and when does the first worker get its "
+        "answer? Here the server also keeps the weights and makes the steps.",
+    ),
+    "asynchronous_server": Place("14.bounded"),
+    "stale_synchronous": Place(
+        "14.bounded",
+        "Compare `serve` with yours: who waits, and which workers does one gradient free?",
+    ),
+    "backup_workers": Place("14.bounded"),
+    "hogwild": Place(
+        "14.lockfree",
+        "Compare its loop with your events: which line reads the weights, and which one writes?",
+    ),
+    "local_sgd": Place(
+        "14.local", "Compare it with yours: when do the workers take the mean, and of what?"
+    ),
+    "elastic_averaging": Place(
+        "14.elastic",
+        "Compare it with yours: here a server keeps the one centre, and answers the workers one "
+        "by one. Yours moved all copies of the centre at once.",
+    ),
+    "gossip": Place(
+        "15.mix",
+        "Compare `mix` with yours: the matrix is that of a ring. Where are its weights of one "
+        "third, and when does it wait for its sends?",
+    ),
+    "top_k_error_feedback": Place("16.feedback"),
+    "one_bit": Place("16.one_bit"),
+    "qsgd": Place("16.quantise"),
+    "successive_halving": Place("17.halving"),
+    "population_based": Place("17.exploit"),
+    "distillation": Place("17.distil"),
+    "checkpoint_agreement": Place("20.agree"),
+}
+"""Each file of `ddl_teach.plain` by its name."""
+
+
+def definition(name: str, *, anyway: bool = False) -> None:
+    """Show an algorithm on one screen, folded; `anyway` also before its exercise is solved."""
+    place = _find(name)
+    if place.exercise and not anyway and not _solved(place.exercise):
+        print(f"Solve {place.exercise} first: this is an answer to it. To see it at once, call")
+        print(f'    definition("{name}", anyway=True)')
+        return
+    source = (Path(plain.__path__[0]) / f"{name}.py").read_text(encoding="utf-8").strip()
+    show(Definition(name, place.compare, source))
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A file of `ddl_teach.plain`: folded in a notebook, plain text in a terminal."""
+
+    name: str
+    compare: str
+    source: str
+
+    @property
+    def title(self) -> str:
+        return f"{self.name} on one screen: ddl_teach/plain/{self.name}.py"
+
+    def __str__(self) -> str:
+        above = [self.title, *filter(None, [paragraphs(self.compare)])]
+        return "\n".join([*above, "", self.source])
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        above = f"<p>{_with_code(self.compare)}</p>\n" if self.compare else ""
+        page = (
+            f"{above}<details><summary>{html.escape(self.title)}</summary>\n"
+            f'<pre tabindex="0" style="{LINES}">{_coloured(self.source)}</pre>\n</details>'
+        )
+        return {"text/html": page, "text/plain": str(self)}
+
+
+def _find(name: str) -> Place:
+    if name in PLACES:
+        return PLACES[name]
+    close = [known for known, place in PLACES.items() if place.exercise == name]
+    close = close or get_close_matches(str(name).lower(), PLACES, n=3, cutoff=0.6)
+    meant = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
+    raise Mistake(
+        paragraphs(f"no definition is called {name!r}. {meant}There are {', '.join(PLACES)}.")
+    )
+
+
+def _solved(exercise: str) -> bool:
+    return bool(record.read()["exercises"].get(exercise, {}).get("solved", False))
+
+
+def _with_code(sentence: str) -> str:
+    """A sentence as HTML, with what stands between backticks as code."""
+    parts = enumerate(html.escape(sentence).split("`"))
+    return "".join(f"<code>{part}</code>" if odd % 2 else part for odd, part in parts)
+
+
+def _coloured(source: str) -> str:
+    """Python as HTML."""
+    pieces = []
+    for kind, text in lex(source, PythonLexer()):
+        colour = next((COLOURS[wide] for wide in COLOURS if kind in wide), "")
+        text = html.escape(text)
+        pieces.append(f'<span style="color: {colour}">{text}</span>' if colour else text)
+    return "".join(pieces)

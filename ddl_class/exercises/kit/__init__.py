@@ -1,0 +1,1 @@
+"""What judges of several units use."""

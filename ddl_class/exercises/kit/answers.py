@@ -1,0 +1,115 @@
+"""A learner's answer as plain data, whatever came back; what is none is said to be none.
+
+`wanted` says what to return, as in "return the number of steps"; a message begins with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ddl_class.exercises.exercise import Wrong
+
+SHOWN = 60  # letters of an answer that is none
+STRANGE = (TypeError, ValueError, OverflowError, RuntimeError)  # the last is torch's word for it
+
+Item = TypeVar("Item")
+
+
+def number(value: Any, wanted: str, finite: bool = True, part: str = "") -> float:
+    """`value` as a float. Where several things are returned, `part` names the one that this is:
+    "the median"."""
+    if value is None and part:
+        raise Wrong(f"{wanted}: {part} is None.")
+    not_none(value, wanted)
+    try:
+        plain = not isinstance(value, bool | str | bytes) and np.ndim(value) == 0
+        found = float(value) if plain else None
+    except OverflowError:
+        raise Wrong(f"{wanted}: yours has more than 300 digits.") from None
+    except STRANGE:
+        found = None
+    if found is None:
+        one = f"{part} is one number" if part else "one number"
+        raise Wrong(f"{wanted}: {one}, not {seen(value)}.")
+    if finite and not math.isfinite(found):
+        raise Wrong(f"{wanted}: {f'{part} is a number, and ' if part else ''}{found} is none.")
+    return found
+
+
+def seen(value: Any) -> str:
+    """The first letters of an answer that is none."""
+    return " ".join(str(value).split())[:SHOWN]
+
+
+def not_none(value: Any, wanted: str) -> Any:
+    """The value itself."""
+    if value is None:
+        raise Wrong(f"{wanted}; yours returns None. Is a `return` missing?")
+    return value
+
+
+def several(value: Any, count: int, wanted: str) -> list[Any]:
+    """So many things."""
+    row = isinstance(not_none(value, wanted), np.ndarray) and value.ndim
+    if not (row or isinstance(value, tuple | list)):
+        raise Wrong(f"{wanted}, not {seen(value)}.")
+    if len(value) != count:
+        raise Wrong(f"{wanted}; yours returns {len(value)}.")
+    return list(value)
+
+
+def numbers(value: Any, names: Sequence[str], wanted: str) -> list[float]:
+    """So many numbers, which are called so."""
+    found = several(value, len(names), wanted)
+    return [number(one, wanted, part=name) for one, name in zip(found, names, strict=True)]
+
+
+def array(value: Any, wanted: str, shape: tuple[int, ...] | None = None) -> np.ndarray:
+    """An array of numbers, of this shape if one is given."""
+    try:
+        found = np.asarray(not_none(value, wanted), dtype=float)
+    except STRANGE:
+        raise Wrong(f"{wanted}, not {seen(value)}.") from None
+    if shape is not None and found.shape != shape:
+        raise Wrong(f"{wanted}: yours has the shape {found.shape}; it should have {shape}.")
+    return found
+
+
+def arrays(
+    value: Any, names: Sequence[str], wanted: str, shapes: Sequence[tuple[int, ...]] = ()
+) -> list[np.ndarray]:
+    """So many arrays of numbers, which are called so."""
+    each = []
+    found = several(value, len(names), wanted)
+    for one, name, shape in zip_longest(found, names, shapes):
+        part = array(one, f"{wanted}: {name} is numbers")
+        if shape is not None and part.shape != shape:
+            raise Wrong(f"{wanted}: {name} has the shape {part.shape}; it should have {shape}.")
+        each.append(part)
+    return each
+
+
+def items(value: Any, wanted: str, read: Callable[[Any], Item]) -> list[Item]:
+    """Each item of a list, as `read` makes it plain; what `read` cannot take is refused."""
+    try:
+        return [read(one) for one in not_none(value, wanted)]
+    except STRANGE:
+        raise Wrong(f"{wanted}, not {seen(value)}.") from None
+
+
+def whole(value: Any) -> int:
+    """A whole number as a plain one, or `ValueError`."""
+    if isinstance(value, bool | str | bytes) or int(value) != value:
+        raise ValueError
+    return int(value)
+
+
+def short(value: Sequence[Any], most: int = 12) -> str:
+    """A list, or its first items."""
+    some = list(value[:most])
+    return str(some) if len(value) <= most else f"{some} and so on"

@@ -1,0 +1,100 @@
+"""What came back beside what is right; and of what is wrong, the usual mistake that gives it.
+
+A table of usual mistakes has for each what to say of it, and what it gives:
+`{"That is the sum: divide by comm.size": total}`. Where that takes long, a function makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ddl_class.exercises.exercise import Wrong
+
+CLOSE = 1e-9
+Same = Callable[[Any, Any], bool]
+Usual = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """What a mistake may give, where that is more than one thing."""
+
+    values: tuple[Any, ...]
+
+
+def any_of(*values: Any) -> AnyOf:
+    """Each of these values shows the mistake."""
+    return AnyOf(values)
+
+
+def alike(found: Any, right: Any, rtol: float = CLOSE, atol: float = 0.0) -> bool:
+    """Whether numbers, arrays, or lists of them are the same but for rounding."""
+    if isinstance(right, list | tuple) and isinstance(found, list | tuple):
+        pairs = zip(found, right, strict=False)
+        return len(found) == len(right) and all(alike(a, b, rtol, atol) for a, b in pairs)
+    return np.shape(found) == np.shape(right) and np.allclose(found, right, rtol=rtol, atol=atol)
+
+
+def within(rtol: float, atol: float = 0.0) -> Same:
+    """`alike` with this tolerance."""
+    return lambda found, right: alike(found, right, rtol, atol)
+
+
+def equal(found: Any, right: Any) -> bool:
+    """Whether both are the same, to the last bit."""
+    return type(found) is type(right) and found == right
+
+
+def why(found: Any, usual: Usual, otherwise: str = "", same: Same = alike) -> str:
+    """What to say of the mistake that gives this, as a sentence."""
+    for words, wrong in (usual if isinstance(usual, Mapping) else usual()).items():
+        each = wrong.values if isinstance(wrong, AnyOf) else (wrong,)
+        if any(same(found, one) for one in each):
+            return sentence(words)
+    return sentence(otherwise)
+
+
+def compare(
+    told: str,
+    found: Any,
+    right: Any,
+    usual: Usual = {},  # noqa: B006, nobody changes it
+    otherwise: str = "",
+    same: Same = alike,
+) -> None:
+    """`Wrong` unless this is right: what came, what is right, and the usual mistake."""
+    if not same(found, right):
+        words, first = why(found, usual, otherwise, same), _first_wrong(found, right)
+        if first > 5:  # none of the numbers that would be shown
+            told, found, right = f"{told}: from number {first} on it", found[first:], right[first:]
+        digits = 5 if shown(found) != shown(right) else 15
+        mine, theirs = shown(found, digits), shown(right, digits)
+        raise Wrong(f"{told} gives {mine}, and {theirs} is right. {words}".rstrip())
+
+
+def _first_wrong(found: Any, right: Any) -> int:
+    """The place of the first wrong number of a row; 0 of what is no row of the same length."""
+    rows = isinstance(right, np.ndarray) and right.ndim == 1 and np.shape(found) == right.shape
+    return int((~np.isclose(found, right)).argmax()) if rows else 0
+
+
+def sentence(words: str) -> str:
+    """With a full stop at its end."""
+    return words if not words or words[-1] in ".?!" else f"{words}."
+
+
+def shown(value: Any, digits: int = 5) -> str:
+    """A number, the first numbers of an array, or each of several things."""
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        many = 10**digits <= abs(value) < 1e15
+        return f"{value:,.0f}" if many else f"{value:.{digits + 1}g}"
+    if isinstance(value, np.ndarray):
+        some = ", ".join(f"{number:.{digits - 1}g}" for number in value.ravel()[:6])
+        return f"[{some}{', ...' if value.size > 6 else ''}]"
+    if isinstance(value, list | tuple) and value and isinstance(value[0], np.ndarray | float):
+        return " and ".join(shown(one, digits) for one in value)
+    return str(value)

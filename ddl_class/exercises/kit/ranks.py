@@ -1,0 +1,187 @@
+"""A learner's program on ranks: what it left, and why it could not go on.
+
+A table of causes has pairs: a predicate on the error's data, and what to say of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ddl_class.exercises.exercise import Outcome, Stage, Wrong
+from ddl_runtime.diagnosis.deadlock import Deadlock, StoryError, Unreceived
+from ddl_runtime.diagnosis.waits import SENDS
+from ddl_runtime.records.ledger import Ledger, Message
+from ddl_runtime.topologies.point_to_point import Uniform
+
+LONG = 9_001  # numbers: more than what an MPI library sends before anybody receives
+HOUR = 3600.0  # a latency that no real network has: so virtual times are known for what they are
+
+Causes = Sequence[tuple[Callable[[StoryError], bool], str | Callable[[StoryError], str]]]
+
+
+def run(
+    stage: Stage,
+    count: int,
+    given: Sequence[tuple[Any, ...]],
+    told: str,
+    causes: Causes = (),
+    network: Uniform = Uniform(),
+) -> Outcome:
+    """What the program leaves on so many ranks; a failure is told with its usual cause."""
+    try:
+        return stage.run(count, given, network=network)
+    except StoryError as error:
+        words = next((words for applies, words in causes if applies(error)), "")
+        if not words:
+            raise
+        words = words if isinstance(words, str) else words(error)
+        raise Wrong(f"{words}\n\n{told}:\n{error}") from error
+
+
+# -- what a failure is, by its data ------------------------------------------------------------
+
+
+def stuck(error: StoryError) -> bool:
+    """Whether ranks wait for ever."""
+    return isinstance(error, Deadlock)
+
+
+def lost(error: StoryError) -> bool:
+    """Whether nobody received what was sent."""
+    return isinstance(error, Unreceived)
+
+
+def unasked(error: StoryError) -> bool:
+    """Whether a message lies there that nobody asked for."""
+    return isinstance(error, Deadlock) and error.unasked
+
+
+def all_send(error: StoryError) -> bool:
+    """Whether all who are stuck send."""
+    return isinstance(error, Deadlock) and all(wait.verb in SENDS for wait in error.waits)
+
+
+def some_send(error: StoryError) -> bool:
+    """Whether some who are stuck send."""
+    return isinstance(error, Deadlock) and any(wait.verb in SENDS for wait in error.waits)
+
+
+def all_receive_in_a_ring(error: StoryError) -> bool:
+    """Whether each waits for the next to send, round a ring."""
+    return (
+        isinstance(error, Deadlock)
+        and bool(error.cycle)
+        and all(wait.verb == "recv" for wait in error.waits)
+    )
+
+
+def stuck_or_lost(error: StoryError) -> bool:
+    """Whether sends and receives are not as many."""
+    return isinstance(error, Deadlock | Unreceived)
+
+
+def mismatch(error: StoryError) -> bool:
+    """Whether a message does not fit the array that should take it."""
+    return error.exception == "MessageMismatch"
+
+
+def other_type(error: StoryError) -> bool:
+    """Whether a message's elements are of another type than those of the array."""
+    return error.mismatch is not None and not error.mismatch.same_type
+
+
+def no_such_rank(error: StoryError) -> bool:
+    """Whether a message was for a rank that does not exist."""
+    return error.exception == "NoSuchRank"
+
+
+def only_onlookers_wait(error: StoryError) -> bool:
+    """Whether those who are stuck are none of the two who play."""
+    return isinstance(error, Deadlock) and all(wait.rank >= 2 for wait in error.waits)
+
+
+TWO_PLAY = "Ranks 0 and 1 play; all others return at once."
+PLAYERS: Causes = ((only_onlookers_wait, TWO_PLAY),)
+
+
+def general(advice: str) -> Causes:
+    """What usually is behind a failure of any exchange."""
+    return (
+        (unasked, "A message waits that nobody asked for: compare source and tag of its receive."),
+        (
+            all_receive_in_a_ring,
+            "Everybody waits to receive and nobody sends: a receive before the send, on every "
+            "rank, stands still. comm.sendrecv does both at the same time.",
+        ),
+        (
+            all_send,
+            "Nobody takes what is sent: a send before the receive, on every rank, stands still "
+            "(comm.sendrecv does both at the same time), and so does a send whose receive is "
+            "missing or asks for another tag.",
+        ),
+        (stuck, f"Ranks wait for messages that never come. {advice}"),
+        (lost, f"There are more sends than receives: one receive is missing. {advice}"),
+        (other_type, _other_type),
+        (mismatch, f"A message does not fit the array that should take it. {advice}"),
+        (
+            no_such_rank,
+            "A message is for a rank that does not exist. Round a ring `% comm.size` leads back "
+            "to rank 0; and comm.rank ^ distance stays among the ranks only where their number "
+            "is a power of two.",
+        ),
+    )
+
+
+def _other_type(error: StoryError) -> str:
+    name = error.mismatch.sent[1] if error.mismatch else ""
+    return (
+        f"x may hold {name}, and then what it is received into must hold {name} as well: "
+        "np.empty_like(x) gives such an array, np.empty(len(x)) does not."
+    )
+
+
+# -- what was done ------------------------------------------------------------------------------
+
+
+def sent(ledger: Ledger) -> list[Message]:
+    """The messages that a rank sent by itself, from the host's memory."""
+    return [message for message in ledger.messages if message.kind == "host"]
+
+
+def judge_players(outcome: Outcome, often: int, turn: str, call: str) -> None:
+    """Whether ranks 0 and 1 sent a ball so often, once in each turn, and nobody else anything."""
+    balls = [len(sent(ledger)) for ledger in outcome.ledger]
+    for player in (0, 1):
+        if not balls[player]:
+            raise Wrong(f"{call}: rank {player} sent nothing. The ball goes there and back.")
+        if balls[player] != often:
+            raise Wrong(
+                f"{call}: rank {player} sent {balls[player]} instead of {often} balls: one in "
+                f"each {turn}."
+            )
+    if any(balls[2:]):
+        raise Wrong(f"{call}: another rank sent something too. {TWO_PLAY}")
+
+
+def virtual(outcome: Outcome, again: Callable[[], Outcome]) -> bool:
+    """Whether time is simulated: then it takes the same the next time, to the last digit."""
+    return again().time == outcome.time
+
+
+def last(count: int, ranks: Iterable[int]) -> list[int]:
+    """These numbers of ranks, `count` last: there most mistakes look alike."""
+    return sorted(ranks, key=lambda one: one == count)
+
+
+def first(count: int, ranks: Iterable[int]) -> list[int]:
+    """These numbers of ranks, `count` first: with fewer most mistakes look alike."""
+    return sorted(set(ranks), key=lambda one: (one != count, one))
+
+
+def listed(ranks: Iterable[int]) -> str:
+    """Ranks as one says them: `rank 3`, `ranks 0, 1 and 2`."""
+    names = [str(rank) for rank in sorted(ranks)]
+    if len(names) == 1:
+        return f"rank {names[0]}"
+    return f"ranks {', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,89 @@
+"""The exercises of the course by name.
+
+Each folder unit_NN is found by its name alone. Its exercises.toml holds what there is to do in the
+unit, its judges stand beside it. To add an exercise, add it there, and its cells to the notebook.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ddl_class.commands.mistake import Mistake
+from ddl_class.exercises.exercise import Exercise, Prediction, Unit
+
+FOLDER = Path(__file__).parent
+
+
+def units() -> list[Unit]:
+    """The units that have exercises, in the order of their numbers."""
+    return [_read_unit(folder) for folder in _folders()]
+
+
+def find_exercise(name: str) -> Exercise:
+    """The exercise of that name."""
+    return _find("exercise", name, lambda unit: unit.exercises)
+
+
+def find_prediction(name: str) -> Prediction:
+    """The prediction of that name."""
+    return _find("prediction", name, lambda unit: unit.predictions)
+
+
+def _find(kind: str, name: str, offered: Callable[[Unit], Sequence[Any]]) -> Any:
+    if not isinstance(name, str):
+        raise Mistake(f"the name of the {kind} comes first, as a text, not {name!r}")
+    folder = FOLDER / f"unit_{name.partition('.')[0]}"
+    for one in (
+        offered(_read_unit(folder)) if folder in _folders() else ()
+    ):  # no other unit is loaded
+        if one.name == name:
+            return one
+    known = [one.name for unit in units() for one in offered(unit)]
+    # Who writes "ring" means "06.ring".
+    close = [full for full in known if full.partition(".")[2] == name.lower()]
+    close = close or get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+    meant = (
+        f"Did you mean {' or '.join(map(repr, close))}?"
+        if close
+        else f"There are {', '.join(known)}."
+    )
+    raise Mistake(f"no {kind} is called {name!r}. {meant}")
+
+
+def _folders() -> list[Path]:
+    return sorted(FOLDER.glob("unit_[0-9][0-9]"))
+
+
+@cache
+def _read_unit(folder: Path) -> Unit:
+    with open(folder / "exercises.toml", "rb") as file:
+        told = tomllib.load(file)
+    exercises = [_read_exercise(folder.name, entry) for entry in told["exercises"]]
+    predictions = [Prediction(**_unfolded(entry)) for entry in told["predictions"]]
+    return Unit(folder.name[-2:], told["title"], tuple(exercises), tuple(predictions))
+
+
+def _read_exercise(unit: str, entry: dict[str, Any]) -> Exercise:
+    """An exercise from its table; `judge` there is a file beside it and a function of it."""
+    file, _, function = entry.pop("judge").partition(".")
+    judge = getattr(import_module(f"{__package__}.{unit}.{file}"), function)
+    plain = _unfolded(entry)
+    hints = plain.pop("first_hint"), plain.pop("second_hint")
+    return Exercise(judge=judge, hints=hints, **plain)
+
+
+def _unfolded(entry: dict[str, Any]) -> dict[str, Any]:
+    """What a table says, with texts on one line and tuples for its lists."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, list):
+            return tuple(map(plain, value))
+        return " ".join(value.split()) if isinstance(value, str) else value
+
+    return {key: plain(value) for key, value in entry.items()}

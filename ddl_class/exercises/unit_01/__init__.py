@@ -1,0 +1,1 @@
+"""Unit 01, work and depth."""

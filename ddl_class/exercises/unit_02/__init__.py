@@ -1,0 +1,1 @@
+"""Unit 02, four convolutions."""

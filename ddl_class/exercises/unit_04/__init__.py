@@ -1,0 +1,1 @@
+"""Unit 04, recurrences and precision."""

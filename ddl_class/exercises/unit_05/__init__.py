@@ -1,0 +1,1 @@
+"""Unit 05, what a message costs."""

@@ -1,0 +1,1 @@
+"""Unit 06, all-reduce from scratch."""

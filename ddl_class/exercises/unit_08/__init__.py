@@ -1,0 +1,1 @@
+"""Unit 08, data parallelism."""

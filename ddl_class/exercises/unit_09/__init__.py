@@ -1,0 +1,1 @@
+"""Unit 09, splitting layers."""

@@ -1,0 +1,1 @@
+"""Unit 13, large batches."""

@@ -1,0 +1,1 @@
+"""Unit 14, when ranks agree."""

@@ -1,0 +1,251 @@
+"""The judges of unit 14, first half: old gradients, a server with a bound, no locks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ddl_class.exercises.exercise import NO_BUFFERS, Stage, Wrong, ranks_text
+from ddl_class.exercises.kit import answers, ranks
+from ddl_class.exercises.kit.compare import compare, within
+from ddl_runtime.diagnosis.deadlock import Deadlock, StoryError
+from ddl_runtime.topologies.point_to_point import Uniform
+from ddl_teach import ANY, Comm, simulate
+from ddl_teach.theory.staleness import delayed_descent
+
+NETWORK = Uniform(latency=1e-6, bandwidth=1e9)
+PAUSE = 1e-3  # seconds of a gradient, about
+SLACK = 0.1 * PAUSE  # messages may go in another order
+STEPS = 8
+
+Event = tuple[int, str]
+
+
+# -- descent with old gradients ------------------------------------------------------------------
+
+
+def judge_delayed(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+    """w[t+1] = w[t] - step w[t - staleness], and all is one before the first step."""
+    for trial in range(8):
+        step = round(float(generator.uniform(0.1, 0.6)), 2)
+        age, steps = int(generator.integers(2, 5)) * (trial > 0), int(generator.integers(8, 14))
+        call = f"delayed({step}, {age}, {steps})"
+        said = answers.array(stage.call(step, age, steps), f"{call}: return a list of weights")
+        otherwise = "Each new weight is the last one, minus step times an older one."
+        right, usual = delayed_descent(step, 1.0, age, steps), _not_delayed(step, age, steps)
+        compare(call, said, right, usual, otherwise, within(1e-9, 1e-12))
+
+
+def _not_delayed(step: float, age: int, steps: int) -> dict[str, np.ndarray]:
+    right, zeros, around = delayed_descent(step, 1.0, age, steps), [1.0], [1.0]
+    for now in range(steps):
+        zeros.append(zeros[now] - step * (zeros[now - age] if now >= age else 0))
+        around.append(around[now] - step * around[(now - age) % len(around)])
+    return {
+        "The weight before the first step is missing": right[1:],
+        f"The last step is missing: {steps} steps make {steps + 1} weights": right[:-1],
+        "Return all weights, from the first to the last": right[-1:],
+        "That is descent with fresh gradients: take the weight of `staleness` steps ago": (
+            delayed_descent(step, 1.0, 0, steps)
+        ),
+        "Your gradients are one step too old: with staleness 0 the gradient is that of w[t]": (
+            delayed_descent(step, 1.0, age + 1, steps)
+        ),
+        "Your gradients are one step too fresh: with staleness 1 the gradient is that of "
+        "w[t - 1]": delayed_descent(step, 1.0, max(age - 1, 0), steps),
+        "In the first steps you take no gradient at all: before the first step the weight was "
+        "one, too": np.array(zeros),
+        "In the first steps t - staleness is below zero, and Python then counts from the end of "
+        "the list: take max(t - staleness, 0)": np.array(around),
+        "It goes uphill: a step is subtracted": delayed_descent(-step, 1.0, age, steps),
+    }
+
+
+# -- a server with a bound -----------------------------------------------------------------------
+
+
+def judge_bounded(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+    """Every update counts at once; who is ahead by more than the bound waits, and nobody else."""
+    virtual = None
+    for count in ranks.last(1, counts):
+        for bound in (2, 0):
+            pauses = _pauses(generator, count)
+            call = f"bounded on {ranks_text(count)} with bound={bound}"
+            own = [(np.zeros(count), row.tolist(), bound) for row in pauses]
+            outcome = ranks.run(stage, count, own, call, STUCK, NETWORK)
+            if virtual is None:  # or real: then no time is the same twice, and proves nothing
+                virtual = stage.run(count, own, network=NETWORK).time == outcome.time
+            _judge_server(call, outcome.arguments[0][0], outcome.results)
+            for worker in range(1, count):
+                _judge_answers(call, outcome.results[worker], worker, bound)
+            least = simulate(
+                _served, count, network=NETWORK, machine=NO_BUFFERS, trace=False,
+                pauses=pauses, bound=bound,
+            ).time  # fmt: skip
+            if virtual and outcome.time > least + SLACK:
+                why = (
+                    "Somebody waits who need not: who is at most `bound` steps ahead of the "
+                    "slowest, `bound` included, is answered at once."
+                )
+                raise Wrong(
+                    f"{call}: the weights are right, but in a simulated network it takes "
+                    f"{outcome.time * 1e3:.3g} ms, where {least * 1e3:.3g} are possible. "
+                    + (why if bound else "Answer as soon as the slowest has come, not later.")
+                )
+
+
+def _pauses(generator: np.random.Generator, count: int) -> np.ndarray:
+    """Workers that are slow by turns, two steps each: under a smaller bound than two they wait."""
+    slow = (np.arange(STEPS) // 2 + np.arange(count)[:, None]) % 2
+    return (0.1 + slow + generator.uniform(0, 0.1, (count, STEPS))) * PAUSE
+
+
+def _judge_server(call: str, weights: np.ndarray, results: list) -> None:
+    wanted = np.array([0.0, *[STEPS] * (len(results) - 1)])
+    if np.array_equal(weights, wanted):
+        return
+    if len(results) > 1 and not weights.any():
+        raise Wrong(
+            f"{call}: on rank 0 the weights are as they were. Add every update to them, in place: "
+            "weights += update; `weights = weights + update` only gives the name to a new array."
+        )
+    raise Wrong(
+        f"{call}: in the end rank 0 has the weights {weights.tolist()}, and "
+        f"{wanted.tolist()} is right: every update counts, fully, once."
+    )
+
+
+def _judge_answers(call: str, seen: object, worker: int, bound: int) -> None:
+    """What a worker was sent says how many updates of each worker were in it."""
+    if not isinstance(seen, list) or len(seen) != STEPS:
+        raise Wrong(
+            f"{call}: rank {worker} must return what `work` returns, the {STEPS} answers that it "
+            "got: leave the first lines as they are."
+        )
+    for step, answer in enumerate(seen, start=1):
+        clocks = np.asarray(answer, dtype=float)[1:]
+        own, slowest = clocks[worker - 1], int(clocks.min())
+        if own != step:
+            raise Wrong(
+                f"{call}: the answer to step {step} of rank {worker} holds {own:g} of its "
+                "updates: add an update before you answer."
+            )
+        if step - slowest > bound:
+            raise Wrong(
+                f"{call}: rank {worker} was answered after its step {step} when the slowest had "
+                f"made {slowest}, so it ran ahead by {step - slowest}. Let it wait until the "
+                f"slowest has made {step - bound}."
+            )
+
+
+def _server_returned(error: StoryError) -> bool:
+    return isinstance(error, Deadlock) and all(wait.rank for wait in error.waits)
+
+
+def _server_alone(error: StoryError) -> bool:
+    return isinstance(error, Deadlock) and not any(wait.rank for wait in error.waits)
+
+
+STUCK: ranks.Causes = (
+    (
+        _server_returned,
+        "Rank 0 has returned, and workers still wait for an answer. It must take len(seconds) "
+        "updates of each worker, and answer every one.",
+    ),
+    (
+        _server_alone,
+        "Rank 0 waits for an update that never comes. Each worker makes len(seconds) of them, and "
+        "there are comm.size - 1 workers.",
+    ),
+    (
+        ranks.stuck,
+        "Workers wait for an answer that never comes. After each update go through *all* who "
+        "wait, for the one that came may have freed others; take the slowest of the workers only, "
+        "clocks[1:]; and who is exactly `bound` ahead may go on.",
+    ),
+)
+
+
+def _served(comm: Comm, pauses: np.ndarray, bound: int) -> None:
+    """What the notebook's worker and a right server make of these pauses."""
+    weights = np.zeros(comm.size)
+    if comm.rank:
+        for pause in pauses[comm.rank]:
+            comm.work(seconds=pause)
+            comm.send(weights, 0)
+            comm.recv(weights, 0)
+        return
+    clocks, waiting = [0] * (comm.size - 1), []
+    for _ in range(STEPS * (comm.size - 1)):
+        worker = comm.recv(weights, ANY)
+        clocks[worker - 1] += 1
+        waiting.append(worker)
+        for free in [rank for rank in waiting if clocks[rank - 1] - min(clocks) <= bound]:
+            waiting.remove(free)
+            comm.send(weights, free)
+
+
+# -- without locks -------------------------------------------------------------------------------
+
+RACES = {
+    "current": "You compute the gradient from the weights as they are when it is written; take "
+    "those that the worker has read. Did you keep a copy of them?",
+    "overwrite": "You write back what the worker has read, less its step: that wipes out what "
+    "others wrote meanwhile. Subtract the step from the weights as they are.",
+    "uphill": "It goes uphill: a step is subtracted.",
+}
+
+
+def judge_lock_free(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+    """Old gradients are added to weights that others have changed; each write says how old."""
+    for workers in (1, 2, 3, 5):
+        events = _race(generator, workers, 4)
+        start, step = 100.0, 0.25
+        call = f"lock_free(array([100.0]), 0.25, {events if len(events) < 9 else '...'})"
+        weight, ages = _raced(start, step, events)
+        wanted = f"{call}: return two things, the weights and the list of ages, one for each write"
+        final, told = answers.several(stage.call(np.array([start]), step, events), 2, wanted)
+        told = answers.items(told, wanted, int)
+        usual = {why: _raced(start, step, events, kind)[0] for kind, why in RACES.items()}
+        otherwise = "Each write subtracts step times what its worker read last."
+        final = answers.array(final, wanted).reshape(-1)[:1].sum()
+        compare(call, final, weight, usual, otherwise, within(1e-5))
+        if told != ages:
+            raise Wrong(
+                f"{call}: the weights are right, the ages {told} are not: {ages}. "
+                "Count the writes of others between a worker's read and its write."
+            )
+
+
+def _race(generator: np.random.Generator, workers: int, writes: int) -> list[Event]:
+    """Each worker reads and writes in turn; all are shuffled together."""
+    left, reads, events = [writes] * workers, [True] * workers, []
+    if workers == 2:  # one that every mistake shows in
+        return [(0, "read"), (1, "read"), (0, "write"), (1, "write"), (0, "read"), (0, "write")]
+    while any(left):
+        worker = int(generator.choice([each for each in range(workers) if left[each]]))
+        events.append((worker, "read" if reads[worker] else "write"))
+        left[worker] -= not reads[worker]
+        reads[worker] = not reads[worker]
+    return events
+
+
+def _raced(
+    weight: float, step: float, events: list[Event], mistake: str = ""
+) -> tuple[float, list[int]]:
+    copies: dict[int, tuple[float, int]] = {}
+    ages: list[int] = []
+    for worker, verb in events:
+        if verb == "read":
+            copies[worker] = weight, len(ages)
+            continue
+        copy, made = copies[worker]
+        ages.append(len(ages) - made)
+        weight = {
+            "": weight - step * copy,
+            "current": weight - step * weight,
+            "overwrite": copy - step * copy,
+            "uphill": weight + step * copy,
+        }[mistake]
+    return weight, ages

@@ -1,0 +1,1 @@
+"""Unit 15, server or no server."""

@@ -1,0 +1,1 @@
+"""Unit 16, fewer bytes."""

@@ -1,0 +1,215 @@
+"""The judges of unit 16's forms: top-k, feedback, one bit, stochastic levels.
+
+What is right stands here as functions, which take the learner's place in a notebook until theirs
+are right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.kit.answers import array, arrays, number, several
+from ddl_class.exercises.kit.compare import compare, shown, why, within
+
+CLOSE = 1e-6
+SAME = within(CLOSE, 1e-8)
+FORMULA = "Look at the formula once more"
+
+
+def remembered(
+    vector: np.ndarray, residual: np.ndarray, compress: Callable[..., Any] = np.round
+) -> tuple[np.ndarray, np.ndarray]:
+    """What is sent of a vector and an old residual, and what stays."""
+    total = vector + residual
+    sent = compress(total)
+    return sent, total - sent
+
+
+def packed_signs(vector: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """Signs as bits, and the mean of those that are not negative, and of those that are."""
+    above = vector >= 0
+    means = [float(part.mean()) if len(part) else 0.0 for part in (vector[above], vector[~above])]
+    return np.packbits(above), *means
+
+
+def from_signs(bits: np.ndarray, upper: float, lower: float, size: int) -> np.ndarray:
+    """The vector that the receiver of packed signs makes of them."""
+    return np.where(np.unpackbits(bits, count=size), upper, lower)
+
+
+def drawn_levels(vector: np.ndarray, levels: int, draws: np.ndarray) -> tuple[float, np.ndarray]:
+    """The vector's length, and whole numbers of which so many levels are that length."""
+    length = float(np.linalg.norm(vector))
+    return length, np.sign(vector) * np.floor(levels * np.abs(vector) / (length or 1) + draws)
+
+
+def judge_top_k(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """The k entries of largest magnitude, by ascending place."""
+    for size, k in ((8, 3), (8, 1), (5, 5), (1, 1), (40, 12), (200, 2)):
+        vector = generator.permutation(np.linspace(-1, 1.3, size) + 1e-3)
+        call = f"top_k of {shown(vector)}, k={k}"
+        said = stage.call(vector.copy(), k)
+        indices, values = arrays(said, ("indices", "values"), f"{call}: return (indices, values)")
+        order = np.argsort(np.abs(vector))
+        chosen = np.sort(order[size - k :])
+        right = [chosen, vector[chosen]]
+        if SAME([indices, values], right):
+            continue
+        largest = np.sort(np.argsort(vector)[size - k :])
+        smallest = np.sort(order[:k])
+        usual = {
+            "The places are right, and the signs are lost: choose by magnitude, send the entries "
+            "themselves": [chosen, np.abs(vector[chosen])],
+            "Those are the largest numbers: a gradient of -3 says more than one of 1. Choose by "
+            "np.abs(vector)": [largest, vector[largest]],
+            "Those are the k smallest: np.argsort puts the largest last": (
+                [smallest, vector[smallest]]
+            ),
+        }
+        if SAME([values, indices], right):
+            raise Wrong(f"{call}: return the indices first, then the values.")
+        if len(indices) != k:
+            raise Wrong(f"{call}: {len(indices)} places come back; {k} shall travel.")
+        alone = SAME(np.sort(indices), chosen)
+        if alone and SAME(values, vector[np.asarray(indices, int)]):
+            raise Wrong(
+                f"{call}: these are the right entries, but not in the order of their places: "
+                f"{shown(indices)}. Whoever adds two such lists wants them ascending: np.sort."
+            )
+        compare(call, [indices, values], right, usual, FORMULA, SAME)
+
+
+def judge_feedback(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """What is sent, and what stays for the next time."""
+    for size in (4, 1, 30):
+        vector, residual = generator.standard_normal((2, size))
+        if size == 4:
+            vector, residual = np.array([2.0, -1.0, 0.5, 4.0]), np.array([0.25, 3.0, -0.75, 0.5])
+        total = vector + residual
+        near = np.round(total)
+        call = f"feedback of {shown(vector)} with the residual {shown(residual)}"
+        said = stage.call(vector.copy(), residual.copy())
+        found = arrays(said, ("what is sent", "the residual"), f"{call}: return (sent, residual)")
+        right, plain = list(remembered(vector, residual)), np.round(vector)
+        usual = {
+            "Old residuals are forgotten: add the residual to the vector before you compress it": (
+                [plain, vector - plain]
+            ),
+            "The residual is kept and never sent: compress vector + residual, not the vector": (
+                [plain, total - plain]
+            ),
+            "What is sent is right; what stays is the whole total less what was sent, and your "
+            "total has no old residual in it": [near, vector - near],
+            "The residual has the wrong sign: it is what should have been sent less what was": (
+                [near, near - total]
+            ),
+            "What is sent is right, and nothing is remembered": [near, np.zeros(size)],
+            "What is sent is right, the residual still the old one": [near, residual],
+            "Everything was sent as it is: send compress(total)": [total, np.zeros(size)],
+            "The residual goes into what is compressed, not on top of it: else every number "
+            "travels in full": [plain + residual, vector - plain],
+            "Return what is sent first, then what stays": right[::-1],
+        }
+        compare(call, found, right, usual, FORMULA, SAME)
+
+
+def judge_one_bit(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """Packed signs and two means."""
+    for size in (8, 16, 13, 1, 64):
+        vector = generator.standard_normal(size)
+        if size == 8:
+            vector = np.array([1.0, -2.0, 0.0, 3.0, -4.0, 5.0, -6.0, 8.0])
+        if size == 16:
+            vector = -np.abs(vector) - 0.1  # nothing above
+        call = f"one_bit of {shown(vector)}"
+        wanted = f"{call}: return (bits, upper, lower)"
+        bits, *said = several(stage.call(vector.copy()), 3, wanted)
+        bits = array(bits, f"{wanted}: the bits are numbers")
+        above = vector >= 0
+        right_bits, *means = packed_signs(vector)
+        if SAME(bits, above) and size > 1:
+            raise Wrong(
+                f"{call}: the signs are right, and each takes a whole byte: {size} bytes where "
+                f"{len(right_bits)} would do. np.packbits puts eight into one."
+            )
+        usual = {
+            "a 1 stands for an entry that is not negative": np.packbits(~above),
+            "zero belongs to the upper ones: >= 0": np.packbits(vector > 0),
+            "the first entry is the highest bit of the first byte, as np.packbits does by "
+            "itself": np.packbits(above, bitorder="little"),
+        }
+        if not SAME(bits, right_bits):
+            words = why(bits, usual, f"{shown(right_bits)} is right", SAME)
+            raise Wrong(f"{call}: the bits are {shown(bits)}: {words}")
+        names = ("the mean of those that are not negative", "the mean of those that are negative")
+        found = [
+            number(mean, wanted, finite=False, part=name)
+            for mean, name in zip(said, names, strict=True)
+        ]
+        if np.isnan(found).any():
+            raise Wrong(
+                f"{call}: a mean of no entries is nan, and would poison what is decoded: where "
+                "there are none of a sign, return 0."
+            )
+        length = np.abs(vector).mean()
+        means_usual = {
+            "The lower mean is negative: do not take magnitudes": [means[0], -means[1]],
+            "First the upper mean, then the lower": means[::-1],
+            "That is one mean for both signs: then the sum of the vector changes on the way. Each "
+            "sign has its own": [length, -length],
+            "Divide each sum by how many entries have that sign, not by the whole length": (
+                [vector[above].sum() / size, vector[~above].sum() / size]
+            ),
+            "Those are the extremes: the means are nearer to all": [vector.max(), vector.min()],
+        }
+        compare(call, found, means, means_usual, FORMULA, SAME)
+
+
+def judge_quantise(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """Levels drawn so that their expectation is the vector."""
+    for size, levels in ((12, 4), (5, 1), (3, 3), (64, 7), (1, 2)):
+        vector = generator.standard_normal(size)
+        if size == 3:
+            vector = np.zeros(3)
+        draws = generator.random(size)
+        call = f"quantise({shown(vector)}, {levels}, draws)"
+        said = stage.call(vector.copy(), levels, draws.copy())
+        wanted = f"{call}: return (length, numbers)"
+        length, found = several(said, 2, wanted)
+        length = number(length, wanted, finite=False, part="the length of the vector")
+        found = array(found, f"{wanted}: the second are numbers")
+        if np.isnan(length) or np.isnan(found).any():
+            raise Wrong(
+                f"{call}: nan comes back. A vector of zeros has the length 0: do not divide then."
+            )
+        right, whole = drawn_levels(vector, levels, draws)
+        if np.isclose(length, np.abs(vector).max()) and not np.isclose(length, right):
+            raise Wrong(
+                f"{call}: the length of a vector is the root of the sum of squares, "
+                "np.linalg.norm; yours is the largest entry."
+            )
+        if not np.isclose(length, right, rtol=CLOSE):
+            raise Wrong(f"{call}: the length is {right:.6g}, not {length:.6g}.")
+        sign, magnitudes = np.sign(vector), levels * np.abs(vector) / (right or 1)
+        usual = {
+            "The signs are lost: multiply by np.sign(vector)": np.floor(magnitudes + draws),
+            "Rounded to the nearest: then what is small is zero every time, and the mean of many "
+            "messages is not the vector. Add the draws before np.floor": (
+                sign * np.round(magnitudes)
+            ),
+            "Always rounded down: the mean of many messages is too small. Add the draws before "
+            "np.floor": sign * np.floor(magnitudes),
+            "Always rounded up: add the draws, then np.floor": sign * np.ceil(magnitudes),
+            "Whole numbers travel, and the receiver multiplies: leave length / levels out": (
+                whole * right / levels
+            ),
+            "Those are no whole numbers: np.floor": sign * (magnitudes + draws),
+            "Divide by the length first: levels * |x| / length lies between 0 and levels": (
+                sign * np.floor(np.abs(vector) * levels + draws)
+            ),
+        }
+        compare(call, found, whole, usual, FORMULA, SAME)

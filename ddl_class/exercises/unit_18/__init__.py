@@ -1,0 +1,1 @@
+"""Unit 18, twelve ways to fool."""

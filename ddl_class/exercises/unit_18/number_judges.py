@@ -1,0 +1,178 @@
+"""The judges of unit 18, first half: luck, intervals, the slowest rank, two kinds of scaling."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ddl_class.exercises.exercise import Stage, Wrong, ranks_text
+from ddl_class.exercises.kit.answers import array, number, numbers, several
+from ddl_class.exercises.kit.compare import any_of, compare
+from ddl_measure.interval import interval
+
+ENDS = ("the median", "the low end", "the high end")
+COUNTS = (6, 7, 9, 12, 30, 101)  # of times whose interval is asked for
+Point = tuple[int, int, float]
+
+
+def judge_lucky(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """The median of theirs over the least of the first `runs` of ours."""
+    for count, runs in ((9, 1), (30, 5), (30, 30), (12, 7)):
+        ours, theirs = (generator.gamma(9.0, 0.1, count) + 1 for _ in range(2))
+        call = f"lucky(ours, theirs, runs={runs}) of {count} times each"
+        said = number(stage.call(ours, theirs, runs), f"{call}: return the speed-up")
+        best, middle = ours[:runs].min(), float(np.median(theirs))
+        usual = {
+            "A speed-up is their time over ours: above 1 if ours is faster": best / middle,
+            "Only the first `runs` of ours have been made": middle / ours.min(),
+            "That is honest: medians of both. Take our best": middle / np.median(ours[:runs]),
+            "That compares the best of both: theirs must make do with a median": (
+                theirs.min() / best
+            ),
+            "Theirs is to be the median, not the mean": theirs.mean() / best,
+            "That is our worst": middle / ours[:runs].max(),
+        }
+        compare(call, said, middle / best, usual)
+
+
+def judge_interval(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """Median and ends, by counting places."""
+    for count in (*COUNTS, int(generator.integers(13, 60))):
+        times = generator.gamma(2.0, 1.0, count) + 1
+        call = f"interval of {count} times"
+        said = numbers(stage.call(times), ENDS, f"{call}: return three numbers, {', '.join(ENDS)}")
+        compare(call, said, list(interval(times)), _wrong_intervals(times))
+
+
+def _wrong_intervals(times: np.ndarray) -> dict[str, object]:
+    ordered, count, mean = np.sort(times), len(times), float(times.mean())
+    middle, low, high = interval(times)
+    left_out = int(np.searchsorted(ordered, low))
+    reach = 1.96 * times.std(ddof=1) / math.sqrt(count)
+    spreads = reach, reach * times.std() / times.std(ddof=1)
+    beside = [left for left in (left_out - 1, left_out + 1) if 0 <= left < count / 2]
+    return {
+        "The first number is the median, not the mean": [mean, low, high],
+        "The ends are swapped: low comes first": [middle, high, low],
+        "The places are right, but not in these times: sort them first": (
+            [middle, times[left_out], times[count - 1 - left_out]]
+        ),
+        "That is all that was measured, from least to most. With more times the ends move in: "
+        "leave out as many at each end as the sum allows": [middle, ordered[0], ordered[-1]],
+        "Between these lie 95 of 100 times. Asked is where their true median lies, and that is "
+        "known the better the more times there are": (
+            [middle, *np.percentile(times, (2.5, 97.5)).tolist()]
+        ),
+        "That holds for a bell curve only, and times have a long tail on one side. Count places "
+        "instead": any_of(
+            *([at, at - spread, at + spread] for spread in spreads for at in (middle, mean))
+        ),
+        "One place off. With `left` times left out at an end, that end misses the median when at "
+        "most `left` times lie below it; the chance of that may be 0.025": any_of(
+            *([middle, ordered[left], ordered[count - 1 - left]] for left in beside)
+        ),
+        "The 0.05 are for both ends together: each may miss in 0.025": list(interval(times, 0.9)),
+    }
+
+
+def judge_slowest(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """For each repetition the time of the slowest rank, on every rank."""
+    for count in sorted(ranks):
+        own = [generator.gamma(2.0, 1.0, 7) for _ in range(count)]
+        table = np.array(own)
+        right = table.max(axis=0)
+        outcome = stage.run(count, [(seconds,) for seconds in own])
+        call = f"slowest on {ranks_text(count)}"
+        for rank, value in enumerate(outcome.results):
+            if value is None:
+                raise Wrong(
+                    f"{call}: rank {rank} returns None. Is a `return` missing? (ring.allreduce "
+                    "works in place and returns nothing itself.)"
+                )
+            wanted = f"{call}: return one plain row, a time for each repetition"
+            said = np.atleast_1d(array(value, f"{wanted}: rank {rank}"))
+            if said.ndim > 1:
+                raise Wrong(f"{wanted}; rank {rank} returns an array of shape {said.shape}.")
+            if said.shape != right.shape:
+                raise Wrong(
+                    f"{call}: rank {rank} returns {said.size} numbers for {right.size} "
+                    "repetitions. The slowest rank is another one each time: one time for each."
+                )
+            compare(f"{call}: rank {rank}", said, right, _wrong_rows(table, rank))
+        changed = [left[0] for left in outcome.arguments]
+        if not all(map(np.array_equal, changed, own)):
+            raise Wrong(
+                f"{call}: `seconds` has changed. A rank's own times are data: copy them first."
+            )
+
+
+def _wrong_rows(table: np.ndarray, rank: int) -> dict[str, np.ndarray]:
+    return {
+        "These are the rank's own times: who waits for it does not know them": table[rank],
+        "These are rank 0's times, and rank 0 knows nothing of the others": table[0],
+        "That is the mean: a step is over when the last rank is done": table.mean(axis=0),
+        "That is the sum: add up nothing, take the largest": table.sum(axis=0),
+        "That is the fastest rank": table.min(axis=0),
+        "That is the rank that is slowest in all. Ask again in each repetition": (
+            table[table.sum(axis=1).argmax()]
+        ),
+    }
+
+
+def judge_scaling(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+    """Which scaling it is, and how much of the ranks is used."""
+    for points in _scalings(generator):
+        call = f"scaling({points})"
+        wanted = f"{call}: return two things, the kind and the efficiency"
+        kind, efficiency = several(stage.call(points), 2, wanted)
+        right, share = _scaling(points)
+        if str(kind) != right:
+            raise Wrong(f"{call}: you call it {kind!r}, and it is {right!r}. {WHY[right]}")
+        if share is not None:
+            said = number(efficiency, wanted, part="the efficiency")
+            compare(call, said, share, _wrong_shares(points))
+        elif efficiency is not None:
+            raise Wrong(f"{call}: what is neither has no efficiency: return None for it.")
+
+
+def _scalings(generator: np.random.Generator) -> Iterator[list[Point]]:
+    def seconds() -> float:
+        return round(float(generator.uniform(1, 9)), 3)
+
+    for first in (1, 2, 3):
+        counts = [first, 2 * first, 8 * first]
+        yield [(ranks, 48, seconds()) for ranks in counts]
+        yield [(ranks, 16 * ranks, seconds()) for ranks in counts]
+    yield [(1, 32, seconds()), (2, 32, seconds()), (4, 128, seconds())]
+    yield [(1, 32, seconds()), (2, 40, seconds()), (4, 128, seconds())]
+    yield [(1, 32, seconds()), (2, 48, seconds()), (4, 32, seconds())]
+
+
+def _scaling(points: list[Point]) -> tuple[str, float | None]:
+    (first, batch, before), (last, _, after) = points[0], points[-1]
+    if all(it[1] == batch for it in points):
+        return "strong", before * first / (after * last)
+    if all(it[1] * first == batch * it[0] for it in points):
+        return "weak", before / after
+    return "neither", None
+
+
+WHY = {
+    "strong": "The whole batch is the same at every number of ranks.",
+    "weak": "Each rank has as many samples at every number of ranks.",
+    "neither": "Look at all points, not only at the first and the last.",
+}
+
+
+def _wrong_shares(points: list[Point]) -> dict[str, object]:
+    (first, _, before), (last, _, after) = points[0], points[-1]
+    ratio, more = before / after, last / first
+    return {
+        "That is a speed-up in samples a second: divide by how many more ranks": ratio * more,
+        "That is the speed-up: divide it by how many times as many ranks there are": ratio,
+        "In weak scaling there is more work: with perfect scaling the time stays": ratio / more,
+        "Divide by last ranks / first ranks: the first point may have several": ratio / last,
+        "Upside down: the first time over the last": any_of(1 / ratio, more / ratio),
+    }

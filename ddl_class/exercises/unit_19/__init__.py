@@ -1,0 +1,1 @@
+"""Unit 19, validate."""

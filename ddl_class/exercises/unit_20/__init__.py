@@ -1,0 +1,1 @@
+"""Unit 20, many nodes."""

@@ -1,0 +1,68 @@
+"""What of this project a submission may read and import: one list, for files and for imports.
+
+Everything else of the project is hidden because it is not on the list, whatever package it is in.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+SHOWN = (
+    "ddl_teach/__init__.py",
+    "ddl_teach/comm",
+    "ddl_runtime",
+)  # files, and folders with all in them
+DISTRIBUTION = "ddl-teach"
+ROOT = Path(__file__).resolve().parents[3]  # the folder in which the project's packages stand
+
+
+def is_hidden(module: str) -> bool:
+    """Whether a module is the project's and not on the list; a function's path will do as well."""
+    path = module.replace(".", "/")
+    if path.split("/")[0] not in packages() or f"{path}/__init__.py" in SHOWN:
+        return False
+    return not any(f"{path}/".startswith(f"{one.removesuffix('.py')}/") for one in SHOWN)
+
+
+@cache
+def packages() -> frozenset[str]:
+    """The names of the project's top-level packages."""
+    installed = metadata.distributions(name=DISTRIBUTION, path=[str(ROOT)])
+    brought = {name for one in installed for name in top_level(one)}
+    return frozenset(
+        path.name
+        for path in ROOT.iterdir()
+        if path.is_dir()
+        and path.name.isidentifier()
+        and (path.name in brought or any(fnmatchcase(path.name, one) for one in _declared()))
+    )
+
+
+def top_level(distribution: metadata.Distribution) -> dict[str, Path]:
+    """What an installed distribution brings, by its record: files, and whole folders beside it.
+
+    A folder that it shares with others, such as `bin`, is not taken whole.
+    """
+    if distribution.read_text("RECORD") is None:
+        return {}
+    brought = {}
+    for file in distribution.files or ():
+        alone = file.parts[0] in ("..", "/", "__pycache__")
+        name = str(file) if alone else file.parts[0]
+        brought[name] = Path(str(distribution.locate_file(name)))
+    return brought
+
+
+@cache
+def _declared() -> tuple[str, ...]:
+    """In a clone the patterns of packages that setuptools puts into the wheel."""
+    settings = ROOT / "pyproject.toml"
+    tables: Any = tomllib.loads(settings.read_text()) if settings.exists() else {}
+    for name in ("tool", "setuptools", "packages", "find"):
+        tables = tables.get(name, {})
+    return (Path(SHOWN[0]).parts[0], *tables.get("include", ()))

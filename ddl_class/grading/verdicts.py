@@ -1,0 +1,116 @@
+"""What is kept of each grading: a verdict for each student and assignment, and a table of all.
+
+    GRADES/verdicts/ASSIGNMENT/STUDENT.json    one verdict
+    GRADES/grades.csv                          all of them, made anew from the files above
+
+So one folder can hold the grades of a whole course: a grading replaces its own verdicts only.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ddl_class.commands.mistake import Mistake
+from ddl_class.grading.scoring import Score
+from ddl_runtime.records.whole_file import write_whole
+
+COLUMNS = ("assignment", "student", "exercise", "points", "of", "message")
+FORMULA = ("=", "+", "-", "@", "\t")  # what a spreadsheet would carry out
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one student's submission earned; `answers` is all that was taken from it, and
+    `digest` changes when anything does that the scores depend on; it is empty where the grader
+    failed and a person must grade."""
+
+    assignment: str
+    student: str
+    digest: str
+    scores: list[Score]
+    answers: dict[str, str]
+
+    @property
+    def to_be_tried_again(self) -> bool:
+        """Whether a score is doubtful of a submission that could be graded."""
+        return bool(self.digest) and any(score.doubtful for score in self.scores)
+
+
+def verdicts_folder(out: Path, assignment: str) -> Path:
+    """Where the verdicts on one assignment are kept."""
+    return out / "verdicts" / assignment
+
+
+def keep(out: Path, verdict: Verdict) -> None:
+    """Write a verdict in the place of the student's earlier one for this assignment."""
+    folder = verdicts_folder(out, verdict.assignment)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / f"{verdict.student}.json", verdict_text(verdict))
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """The verdict as it is kept."""
+    return json.dumps(asdict(verdict), indent=1)
+
+
+def kept(out: Path, assignment: str, student: str) -> Verdict | None:
+    """The verdict of an earlier grading, or None if there is none that can be read."""
+    try:
+        return _read(verdicts_folder(out, assignment) / f"{student}.json")
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def all_kept(out: Path) -> list[Verdict]:
+    """The verdicts of all gradings into this folder, sorted by assignment and student."""
+    paths = (out / "verdicts").glob("*/*.json")
+    found = []
+    for path in paths:
+        if path.name.startswith("."):
+            continue  # a draft of a process that was killed
+        try:
+            found.append(_read(path))
+        except (ValueError, TypeError, KeyError):
+            raise Mistake(
+                f"{path} is no verdict that can be read. Grade {path.parent.name} again, or "
+                "delete the file if this student is not to be graded."
+            ) from None
+    return sorted(found, key=lambda verdict: (verdict.assignment, verdict.student))
+
+
+def _read(path: Path) -> Verdict:
+    found = json.loads(path.read_text(encoding="utf-8"))
+    scores = [Score(**score) for score in found.pop("scores")]
+    return Verdict(scores=scores, **found)
+
+
+def refuse_older_layout(out: Path) -> None:
+    """Raise if `out` holds verdicts that do not say to which assignment they belong."""
+    if any((out / "verdicts").glob("*.json")):
+        raise Mistake(
+            f"{out} was written by an earlier version, which kept the grades of one unit only. "
+            "Name another folder as --out, and grade each unit again into that one."
+        )
+
+
+def grades_text(verdicts: Sequence[Verdict]) -> str:
+    """The grades as comma-separated values."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for verdict in verdicts:
+        for score in verdict.scores:
+            numbers = (f"{score.points:g}", f"{score.of:g}")
+            names = (verdict.assignment, verdict.student, score.exercise)
+            writer.writerow([_harmless(value) for value in (*names, *numbers, score.message)])
+    return text.getvalue()
+
+
+def _harmless(text: str) -> str:
+    """The text, as one that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(FORMULA) else text

@@ -1,0 +1,1 @@
+"""What cells of notebooks call besides exercises: animations, races, recorded runs."""

@@ -1,0 +1,130 @@
+"""Ranks that average with neighbours: who speaks to whom, and how far apart they are.
+
+Graphs are drawn as circles of ranks; where links change from step to step, each step's have a
+colour of their own. Distances from the mean are drawn over steps (dots measured, lines predicted)
+on a logarithmic axis, where a constant second eigenvalue is a straight line. What to look at: the
+slope, and for the one-peer exponential graph that there is none: it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch
+
+from ddl_class.plots.curves import BRIGHT, bright, draw_all
+from ddl_class.plots.frame import BESIDE, extremes, finish, finish_panels, log_scale, panels
+from ddl_runtime.pictures.style import INK, Look, Points, in_style, new_axes, rank_colour
+
+NOTHING = 1e-12  # of what was there at the beginning: only rounding is left
+
+Rounds = Sequence[Sequence[Sequence[int]]]
+"""For each step and each rank, to whom it sends."""
+
+
+@in_style
+def plot_graphs(graphs: Mapping[str, Rounds], title: str | None = None) -> Figure:
+    """Draw each graph, by its name, as a circle of ranks with arrows."""
+    axes = panels(2.4 * len(graphs), 2.9, columns=len(graphs))
+    busiest = []
+    for ax, (name, rounds) in zip(axes, graphs.items(), strict=True):
+        _draw_graph(ax, rounds)
+        ax.set_title(name, fontsize=10, fontweight="normal", loc="center")
+        most = max(len(targets) for links in rounds for targets in links)
+        busiest.append(f"{most} ({name})")
+    found = f"Messages a rank sends in a step: {', '.join(busiest)}"
+    return finish_panels(axes, "Graphs of ranks", found, title)
+
+
+def _draw_graph(ax: Axes, rounds: Rounds) -> None:
+    ranks = len(rounds[0])
+    angles = np.pi / 2 - 2 * np.pi * np.arange(ranks) / ranks
+    places = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    both = {(a, b) for links in rounds for a, to in enumerate(links) for b in to}
+    for step, links in enumerate(rounds):
+        for rank, to in ((rank, to) for rank, targets in enumerate(links) for to in targets):
+            mutual = (to, rank) in both and len(rounds) == 1
+            look: Look = {"arrowstyle": "-" if mutual else "-|>", "shrinkA": 7, "shrinkB": 7}
+            look |= {"color": BRIGHT[step] if len(rounds) > 1 else "#888888", "linewidth": 1.0}
+            ax.add_patch(FancyArrowPatch(places[rank], places[to], mutation_scale=8, **look))
+    ax.scatter(places[:, 0], places[:, 1], 90, [*map(rank_colour, range(ranks))], zorder=3)
+    ax.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), aspect="equal")
+    ax.axis("off")
+
+
+@in_style
+def plot_consensus(
+    measured: Mapping[str, Sequence[float]],
+    predicted: Mapping[str, Sequence[float]] | None = None,
+    *,
+    title: str | None = None,
+) -> Figure:
+    """Distances from the mean after 0, 1, ... steps, by name, as shares of the first one."""
+    ax = new_axes(9.0, 4.2)
+    ax.set_yscale("log")
+    for place, (name, distances) in enumerate(measured.items()):
+        colour = bright(name, place)
+        if predicted and name in predicted:
+            ax.plot(np.maximum(predicted[name], NOTHING), color=colour, linewidth=1.2)
+        dots = np.maximum(np.asarray(distances, float) / distances[0], NOTHING)
+        steps = np.arange(0, len(dots), max(1, len(dots) // 25))
+        # Every second one a large ring, so that dots in the same place are both seen.
+        size, inside = (7, "none") if place % 2 else (4, colour)
+        look: Look = {"color": colour, "markersize": size, "markerfacecolor": inside}
+        ax.plot(steps, dots[steps], "o", label=name, **look)
+    x = "steps" + (" (dots measured, lines predicted)" if predicted else "")
+    about, y = "Distance of ranks from their mean, over steps", "distance from the mean / first"
+    return finish(ax, about, _nearest(measured), title, x=x, y=y, legend=BESIDE)
+
+
+@in_style
+def plot_disagreement(
+    measured: Mapping[str, Points], predicted: Mapping[str, Points], *, title: str | None = None
+) -> Figure:
+    """How far apart noise keeps ranks, by the name of the graph: (second eigenvalues, distances),
+    over what is missing to 1 of the eigenvalue. The black line is the most that it can allow."""
+    ax = new_axes(9.0, 4.2)
+    grounds = {
+        ground: {name: (1 - np.asarray(second), apart) for name, (second, apart) in points.items()}
+        for ground, points in (("measured", measured), ("predicted", predicted))
+    }
+    colours = draw_all(ax, grounds, bright, {"measured": "{name}"}, linewidth=1.2)
+    log_scale(ax, "x")
+    log_scale(ax, "y")
+    gaps = np.geomspace(*ax.get_xlim(), 100)
+    gaps = gaps[gaps < 1]
+    ax.plot(gaps, 1 / np.sqrt(gaps * (2 - gaps)), ":", color=INK, linewidth=1.2, label="at most")
+    ax.invert_xaxis()
+    largest = {name: float(np.max(measured[name][1])) for name in colours}
+    near, far = extremes(largest)
+    found = (
+        f"With noise of size 1 in each step, ranks end up to {largest[far]:.2g} apart on {far}, "
+        f"{largest[near]:.2g} on {near}"
+    )
+    names: Look = {
+        "x": "1 - second eigenvalue (dots measured, lines predicted)",
+        "y": "distance from the mean / noise of a step",
+    }
+    about = "Distance of ranks from their mean under noise"
+    return finish(ax, about, found, title, **names, legend=BESIDE)
+
+
+def _nearest(measured: Mapping[str, Sequence[float]]) -> str:
+    """Who ends nearest and who furthest, in one line."""
+    last = {name: distances[-1] / distances[0] for name, distances in measured.items()}
+    near, far = extremes(last)
+    steps = max(len(distances) for distances in measured.values()) - 1
+    if near == far:
+        return f"After {steps} steps {near} are {_share(last[near])} as far apart as before"
+    return f"After {steps} steps {near} leaves {_share(last[near])}, {far} {_share(last[far])}"
+
+
+def _share(part: float) -> str:
+    if part < NOTHING:
+        return "nothing"
+    if part < 0.1:
+        return f"{100 * part:.2g}%"
+    return f"{part:.0%}" if part < 10 else f"{part:.2g} times what there was"

@@ -1,0 +1,120 @@
+"""Nodes, the ranks on them, and the cables between: what a rank program does not see.
+
+A frame is a node, a disc a rank in its colour, a thick line a cable to the switch. With bytes, a
+cable is as thick as what it has carried. What to look at: ranks of one node share one cable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle
+
+from ddl_class.plots.boxes import round_box, write
+from ddl_class.plots.curves import NO_CURVES, Curves, draw_all
+from ddl_class.plots.frame import count, finish, in_percent, log_scale
+from ddl_runtime.pictures.style import (
+    INK,
+    Look,
+    algorithm_colour,
+    in_style,
+    new_axes,
+    rank_colour,
+    size_text,
+)
+
+CABLE, PAPER = "#ddaa33", "#f4f1e8"
+WIDEST = 14.0  # points, of the cable that carried most
+BETWEEN = 0.5  # of two nodes, where a rank takes 1
+
+
+@in_style
+def plot_nodes(
+    node_of: Sequence[int],
+    sent: Sequence[float] = (),
+    *,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw ranks on nodes, by the node of each rank; `sent` are bytes by node, in their order."""
+    nodes = list(dict.fromkeys(node_of))
+    ranks = [[rank for rank, node in enumerate(node_of) if node == one] for one in nodes]
+    if sent and len(sent) != len(nodes):
+        raise ValueError(f"sent has {len(sent)} numbers, but there are {len(nodes)} nodes")
+    wide = sum(map(len, ranks)) + BETWEEN * (len(nodes) - 1)
+    ax = new_axes(9.0, 3.2) if ax is None else ax
+    words: Look = {"color": INK, "fontsize": 10, "zorder": 4}
+    left = 0.0
+    for place, own in enumerate(ranks):
+        middle = left + len(own) / 2
+        if len(nodes) > 1:
+            share = sent[place] / max(sent) if sent and max(sent) else 0.3
+            cable: Look = {"linewidth": WIDEST * share + 0.5, "solid_capstyle": "butt"}
+            ax.plot([middle, wide / 2], [1.0, 2.2], color=CABLE, zorder=1, **cable)
+        if len(nodes) > 1 and sent:
+            halo = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+            write(ax, middle, 1.22, size_text(sent[place]), va="baseline", bbox=halo, **words)
+        _frame(ax, left, 0.0, len(own), 1.0)
+        write(ax, middle, -0.08, f"node {nodes[place]}", va="top", **words)
+        for at, rank in enumerate(own):
+            spot, colour = (left + at + 0.5, 0.5), rank_colour(rank)
+            ax.add_patch(Circle(spot, 0.34, color=colour, zorder=3))
+            write(ax, *spot, rank, on=colour, fontsize=10, zorder=4)
+        left += len(own) + BETWEEN
+    if len(nodes) > 1:
+        _frame(ax, wide / 2 - 0.9, 2.0, 1.8, 0.5)
+        write(ax, wide / 2, 2.25, "switch", **words)
+    ax.set_xlim(-0.3, wide + 0.3)
+    ax.set_ylim(-0.5, 2.7)
+    ax.axis("off")
+    placed = "; ".join(
+        f"node {node}: ranks {', '.join(map(str, own))}"
+        for node, own in zip(nodes, ranks, strict=True)
+    )
+    about, found = "Ranks on their nodes", _finding(ranks, nodes, sent)
+    return finish(ax, about, found, title, grid="", more=f"{placed}.")
+
+
+def _finding(ranks: Sequence[Sequence[int]], nodes: Sequence[int], sent: Sequence[float]) -> str:
+    """How many pairs share a node; or which cable carried most."""
+    every = sum(map(len, ranks))
+    if len(nodes) == 1:
+        return f"{every} ranks on one node: no message crosses a cable"
+    if sent:
+        most, node = max(zip(sent, nodes, strict=True), key=lambda cable: cable[0])
+        whole = size_text(sum(sent))
+        return f"Node {node}'s cable carried most, {size_text(most)}; all together {whole}"
+    near = sum(len(own) * (len(own) - 1) // 2 for own in ranks)
+    pairs = every * (every - 1) // 2
+    return f"Of {pairs} pairs of ranks {near} share a node; {pairs - near} are joined by cables"
+
+
+@in_style
+def plot_share_of_work(
+    predicted: Curves,
+    simulated: Curves = NO_CURVES,
+    *,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw which share of a step is work, by exchange, over nodes: predicted lines, simulated
+    squares."""
+    ax = new_axes(9.0, 3.8) if ax is None else ax
+    grounds = {"predicted": predicted, "simulated": simulated}
+    draw_all(ax, grounds, algorithm_colour, {"predicted": "{name}"})
+    log_scale(ax, "x", count, base=2)
+    in_percent(ax.yaxis)
+    ax.set_ylim(0, 1.02)
+    most = max(nodes[-1] for nodes, _ in predicted.values())
+    said = ", ".join(f"{share[-1]:.0%} by {name}" for name, (_, share) in predicted.items())
+    found = f"On {most:,} nodes work is {said} of a step"
+    x, y = "nodes   (line: predicted, square: simulated)", "work's share of a step"
+    about = "Share of work in a step over the number of nodes"
+    return finish(ax, about, found, title, x=x, y=y, legend={"loc": "lower left"})
+
+
+def _frame(ax: Axes, left: float, low: float, width: float, height: float) -> None:
+    box = left + 0.02, low + 0.02, width - 0.04, height - 0.04
+    round_box(ax, *box, 0.04, facecolor=PAPER, zorder=2)

@@ -1,0 +1,125 @@
+"""A roofline: how fast each layer computes, below the roof that the machine allows.
+
+Right means more operations for each byte that moves, up means more operations a second. A slope is
+what a memory can feed, the flat top what arithmetic can do. A point is a layer at its *measured*
+speed, the larger the more time it takes. What to look at: points left of the ridge are limited by
+memory; points far below every roof are limited by something that the roof does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from ddl_class.plots.frame import finish, note, write_numbers
+from ddl_runtime.pictures.style import (
+    INK,
+    Look,
+    in_style,
+    new_axes,
+    rank_colour,
+    rate_text,
+    time_text,
+)
+
+LARGEST, SMALLEST = 220.0, 12.0  # areas of points, in square points
+NAMED = 5  # of the layers that take longest
+
+
+class Point(Protocol):
+    """A layer: operations per byte, operations a second, seconds."""
+
+    name: str
+    kind: str
+    intensity: float
+    rate: float
+    seconds: float
+
+
+@in_style
+def plot_roofline(
+    points: Sequence[Point],
+    operations_per_second: float,
+    bandwidths: Mapping[str, float],
+    *,
+    network: str = "the network",
+    ax: Axes | None = None,
+) -> Axes:
+    """Layers below the roof of `operations_per_second` and of each of the `bandwidths` (bytes/s).
+
+    The first bandwidth is the one that decides who counts as limited by memory.
+    """
+    if not points or not bandwidths:
+        raise ValueError("a roofline needs at least one layer and one bandwidth")
+    ax = new_axes(9.0, 5.0) if ax is None else ax
+    columns = zip(*((it.intensity, it.rate, it.seconds) for it in points), strict=True)
+    intensities, rates, seconds = map(np.array, columns)
+    kinds = np.array([point.kind for point in points])
+    whole = {kind: seconds[kinds == kind].sum() for kind in sorted({*kinds})}
+    for position, kind in enumerate(sorted(whole, key=whole.__getitem__, reverse=True)):
+        own = kinds == kind
+        sizes = SMALLEST + LARGEST * seconds[own] / seconds.max()
+        label = f"{kind}, {whole[kind] / seconds.sum():.0%} of the time"
+        look: Look = {"color": rank_colour(position), "alpha": 0.75, "linewidths": 0, "zorder": 3}
+        ax.scatter(intensities[own], rates[own], sizes, label=label, **look)
+    slowest = np.argsort(-seconds)
+    for place in _apart(np.log10(np.stack([intensities, rates])), slowest[:NAMED]):
+        spot = intensities[place], rates[place]
+        note(ax, points[place].name or network, spot, (9, -4), fontsize=8, zorder=4)
+    ridges = [operations_per_second / rate for rate in bandwidths.values()]
+    low, high = min(intensities.min(), *ridges) / 3, max(intensities.max(), *ridges) * 3
+    ax.set(xscale="log", yscale="log", xlim=(low, high))
+    ax.set_ylim(rates.min() / 3, operations_per_second * 3)
+    _draw_roofs(ax, operations_per_second, bandwidths)
+    write_numbers(ax.yaxis, _speed)
+    for marker in filter(None, ax.legend(loc="lower right").legend_handles):
+        marker.set(sizes=[40.0])
+    by_memory = intensities < ridges[0]
+    share = seconds[by_memory].sum() / seconds.sum()
+    found = (
+        f"{network}: memory limits {by_memory.sum()} of {len(seconds)} layers, "
+        f"which take {share:.0%} of the time"
+    )
+    longest = points[slowest[0]]
+    roofs = ", ".join(f"{name} {rate_text(rate)}" for name, rate in bandwidths.items())
+    more = (
+        f"Roofs: {_speed(operations_per_second)} of arithmetic, {roofs}. The layer that takes "
+        f"longest is {longest.name} ({longest.kind}) with {time_text(longest.seconds)}, at "
+        f"{longest.intensity:.3g} operations per byte."
+    )
+    names: Look = {"x": "intensity (operations per byte moved)", "y": "operations per second"}
+    finish(ax, "Roofline", found, **names, more=more)
+    return ax
+
+
+def _draw_roofs(ax: Axes, top: float, bandwidths: Mapping[str, float]) -> None:
+    low, high = ax.get_xlim()
+    for name, rate in bandwidths.items():
+        ridge = top / rate
+        ax.plot([low, ridge, high], [low * rate, top, top], color=INK, linewidth=1.4)
+        # Along the slope, from where it comes into the picture.
+        begin = max(low, ax.get_ylim()[0] / rate) * 1.3
+        (x, y), (right, up) = ax.transData.transform([[low, low * rate], [ridge, top]])
+        angle = np.degrees(np.arctan2(up - y, right - x))
+        slope: Look = {"rotation": angle, "rotation_mode": "anchor"}
+        words = f"{name} {rate_text(rate)}"
+        note(ax, words, (begin, begin * rate), (0, 3), fontsize=8.5, **slope)
+    note(ax, f"arithmetic {_speed(top)}", (high, top), (-4, 5), ha="right", fontsize=8.5)
+
+
+def _apart(places: np.ndarray, order: np.ndarray) -> list[int]:
+    """Those of the points whose names do not cover one another, the first in order preferred."""
+    chosen: list[int] = []
+    for place in order:
+        distances = np.abs(places[:, chosen] - places[:, [place]])
+        if not ((distances[0] < 0.6) & (distances[1] < 0.12)).any():
+            chosen.append(int(place))
+    return chosen
+
+
+def _speed(rate: float) -> str:
+    """Operations a second, in words."""
+    return rate_text(rate).replace("B/s", "op/s")

@@ -1,0 +1,261 @@
+"""Messages between devices: their time over the chunk's size, over their own size, and decisions.
+
+Lines are computed, hollow squares simulated, dots measured: medians with their 95% intervals. What
+to look at: the valley over the chunk's size, whose two slopes are the pipe's filling and the price
+of a start for each chunk; and in pictures of recorded runs the words that say on what they ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
+
+from ddl_class.plots.boxes import write
+from ddl_class.plots.curves import draw
+from ddl_class.plots.frame import (
+    BESIDE,
+    finish,
+    finish_panels,
+    log_scale,
+    mark,
+    name_rows,
+    panels,
+    scale_sizes_and_times,
+)
+from ddl_runtime.pictures.style import (
+    INK,
+    Look,
+    Points,
+    in_style,
+    new_axes,
+    rate_text,
+    size_text,
+    time_text,
+)
+
+Interval = tuple[float, float, float]
+"""A median and the two ends of its interval."""
+
+Measured = Mapping[float, Interval]
+"""By size in bytes: seconds."""
+
+LABEL = "#aa3377"
+NOTHING_RECORDED = (
+    "No run on a GPU has been recorded yet.\nWhoever has one: python -m benchmarks.on_a_gpu"
+)
+PATH_COLOURS: Mapping[str, str] = {
+    "host": "#555555",
+    "direct": "#228833",
+    "staged": "#ee6677",
+    "pipelined": "#4477aa",
+    "once": "#aa3377",
+    "steps": "#b15928",
+    "native": "#ccbb44",
+    "gloo": "#66ccee",
+    "NCCL": "#222255",
+}
+DOTS = {"markersize": 5, "linewidth": 1.0, "zorder": 4}
+
+
+@in_style
+def plot_chunk_sizes(
+    computed: Points,
+    *,
+    nbytes: float,
+    best: float | None = None,
+    simulated: Points | None = None,
+    measured: Measured | None = None,
+    others: Mapping[str, float] | None = None,
+    label: str = "",
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw the time of one message of `nbytes` over the size of its chunks.
+
+    `best` is the size that the formula recommends; `others` are times of paths without chunks,
+    drawn across; `label` says on what it was measured.
+    """
+    ax = new_axes(9.0, 4.2) if ax is None else ax
+    colour = PATH_COLOURS["pipelined"]
+    draw(ax, "computed", computed, colour, "computed")
+    if simulated is not None:
+        draw(ax, "simulated", simulated, INK, "simulated", zorder=3)
+    found = f"{size_text(nbytes)} in chunks of {_valley(computed)} take least by the formula"
+    if measured:
+        draw(ax, "measured", _curve(measured), colour, "measured", **DOTS)
+        found += f", of {_valley(_curve(measured))} measured"
+    for name, seconds in (others or {}).items():
+        ax.axhline(seconds, color=path_colour(name), linestyle="--", linewidth=1.2, label=name)
+    if best is not None:
+        mark(ax, best, f"best: {size_text(best)}")
+    scale_sizes_and_times(ax, "size of a chunk (bytes)", f"time of {size_text(nbytes)}")
+    return _finish(ax, found, label, title)
+
+
+@in_style
+def plot_paths(
+    computed: Mapping[str, Points] | None = None,
+    *,
+    simulated: Mapping[str, Points] | None = None,
+    measured: Mapping[str, Measured] | None = None,
+    crossovers: Mapping[str, float] | None = None,
+    bandwidth: bool = False,
+    label: str = "",
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw the time of a message over its size, a colour for each path, by name.
+
+    `crossovers` are sizes to mark, each with its words. With `bandwidth` bytes a second are drawn
+    in place of seconds.
+    """
+    dots = {name: _curve(found) for name, found in (measured or {}).items()}
+    grounds = {"computed": computed or {}, "simulated": simulated or {}, "measured": dots}
+    names = list(dict.fromkeys(name for curves in grounds.values() for name in curves))
+    if not names:
+        raise ValueError("nothing to draw: give computed, simulated or measured times of a path")
+    ax = new_axes(9.0, 4.4) if ax is None else ax
+    medians: dict[str, dict[float, float]] = {}
+    for ground, curves in grounds.items():
+        for name, (sizes, times, *interval) in curves.items():
+            look: dict[str, Any] = DOTS if ground == "measured" else {}
+            if ground == "measured" and name not in grounds["computed"]:
+                look = {**look, "linestyle": "-"}
+            rates = [np.divide(sizes, part) if bandwidth else part for part in (times, *interval)]
+            draw(ax, ground, (sizes, *rates), path_colour(name, names), **look)
+            medians[name] = dict(zip(sizes, times, strict=True))  # measured ones count most
+    for name in names:
+        ax.plot([], [], color=path_colour(name, names), label=name)
+    for words, size in (crossovers or {}).items():
+        mark(ax, size, f"{words}\n{size_text(size)}", up=0.02)
+    scale_sizes_and_times(ax, "size of one message (bytes)", "time of one message")
+    if bandwidth:
+        log_scale(ax, "y", rate_text)
+        ax.set_ylabel("bandwidth")
+    return _finish(ax, _quickest(medians, bandwidth), label, title)
+
+
+@in_style
+def plot_decisions(
+    tables: Mapping[str, Sequence[tuple[float, str]]],
+    *,
+    largest: float,
+    smallest: float = 1024,
+    label: str = "",
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw a bar for each table: from which size on which path is taken, (begin, name) each."""
+    ax = new_axes(9.0, 1.5 + 0.55 * len(tables)) if ax is None else ax
+    paths, said = {}, []
+    for row, (table, decisions) in enumerate(tables.items()):
+        ends = [begin for begin, _ in decisions[1:]] + [largest]
+        changes: dict[str, str] = {}
+        for (begin, name), end in zip(decisions, ends, strict=True):
+            path, _, words = name.partition(", ")
+            paths[path] = path_colour(path)
+            if path != next(reversed(changes), ""):
+                changes[path] = f"{path} from {size_text(begin)} on" if begin else path
+            begin = max(begin, smallest)
+            if begin < end:
+                look: Look = {"edgecolor": "white", "linewidth": 1.5, "color": paths[path]}
+                ax.barh(row, end - begin, 0.7, begin, **look)
+                middle = np.sqrt(begin * end)
+                write(ax, middle, row, words, color="white", fontsize=7.5, clip_on=True)
+        said.append(f"{table}: {', '.join(changes.values())}")
+    log_scale(ax, "x", size_text, base=2)
+    ax.set_xlim(smallest, largest)
+    ax.xaxis.set_major_locator(LogLocator(base=16.0, numticks=20))
+    name_rows(ax, tables)
+    ax.set_xlabel("size of one message (bytes)")
+    for path, colour in paths.items():
+        ax.plot([], [], "s", color=colour, markersize=9, label=path)
+    return _finish(ax, "; ".join(said), label, title, grid="")
+
+
+@in_style
+def plot_recorded(
+    yours: Mapping[str, Measured],
+    recorded: Mapping[str, Mapping[str, Measured]],
+    *,
+    label: str,
+    bandwidth: bool = False,
+    title: str | None = None,
+) -> Figure:
+    """Draw what you measured and, beside it on the same scale, each recorded run under its label.
+
+    The labels say on what: host memory, a stand-in, or a GPU with its date.
+    """
+    runs = {f"yours: {label}": yours, **recorded}
+    columns = max(2, len(runs))
+    axes = panels(4.6 * columns, 4.4, columns=columns, sharex=True, sharey=True)
+    for ax, (words, measured) in zip(axes, runs.items(), strict=False):
+        plot_paths(measured=measured, bandwidth=bandwidth, ax=ax, title="")
+        ax.legend(loc="best", fontsize=8)
+        ax.xaxis.set_major_locator(LogLocator(base=16.0, numticks=20))
+        ax.set_title(words, size=9, weight="normal", style="italic", color=LABEL)
+    if not recorded:
+        axes[1].set_axis_off()
+        here: Look = {"transform": axes[1].transAxes, "color": LABEL, "fontsize": 10}
+        write(axes[1], 0.5, 0.5, NOTHING_RECORDED, **here)
+    for ax in axes[1:]:
+        ax.set_ylabel("")
+    medians = {
+        name: {size: one[0] for size, one in found.items()} for name, found in yours.items()
+    }
+    found = f"Yours, {_quickest(medians, bandwidth)}"
+    more = f"Beside it: {'; '.join(recorded) or NOTHING_RECORDED}"
+    return finish_panels(axes, "Your run beside recorded ones", found, title, more=more)
+
+
+def path_colour(name: str, among: Sequence[str] = ()) -> tuple[float, float, float]:
+    """A path's colour; of several with the same path, such as chunk sizes, each its own shade."""
+    path = name.partition(",")[0]
+    same = [other for other in among if other.partition(",")[0] == path]
+    full = np.array(to_rgb(PATH_COLOURS.get(path, INK)))
+    pale = same.index(name) / len(same) if name in same else 0.0
+    red, green, blue = full + 0.75 * pale * (1 - full)
+    return red, green, blue
+
+
+def _quickest(medians: Mapping[str, Mapping[float, float]], bandwidth: bool = False) -> str:
+    """Who is the fastest at the smallest and at the largest size with a rival, in one line."""
+    sizes = sorted({size for times in medians.values() for size in times})
+    rivals = {size: [name for name in medians if size in medians[name]] for size in sizes}
+    met = [size for size in sizes if len(rivals[size]) > 1] if len(medians) > 1 else sizes
+    if not met:
+        return "Paths that were not measured at the same sizes"
+    parts = []
+    for size in dict.fromkeys((met[0], met[-1])):
+        name = min(rivals[size], key=lambda one: medians[one][size])
+        seconds = medians[name][size]
+        value = rate_text(size / seconds) if bandwidth else time_text(seconds)
+        who = f"{name} is fastest, " if len(medians) > 1 else ""
+        parts.append(f"{size_text(size)}: {who}{value}")
+    return "; ".join(parts)
+
+
+def _curve(measured: Measured) -> tuple[Any, ...]:
+    """Sizes, medians, and the ends of their intervals."""
+    middle, *ends = np.array([*measured.values()]).T
+    return [*measured], middle, np.array(ends)
+
+
+def _valley(curve: Sequence[Any]) -> str:
+    return size_text(curve[0][int(np.argmin(curve[1]))])
+
+
+def _finish(ax: Axes, found: str, label: str, title: str | None, grid: Any = "both") -> Figure:
+    """Title, legend, and the words that say on what it was measured."""
+    shown = (found if title is None else title) + ("\n" if label else "")
+    if label:
+        corner: Look = {"ha": "right", "va": "bottom", "transform": ax.transAxes}
+        ax.text(1.0, 1.01, label, fontsize=8, color=LABEL, style="italic", **corner)
+    about = "Messages between devices"
+    return finish(ax, about, found, shown, grid=grid, legend=BESIDE, more=label)

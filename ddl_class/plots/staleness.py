@@ -1,0 +1,136 @@
+"""Stale gradients in pictures: how old they are, how large a step they bear, and who waits.
+
+A line is predicted, a hollow square simulated, a dot measured. What to look at: the stable step
+falls like one over the staleness, on a plane of two logarithms a straight line; and behind a
+straggler every bounded line bends up to the straggler's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ddl_class.plots.curves import draw
+from ddl_class.plots.frame import finish, in_percent
+from ddl_runtime.pictures.style import (
+    Look,
+    Points,
+    in_style,
+    new_axes,
+    rank_colour,
+    time_text,
+    time_unit,
+)
+
+SAME = 0.01  # swings as large as before: a peak between two updates is missed by less
+
+
+@in_style
+def plot_walks(
+    walks: Mapping[str, Sequence[float]], *, title: str | None = None, ax: Axes | None = None
+) -> Figure:
+    """Draw what becomes of a weight, for a few steps by their names."""
+    ax = new_axes(9.0, 3.6) if ax is None else ax
+    for number, (name, walk) in enumerate(walks.items()):
+        ax.plot(walk, color=rank_colour(number), label=name)
+    reach = max(np.max(np.abs(walk)) for walk in walks.values())
+    ax.set_ylim(-1.5 * reach, 1.1 * reach)
+    legend = {"ncols": len(walks), "loc": "lower left"}
+    names: Look = {"x": "updates", "y": "weight; the minimum is at 0"}
+    about, found = "A weight over the updates", walks_finding(walks)
+    return finish(ax, about, found, title, **names, legend=legend)
+
+
+def walks_finding(walks: Mapping[str, Sequence[float]]) -> str:
+    """How the swings of each walk went on: its last quarter beside the quarter before."""
+    names: dict[str, list[str]] = {"shrink": [], "hardly change": [], "grow": []}
+    for name, walk in walks.items():
+        *_, before, last = (np.abs(part).max() for part in np.array_split(walk, 4))
+        if abs(last - before) < SAME * before:
+            names["hardly change"].append(name)
+        else:
+            names["grow" if last > before else "shrink"].append(name)
+    found = "; ".join(f"{how} with {', '.join(some)}" for how, some in names.items() if some)
+    return f"The swings {found}"
+
+
+@in_style
+def plot_stable_steps(
+    formula: Callable[[int], float],
+    simulated: Points,
+    measured: Points | None = None,
+    *,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw the largest stable step (rate x curvature) over the mean staleness.
+
+    `formula(staleness)` is the line; points are ages and steps.
+    """
+    ax = new_axes(9.0, 4.2) if ax is None else ax
+    ages = np.arange(int(np.ceil(max(simulated[0]))) + 2)
+    steps = np.array([formula(age) for age in ages.tolist()])
+    draw(ax, "predicted", (ages, steps), rank_colour(0), "predicted: 2 sin(π / (2 (2 τ + 1)))")
+    draw(ax, "simulated", simulated, rank_colour(0), "simulated")
+    found = (
+        f"With gradients {ages[-1]:g} updates old the largest stable step is "
+        f"{steps[0] / steps[-1]:.0f} times smaller"
+    )
+    if measured is not None:
+        draw(ax, "measured", measured, rank_colour(3), "measured")
+        ratios = measured[1] / np.exp(np.interp(measured[0], ages, np.log(steps)))
+        low, high = ratios.min(), ratios.max()
+        found = f"Largest stable steps: measured is {low:.2f} to {high:.2f} of predicted"
+    ax.set_xscale("symlog", base=2, linthresh=1)
+    ax.set_yscale("log", base=2)
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_major_formatter("{x:.3g}")
+    about = "The largest stable step over the staleness"
+    x = "mean staleness τ (updates of others between reading and writing)"
+    y = "largest stable step, rate × curvature"
+    return finish(ax, about, found, title, x=x, y=y, legend={})
+
+
+@in_style
+def plot_ages(
+    ages: Mapping[str, Sequence[int]], *, title: str | None = None, ax: Axes | None = None
+) -> Figure:
+    """Draw the staleness histograms of some runs, each by its name."""
+    ax = new_axes(9.0, 3.6) if ax is None else ax
+    oldest = {name: int(np.max(each)) for name, each in ages.items()}
+    width = max(1, -(-(max(oldest.values()) + 1) // 30))  # at most thirty bars
+    edges = np.arange(0, max(oldest.values()) + width + 1, width)
+    bar = width * 0.9 / len(ages)
+    for number, (name, each) in enumerate(ages.items()):
+        shares = np.histogram(each, edges)[0] / len(each)
+        left = edges[:-1] - 0.5 + 0.05 * width + bar * number
+        look: Look = {"color": rank_colour(number), "label": f"{name}: mean {np.mean(each):.1f}"}
+        ax.bar(left, shares, bar, align="edge", **look)
+    in_percent(ax.yaxis)
+    ax.set_xlim(-0.6, edges[-1] - 0.4)
+    listed = ", ".join(f"{name} {most}" for name, most in oldest.items())
+    found = f"The oldest gradients are so many updates old: {listed}"
+    about = "How old gradients are, as histograms"
+    x, y = "staleness (updates of others between reading and writing)", "share of gradients"
+    return finish(ax, about, found, title, x=x, y=y, grid="y", legend={})
+
+
+@in_style
+def plot_paces(
+    ends: Mapping[str, Sequence[float]], *, title: str | None = None, ax: Axes | None = None
+) -> Figure:
+    """Draw when each step ended, for one worker of each of some runs, by the runs' names."""
+    ax = new_axes(9.0, 4.2) if ax is None else ax
+    factor, unit = time_unit(max(max(each) for each in ends.values()))
+    late = []
+    for number, (name, each) in enumerate(ends.items()):
+        steps = np.arange(1, len(each) + 1)
+        ax.plot(steps, np.multiply(each, factor), color=rank_colour(number), label=name)
+        quarter = len(each) // 4
+        late.append(f"{name} {time_text((each[-1] - each[-1 - quarter]) / quarter)}")
+    found = f"What a late step takes: {', '.join(late)}"
+    y = f"time when it ended ({unit})"
+    return finish(ax, "Time over steps", found, title, x="step", y=y, legend={})

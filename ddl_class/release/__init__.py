@@ -1,0 +1,1 @@
+"""How the course reaches learners: notebooks made, handed out and opened in the lab."""
