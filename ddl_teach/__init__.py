@@ -5,10 +5,6 @@ ranks in virtual time, `launch` on real MPI processes, `join` on processes that 
 script has started; all return a `Run`.
 """
 
-from ddl_teach.comm import ANY, Comm, Phantom, Request
-from ddl_teach.comm.join import join
-from ddl_teach.comm.launch import Ranks, launch
-from ddl_teach.comm.run import Run
-from ddl_teach.comm.simulate import simulate
+from ddl_teach.comm import ANY, Comm, Phantom, Ranks, Request, Run, join, launch, simulate
 
 __all__ = ["ANY", "Comm", "Phantom", "Ranks", "Request", "Run", "join", "launch", "simulate"]

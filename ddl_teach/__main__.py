@@ -2,6 +2,6 @@
 
 import sys
 
-from ddl_teach.cli import main
+from ddl_class.cli import main
 
 sys.exit(main())

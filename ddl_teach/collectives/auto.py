@@ -16,10 +16,10 @@ from typing import Protocol
 
 import numpy as np
 
+from ddl_runtime.core.arrays import Array, Operation, describe
 from ddl_teach.collectives import registry, tree
 from ddl_teach.collectives.cost_model import PREDICTABLE, LatencyBandwidth
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array, Operation, describe
 
 ROUNDING = 1e-12  # times that differ by less than this share are equal
 

@@ -9,9 +9,9 @@ What to look at: on the timeline, messages under the work; and what is left of t
 
 from collections.abc import Callable
 
+from ddl_runtime.core.arrays import Array, Operation
 from ddl_teach.collectives import registry
 from ddl_teach.comm import Comm, Request
-from ddl_teach.comm.arrays import Array, Operation
 
 
 def allreduce(

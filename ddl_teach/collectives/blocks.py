@@ -6,9 +6,9 @@ a first axis of P. Wrong sizes are refused here, where the rank and both sizes c
 
 import numpy as np
 
+from ddl_runtime.core.arrays import Array, as_bytes, describe, flat, split_evenly, type_name
+from ddl_runtime.devices import device_of
 from ddl_teach.comm import Comm, Phantom
-from ddl_teach.comm.arrays import TYPE_NAMES, Array, as_bytes, describe, flat, split_evenly
-from ddl_teach.comm.devices import device_of
 
 
 def check_root(comm: Comm, root: int) -> None:
@@ -59,12 +59,12 @@ def share_memory(x: Array, y: Array) -> bool:
     if device is None:
         return np.may_share_memory(as_bytes(x), as_bytes(y))
     first, second = device.address(x), device.address(y)
-    return first < second + y.nbytes and second < first + x.nbytes
+    return bool(first < second + y.nbytes and second < first + x.nbytes)
 
 
 def check_types(comm: Comm, one: Array, other: Array) -> None:
     """Refuse two arrays of which one cannot be copied into the other."""
-    names = [TYPE_NAMES[describe(array)[1]] for array in (one, other)]
+    names = [type_name(array) for array in (one, other)]
     if names[0] != names[1]:
         raise TypeError(
             f"rank {comm.rank}: both arrays must have one element type, not {' and '.join(names)}"

@@ -8,9 +8,9 @@ multiport message-passing systems", 1997.
 What to look at: both begin and end with a turn in memory, for which nothing is sent.
 """
 
+from ddl_runtime.core.arrays import Array, copy_into, empty_like, flat, split_evenly
 from ddl_teach.collectives.blocks import blocks_to_exchange, chunk_start, room_for
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array, copy_into, empty_like, flat, split_evenly
 
 
 def allgather(comm: Comm, x: Array) -> None:

@@ -11,8 +11,8 @@ Thakur, Rabenseifner and Gropp, "Optimization of collective communication operat
 
 from dataclasses import dataclass
 
+from ddl_runtime.core.arrays import Array, Operation, empty_like
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array, Operation, empty_like
 
 
 @dataclass(frozen=True)

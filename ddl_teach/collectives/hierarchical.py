@@ -10,10 +10,10 @@ What to look at: on a `TwoLevel` network, who sends to another node at all, and 
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ddl_runtime.core.arrays import Array, Operation
 from ddl_teach.collectives import ring, tree
 from ddl_teach.collectives.blocks import check_root
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array, Operation
 
 
 class Levels(NamedTuple):

@@ -7,9 +7,9 @@ all-reduce to one; textbooks the flat tree.
 What to look at: the root's line on the timeline is full, everybody else's is empty.
 """
 
+from ddl_runtime.core.arrays import Array, Operation, copy_into, empty_like
 from ddl_teach.collectives.blocks import blocks_on_root, check_root
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array, Operation, copy_into, empty_like
 
 
 def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:

@@ -10,9 +10,9 @@ What to look at: for which sizes our transparent algorithms come close, or win.
 
 from typing import Any
 
+from ddl_runtime.core.arrays import Array, Operation, split_evenly
+from ddl_runtime.devices.on_host import on_host
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array, Operation, split_evenly
-from ddl_teach.comm.devices.on_host import on_host
 
 
 def library(comm: Comm, collective: str) -> Any:

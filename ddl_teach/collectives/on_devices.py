@@ -12,11 +12,11 @@ What to look at: the ledger, whose messages are "host" after copying once.
 
 from __future__ import annotations
 
+from ddl_runtime.core.arrays import Array, Operation, describe
+from ddl_runtime.devices import device_of
+from ddl_runtime.devices.choice import chosen
 from ddl_teach.collectives import ring, staged_once
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array, Operation, describe
-from ddl_teach.comm.devices import device_of
-from ddl_teach.comm.devices.choice import chosen
 
 ONCE, STEPS = "once", "steps"
 

@@ -7,9 +7,9 @@ Thakur, Rabenseifner and Gropp, "Optimization of collective communication operat
 What to look at: in no step do two messages go to the same rank.
 """
 
+from ddl_runtime.core.arrays import Array, copy_into
 from ddl_teach.collectives.blocks import blocks_to_exchange
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array, copy_into
 
 
 def alltoall(comm: Comm, x: Array, out: Array) -> None:

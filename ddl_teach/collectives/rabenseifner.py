@@ -10,11 +10,11 @@ as much, until every rank owns one part; then the film runs backwards.
 
 from collections.abc import Callable
 
+from ddl_runtime.core.arrays import Array, Operation, empty_like, flat
 from ddl_teach.collectives.blocks import chunk_start
 from ddl_teach.collectives.folding import Core, core_of, fold, unfold
 from ddl_teach.collectives.recursive_doubling import allgather, swap_doubling
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array, Operation, empty_like, flat
 
 __all__ = ["allgather", "allreduce", "reduce_scatter"]
 

@@ -10,10 +10,10 @@ What to look at: the arrows of step k span 2^k ranks, and after it 2^(k+1) ranks
 
 from collections.abc import Callable
 
+from ddl_runtime.core.arrays import Array, Operation, empty_like, flat
 from ddl_teach.collectives.blocks import chunk_start
 from ddl_teach.collectives.folding import Core, core_of, fold, hand_in, unfold
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array, Operation, empty_like, flat
 
 
 def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:

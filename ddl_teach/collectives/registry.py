@@ -37,7 +37,8 @@ def function(algorithm: str, collective: str) -> Callable[..., Any]:
             f"{algorithm} has no {collective}, but {', '.join(offers(algorithm))}; "
             f"algorithms with {collective}: {', '.join(able)}"
         )
-    return getattr(get(algorithm), collective)
+    function: Callable[..., Any] = getattr(get(algorithm), collective)
+    return function
 
 
 def offers(algorithm: str) -> tuple[str, ...]:

@@ -1,13 +1,15 @@
 """Ring all-reduce: chunks travel round, P-1 steps to add them up, P-1 steps to hand them out.
 
 Cost: 2 (P-1) (latency + n/P per_byte) for n bytes on P ranks. Each rank sends 2 (P-1)/P n bytes,
-and no algorithm gets by with fewer; but no other pays so many latencies.
+and no algorithm gets by with fewer, unless switches add; but no other pays so many latencies.
 Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
 What to look at: every rank sends and receives all the time, and only ever to its neighbour.
 """
 
+from collections.abc import Sequence
+
+from ddl_runtime.core.arrays import Array, Operation, empty_like, split_evenly
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array, Operation, empty_like, split_evenly
 
 
 def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
@@ -32,9 +34,13 @@ def reduce_scatter(comm: Comm, x: Array, op: Operation = "sum") -> Array:
 
 def allgather(comm: Comm, x: Array) -> None:
     """Every rank contributes its own chunk of `x` and gets those of all others."""
+    pass_round(comm, split_evenly(x, comm.size))
+
+
+def pass_round(comm: Comm, chunks: Sequence[Array]) -> None:
+    """Every rank has filled chunk `rank`, and gets the others, which may differ in length."""
     rank, size = comm.rank, comm.size
     left, right = (rank - 1) % size, (rank + 1) % size
-    chunks = split_evenly(x, size)
     for step in range(size - 1):
         # What came from the left in the step before goes on to the right.
         outgoing, incoming = (rank - step) % size, (rank - step - 1) % size

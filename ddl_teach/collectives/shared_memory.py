@@ -17,11 +17,7 @@ What to look at: on one node the ledger holds no bytes, because nothing was sent
 from collections.abc import Iterator
 from typing import Any
 
-from ddl_teach.collectives import ring
-from ddl_teach.collectives.blocks import chunk_start
-from ddl_teach.collectives.hierarchical import split_by_node
-from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import (
+from ddl_runtime.core.arrays import (
     Array,
     Operation,
     as_elements,
@@ -29,8 +25,12 @@ from ddl_teach.comm.arrays import (
     flat,
     split_evenly,
 )
-from ddl_teach.comm.devices.on_host import on_host
-from ddl_teach.comm.shared_memory import SharedMemory
+from ddl_runtime.core.shared_memory import SharedMemory
+from ddl_runtime.devices.on_host import on_host
+from ddl_teach.collectives import ring
+from ddl_teach.collectives.blocks import chunk_start
+from ddl_teach.collectives.hierarchical import split_by_node
+from ddl_teach.comm import Comm
 
 BLOCK = 1 << 20  # bytes of a vector in the window at once, so that it stays in a cache
 ALL_ADD_ALL = 1 << 18  # bytes up to which a second fence costs more than adding everything
@@ -50,10 +50,11 @@ class Window:
     def next_block(self, like: Array) -> list[Array]:
         """Room for a block of every rank."""
         if like.dtype not in self._views:
-            self._views[like.dtype] = tuple(
+            first, second = (
                 [as_elements(part[start : start + BLOCK], like) for part in self._memory.parts]
                 for start in (0, BLOCK)
             )
+            self._views[like.dtype] = first, second
         self._turn = 1 - self._turn
         size = len(like)
         return [part[:size] for part in self._views[like.dtype][self._turn]]

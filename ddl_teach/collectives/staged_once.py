@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ddl_runtime.core.arrays import Array, Operation, describe
+from ddl_runtime.devices import device_of
+from ddl_runtime.devices.on_host import on_host
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array, Operation, describe
-from ddl_teach.comm.devices import device_of
-from ddl_teach.comm.devices.on_host import on_host
 
 AllReduce = Callable[[Comm, Array, Operation], None]
 

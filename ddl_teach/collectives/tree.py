@@ -7,9 +7,9 @@ Thakur, Rabenseifner and Gropp, "Optimization of collective communication operat
 What to look at: in every step of the broadcast twice as many ranks send; half of them never do.
 """
 
+from ddl_runtime.core.arrays import Array, Operation, copy_into, empty_like, flat
 from ddl_teach.collectives.blocks import blocks_on_root, check_root, room_for
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array, Operation, copy_into, empty_like, flat
 
 # A rank's place is its distance from the root. The place p = ...1000 in binary stands below the
 # place p - 1000 and above the places p + 100, p + 10 and p + 1; the root above all powers of two.

@@ -1,6 +1,42 @@
-"""How ranks talk: one interface; simulated ranks, real MPI processes; every byte counted."""
+"""The one door to what runs ranks: communicators, networks, endings. Behind it: `ddl_runtime`."""
 
-from ddl_teach.comm.arrays import Phantom
-from ddl_teach.comm.interface import ANY, Comm, Request
+from ddl_runtime.core.arrays import Phantom, split_evenly
+from ddl_runtime.core.checks import ANY
+from ddl_runtime.core.communicator import Comm
+from ddl_runtime.core.request import Request
+from ddl_runtime.diagnosis.deadlock import Deadlock, MessageMismatch, RankFailed, StoryError
+from ddl_runtime.launcher.join import join
+from ddl_runtime.launcher.launch import Ranks, launch
+from ddl_runtime.records.run import Run
+from ddl_runtime.simulator.simulate import simulate
+from ddl_runtime.topologies.dragonfly import Dragonfly
+from ddl_runtime.topologies.fat_tree import FatTree
+from ddl_runtime.topologies.point_to_point import HostLink, Machine, TwoLevel, Uniform
+from ddl_runtime.topologies.shared_links import SharedBus, Star
+from ddl_runtime.topologies.torus import Torus
 
-__all__ = ["ANY", "Comm", "Phantom", "Request"]
+__all__ = [
+    "ANY",
+    "Comm",
+    "Deadlock",
+    "Dragonfly",
+    "FatTree",
+    "HostLink",
+    "Machine",
+    "MessageMismatch",
+    "Phantom",
+    "RankFailed",
+    "Ranks",
+    "Request",
+    "Run",
+    "SharedBus",
+    "Star",
+    "StoryError",
+    "Torus",
+    "TwoLevel",
+    "Uniform",
+    "join",
+    "launch",
+    "simulate",
+    "split_evenly",
+]

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
-from ddl_teach.surviving.preemption import AGAIN, SIGNALS
+from ddl_teach.fault_tolerance.preemption import AGAIN, SIGNALS
 
 CRASHES = 6  # the pauses between them are half a minute in all
 GLANCE = 0.05  # seconds between two looks, in a pause, whether we are asked to go
@@ -43,7 +43,7 @@ class Again:
     ) -> None:
         self._command, self._until = list(command), until
         self._crashes, self._pause, self._tell = crashes, pause, tell
-        self._running: subprocess.Popen | None = None
+        self._running: subprocess.Popen[bytes] | None = None
         self.asked: set[int] = set()  # to go, by these signals
 
     def run(self) -> int:

@@ -28,10 +28,10 @@ from typing import Any
 
 import numpy as np
 
+from ddl_runtime.records.whole_file import drafts, write_whole
 from ddl_teach.collectives import recursive_doubling, tree
 from ddl_teach.comm import Comm
-from ddl_teach.measure.whole_file import drafts, write_whole
-from ddl_teach.sgd.states import pack, unpack
+from ddl_teach.training.consistency.states import pack, unpack
 
 State = dict[str, Any]
 NOTHING, LATEST = -1, 2**62
@@ -61,7 +61,7 @@ class Checkpoints:
     def __init__(
         self,
         comm: Comm,
-        folder: str | os.PathLike,
+        folder: str | os.PathLike[str],
         *,
         keep: int = 2,
         alike: bool = False,

@@ -1,6 +1,6 @@
 """A long run, whole: it trains, saves now and then, goes when asked, and resumes by itself.
 
-    mpiexec -n 4 python -m ddl_teach.surviving.long_run FOLDER --steps 2000
+    mpiexec -n 4 python -m ddl_teach.fault_tolerance.long_run FOLDER --steps 2000
 
 Kill it, pre-empt it, cut the power; then type the same line again, or have `ddl-teach again` and
 the batch system do so. What stands in FOLDER decides where it goes on: nobody has to say.
@@ -22,15 +22,15 @@ from pathlib import Path
 
 import numpy as np
 
+from ddl_runtime.launcher.join import join
+from ddl_runtime.records.whole_file import write_whole
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
-from ddl_teach.comm.join import join
-from ddl_teach.measure.whole_file import write_whole
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.updates.adam import Adam
-from ddl_teach.surviving.checkpoints import Checkpoints
-from ddl_teach.surviving.generators import restore, state_of
-from ddl_teach.surviving.preemption import Preemption
+from ddl_teach.fault_tolerance.checkpoints import Checkpoints
+from ddl_teach.fault_tolerance.generators import restore, state_of
+from ddl_teach.fault_tolerance.preemption import Preemption
+from ddl_teach.training.optimizers.adam import Adam
+from ddl_teach.training.tasks.digits import Digits
 
 RESULT = "result.json"
 LEFT_OUT = 0.1  # of a gradient's entries

@@ -1,9 +1,9 @@
 """How far a synchronous training has come, counted so that any number of ranks can go on.
 
-The data stand in one endless row of numbered batches (`sgd.shares`). A step takes the next few of
-them, rank r of P every P-th from its own on, and the mean of all their gradients. What counts is
-not the step but how many batches were *taken*: were the place in the row computed from step and P,
-a change of P would throw it back, and samples be seen twice or never.
+The data stand in one endless row of numbered batches (`training.consistency.shares`). A step takes
+the next few of them, rank r of P every P-th from its own on, and the mean of all their gradients.
+What counts is not the step but how many batches were *taken*: were the place in the row computed
+from step and P, a change of P would throw it back, and samples be seen twice or never.
 
 Two ways to go on with fewer ranks:
 
@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.networks.memory.updates import Update
-from ddl_teach.sgd.rates import at, linear_scaling
-from ddl_teach.sgd.task import Task
+from ddl_teach.training.consistency.rates import at, linear_scaling
+from ddl_teach.training.optimizers.update import Update
+from ddl_teach.training.tasks.task import Task
 
 Sum = Callable[[np.ndarray], None]  # over all ranks, in place
 

@@ -17,18 +17,18 @@ from functools import partial
 
 import numpy as np
 
+from ddl_runtime.core.arrays import Array
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array
-from ddl_teach.surviving.checkpoints import Checkpoints
-from ddl_teach.surviving.progress import Plan, Progress
-from ddl_teach.surviving.shrinking import Moment
+from ddl_teach.fault_tolerance.checkpoints import Checkpoints
+from ddl_teach.fault_tolerance.progress import Plan, Progress
+from ddl_teach.fault_tolerance.shrinking import Moment
 
 
 def resume(
     comm: Comm,
     plan: Plan,
-    folder: str | os.PathLike,
+    folder: str | os.PathLike[str],
     every: int,
     *,
     allreduce: Callable[[Comm, Array], None] = ring.allreduce,

@@ -3,7 +3,8 @@
     lost = time to notice + agree + shrink + one step done again
 
 All ranks hold the same weights, so whatever a dead one knew the others know. Only three things are
-to be put right: who is left (`comm.survivors`), at which step they are, and who learns from what.
+to be put right: who is left (`ddl_runtime.core.fault_tolerance`), at which step they are, and who
+learns from what.
 
 - *At which step.* Nobody can be through with step k+1 before everybody has been through with k. So
   those who noticed in a step are at most one behind those who were just through with it, and take
@@ -24,11 +25,11 @@ from functools import partial
 
 import numpy as np
 
+from ddl_runtime.core.arrays import Array
+from ddl_runtime.core.fault_tolerance import RankLost
 from ddl_teach.collectives import ring, tree
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array
-from ddl_teach.comm.survivors import RankLost
-from ddl_teach.surviving.progress import Plan, Progress
+from ddl_teach.fault_tolerance.progress import Plan, Progress
 
 Moment = Callable[[Comm, int], None]  # before each step: a pace, a note, an accident
 

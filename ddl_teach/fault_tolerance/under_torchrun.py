@@ -2,7 +2,7 @@
 
     export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1
     torchrun --nnodes 3:4 --nproc-per-node 1 --max-restarts 3 --rdzv-backend c10d \\
-        --rdzv-endpoint node0:29400 -m ddl_teach.surviving.under_torchrun FOLDER --every 50
+        --rdzv-endpoint node0:29400 -m ddl_teach.fault_tolerance.under_torchrun FOLDER --every 50
 
 An agent on each node starts a worker and watches it. If one fails, the agents stop the others,
 *meet anew* (who has not come after a while is left out, as long as enough have) and start the
@@ -29,11 +29,11 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from ddl_teach.measure.whole_file import write_whole
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.updates.momentum import Momentum
-from ddl_teach.surviving.checkpoints import newest_whole, write
-from ddl_teach.surviving.progress import Plan, Progress
+from ddl_runtime.records.whole_file import write_whole
+from ddl_teach.fault_tolerance.checkpoints import newest_whole, write
+from ddl_teach.fault_tolerance.progress import Plan, Progress
+from ddl_teach.training.optimizers.momentum import Momentum
+from ddl_teach.training.tasks.digits import Digits
 
 RESULT, STEPS = "result.json", "steps"
 

@@ -26,9 +26,9 @@ from typing import Any
 from torch import Tensor
 from torch.autograd import Function
 
-from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 from ddl_teach.networks.pieces import all_gather, reduce_scatter
+from ddl_teach.networks.replicated import all_reduce
 from ddl_teach.networks.shares import own_slice
 
 
@@ -55,13 +55,6 @@ def scatter_out(comm: Comm, x: Tensor, axis: int) -> Tensor:
 def gather_out(comm: Comm, x: Tensor, axis: int, total: int) -> Tensor:
     """All parts forwards, `total` along `axis`; backwards this rank's part of the gradient."""
     return _GatherOut.apply(comm, x, axis, total)
-
-
-def all_reduce(comm: Comm, x: Tensor) -> Tensor:
-    """The sum of all ranks' `x`, in a tensor of its own."""
-    total = x.detach().contiguous().clone()
-    ring.allreduce(comm, total)
-    return total
 
 
 class _CopyIn(Function):

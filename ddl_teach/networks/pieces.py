@@ -11,6 +11,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 from ddl_teach.networks.shares import share
 from ddl_teach.theory.ring_bytes import even
@@ -19,14 +20,9 @@ from ddl_teach.theory.ring_bytes import even
 def all_gather(comm: Comm, x: Tensor, axis: int, total: int) -> Tensor:
     """The `x` of all ranks side by side along `axis`, `total` long; `x` is this rank's share."""
     check_share(comm, x, axis, total)
-    rank, size = comm.rank, comm.size
-    left, right = (rank - 1) % size, (rank + 1) % size
-    pieces = [x.new_empty(resized(x, axis, length)) for length in even(total, size)]
-    pieces[rank] = x.detach().contiguous()
-    for step in range(size - 1):
-        # What came from the left in the step before goes on to the right.
-        outgoing, incoming = (rank - step) % size, (rank - step - 1) % size
-        comm.sendrecv(pieces[outgoing], right, pieces[incoming], left)
+    pieces = [x.new_empty(resized(x, axis, length)) for length in even(total, comm.size)]
+    pieces[comm.rank] = x.detach().contiguous()
+    ring.pass_round(comm, pieces)
     return torch.cat(pieces, axis)
 
 

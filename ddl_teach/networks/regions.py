@@ -24,7 +24,8 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from ddl_teach.comm import Comm
-from ddl_teach.networks.conjugates import all_reduce, copy_in, gather_in, scatter_out, sum_out
+from ddl_teach.networks.conjugates import copy_in, gather_in, scatter_out, sum_out
+from ddl_teach.networks.replicated import sum_gradients
 
 
 @dataclass(frozen=True)
@@ -67,14 +68,3 @@ class Parted:
 
 
 Region = Replicated | Parted
-
-
-def sum_gradients(comm: Comm, parameters: Iterable[nn.Parameter | None]) -> None:
-    """From now on each backward pass sums the gradients of these parameters over the ranks.
-
-    For parameters that all ranks hold and that see a part of the work on each: a part of the
-    sequence, of the image, or of the batch if the loss is that of the whole batch.
-    """
-    for parameter in parameters:
-        if parameter is not None and parameter.requires_grad:
-            parameter.register_hook(lambda gradient: all_reduce(comm, gradient))

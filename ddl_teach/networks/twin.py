@@ -10,37 +10,15 @@ What to look at: the loss can fall nicely while the parameters are not the twin'
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Iterable, Mapping
 
 import torch
 from torch import nn
 
-from ddl_teach.networks.models.data import Batch
 from ddl_teach.networks.models.descent import Descent
 from ddl_teach.networks.models.loss import mean_loss
-
-Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
-
-
-class Steps(Protocol):
-    """What all of torch's optimizers are too."""
-
-    def zero_grad(self) -> None: ...
-    def step(self) -> None: ...
-
-
-Optimizer = Callable[[Iterable[nn.Parameter]], Steps]
-
-
-@dataclass(frozen=True)
-class Trained:
-    """Where training ended, by qualified names, and the loss before each step."""
-
-    parameters: dict[str, torch.Tensor]
-    buffers: dict[str, torch.Tensor]
-    losses: list[float]
+from ddl_teach.networks.models.signatures import Batch, Loss, Optimizer
+from ddl_teach.networks.trained import Trained, copies
 
 
 def train(
@@ -60,11 +38,6 @@ def train(
         steps.step()
         losses.append(error.item())
     return Trained(copies(model.named_parameters()), copies(model.named_buffers()), losses)
-
-
-def copies(named: Iterable[tuple[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-    """What these tensors hold now, in host memory."""
-    return {name: tensor.detach().to("cpu", copy=True) for name, tensor in named}
 
 
 def largest_difference(

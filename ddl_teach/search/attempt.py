@@ -8,14 +8,37 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
-from ddl_teach.search.job import Job
-from ddl_teach.search.records import Outcome
-from ddl_teach.search.training import Training
-from ddl_teach.sgd.states import pack, unpack
+from ddl_teach.search.job import Job, Settings
+from ddl_teach.training.consistency.states import pack, unpack
+
+State = dict[str, Any]
+
+
+class SearchFailed(RuntimeError):
+    """Nearly everything crashes."""
+
+
+class Training(Protocol):
+    """What a search advances: a training that can be stopped, kept, and continued anywhere."""
+
+    def __call__(
+        self, settings: Settings, state: State | None, steps: int, seed: int
+    ) -> tuple[State, float]:
+        """So many more steps; the state after them, and the loss on the validation part."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a job: a packed state and a loss, or an error."""
+
+    state: np.ndarray | None
+    loss: float | None
+    error: str | None = None
 
 
 def attempt(training: Training, job: Job, state: np.ndarray | None) -> Outcome:

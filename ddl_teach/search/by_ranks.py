@@ -21,13 +21,12 @@ import cloudpickle
 import numpy as np
 
 from ddl_teach.comm import ANY, Comm
-from ddl_teach.search.attempt import attempt
+from ddl_teach.search.attempt import Outcome, State, Training, attempt
 from ddl_teach.search.conductor import Conductor, Task
-from ddl_teach.search.job import Decider, Job
-from ddl_teach.search.records import Outcome, Progress, Record
+from ddl_teach.search.decider import Decider
+from ddl_teach.search.job import Job, Settings
+from ddl_teach.search.records import Progress, Record
 from ddl_teach.search.report import Report
-from ddl_teach.search.space import Settings
-from ddl_teach.search.training import State, Training
 
 LENGTH, CONTENT = 1, 2  # tags
 

@@ -25,21 +25,17 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.search.job import Decider, Job
+from ddl_teach.search.attempt import Outcome, SearchFailed, State
+from ddl_teach.search.decider import Decider
+from ddl_teach.search.job import Job, Settings
 from ddl_teach.search.journal import Event, Journal
-from ddl_teach.search.records import Outcome, Progress, Record
+from ddl_teach.search.records import Progress, Record
 from ddl_teach.search.report import Report, best
-from ddl_teach.search.space import Settings
-from ddl_teach.search.training import State
-from ddl_teach.sgd.states import unpack
+from ddl_teach.training.consistency.states import unpack
 
 HOPELESS = 20  # crashes before anything is done; so many more for each job that is done
 
 Key = tuple[int, int]  # a trial and a rung
-
-
-class SearchFailed(RuntimeError):
-    """Nearly everything crashes."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,7 @@ class Conductor:
         stop: Callable[[Progress], bool] | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        if isinstance(decider, type) or not hasattr(decider, "tell"):
+        if isinstance(decider, type) or not isinstance(decider, Decider):
             raise TypeError(
                 "a search needs a decider such as SuccessiveHalving(space, trials=27), not "
                 f"{decider!r}"

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from types import TracebackType
 
 import numpy as np
 
@@ -24,26 +23,14 @@ from ddl_teach.search.journal import Journal
 
 
 class Generations:
-    """What was done before, and a place for what is done now; without a folder, neither."""
+    """What was done before, and a place for what is done now; a `population.Kept`."""
 
-    def __init__(self, comm: Comm, folder: str | os.PathLike | None, members: int) -> None:
+    def __init__(self, folder: str | os.PathLike[str], comm: Comm, members: int) -> None:
         self._comm, self._members = comm, members
-        self._journal = None if folder is None else Journal(folder)
-        self._writes = folder is not None and comm.rank == 0
-
-    def __enter__(self) -> Generations:
-        return self
-
-    def __exit__(
-        self, kind: type | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._writes:
-            self._journal.close()
+        self._journal, self._writes = Journal(folder), comm.rank == 0
 
     def before(self, search: str) -> list[np.ndarray]:
         """The losses of all generations that this search has behind it, alike on all ranks."""
-        if self._journal is None:
-            return []
         lines = []
         if self._writes:
             lines = [event["losses"] for event in self._journal.open(search)]
@@ -55,7 +42,9 @@ class Generations:
         tree.broadcast(self._comm, losses)
         return [np.where(np.isnan(row), np.inf, row) for row in losses]
 
-    def states(self, generation: int, losses: np.ndarray, mine: range) -> dict:
+    def states(
+        self, generation: int, losses: np.ndarray, mine: range
+    ) -> dict[int, np.ndarray | None]:
         """The packed states of one's own members after this generation."""
         return {
             member: self._journal.state(member, generation) if losses[member] < np.inf else None
@@ -64,17 +53,20 @@ class Generations:
 
     def keep(self, generation: int, states: Mapping[int, np.ndarray | None]) -> None:
         """Put down one's own members' states after this generation."""
-        if self._journal is not None:
-            for member, state in states.items():
-                if state is not None:
-                    self._journal.keep(member, generation, state)
+        for member, state in states.items():
+            if state is not None:
+                self._journal.keep(member, generation, state)
 
     def write(self, generation: int, losses: np.ndarray, mine: range) -> None:
         """All states of this generation are kept: say so."""
         if self._writes:
             row = [loss if math.isfinite(loss) else None for loss in losses.tolist()]
             self._journal.write({"losses": row})
-        if self._journal is not None:
-            for member in mine:
-                # Not the one before: rank 0 may be killed before its line of this one is there.
-                self._journal.forget(member, generation - 2)
+        for member in mine:
+            # Not the one before: rank 0 may be killed before its line of this one is there.
+            self._journal.forget(member, generation - 2)
+
+    def close(self) -> None:
+        """Let another search write here."""
+        if self._writes:
+            self._journal.close()

@@ -11,27 +11,25 @@ Jaderberg et al., "Population based training of neural networks", 2017; theirs d
 other, whereas these generations are in step: so a population comes out the same, bit for bit, on
 whatever ranks it trains, and however often it is killed.
 What to look at: lines that end above and begin anew below; how the rate falls from generation to
-generation, though nobody has planned it.
+generation, though nobody has planned it. After a few all members descend from one or two.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
-from ddl_teach.collectives import bruck, tree
+from ddl_teach.collectives.bruck import allgather
+from ddl_teach.collectives.tree import broadcast
 from ddl_teach.comm import Comm
 from ddl_teach.networks.shares import share
-from ddl_teach.search.attempt import attempt
-from ddl_teach.search.family import Family
-from ddl_teach.search.generations import Generations
-from ddl_teach.search.job import Job
-from ddl_teach.search.space import Settings, Space
-from ddl_teach.search.training import Training
-from ddl_teach.sgd.states import unpack
+from ddl_teach.search.attempt import Outcome, SearchFailed, State, Training, attempt
+from ddl_teach.search.job import Job, Settings
+from ddl_teach.training.consistency.states import unpack
 
 EXPLOIT = 2  # what random numbers are for: a space's own uses are 0 and 1
 
@@ -59,33 +57,124 @@ class Plan:
             )
 
 
+class Sampled(Protocol):
+    """What a population needs of a space of settings, such as `search.space.Space`."""
+
+    def sample(self, seed: int, number: int) -> Settings:
+        """Settings number `number` of this seed."""
+
+    def perturb(self, settings: Settings, seed: int, number: int) -> Settings:
+        """Settings close to these."""
+
+
+class Kept(Protocol):
+    """What a population needs of a journal, such as `search.generations.Generations`."""
+
+    def before(self, search: str) -> list[np.ndarray]:
+        """The losses of all generations that this search has behind it, alike on all ranks."""
+
+    def states(self, generation: int, losses: np.ndarray, mine: range) -> States:
+        """The packed states of one's own members after this generation."""
+
+    def keep(self, generation: int, states: States) -> None:
+        """Put down one's own members' states after this generation."""
+
+    def write(self, generation: int, losses: np.ndarray, mine: range) -> None:
+        """All states of this generation are kept: say so."""
+
+    def close(self) -> None:
+        """Let another population write there."""
+
+
+@dataclass
+class Family:
+    """Alike on all ranks, except `states` and `errors`: these are of a rank's own members."""
+
+    steps: int  # of each member in each generation
+    losses: list[np.ndarray] = field(default_factory=list)  # at the end of each generation
+    settings: list[list[Settings]] = field(default_factory=list)
+    parents: list[np.ndarray] = field(default_factory=list)  # from whose state each went on
+    winner: State = field(default_factory=dict)  # the state of the best
+    states: dict[int, np.ndarray | None] = field(default_factory=dict)  # packed
+    errors: dict[tuple[int, int], str] = field(default_factory=dict)  # by generation and member
+
+    def note(self, job: Job, outcome: Outcome) -> None:
+        """Remember why an own member crashed."""
+        if outcome.error is not None:
+            self.errors[job.rung, job.trial] = outcome.error
+
+    def add(self, losses: np.ndarray, settings: list[Settings], parents: np.ndarray) -> None:
+        """A generation has ended."""
+        if np.isinf(losses).all():
+            why = next(iter(self.errors.values()), "the ranks that train them know why")
+            raise SearchFailed(
+                f"all {len(losses)} members crashed in generation {len(self.losses)}, and nobody "
+                f"is left to copy: {why}"
+            )
+        self.losses.append(losses)
+        self.settings.append(settings)
+        self.parents.append(parents)
+
+    @property
+    def best(self) -> int:
+        """The member with the lowest loss."""
+        return int(np.argmin(self.losses[-1]))
+
+    def ancestors(self, member: int) -> list[int]:
+        """Who carried the weights that this member has, generation by generation."""
+        line = [member]
+        for parents in reversed(self.parents[1:]):
+            line.append(int(parents[line[-1]]))
+        return line[::-1]
+
+    def schedule(self, name: str) -> list[Any]:
+        """What a setting was in each generation on the way to the best."""
+        line = self.ancestors(self.best)
+        return [row[member][name] for row, member in zip(self.settings, line, strict=True)]
+
+    def __str__(self) -> str:
+        """Who won, and every run that it took."""
+        losses, own = np.array(self.losses), np.arange(len(self.losses[0]))
+        settings = ", ".join(
+            f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}"
+            for name, value in self.settings[-1][self.best].items()
+        )
+        return (
+            f"best: member {self.best}, at last with {settings}: loss {losses[-1].min():.4g}\n"
+            f"it took {losses.size} runs of {self.steps} steps by {len(own)} members, "
+            f"{np.isinf(losses).sum()} of them crashed; {(np.array(self.parents) != own).sum()} "
+            "times a member went on from another's state"
+        )
+
+
 def train_population(
     comm: Comm,
     training: Training,
-    space: Space,
+    space: Sampled,
     plan: Plan = Plan(),
-    journal: str | os.PathLike | None = None,
+    journal: Callable[[Comm, int], Kept] | None = None,
     pace: Callable[[int, int], float] | None = None,
 ) -> Family:
     """Train a population; all ranks call it alike, and each trains its share of the members.
 
-    `journal` is a folder that all ranks see: a population that was killed goes on from there. With
-    `pace(member, generation)` a rank is busy for so many seconds besides.
+    With `journal=partial(Generations, folder)`, of `search.generations`, a population that was
+    killed goes on from there. With `pace(member, generation)` a rank is busy for so many seconds
+    besides.
     """
     mine = share(plan.members, comm.size, comm.rank)
     states: States = dict.fromkeys(mine)
     parents = np.arange(plan.members)
     settings = [space.sample(plan.seed, member) for member in range(plan.members)]
     family = Family(plan.steps)
-    with Generations(comm, journal, plan.members) as kept:
-        before = kept.before(f"population: {plan}, {space}")
+    with closing(journal(comm, plan.members)) if journal else nullcontext() as kept:
+        before = kept.before(f"population: {plan}, {space}") if kept else []
         for generation in range(plan.generations):
             if generation > 0:
                 parents = exploit(family.losses[-1], plan, generation)
                 settings = explore(settings, parents, space, plan, generation)
             if generation < len(before):
                 losses = before[generation]
-                if generation == len(before) - 1:
+                if kept and generation == len(before) - 1:
                     states = kept.states(generation, losses, mine)
             else:
                 states = copy_states(comm, parents, states)
@@ -98,9 +187,11 @@ def train_population(
                     family.note(job, outcome)
                     states[member] = outcome.state
                     losses[member] = np.inf if outcome.loss is None else outcome.loss
-                kept.keep(generation, states)
-                bruck.allgather(comm, losses)
-                kept.write(generation, losses, mine)
+                if kept:
+                    kept.keep(generation, states)
+                allgather(comm, losses)
+                if kept:
+                    kept.write(generation, losses, mine)
             family.add(losses, settings, parents)
     family.states = states
     family.winner = _told_to_all(comm, states, family.best, plan.members)
@@ -120,7 +211,7 @@ def exploit(losses: np.ndarray, plan: Plan, generation: int) -> np.ndarray:
 
 
 def explore(
-    settings: Sequence[Settings], parents: np.ndarray, space: Space, plan: Plan, generation: int
+    settings: Sequence[Settings], parents: np.ndarray, space: Sampled, plan: Plan, generation: int
 ) -> list[Settings]:
     """The settings of the parents, changed a little where somebody has copied them."""
     return [
@@ -136,7 +227,7 @@ def copy_states(comm: Comm, parents: np.ndarray, states: States) -> States:
     members, mine = len(parents), states.keys()
     sizes = np.zeros(members, int)
     sizes[[*mine]] = [0 if state is None else len(state) for state in states.values()]
-    bruck.allgather(comm, sizes)
+    allgather(comm, sizes)
     owner = _owners(comm, members)
     copies, under_way = dict(states), []
     for child, parent in enumerate(parents.tolist()):
@@ -156,11 +247,12 @@ def _owners(comm: Comm, members: int) -> list[int]:
     return [rank for rank in range(comm.size) for _ in share(members, comm.size, rank)]
 
 
-def _told_to_all(comm: Comm, states: States, best: int, members: int) -> dict:
+def _told_to_all(comm: Comm, states: States, best: int, members: int) -> State:
     """The state of the best, unpacked, on every rank."""
     owner = _owners(comm, members)[best]
-    size = np.array([len(states[best]) if owner == comm.rank else 0])
-    tree.broadcast(comm, size, owner)
-    state = states[best] if owner == comm.rank else np.empty(int(size[0]), np.uint8)
-    tree.broadcast(comm, state, owner)
+    own = states.get(best)
+    size = np.array([0 if own is None else len(own)])
+    broadcast(comm, size, owner)
+    state = np.empty(int(size[0]), np.uint8) if own is None else own
+    broadcast(comm, state, owner)
     return unpack(state)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
 
 @dataclass(frozen=True)
 class Record:
@@ -49,12 +47,3 @@ class Progress:
     planned: int
     loss: float | None
     seconds: float
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a job: a packed state and a loss, or an error."""
-
-    state: np.ndarray | None
-    loss: float | None
-    error: str | None = None

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ddl_teach.comm.page import folded
-from ddl_teach.search.job import Decider
+from ddl_runtime.diagnosis.page import folded
+from ddl_teach.search.decider import Decider
 from ddl_teach.search.records import Progress, Record
 
 

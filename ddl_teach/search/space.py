@@ -15,16 +15,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+
+from ddl_teach.search.job import Settings
 
 FACTORS = (0.8, 1.2)  # of Jaderberg et al. 2017
 DRAW, PERTURB = range(2)  # what random numbers are for: no two uses share any
 
-Settings = dict[str, Any]
 
-
+@runtime_checkable
 class Axis(Protocol):
     """One setting."""
 
@@ -133,7 +134,7 @@ class Space:
                 f"not {self.axes!r}"
             )
         for name, axis in self.axes.items():
-            if isinstance(axis, type) or not hasattr(axis, "draw"):
+            if isinstance(axis, type) or not isinstance(axis, Axis):
                 raise TypeError(
                     f"Space: {name!r} must be UniformNumber(low, high), LogUniform(low, high), "
                     f"WholeNumber(low, high) or Choice(...), not {axis!r}"

@@ -14,25 +14,14 @@ What to look at: 2 x 10 steps end where 20 steps end.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
-from ddl_teach.search.space import Settings
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.task import Task
-from ddl_teach.sgd.updates.momentum import Momentum
-
-State = dict[str, Any]
-
-
-class Training(Protocol):
-    """A function of this kind."""
-
-    def __call__(
-        self, settings: Settings, state: State | None, steps: int, seed: int
-    ) -> tuple[State, float]:
-        """So many more steps; the state after them, and the loss on the validation part."""
+from ddl_teach.search.attempt import State
+from ddl_teach.search.job import Settings
+from ddl_teach.training.optimizers.momentum import Momentum
+from ddl_teach.training.tasks.digits import Digits
+from ddl_teach.training.tasks.task import Task
 
 
 def advanced(task: Task, rule: Momentum, state: State | None, steps: int) -> State:

@@ -24,6 +24,7 @@ gossip            averages among a few neighbours: graphs, weights, how fast all
 grids             data x pipeline x tensor x context: bytes, seconds, memory, and the best grid
 halo              what a tile of an image must know of its neighbours, and its bytes
 large_batches     what a step gains from more samples, and the wall in time to a target
+median            which of the ordered times enclose it, however they are distributed
 many_nodes        an all-reduce on nodes: inside and between, and a cable that ranks share
 roofline          whether arithmetic or memory limits a layer, from two numbers of a machine
 ring_bytes        what one rank sends round a ring, to the byte, also where P does not divide

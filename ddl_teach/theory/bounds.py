@@ -46,7 +46,7 @@ def latency_bound(
 ) -> Seconds:
     """L, or ceil(log2 P) L for algorithms that wait for one message before starting the next."""
     _known(operation)
-    checked(ranks, 0.0, latency, 0.0)
+    checked(ranks, 0.0, latency=latency)
     if ranks == 1:
         return 0.0
     return (ceil_log2(ranks) if stepwise else 1) * latency
@@ -55,13 +55,13 @@ def latency_bound(
 def bandwidth_bound(operation: str, ranks: int, nbytes: Bytes, per_byte: float) -> Seconds:
     """The time the busiest port needs for the bytes that must pass through it."""
     whole, kept = PORT_VOLUME[_known(operation)]
-    size = checked(ranks, nbytes, 0.0, per_byte)
+    size = checked(ranks, nbytes, per_byte=per_byte)
     return 0.0 * size if ranks == 1 else (whole - kept / ranks) * size * per_byte
 
 
 def combining_bound(operation: str, ranks: int, nbytes: Bytes, per_byte_reduced: float) -> Seconds:
     """The time of the busiest rank when P-1 additions are spread evenly over P ranks."""
-    size = checked(ranks, nbytes, 0.0, 0.0, per_byte_reduced)
+    size = checked(ranks, nbytes, per_byte_reduced=per_byte_reduced)
     share = (ranks - 1) / ranks if _known(operation) in COMBINING else 0.0
     return share * size * per_byte_reduced
 

@@ -1,6 +1,8 @@
 """The time of an all-reduce: every rank has a vector of n bytes, every rank gets the sum of all.
 
-With P ranks, latency L, per_byte G and per_byte_reduced g (the survey's L, G and gamma):
+With P ranks, latency L, per_byte G and per_byte_reduced g. L and G are the survey's (Ben-Nun &
+Hoefler). It counts a vector in elements, m of gamma bytes each, so that its gamma m is our n; and
+it counts no additions. g is what Thakur et al. call gamma: the seconds to combine a byte.
 
 ==================== =========================== ============================ ====================
 algorithm            latency                     bytes on the critical path   bytes combined
@@ -23,28 +25,24 @@ IJHPCA 19(1), 2005. Chan, Heimlich, Purkayastha & van de Geijn, "Collective comm
 practice, and experience", CCPE 19(13), 2007.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
-from ddl_teach.theory.inputs import Bytes, Seconds, checked, cost, count, floor_log2
-from ddl_teach.theory.rooted import broadcast_linear, broadcast_tree, reduce_linear, reduce_tree
-from ddl_teach.theory.symmetric import (
-    allgather_recursive_doubling,
-    allgather_ring,
-    reduce_scatter_recursive_halving,
-    reduce_scatter_ring,
+from ddl_teach.theory.inputs import (
+    Bytes,
+    Formula,
+    Seconds,
+    byte_count,
+    cost,
+    count,
+    floor_log2,
+    formula_of,
 )
+from ddl_teach.theory.rooted import broadcast_linear, broadcast_tree, reduce_linear, reduce_tree
 
 
-def linear(
-    ranks: int,
-    nbytes: Bytes,
-    latency: float,
-    per_byte: float,
-    *,
-    per_byte_reduced: float = 0.0,
-    overhead: float = 0.0,
-) -> Seconds:
+@formula_of
+def linear(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """Everybody sends to one root, which combines and sends the result to everybody.
 
     2 (L + (P-1) n G): the messages share the root's port one after another, so it pays for the
@@ -54,62 +52,32 @@ def linear(
     the slower of the two counts: L + n G + n g + (P-2) n max(G, g) on the way in. With overhead,
     the root's processor needs o + n g for each arrival and o + n G for each (blocking) send.
     """
-    inwards = reduce_linear(
-        ranks, nbytes, latency, per_byte, per_byte_reduced=per_byte_reduced, overhead=overhead
-    )
-    return inwards + broadcast_linear(ranks, nbytes, latency, per_byte, overhead=overhead)
+    return reduce_linear(P, n, L, G, g, o) + broadcast_linear(P, n, L, G, g, o)
 
 
-def tree(
-    ranks: int,
-    nbytes: Bytes,
-    latency: float,
-    per_byte: float,
-    *,
-    per_byte_reduced: float = 0.0,
-    overhead: float = 0.0,
-) -> Seconds:
+@formula_of
+def tree(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """A binomial tree of ceil(log2 P) levels: combine towards the root, broadcast back.
 
     2 ceil(log2 P) (L + n G) + ceil(log2 P) n g. Exact for powers of two; for other P the deepest
     branch misses a level here and there and the formula is an upper bound.
     """
-    upwards = reduce_tree(
-        ranks, nbytes, latency, per_byte, per_byte_reduced=per_byte_reduced, overhead=overhead
-    )
-    return upwards + broadcast_tree(ranks, nbytes, latency, per_byte, overhead=overhead)
+    return reduce_tree(P, n, L, G, g, o) + broadcast_tree(P, n, L, G, g, o)
 
 
-def ring(
-    ranks: int,
-    nbytes: Bytes,
-    latency: float,
-    per_byte: float,
-    *,
-    per_byte_reduced: float = 0.0,
-    overhead: float = 0.0,
-) -> Seconds:
+@formula_of
+def ring(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """P-1 steps of reduce-scatter and P-1 of all-gather, n/P bytes to the next rank in each.
 
     2 (P-1) (L + n/P G) + (P-1)/P n g. Exact for every P whose P divides the vector's elements. No
-    algorithm moves fewer bytes; none of the others pays so many latencies.
+    algorithm whose ranks do all adding moves fewer bytes; none pays so many latencies.
     Patarasuk & Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
     """
-    once_round = reduce_scatter_ring(
-        ranks, nbytes, latency, per_byte, per_byte_reduced=per_byte_reduced, overhead=overhead
-    )
-    return once_round + allgather_ring(ranks, nbytes, latency, per_byte, overhead=overhead)
+    return 2 * (P - 1) * (L + 2 * o + n / P * G) + (P - 1) / P * n * g
 
 
-def recursive_doubling(
-    ranks: int,
-    nbytes: Bytes,
-    latency: float,
-    per_byte: float,
-    *,
-    per_byte_reduced: float = 0.0,
-    overhead: float = 0.0,
-) -> Seconds:
+@formula_of
+def recursive_doubling(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """In step k every rank swaps its whole vector with the rank whose number differs in bit k.
 
     log2 P (L + n G + n g), exact for powers of two. Other P take floor(log2 P) steps and two more:
@@ -118,21 +86,11 @@ def recursive_doubling(
     fold as swap (P > 3/2 of the power of two); else a folded rank's lateness need not reach
     another folded rank in the last step, and the formula is an upper bound.
     """
-    size = checked(ranks, nbytes, latency, per_byte, per_byte_reduced, overhead)
-    step = latency + 2 * overhead + size * per_byte
-    swaps = floor_log2(ranks) * (step + size * per_byte_reduced)
-    return swaps + _fold(ranks, step, size * per_byte_reduced)
+    return floor_log2(P) * (L + 2 * o + n * G + n * g) + _fold(P, n, L, G, g, o)
 
 
-def rabenseifner(
-    ranks: int,
-    nbytes: Bytes,
-    latency: float,
-    per_byte: float,
-    *,
-    per_byte_reduced: float = 0.0,
-    overhead: float = 0.0,
-) -> Seconds:
+@formula_of
+def rabenseifner(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """Reduce-scatter by recursive halving, then all-gather by recursive doubling.
 
     2 log2 P L + 2 (P-1)/P n G + (P-1)/P n g: the ring's bytes at a tree's latency. Other P do this
@@ -141,19 +99,14 @@ def rabenseifner(
     back the lateness of a folded rank returns to that rank.
     Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004.
     """
-    size = checked(ranks, nbytes, latency, per_byte, per_byte_reduced, overhead)
-    power = 2 ** floor_log2(ranks)
-    halving = reduce_scatter_recursive_halving(
-        power, size, latency, per_byte, per_byte_reduced=per_byte_reduced, overhead=overhead
-    )
-    doubling = allgather_recursive_doubling(power, size, latency, per_byte, overhead=overhead)
-    step = latency + 2 * overhead + size * per_byte
-    return halving + doubling + _fold(ranks, step, size * per_byte_reduced)
+    Q = 1 << floor_log2(P)
+    swaps = 2 * floor_log2(P) * (L + 2 * o) + (Q - 1) / Q * n * (2 * G + g)
+    return swaps + _fold(P, n, L, G, g, o)
 
 
-def _fold(ranks: int, step: Seconds, combining: Seconds) -> Seconds:
+def _fold(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """What ranks beyond a power of two add: one step to fold in, one to get the result back."""
-    return 0.0 * step if ranks == 2 ** floor_log2(ranks) else 2 * step + combining
+    return 0.0 if 2 ** floor_log2(P) == P else 2 * (L + 2 * o + n * G) + n * g
 
 
 def parameter_server(
@@ -173,13 +126,12 @@ def parameter_server(
     Li et al., "Scaling Distributed Machine Learning with the Parameter Server", OSDI 2014.
     """
     count("shards", shards)
-    size = checked(ranks, nbytes, latency, per_byte, per_byte_reduced)
-    if shards > ranks:
+    if shards > count("ranks", ranks):
         raise ValueError(
             f"{shards} shards need as many ranks to own them, but there are {ranks}: "
             "lower shards, or count the servers among the ranks"
         )
-    return linear(ranks, size / shards, latency, per_byte, per_byte_reduced=per_byte_reduced)
+    return linear(ranks, byte_count(nbytes) / shards, latency, per_byte, per_byte_reduced)
 
 
 def hierarchical(
@@ -207,14 +159,12 @@ def hierarchical(
     count("ranks_per_node", ranks_per_node)
     cost("latency_between", latency_between)
     cost("per_byte_between", per_byte_between)
-    costs = {"per_byte_reduced": per_byte_reduced, "overhead": overhead}
-    inside = tree(ranks_per_node, nbytes, latency, per_byte, **costs)
-    return inside + formula(between)(nodes, nbytes, latency_between, per_byte_between, **costs)
+    costs = per_byte_reduced, overhead
+    inside = tree(ranks_per_node, nbytes, latency, per_byte, *costs)
+    return inside + formula(between)(nodes, nbytes, latency_between, per_byte_between, *costs)
 
 
-AllReduce = Callable[..., Seconds]
-
-ALGORITHMS: Mapping[str, AllReduce] = MappingProxyType(
+ALGORITHMS: Mapping[str, Formula] = MappingProxyType(
     {
         "linear": linear,
         "tree": tree,
@@ -223,10 +173,10 @@ ALGORITHMS: Mapping[str, AllReduce] = MappingProxyType(
         "rabenseifner": rabenseifner,
     }
 )
-"""The formulas that share one signature, by the name of the algorithm's file."""
+"""By the name of the algorithm's file."""
 
 
-def formula(algorithm: str) -> AllReduce:
+def formula(algorithm: str) -> Formula:
     """The formula of that name, or an error that lists the names there are."""
     if algorithm not in ALGORITHMS:
         raise ValueError(f"no formula for {algorithm!r}; there is one for {', '.join(ALGORITHMS)}")

@@ -9,7 +9,8 @@ lines cross at one size,
 and the winner over all sizes is the lower envelope of the lines. Only `linear` with an overhead
 has a bend, at n = overhead / (G - g), where the root's port instead of its processor begins to set
 the pace; on either side of it the line is straight. Thakur, Rabenseifner & Gropp (2005) choose
-MPICH's algorithms this way. What to look at: how the crossing sizes grow with the number of ranks.
+MPICH's algorithms this way. `costs` are those that formulas have besides, per_byte_reduced and
+overhead. What to look at: how the crossing sizes grow with the number of ranks.
 """
 
 import math
@@ -67,11 +68,11 @@ def crossovers(
     Empty if one of them is never slower; at most one entry unless `linear` bends (see above).
     """
     pair = formula(first), formula(second)
+    costs = latency, per_byte, per_byte_reduced, overhead
 
     def lead(nbytes: float) -> float:
         """The time that `second` saves."""
-        costs = {"per_byte_reduced": per_byte_reduced, "overhead": overhead}
-        return _difference(*(time(ranks, nbytes, latency, per_byte, **costs) for time in pair))
+        return _difference(*(time(ranks, nbytes, *costs) for time in pair))
 
     corners = [0.0]
     if overhead > 0 and per_byte > per_byte_reduced:
@@ -81,8 +82,8 @@ def crossovers(
         if end < math.inf:
             slope = (lead(end) - lead(begin)) / (end - begin)
         else:  # without latency and overhead a time is its slope, free of cancellation
-            costs = {"per_byte_reduced": per_byte_reduced}
-            slope = _difference(*(time(ranks, 1.0, 0.0, per_byte, **costs) for time in pair))
+            bare = 0.0, per_byte, per_byte_reduced
+            slope = _difference(*(time(ranks, 1.0, *bare) for time in pair))
         meeting = begin - lead(begin) / slope if lead(begin) * slope < 0 else math.inf
         if meeting < end:
             below, above = (first, second) if lead(begin) < 0 else (second, first)
@@ -127,13 +128,11 @@ def reigns(
     latency: float,
     per_byte: float,
     *,
-    per_byte_reduced: float = 0.0,
-    overhead: float = 0.0,
     algorithms: Iterable[str] = tuple(ALGORITHMS),
+    **costs: float,
 ) -> tuple[Reign, ...]:
     """Who is fastest from 0 bytes to infinitely many, one entry after another without gaps."""
     names = tuple(algorithms)
-    costs = {"per_byte_reduced": per_byte_reduced, "overhead": overhead}
     sizes = sorted(
         {
             change.nbytes
@@ -159,13 +158,11 @@ def winner_map(
     latency: float,
     per_byte: float,
     *,
-    per_byte_reduced: float = 0.0,
-    overhead: float = 0.0,
     algorithms: Iterable[str] = tuple(ALGORITHMS),
+    **costs: float,
 ) -> np.ndarray:
     """The winner's name for every rank count (rows) and size (columns): a map to colour."""
     names = tuple(algorithms)
-    costs = {"per_byte_reduced": per_byte_reduced, "overhead": overhead}
     sizes = np.asarray(nbytes, float)
     rows = []
     for count in ranks:
@@ -181,18 +178,16 @@ def fastest(
     latency: float,
     per_byte: float,
     *,
-    per_byte_reduced: float = 0.0,
-    overhead: float = 0.0,
     algorithms: Iterable[str] = tuple(ALGORITHMS),
+    **costs: float,
 ) -> Choice:
     """The algorithm with the shortest predicted time, and why. Of equals, the first named wins."""
     names = tuple(algorithms)
-    costs = {"per_byte_reduced": per_byte_reduced, "overhead": overhead}
     times = _times(names, ranks, float(nbytes), latency, per_byte, costs)
     winner = _winner(times)
     if ranks == 1:
         return Choice(winner, 0.0, times, "One rank has nobody to talk to: all cost nothing.")
-    waiting = formula(winner)(ranks, 0.0, latency, per_byte, overhead=overhead)
+    waiting = formula(winner)(ranks, 0.0, latency, per_byte, **costs)
     lines = [
         f"{winner} is fastest for {nbytes:,.0f} bytes on {ranks} ranks: "
         f"{_time(times[winner])}, of which {_time(waiting)} would pass without any bytes."

@@ -5,7 +5,9 @@ a whole number of elements. A run cuts 10 elements on 4 ranks into 3, 3, 2 and 2
 the formula for its own size and the formula for the next size that divides.
 """
 
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Protocol
 
 import numpy as np
 
@@ -13,15 +15,15 @@ Bytes = float | np.ndarray
 Seconds = float | np.ndarray
 
 
-def count(name: str, value: int) -> int:
-    """`value` as an int of at least 1, or an error that says what `name` has to be."""
+def count(name: str, value: int, least: int = 1) -> int:
+    """`value` as an int of at least `least`, or an error that says what `name` has to be."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(
             f"{name} is a count: give a whole number such as 4, not {value!r} "
             f"({type(value).__name__})"
         )
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, not {value}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, not {value}")
     return int(value)
 
 
@@ -52,21 +54,50 @@ def byte_count(value: Bytes) -> Bytes:
     return sizes if sizes.ndim else float(sizes)
 
 
-def checked(
-    ranks: int,
-    nbytes: Bytes,
-    latency: float,
-    per_byte: float,
-    per_byte_reduced: float = 0.0,
-    overhead: float = 0.0,
-) -> Bytes:
+def checked(ranks: int, nbytes: Bytes, **costs: float) -> Bytes:
     """Check a formula's arguments; give back nbytes as a float or as an array of floats."""
     count("ranks", ranks)
-    cost("latency", latency)
-    cost("per_byte", per_byte)
-    cost("per_byte_reduced", per_byte_reduced)
-    cost("overhead", overhead)
+    for name, value in costs.items():
+        cost(name, value)
     return byte_count(nbytes)
+
+
+class Formula(Protocol):
+    """The time of a collective: `ring(8, nbytes, latency, per_byte, overhead=1e-7)`."""
+
+    def __call__(
+        self,
+        ranks: int,
+        nbytes: Bytes,
+        latency: float,
+        per_byte: float,
+        per_byte_reduced: float = 0.0,
+        overhead: float = 0.0,
+    ) -> Seconds:
+        """Seconds on so many ranks, each size of an array of sizes by itself."""
+
+
+def formula_of(letters: Callable[..., Seconds]) -> Formula:
+    """A formula in the papers' letters P, n, L, G, g, o, whose inputs are checked and spelt out.
+
+    P ranks, n bytes, latency L, per_byte G, per_byte_reduced g, overhead o.
+    """
+
+    def time(
+        ranks: int,
+        nbytes: Bytes,
+        latency: float,
+        per_byte: float,
+        per_byte_reduced: float = 0.0,
+        overhead: float = 0.0,
+    ) -> Seconds:
+        costs = {"latency": latency, "per_byte": per_byte}
+        costs |= {"per_byte_reduced": per_byte_reduced, "overhead": overhead}
+        return letters(ranks, checked(ranks, nbytes, **costs), *costs.values())
+
+    for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+        setattr(time, name, getattr(letters, name))
+    return time
 
 
 def floor_log2(ranks: int) -> int:

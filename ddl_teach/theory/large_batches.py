@@ -120,25 +120,3 @@ def noise_and_signal(
     noise = (small - large) / (1 / small_batch - 1 / large_batch)
     signal = (large_batch * large - small_batch * small) / (large_batch - small_batch)
     return noise, signal
-
-
-def noisy_bowl(
-    eigenvalues: Sequence[float], noise: float, batch: float, rate: float, steps: int
-) -> np.ndarray:
-    """The expected loss of 1/2 sum of h w^2 before each step and after the last, from w = 1.
-
-    Gradients h w carry noise of variance noise^2 / batch in each direction, so that
-
-        E w^2  becomes  (1 - rate h)^2 E w^2 + rate^2 noise^2 / batch
-
-    exactly. Zhang et al., "Which algorithmic choices matter at which batch sizes? Insights from a
-    noisy quadratic model", NeurIPS 2019. Two things are in it: how fast the mean falls, which no
-    batch changes, and the floor of h w^2, rate noise^2 / batch / (2 - rate h), which it lowers.
-    """
-    h = np.asarray(eigenvalues, float)
-    squares = np.ones_like(h)
-    losses = [float(h @ squares) / 2]
-    for _ in range(steps):
-        squares = (1 - rate * h) ** 2 * squares + rate**2 * noise**2 / batch
-        losses.append(float(h @ squares) / 2)
-    return np.array(losses)

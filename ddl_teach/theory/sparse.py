@@ -33,22 +33,8 @@ def union(size: int, entries: float, ranks: int) -> float:
     return size * -math.expm1(ranks * math.log1p(-entries / size)) if entries < size else size
 
 
-def union_spread(size: int, entries: int, ranks: int) -> float:
-    """The standard deviation of that number, from one draw of all ranks to the next.
-
-    Two places stay empty together with the chance ((N-k)(N-k-1) / (N(N-1)))^P, which is a little
-    less than the product of both chances: an entry here is one that is not there.
-    """
-    _check(size, entries, ranks)
-    if size == 1:
-        return 0.0
-    empty = (1 - entries / size) ** ranks
-    both = ((size - entries) * (size - entries - 1) / (size * (size - 1))) ** ranks
-    return math.sqrt(max(0.0, size * empty * (1 - empty) + size * (size - 1) * (both - empty**2)))
-
-
 def union_of_chances(chances: np.ndarray, ranks: int) -> float:
-    """The same where each place has its own chance of an entry on a rank."""
+    """The expected entries where each place has its own chance of an entry on a rank."""
     count("ranks", ranks)
     chances = np.asarray(chances, dtype=float)
     if not ((chances >= 0) & (chances <= 1)).all():

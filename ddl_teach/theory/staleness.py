@@ -22,27 +22,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
+
+from ddl_teach.theory.inputs import count
 
 
 def stable_rate(staleness: int, curvature: float = 1.0) -> float:
     """The rate at which gradients that are so many steps old neither grow nor die out."""
-    delay = _delay(staleness)
+    delay = count("staleness", staleness, 0)
     return float(2 * np.sin(np.pi / (2 * (2 * delay + 1)))) / _positive("curvature", curvature)
 
 
 def fastest_rate(staleness: int, curvature: float = 1.0) -> float:
     """The rate at which the error shrinks the most in each step, by tau / (tau + 1)."""
-    delay = _delay(staleness)
+    delay = count("staleness", staleness, 0)
     share = (delay / (delay + 1)) ** delay  # tau^tau alone overflows soon
     return share / (delay + 1) / _positive("curvature", curvature)
 
 
 def period(staleness: int) -> int:
     """Steps of one swing at the stable rate."""
-    return 2 * (2 * _delay(staleness) + 1)
+    return 2 * (2 * count("staleness", staleness, 0) + 1)
 
 
 def growth(step: float, shares: Sequence[float]) -> float:
@@ -77,21 +79,11 @@ def delayed_descent(
     rate: float, curvature: float, staleness: int, steps: int, start: float = 1.0
 ) -> np.ndarray:
     """The weight before and after each step on a parabola; all were `start` before the first."""
-    delay = _delay(staleness)
-    weights = np.full(delay + _whole("steps", steps) + 1, float(start))
+    delay = count("staleness", staleness, 0)
+    weights = np.full(delay + count("steps", steps, 0) + 1, float(start))
     for step in range(delay, delay + steps):
         weights[step + 1] = weights[step] - rate * curvature * weights[step - delay]
     return weights[delay:]
-
-
-def _delay(staleness: int) -> int:
-    return _whole("staleness", staleness)
-
-
-def _whole(name: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-        raise ValueError(f"{name} is counted in steps: a whole number, 0 or more, not {value!r}")
-    return int(value)
 
 
 def _positive(name: str, value: float) -> float:

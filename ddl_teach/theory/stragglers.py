@@ -30,13 +30,13 @@ from ddl_teach.theory.inputs import cost, count
 
 def slowest(workers: int, mean: float = 1.0, backups: int = 0) -> float:
     """Expected seconds until `workers` of `workers + backups` exponential times are over."""
-    wanted, extra = count("workers", workers), _steps("backups", backups)
+    wanted, extra = count("workers", workers), count("backups", backups, 0)
     return cost("mean", mean) * float(np.sum(1 / np.arange(extra + 1, extra + wanted + 1)))
 
 
 def bounded_time(steps: int, bound: int, fast: float, slow: float) -> float:
     """Seconds until a fast worker has made its steps, beside a persistently slow one."""
-    steps, bound = count("steps", steps), _steps("bound", bound)
+    steps, bound = count("steps", steps), count("bound", bound, 0)
     fast, slow = cost("fast", fast), cost("slow", slow)
     if slow < fast:
         raise ValueError(f"slow={slow} must not be below fast={fast}")
@@ -46,9 +46,4 @@ def bounded_time(steps: int, bound: int, fast: float, slow: float) -> float:
 def grace(bound: int, fast: float, slow: float) -> float:
     """Steps that a fast worker makes at its own pace; from then on it keeps the slow one's."""
     fast, slow = cost("fast", fast), cost("slow", slow)
-    return _steps("bound", bound) * slow / (slow - fast) if slow > fast else math.inf
-
-
-def _steps(name: str, value: int) -> int:
-    """`value` as a count that may also be zero."""
-    return 0 if value == 0 else count(name, value)
+    return count("bound", bound, 0) * slow / (slow - fast) if slow > fast else math.inf

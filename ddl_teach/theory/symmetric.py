@@ -25,125 +25,85 @@ Thakur, Rabenseifner & Gropp, IJHPCA 19(1), 2005; Bruck, Ho, Kipnis, Upfal & Wea
 algorithms for all-to-all communications in multiport message-passing systems", TPDS 8(11), 1997.
 """
 
-from ddl_teach.theory.inputs import Bytes, Seconds, ceil_log2, checked, power_of_two
+from ddl_teach.theory.inputs import Bytes, Seconds, ceil_log2, checked, formula_of, power_of_two
 
 
-def reduce_scatter_ring(
-    ranks: int,
-    nbytes: Bytes,
-    latency: float,
-    per_byte: float,
-    *,
-    per_byte_reduced: float = 0.0,
-    overhead: float = 0.0,
-) -> Seconds:
+@formula_of
+def reduce_scatter_ring(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """Each block travels once round and collects a summand per rank: (P-1) (L + n/P (G + g))."""
-    size = checked(ranks, nbytes, latency, per_byte, per_byte_reduced, overhead)
-    step = latency + 2 * overhead + size / ranks * (per_byte + per_byte_reduced)
-    return (ranks - 1) * step
+    return (P - 1) * (L + 2 * o + n / P * (G + g))
 
 
+@formula_of
 def reduce_scatter_recursive_halving(
-    ranks: int,
-    nbytes: Bytes,
-    latency: float,
-    per_byte: float,
-    *,
-    per_byte_reduced: float = 0.0,
-    overhead: float = 0.0,
+    P: int, n: Bytes, L: float, G: float, g: float, o: float
 ) -> Seconds:
     """Swap halves with a far partner, quarters with a nearer one: log2 P L + (P-1)/P n (G + g).
 
     For powers of two; other rank counts are refused.
     """
-    size = checked(ranks, nbytes, latency, per_byte, per_byte_reduced, overhead)
-    power_of_two("recursive halving", ranks)
-    moved = (ranks - 1) / ranks * size
-    return ceil_log2(ranks) * (latency + 2 * overhead) + moved * (per_byte + per_byte_reduced)
+    power_of_two("recursive halving", P)
+    return ceil_log2(P) * (L + 2 * o) + (P - 1) / P * n * (G + g)
 
 
-def allgather_ring(
-    ranks: int, nbytes: Bytes, latency: float, per_byte: float, *, overhead: float = 0.0
-) -> Seconds:
+@formula_of
+def allgather_ring(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """Each block travels once round: (P-1) (L + n/P G)."""
-    return reduce_scatter_ring(ranks, nbytes, latency, per_byte, overhead=overhead)
+    return (P - 1) * (L + 2 * o + n / P * G)
 
 
+@formula_of
 def allgather_recursive_doubling(
-    ranks: int, nbytes: Bytes, latency: float, per_byte: float, *, overhead: float = 0.0
+    P: int, n: Bytes, L: float, G: float, g: float, o: float
 ) -> Seconds:
     """Swap all you have with a partner, twice as much each time: log2 P L + (P-1)/P n G.
 
     For powers of two; `allgather_bruck` costs the same and takes any rank count.
     """
-    size = checked(ranks, nbytes, latency, per_byte, overhead=overhead)
-    power_of_two("the all-gather by recursive doubling", ranks)
-    return ceil_log2(ranks) * (latency + 2 * overhead) + (ranks - 1) / ranks * size * per_byte
+    power_of_two("the all-gather by recursive doubling", P)
+    return ceil_log2(P) * (L + 2 * o) + (P - 1) / P * n * G
 
 
-def allgather_bruck(
-    ranks: int, nbytes: Bytes, latency: float, per_byte: float, *, overhead: float = 0.0
-) -> Seconds:
+@formula_of
+def allgather_bruck(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """Send all you have to the rank 1, 2, 4 ... below: ceil(log2 P) L + (P-1)/P n G."""
-    size = checked(ranks, nbytes, latency, per_byte, overhead=overhead)
-    return ceil_log2(ranks) * (latency + 2 * overhead) + (ranks - 1) / ranks * size * per_byte
+    return ceil_log2(P) * (L + 2 * o) + (P - 1) / P * n * G
 
 
-def alltoall_pairwise(
-    ranks: int, nbytes: Bytes, latency: float, per_byte: float, *, overhead: float = 0.0
-) -> Seconds:
+@formula_of
+def alltoall_pairwise(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """In step k send one block to the rank k above, take one from the rank k below.
 
     (P-1) (L + n/P G): no byte travels twice, so it is the choice for large blocks.
     """
-    return allgather_ring(ranks, nbytes, latency, per_byte, overhead=overhead)
+    return (P - 1) * (L + 2 * o + n / P * G)
 
 
-def alltoall_bruck(
-    ranks: int, nbytes: Bytes, latency: float, per_byte: float, *, overhead: float = 0.0
-) -> Seconds:
+@formula_of
+def alltoall_bruck(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """In step k send on, by 2^k ranks, the blocks whose remaining distance has bit k set.
 
     ceil(log2 P) L + B n/P G, where B counts the set bits in all distances 1 .. P-1 (P/2 log2 P for
     powers of two): fewer messages for more bytes, the choice for small blocks.
     """
-    size = checked(ranks, nbytes, latency, per_byte, overhead=overhead)
-    blocks = sum(distance.bit_count() for distance in range(ranks))
-    return ceil_log2(ranks) * (latency + 2 * overhead) + blocks * size / ranks * per_byte
+    B = sum(distance.bit_count() for distance in range(P))
+    return ceil_log2(P) * (L + 2 * o) + B * n / P * G
 
 
-def scan_linear(
-    ranks: int,
-    nbytes: Bytes,
-    latency: float,
-    per_byte: float,
-    *,
-    per_byte_reduced: float = 0.0,
-    overhead: float = 0.0,
-) -> Seconds:
+@formula_of
+def scan_linear(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """Rank after rank adds its vector and passes the sum on: (P-1) (L + n (G + g))."""
-    size = checked(ranks, nbytes, latency, per_byte, per_byte_reduced, overhead)
-    step = latency + 2 * overhead + size * (per_byte + per_byte_reduced)
-    return (ranks - 1) * step
+    return (P - 1) * (L + 2 * o + n * (G + g))
 
 
-def scan_recursive_doubling(
-    ranks: int,
-    nbytes: Bytes,
-    latency: float,
-    per_byte: float,
-    *,
-    per_byte_reduced: float = 0.0,
-    overhead: float = 0.0,
-) -> Seconds:
+@formula_of
+def scan_recursive_doubling(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """In step k add the vector of the rank 2^k below: ceil(log2 P) (L + n (G + g)).
 
     Exact for powers of two; else an upper bound, because no sum needs a message in every step.
     Hillis & Steele, "Data parallel algorithms", CACM 29(12), 1986.
     """
-    size = checked(ranks, nbytes, latency, per_byte, per_byte_reduced, overhead)
-    step = latency + 2 * overhead + size * (per_byte + per_byte_reduced)
-    return ceil_log2(ranks) * step
+    return ceil_log2(P) * (L + 2 * o + n * (G + g))
 
 
 def barrier_dissemination(ranks: int, latency: float, *, overhead: float = 0.0) -> float:
@@ -152,5 +112,5 @@ def barrier_dissemination(ranks: int, latency: float, *, overhead: float = 0.0) 
     Exact for every P: after step k everybody has heard, at second hand, from 2^(k+1) ranks.
     Hensgen, Finkel & Manber, "Two algorithms for barrier synchronization", IJPP 17(1), 1988.
     """
-    checked(ranks, 0.0, latency, 0.0, overhead=overhead)
+    checked(ranks, 0.0, latency=latency, overhead=overhead)
     return ceil_log2(ranks) * (latency + 2 * overhead)

@@ -91,7 +91,7 @@ def time(
     whole one, an upper bound. The backward pass is the same grid upside down, and takes the same
     where all ranks own equally many layers.
     """
-    checked(ranks, nbytes, latency, per_byte, overhead=overhead)
+    checked(ranks, nbytes, latency=latency, per_byte=per_byte, overhead=overhead)
     cell, chunk = cost("cell", cell), min(count("chunk", chunk), count("steps", steps))
     chunks, owners = -(-steps // chunk), min(ranks, count("layers", layers))
     busy = [

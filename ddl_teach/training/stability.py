@@ -17,12 +17,12 @@ import numpy as np
 
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
-from ddl_teach.exchange.paths.path import Path
-from ddl_teach.exchange.trainer import train
-from ddl_teach.sgd.quadratic import Quadratic
-from ddl_teach.sgd.updates.sgd import SGD
-from ddl_teach.sgd.when import When
-from ddl_teach.sgd.worker import Pace
+from ddl_teach.training.consistency.when import When
+from ddl_teach.training.consistency.worker import Pace
+from ddl_teach.training.distribution.path import Path
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.tasks.quadratic import Quadratic
+from ddl_teach.training.trainer import OwnStation, train
 
 LOWEST, HIGHEST = 0.005, 2.5  # fresh gradients bear a rate of 2, those 300 steps old this little
 
@@ -36,7 +36,12 @@ class Limit:
 
 
 def stable_limit(
-    comm: Comm, when: When, path: Path, steps: int, pace: Pace | None = None, halvings: int = 8
+    comm: Comm,
+    when: When[OwnStation],
+    path: Path[OwnStation],
+    steps: int,
+    pace: Pace | None = None,
+    halvings: int = 8,
 ) -> Limit:
     """The largest rate at which so many steps of each worker shrink the weight; all ranks call it.
 

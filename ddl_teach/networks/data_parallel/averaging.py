@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import nn
 
-from ddl_teach.collectives import ring
+from ddl_teach.collectives.ring import allreduce as ring_allreduce
 from ddl_teach.comm import Comm
 
 AllReduce = Callable[[Comm, torch.Tensor], None]
 
 
 def average_gradients(
-    comm: Comm, parameters: Iterable[nn.Parameter], allreduce: AllReduce = ring.allreduce
+    comm: Comm, parameters: Iterable[nn.Parameter], allreduce: AllReduce = ring_allreduce
 ) -> None:
     """Every `.grad` becomes the average over the ranks; one that is missing here counts as zero.
 

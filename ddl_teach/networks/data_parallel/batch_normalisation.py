@@ -21,7 +21,7 @@ from torch import nn
 from ddl_teach.comm import Comm
 from ddl_teach.networks.conjugates import gather_in
 
-BatchNorm = nn.modules.batchnorm._BatchNorm
+BatchNorm = nn.BatchNorm1d | nn.BatchNorm2d | nn.BatchNorm3d | nn.SyncBatchNorm
 
 
 class SynchronisedBatchNorm(nn.Module):

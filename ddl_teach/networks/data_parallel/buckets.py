@@ -18,7 +18,7 @@ from itertools import groupby
 import torch
 from torch import nn
 
-from ddl_teach.collectives import ring
+from ddl_teach.collectives.ring import allreduce as ring_allreduce
 from ddl_teach.comm import Comm
 from ddl_teach.networks.data_parallel.averaging import AllReduce, trainable
 from ddl_teach.theory.data_parallel import bucket_groups
@@ -77,7 +77,7 @@ def bucket(parameters: Sequence[nn.Parameter], flat: torch.Tensor) -> Bucket:
 
 
 def average_buckets(
-    comm: Comm, buckets: Iterable[Bucket], allreduce: AllReduce = ring.allreduce
+    comm: Comm, buckets: Iterable[Bucket], allreduce: AllReduce = ring_allreduce
 ) -> None:
     """Every `.grad` becomes the average over the ranks, a bucket at a time."""
     for each in buckets:

@@ -13,31 +13,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Generic, Protocol, TypeVar
 
 import torch
 from torch import nn
 
-from ddl_teach.collectives import background
+from ddl_teach.collectives.background import allreduce
 from ddl_teach.comm import Comm, Request
 from ddl_teach.networks.data_parallel.averaging import AllReduce
 from ddl_teach.networks.data_parallel.buckets import Bucket
 
 BUCKET = 1 << 20  # bytes
 
-Begin = Callable[[Comm, Bucket], Request]
+
+class Filled(Protocol):
+    """What is needed of a bucket: `buckets.Bucket`, or one in shared memory."""
+
+    @property
+    def parameters(self) -> Sequence[nn.Parameter]:
+        """Those whose gradients travel together."""
+
+    def put(self, index: int, ranks: int) -> None:
+        """Move the gradient of one of them to its place; the sum will be divided by `ranks`."""
+
+
+AnyBucket = TypeVar("AnyBucket", bound=Filled)
+Begin = Callable[[Comm, AnyBucket], Request]
 """Begins the all-reduce of a bucket; what it returns is waited for when the pass is over."""
 
 
-def in_background(algorithm: str | AllReduce = "ring") -> Begin:
+def in_background(algorithm: str | AllReduce = "ring") -> Begin[Bucket]:
     """Any all-reduce by its name, "native" among them, or one of your own."""
 
     def begin(comm: Comm, bucket: Bucket) -> Request:
-        return background.allreduce(comm, bucket.flat, algorithm=algorithm)
+        return allreduce(comm, bucket.flat, algorithm=algorithm)
 
     return begin
 
 
-class Overlapped:
+class Overlapped(Generic[AnyBucket]):
     """Averages the gradients in `buckets` during the backward passes that it is asked to make.
 
     All other passes only add to the gradients of this rank: so gradients accumulate over several
@@ -46,7 +60,10 @@ class Overlapped:
     """
 
     def __init__(
-        self, comm: Comm, buckets: Sequence[Bucket], begin: Begin = in_background()
+        self,
+        comm: Comm,
+        buckets: Sequence[AnyBucket],
+        begin: Begin[AnyBucket] = in_background(),  # type: ignore[assignment]  # for Bucket
     ) -> None:
         self._comm, self._buckets, self._begin = comm, buckets, begin
         self._missing: list[set[int]] = []  # of each bucket, while a pass goes on

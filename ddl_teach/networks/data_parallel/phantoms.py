@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ddl_runtime.core.arrays import Array
 from ddl_teach.collectives import background
 from ddl_teach.comm import Comm, Phantom
-from ddl_teach.comm.arrays import Array
 from ddl_teach.networks.data_parallel.averaging import AllReduce
 from ddl_teach.theory.data_parallel import bucket_groups
 

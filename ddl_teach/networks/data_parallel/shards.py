@@ -16,9 +16,8 @@ from __future__ import annotations
 import torch
 
 from ddl_teach.comm import Comm
-from ddl_teach.networks.models.data import Batch
+from ddl_teach.networks.models.signatures import Batch, Loss
 from ddl_teach.networks.shares import own_slice
-from ddl_teach.networks.twin import Loss
 
 
 def own_part(comm: Comm, batch: Batch) -> Batch:

@@ -19,11 +19,11 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
+from ddl_runtime.core.arrays import as_elements
+from ddl_runtime.core.shared_memory import SharedMemory
+from ddl_runtime.devices import device_of
 from ddl_teach.collectives.blocks import chunk_start
 from ddl_teach.comm import Comm, Request
-from ddl_teach.comm.arrays import as_elements
-from ddl_teach.comm.devices import device_of
-from ddl_teach.comm.shared_memory import SharedMemory
 from ddl_teach.networks.data_parallel.buckets import Bucket, bucket, grouped, room
 
 TILE = 1 << 15  # elements that are added up while they stay in a cache
@@ -39,20 +39,26 @@ class Made(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SharedBucket(Bucket):
+class SharedBucket:
     """A bucket whose `flat` is one copy for all ranks, and what of it this rank gives and makes.
 
     Both are cut once and for all: of small gradients the cutting takes longer than the sums.
     """
 
+    plain: Bucket
     memory: SharedMemory
     given: list[list[tuple[slice, torch.Tensor]]]  # of each gradient: what goes where, laid open
     made: list[list[Made]]
     own: dict[int, torch.Tensor] = field(default_factory=dict)  # gradients, while they wait
 
+    @property
+    def parameters(self) -> tuple[nn.Parameter, ...]:
+        """Those whose gradients are added up together."""
+        return self.plain.parameters
+
     def put(self, index: int, ranks: int) -> None:
         """Lay open what others need of a gradient; keep the rest as it is."""
-        parameter, place = self.parameters[index], self.places[index]
+        parameter, place = self.plain.parameters[index], self.plain.places[index]
         if parameter.grad is None:
             parameter.grad = torch.zeros_like(place)
         gradient = self.own[index] = parameter.grad.reshape(-1)
@@ -101,9 +107,7 @@ def fill_shared(
         plain = bucket(group, as_elements(memory.parts[0][size : size + like.nbytes], like))
         laid_open = [as_elements(part[: like.nbytes], like) for part in memory.parts]
         given, made = _cut(plain, laid_open, comm.rank)
-        buckets.append(
-            SharedBucket(plain.parameters, plain.flat, plain.places, memory, given, made)
-        )
+        buckets.append(SharedBucket(plain, memory, given, made))
     return buckets
 
 

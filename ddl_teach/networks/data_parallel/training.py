@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import nn
 
-from ddl_teach.collectives import ring
+from ddl_teach.collectives.ring import allreduce
 from ddl_teach.comm import Comm
 from ddl_teach.networks.data_parallel.shards import own_part, weighted_loss
-from ddl_teach.networks.models.data import Batch
+from ddl_teach.networks.loss_reduction import CheckedLoss
 from ddl_teach.networks.models.descent import Descent
 from ddl_teach.networks.models.loss import mean_loss
-from ddl_teach.networks.twin import Loss, Optimizer, Trained, copies
+from ddl_teach.networks.models.signatures import Batch, Loss, Optimizer
+from ddl_teach.networks.trained import Trained, copies
 
 Backward = Callable[[torch.Tensor], None]
 """A backward pass after which every `.grad` is the average over the ranks."""
@@ -40,8 +41,10 @@ def train(
 
     Parts may be unequal: what counts is a sample, not a rank. A rank goes through its part in so
     many `pieces` and averages with the last of them only. The losses are those of the whole
-    batches; they travel once, at the end.
+    batches; they travel once, at the end. A `loss` that is no mean over examples is refused in the
+    first step, on all ranks.
     """
+    checked = CheckedLoss(loss, comm.size * pieces)
     steps = optimizer(model.parameters())
     losses = []
     for batch in batches:
@@ -51,7 +54,8 @@ def train(
         seen = 0.0
         parts = zip(inputs.tensor_split(pieces), targets.tensor_split(pieces), strict=True)
         for piece, (some, right) in enumerate(parts, start=1):
-            error = weighted_loss(loss, model(some), right, answers, comm.size)
+            error = weighted_loss(checked, model(some), right, answers, comm.size)
+            checked.agree(comm)
             if piece < pieces:
                 error.backward()
             else:
@@ -60,7 +64,7 @@ def train(
         steps.step()
         losses.append(seen)
     everybodys = torch.tensor(losses, dtype=torch.float64)
-    ring.allreduce(comm, everybodys)
+    allreduce(comm, everybodys)
     return Trained(
         copies(model.named_parameters()), copies(model.named_buffers()), everybodys.tolist()
     )

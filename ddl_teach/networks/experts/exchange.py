@@ -17,8 +17,10 @@ from typing import Any
 from torch import Tensor
 from torch.autograd import Function
 
-from ddl_teach.collectives import ring
+from ddl_teach.collectives.ring import allgather
 from ddl_teach.comm import Comm
+
+Rows = tuple[int, ...]  # how many, by rank
 
 
 def exchange(comm: Comm, x: Tensor, leaving: Sequence[int], coming: Sequence[int]) -> Tensor:
@@ -49,12 +51,14 @@ def exchange_rows(comm: Comm, x: Tensor, leaving: Sequence[int], coming: Sequenc
 
 class _Exchange(Function):
     @staticmethod
-    def forward(ctx: Any, comm: Comm, x: Tensor, leaving: tuple, coming: tuple) -> Tensor:
+    def forward(
+        ctx: Any, comm: Comm, x: Tensor, leaving: tuple[int, ...], coming: tuple[int, ...]
+    ) -> Tensor:
         ctx.comm, ctx.leaving, ctx.coming = comm, leaving, coming
         return exchange_rows(comm, x, leaving, coming)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         return None, exchange_rows(ctx.comm, gradient, ctx.coming, ctx.leaving), None, None
 
 
@@ -62,5 +66,5 @@ def gather_counts(comm: Comm, own: Tensor) -> Tensor:
     """The counts of all ranks, (ranks, ...), where each gives its (1, ...)."""
     everybodys = own.new_zeros((comm.size, *own.shape[1:]))
     everybodys[comm.rank] = own[0]
-    ring.allgather(comm, everybodys)
+    allgather(comm, everybodys)
     return everybodys

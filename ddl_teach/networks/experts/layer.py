@@ -16,7 +16,6 @@ import torch
 from torch import Tensor, nn
 
 from ddl_teach.networks.experts.routing import Routing, route
-from ddl_teach.networks.models.seeds import seed_weights
 from ddl_teach.theory.experts import capacity
 
 
@@ -28,10 +27,14 @@ class Expert(nn.Sequential):
         super().__init__(OrderedDict(layers, narrow=nn.Linear(hidden, width)))
 
 
-class MixtureOfExperts(nn.Module):
-    """A gate and all experts; `routing` says what became of the last tokens."""
+class Routed(nn.Module):
+    """A layer that sends tokens to experts; `routing` says what became of the last ones."""
 
-    routing: Routing
+    routing: Routing | None = None
+
+
+class MixtureOfExperts(Routed):
+    """A gate and all experts."""
 
     def __init__(
         self, width: int, hidden: int, experts: int, chosen: int = 2, factor: float = 1.25
@@ -45,10 +48,10 @@ class MixtureOfExperts(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Of (..., width), likewise."""
         tokens = x.flatten(0, -2)
-        self.routing = route(self.gate(tokens), self.chosen, self.factor)
-        rows = tokens[self.routing.tokens].split(self.routing.rows[0].tolist())
+        routing = self.routing = route(self.gate(tokens), self.chosen, self.factor)
+        rows = tokens[routing.tokens].split(routing.rows[0].tolist())
         answers = [expert(own) for expert, own in zip(self.experts.values(), rows, strict=True)]
-        return (tokens + combined(tokens, self.routing, torch.cat(answers))).view_as(x)
+        return (tokens + combined(tokens, routing, torch.cat(answers))).view_as(x)
 
 
 def combined(tokens: Tensor, routing: Routing, answers: Tensor) -> Tensor:
@@ -59,32 +62,11 @@ def combined(tokens: Tensor, routing: Routing, answers: Tensor) -> Tensor:
 
 def balance_loss(network: nn.Module) -> Tensor:
     """Of all mixtures in a network, for the batch that went through last."""
-    parts = [one.routing.balance for one in network.modules() if hasattr(one, "routing")]
+    routed = [one.routing for one in network.modules() if isinstance(one, Routed)]
+    parts = [routing.balance for routing in routed if routing is not None]
     if not parts:
         raise ValueError(
             f"{type(network).__name__} has no mixture of experts that has seen a batch: take the "
             "balance loss after the forward pass"
         )
     return torch.stack(parts).sum()
-
-
-def mixture_network(
-    inputs: int = 64,
-    width: int = 16,
-    hidden: int = 32,
-    experts: int = 8,
-    classes: int = 10,
-    chosen: int = 2,
-    factor: float = 1.25,
-    seed: int = 0,
-) -> nn.Sequential:
-    """`enter`, `mixture`, `head`: rows of `inputs` numbers to scores."""
-    network = nn.Sequential(
-        OrderedDict(
-            enter=nn.Linear(inputs, width),
-            mixture=MixtureOfExperts(width, hidden, experts, chosen, factor),
-            head=nn.Linear(width, classes),
-        )
-    )
-    seed_weights(network, seed)
-    return network

@@ -20,20 +20,18 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from ddl_teach.collectives import tree
+from ddl_teach.collectives.tree import broadcast
 from ddl_teach.comm import Comm
 from ddl_teach.networks.experts.exchange import exchange, gather_counts
-from ddl_teach.networks.experts.layer import MixtureOfExperts, combined
+from ddl_teach.networks.experts.layer import MixtureOfExperts, Routed, combined
 from ddl_teach.networks.experts.routing import Routing, route
-from ddl_teach.networks.regions import sum_gradients
+from ddl_teach.networks.replicated import sum_gradients
 from ddl_teach.networks.shares import share
 from ddl_teach.theory.ring_bytes import even
 
 
-class SpreadExperts(nn.Module):
+class SpreadExperts(Routed):
     """A rank's part of a mixture; parameters have the names that they have in the whole."""
-
-    routing: Routing
 
     def __init__(self, comm: Comm, whole: MixtureOfExperts) -> None:
         super().__init__()
@@ -47,20 +45,20 @@ class SpreadExperts(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Of this rank's (..., width), likewise; all ranks must take part, also with no tokens."""
         tokens = x.flatten(0, -2)
-        self.routing = route(
+        routing = self.routing = route(
             self.gate(tokens), self.chosen, self.factor, self.comm.rank,
             lambda own: gather_counts(self.comm, own),
         )  # fmt: skip
         # Of all ranks: how many rows go to each rank, whatever expert there they are for.
-        by_rank = torch.stack([part.sum(1) for part in self.routing.rows.split(self.sizes, 1)], 1)
+        by_rank = torch.stack([part.sum(1) for part in routing.rows.split(self.sizes, 1)], 1)
         leaving, coming = by_rank[self.comm.rank].tolist(), by_rank[:, self.comm.rank].tolist()
-        rows = exchange(self.comm, tokens[self.routing.tokens], leaving, coming)
-        answers = exchange(self.comm, self._answers(rows), coming, leaving)
-        return (tokens + combined(tokens, self.routing, answers)).view_as(x)
+        rows = exchange(self.comm, tokens[routing.tokens], leaving, coming)
+        answers = exchange(self.comm, self._answers(rows, routing), coming, leaving)
+        return (tokens + combined(tokens, routing, answers)).view_as(x)
 
-    def _answers(self, rows: Tensor) -> Tensor:
+    def _answers(self, rows: Tensor, routing: Routing) -> Tensor:
         """Of this rank's experts, to rows that came rank by rank and then expert by expert."""
-        arrived = self.routing.rows.split(self.sizes, 1)[self.comm.rank]
+        arrived = routing.rows.split(self.sizes, 1)[self.comm.rank]
         each = torch.arange(arrived.shape[1], device=rows.device).repeat(len(arrived))
         by_expert = each.repeat_interleave(arrived.flatten()).argsort(stable=True)
         parts = rows[by_expert].split(arrived.sum(0).tolist())
@@ -74,17 +72,19 @@ def spread_experts(network: nn.Module, comm: Comm) -> None:
     A rank's loss must be its part of the whole batch's, so that the parts add up to it: that is
     `data_parallel.shards.weighted_loss` with `ranks=1`.
     """
-    mixtures = [name for name, one in network.named_modules() if isinstance(one, MixtureOfExperts)]
+    mixtures = {
+        name: one for name, one in network.named_modules() if isinstance(one, MixtureOfExperts)
+    }
     if not mixtures:
         raise ValueError(
             f"{type(network).__name__} has no MixtureOfExperts whose experts to spread"
         )
-    for name in mixtures:
-        network.set_submodule(name, SpreadExperts(comm, network.get_submodule(name)))
-    own = {
-        id(one) for name in mixtures for one in network.get_submodule(name).experts.parameters()
-    }
-    sum_gradients(comm, [one for one in network.parameters() if id(one) not in own])
+    own: set[nn.Parameter] = set()
+    for name, whole in mixtures.items():
+        spread = SpreadExperts(comm, whole)
+        network.set_submodule(name, spread)
+        own |= set(spread.experts.parameters())
+    sum_gradients(comm, [one for one in network.parameters() if one not in own])
 
 
 def full_parameters(network: nn.Module, comm: Comm) -> dict[str, Tensor]:
@@ -97,7 +97,7 @@ def full_parameters(network: nn.Module, comm: Comm) -> dict[str, Tensor]:
             for name, shape in module.shapes.items():
                 path = f"{prefix}.experts.{name}"
                 whole = full.get(path, kind.new_empty(shape))
-                tree.broadcast(comm, whole, owners[int(name.split(".")[0])])
+                broadcast(comm, whole, owners[int(name.split(".")[0])])
                 full[path] = whole
     return full
 

@@ -4,8 +4,6 @@
 axes      a rank's place in the grid, and a communicator for each axis
 stages    what a rank holds: its layers, split over tensor, its positions over context
 trainer   training on any grid
-only_time the same messages without the numbers: for thousands of simulated ranks
-measured  what a step sends and takes on real ranks
 ========= ========================================================================================
 
 Nothing here is new. A pipeline's worker runs stages whose layers are split over tensor, whose

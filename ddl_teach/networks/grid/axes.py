@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from ddl_runtime.records.ledger import Message
 from ddl_teach.comm import Comm
-from ddl_teach.comm.ledger import Message
 from ddl_teach.theory.grids.grid import AXES, Grid, Place
 
 

@@ -19,13 +19,12 @@ from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.data_parallel.shards import own_part
 from ddl_teach.networks.grid.axes import axes_of
 from ddl_teach.networks.grid.stages import hold
-from ddl_teach.networks.models.data import Batch
 from ddl_teach.networks.models.descent import Descent
+from ddl_teach.networks.models.signatures import Batch, Optimizer
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.torch_stage import TorchStage
 from ddl_teach.networks.pipelines.worker import Worker
 from ddl_teach.networks.tensor.split import full_parameters
-from ddl_teach.networks.twin import Optimizer
 from ddl_teach.theory.grids.grid import Grid
 
 
@@ -54,10 +53,14 @@ class Trainer:
         self._optimizer = optimizer(self.held.layers.parameters())
 
     def step(self, batch: Batch) -> float:
-        """Train on one batch; returns what this rank adds to its loss."""
+        """Train on one batch; returns this rank's share of the batch's mean loss.
+
+        The shares of all ranks add up to the loss; those before the last stage have none of it.
+        """
         self.backward(batch)
         self.update()
-        return sum(self._stage.losses) / self.axes.replicas.size
+        # All ranks along tensor have computed the same loss, each of them the whole one.
+        return sum(self._stage.losses) / (self.axes.replicas.size * self.axes.tensor.size)
 
     def backward(self, batch: Batch) -> None:
         """Add up the gradients of this rank's part of the batch."""

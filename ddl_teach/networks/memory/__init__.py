@@ -5,7 +5,6 @@ sharded_gradients   stage 2: also the gradients, summed layer by layer during th
 sharded_parameters  stage 3: also the weights; a layer is whole only while it is computed
 offload             states on the host, fetched bucket by bucket
 checkpointing       activations forgotten and computed again, by a plan
-updates, keeping    optimizers on vectors, and where their states stand
+keeping             what it needs of an update rule, and where the states stand
 measured            the ledger: bytes that are really there
-only_time           a step without its numbers, for networks that nobody can hold
 """

@@ -15,9 +15,22 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from ddl_teach.networks.memory.updates import Update
+from ddl_runtime.core.arrays import Array
 
 HALVES = (torch.float16, torch.bfloat16)
+
+
+class Rule(Protocol):
+    """What a keeper needs of an update rule: those of `training.optimizers` are some."""
+
+    @property
+    def states(self) -> int:
+        """How many vectors like the weights it keeps, all zeros at first."""
+
+    def __call__(
+        self, weights: Array, gradient: Array, states: Sequence[Array], step: int
+    ) -> None:
+        """Change `weights` and `states`; steps are counted from 1."""
 
 
 class Keeper(Protocol):
@@ -37,7 +50,7 @@ Keep = Callable[[Tensor], Keeper]
 class Resident:
     """Master copy and states stay where the weights are."""
 
-    def __init__(self, weights: Tensor, update: Update) -> None:
+    def __init__(self, weights: Tensor, update: Rule) -> None:
         self._weights, self._update, self._steps = weights, update, 0
         self._master = master_copy(weights)
         self._states = [torch.zeros_like(self._master) for _ in range(update.states)]
@@ -56,7 +69,7 @@ class Resident:
         return [*copies, *self._states]
 
 
-def resident(update: Update) -> Keep:
+def resident(update: Rule) -> Keep:
     """Whatever a rank is to update stays where it is."""
     return partial(Resident, update=update)
 

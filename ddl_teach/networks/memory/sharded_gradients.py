@@ -14,12 +14,12 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from ddl_teach.collectives import ring
+from ddl_runtime.core.arrays import split_evenly
+from ddl_teach.collectives.ring import allgather, reduce_scatter
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import split_evenly
 from ddl_teach.networks.memory.flat import FlatLayer, flat_layers
 from ddl_teach.networks.memory.keeping import Keep
-from ddl_teach.networks.twin import copies
+from ddl_teach.networks.trained import copies
 
 
 class ShardedGradients:
@@ -36,7 +36,7 @@ class ShardedGradients:
             layer.when_complete(partial(self._sum, layer, gradient))
 
     def _sum(self, layer: FlatLayer, gradient: Tensor) -> None:
-        gradient += ring.reduce_scatter(self.comm, layer.take_gradient())
+        gradient += reduce_scatter(self.comm, layer.take_gradient())
 
     def step(self) -> None:
         """One step with the sums of all gradients since the last step."""
@@ -45,7 +45,7 @@ class ShardedGradients:
                 self._sum(layer, gradient)
             keeper.step(gradient)
             gradient.zero_()
-            ring.allgather(self.comm, layer.weights)
+            allgather(self.comm, layer.weights)
 
     def parameters(self) -> dict[str, Tensor]:
         """All weights, under the names that they have in the model."""

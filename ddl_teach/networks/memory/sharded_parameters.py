@@ -18,12 +18,12 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from ddl_teach.collectives import ring
+from ddl_runtime.core.arrays import split_evenly
+from ddl_teach.collectives.ring import allgather, reduce_scatter
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import split_evenly
 from ddl_teach.networks.memory.flat import FlatLayer, flat_layers
 from ddl_teach.networks.memory.keeping import Keep
-from ddl_teach.networks.twin import copies
+from ddl_teach.networks.trained import copies
 
 
 class ShardedParameters:
@@ -63,7 +63,7 @@ class ShardedParameters:
         # Memory that has been a message can not be given back later: so another vector travels.
         whole = torch.empty_like(layer.weights)
         split_evenly(whole, self.comm.size)[self.comm.rank].copy_(self.own[layer.name])
-        ring.allgather(self.comm, whole)
+        allgather(self.comm, whole)
         layer.weights.untyped_storage().resize_(whole.untyped_storage().nbytes())
         layer.weights.copy_(whole)
 
@@ -71,7 +71,7 @@ class ShardedParameters:
         self._gather(layer)  # called when the gradient of the layer's output is there
 
     def _sum(self, layer: FlatLayer) -> None:
-        self.gradients[layer.name] += ring.reduce_scatter(self.comm, layer.take_gradient())
+        self.gradients[layer.name] += reduce_scatter(self.comm, layer.take_gradient())
         _forget(layer)
 
     def step(self) -> None:

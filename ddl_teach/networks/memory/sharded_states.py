@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from ddl_teach.collectives import ring
+from ddl_runtime.core.arrays import split_evenly
+from ddl_teach.collectives.ring import allgather, reduce_scatter
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import split_evenly
 from ddl_teach.networks.memory.flat import flat_layers
 from ddl_teach.networks.memory.keeping import Keep
-from ddl_teach.networks.twin import copies
+from ddl_teach.networks.trained import copies
 
 
 class ShardedStates:
@@ -36,8 +36,8 @@ class ShardedStates:
     def step(self) -> None:
         """One step with the gradients that the backward passes left in the parameters."""
         for layer, keeper in zip(self.layers, self.keepers, strict=True):
-            keeper.step(ring.reduce_scatter(self.comm, layer.take_gradient()))
-            ring.allgather(self.comm, layer.weights)
+            keeper.step(reduce_scatter(self.comm, layer.take_gradient()))
+            allgather(self.comm, layer.weights)
 
     def parameters(self) -> dict[str, Tensor]:
         """All weights, under the names that they have in the model."""

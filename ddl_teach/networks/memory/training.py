@@ -19,10 +19,10 @@ from ddl_teach.networks.memory.keeping import Keep
 from ddl_teach.networks.memory.sharded_gradients import ShardedGradients
 from ddl_teach.networks.memory.sharded_parameters import ShardedParameters
 from ddl_teach.networks.memory.sharded_states import ShardedStates
-from ddl_teach.networks.models.data import Batch
 from ddl_teach.networks.models.loss import mean_loss
+from ddl_teach.networks.models.signatures import Batch
 from ddl_teach.networks.shares import own_slice
-from ddl_teach.theory.memory import Held
+from ddl_teach.theory.memory import Held, check_stage
 
 STAGES = {1: ShardedStates, 2: ShardedGradients, 3: ShardedParameters}
 
@@ -40,6 +40,16 @@ def train(
     comm: Comm, stage: int, model: nn.Sequential, batches: Sequence[Batch], keep: Keep
 ) -> Sharded:
     """One step a batch; `keep` says how a rank updates what it owns, as `keeping.Resident`."""
+    if check_stage(stage) not in STAGES:
+        raise ValueError(
+            f"stage {stage} shards nothing, and this trains in stages 1, 2 and 3 only: take stage "
+            "1, which sends no byte more, or networks.data_parallel.training"
+        )
+    if not batches:
+        raise ValueError(
+            "train: there is no batch, so there is no step and nothing was held in one: give at "
+            "least one batch"
+        )
     torch.set_num_threads(1)  # ranks share the processors of a machine
     trainer = STAGES[stage](comm, model, keep)
     forward = trainer if stage == 3 else model

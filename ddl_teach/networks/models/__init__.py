@@ -2,7 +2,6 @@
 
 ============ =====================================================================================
 mlp          fully connected layers
-lenet        two convolutions and a classifier
 alexnet      five convolutions and a classifier that holds most of the weights
 resnet       residual blocks with batch normalisation
 gpt          a transformer on characters

@@ -3,7 +3,7 @@
 In the original the convolutions hold 4% of the parameters and do 92% of the work. Krizhevsky
 therefore splits the convolutions by data and the classifier by neurons: "One weird trick for
 parallelizing convolutional neural networks", 2014. The network as published is
-`operators.zoo.alexnet`; here there is no dropout, so that training can be repeated to the bit.
+`measure.zoo.alexnet`; here there is no dropout, so that training can be repeated to the bit.
 What to look at: how lopsided weights and work are, even at this size.
 """
 

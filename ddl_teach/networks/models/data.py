@@ -15,10 +15,9 @@ import string
 import torch
 
 from ddl_teach.networks.models.digits_table import digits_table
+from ddl_teach.networks.models.signatures import Batch
 
 ALPHABET = string.printable  # 100 characters; others are left out
-
-Batch = tuple[torch.Tensor, torch.Tensor]
 
 
 def digits(flat: bool = False) -> Batch:

@@ -15,7 +15,6 @@ validator          refuses a schedule that would deadlock or use what it does no
 worker             executes any schedule, on any ground
 torch_stage        a stage that computes
 dense_stage        a stage of matrix products, its derivatives by hand
-phantom_stage      a stage that only takes time
 training           ten lines that train a network with a schedule
 ================== ===============================================================================
 

@@ -20,13 +20,13 @@ from typing import Any
 import torch
 from torch import nn
 
-from ddl_teach.comm.arrays import Array
-from ddl_teach.networks.models.data import Batch
+from ddl_runtime.core.arrays import Array
 from ddl_teach.networks.models.loss import mean_loss
-from ddl_teach.networks.pipelines.torch_stage import TorchStage
+from ddl_teach.networks.models.signatures import Batch
+from ddl_teach.networks.pipelines.torch_stage import BatchStage
 
 
-class DenseStage(TorchStage):
+class DenseStage(BatchStage):
     """As TorchStage, for layers that are `nn.Linear` with biases, some followed by `nn.ReLU`.
 
     What passes its borders are NumPy arrays, views of the tensors: they cost less to send. On a
@@ -102,12 +102,6 @@ class DenseStage(TorchStage):
             else:
                 weight.grad.addmm_(gradient.t(), x)
                 bias.grad.add_(gradient.sum(0))
-
-    def backward(self, micro_batch: int, gradient: Array | None) -> Array | None:
-        """Both halves, one right after the other."""
-        found = self.backward_input(micro_batch, gradient)
-        self.backward_weight(micro_batch)
-        return found
 
 
 def passed_on(x: torch.Tensor) -> Array:

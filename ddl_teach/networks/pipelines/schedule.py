@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from ddl_runtime.core.checks import whole_number
 from ddl_teach.networks.pipelines.instructions import Compute, Instruction, RunArrived, Word
 
 Placement = tuple[tuple[int, ...], ...]
@@ -95,8 +96,5 @@ def in_a_row(ranks: int) -> Placement:
 
 def check_sizes(ranks: int, micro_batches: int) -> None:
     """Refuse pipelines that cannot be."""
-    for name, number in (("ranks", ranks), ("micro_batches", micro_batches)):
-        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-            raise ValueError(
-                f"a pipeline needs {name} of at least 1, as a whole number, not {number!r}"
-            )
+    whole_number(ranks, "a pipeline's ranks", 1)
+    whole_number(micro_batches, "a pipeline's micro_batches", 1)

@@ -15,16 +15,18 @@ that schedules differ in.
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import nn
 
-from ddl_teach.networks.models.data import Batch
+from ddl_runtime.core.arrays import Array
 from ddl_teach.networks.models.loss import mean_loss
+from ddl_teach.networks.models.signatures import Batch, Loss
 from ddl_teach.networks.shares import share
-from ddl_teach.networks.twin import Loss
 
 Piece = tuple[nn.Module, torch.Tensor, torch.Tensor]  # layers, what went in, what came out
 
@@ -61,8 +63,9 @@ def activation_shapes(parts: Sequence[nn.Module], inputs: torch.Tensor) -> list[
     return shapes
 
 
-class TorchStage:
-    """A stage of a pipeline, as `worker.Stage` asks for.
+class BatchStage(ABC):
+    """What all stages of a network share: a batch in micro-batches, room for what arrives, and
+    the gradients of the weights in one row.
 
     `shapes` are those of what goes in and what comes out; rows may differ. Give the batch to
     `load` before each step.
@@ -81,9 +84,25 @@ class TorchStage:
         self.layers, self._shapes = layers, shapes
         self._first, self._last, self._loss, self._split = first, last, loss, split
         self._weight = next(layers.parameters())
-        self._kept: dict[int, list[Piece]] = {}
-        self._waiting: dict[int, list[tuple[nn.Module, torch.Tensor, torch.Tensor]]] = {}
         self.losses: list[float] = []  # of one step, each its share of the batch's
+
+    @abstractmethod
+    def forward(self, micro_batch: int, x: Array | None) -> Array | None:
+        """The output of the stage, or on the last one nothing: the loss is kept here."""
+
+    @abstractmethod
+    def backward_input(self, micro_batch: int, gradient: Array | None) -> Array | None:
+        """The gradient of the input alone; the weights' half is kept for later."""
+
+    @abstractmethod
+    def backward_weight(self, micro_batch: int) -> None:
+        """Add the gradients of the weights to `.grad`."""
+
+    def backward(self, micro_batch: int, gradient: Array | None) -> Array | None:
+        """Both halves, one right after the other."""
+        found = self.backward_input(micro_batch, gradient)
+        self.backward_weight(micro_batch)
+        return found
 
     def load(self, batch: Batch, micro_batches: int) -> None:
         """Cut a batch into micro-batches."""
@@ -97,6 +116,45 @@ class TorchStage:
         self._targets = targets.tensor_split(micro_batches)
         self._rows = len(inputs)
         self.losses = []
+
+    def room_for_input(self, micro_batch: int) -> Array:
+        """What an activation is received into."""
+        return self._room(micro_batch, self._shapes[0])
+
+    def room_for_gradient(self, micro_batch: int) -> Array:
+        """What the gradient of the output is received into."""
+        return self._room(micro_batch, self._shapes[1])
+
+    def _room(self, micro_batch: int, shape: torch.Size) -> Array:
+        return self._weight.detach().new_empty((len(self._inputs[micro_batch]), *shape[1:]))
+
+    def weight_gradients(self) -> torch.Tensor:
+        """All gradients in one row; zeros where no micro-batch has come by."""
+        return torch.cat(
+            [
+                (torch.zeros_like(weight) if weight.grad is None else weight.grad).flatten()
+                for weight in self.layers.parameters()
+            ]
+        )
+
+    def set_weight_gradients(self, gradients: torch.Tensor) -> None:
+        """Put such a row in their place."""
+        weights = list(self.layers.parameters())
+        for weight, part in zip(
+            weights, gradients.split([weight.numel() for weight in weights]), strict=True
+        ):
+            weight.grad = part.view_as(weight).clone()
+
+
+class TorchStage(BatchStage):
+    """A stage of a pipeline, as `worker.Stage` asks for, with torch's own gradients."""
+
+    def __init__(
+        self, layers: nn.Sequential, shapes: Sequence[torch.Size], **options: Any
+    ) -> None:
+        super().__init__(layers, shapes, **options)
+        self._kept: dict[int, list[Piece]] = {}
+        self._waiting: dict[int, list[tuple[nn.Module, torch.Tensor, torch.Tensor]]] = {}
 
     def forward(self, micro_batch: int, x: torch.Tensor | None) -> torch.Tensor | None:
         """The output of the stage, or on the last one nothing: the loss is kept here."""
@@ -118,9 +176,7 @@ class TorchStage:
     def backward(self, micro_batch: int, gradient: torch.Tensor | None) -> torch.Tensor | None:
         """The gradient of the input; those of the weights are added to `.grad`."""
         if self._split:
-            found = self.backward_input(micro_batch, gradient)
-            self.backward_weight(micro_batch)
-            return found
+            return super().backward(micro_batch, gradient)
         [(_, x, output)] = self._kept.pop(micro_batch)
         output.backward(gradient)
         return None if self._first else x.grad
@@ -148,31 +204,3 @@ class TorchStage:
             weights = [weight for weight in layers.parameters() if weight.requires_grad]
             if weights:
                 torch.autograd.backward(output, gradient, inputs=weights)
-
-    def room_for_input(self, micro_batch: int) -> torch.Tensor:
-        """What an activation is received into."""
-        return self._room(micro_batch, self._shapes[0])
-
-    def room_for_gradient(self, micro_batch: int) -> torch.Tensor:
-        """What the gradient of the output is received into."""
-        return self._room(micro_batch, self._shapes[1])
-
-    def _room(self, micro_batch: int, shape: torch.Size) -> torch.Tensor:
-        return self._weight.detach().new_empty((len(self._inputs[micro_batch]), *shape[1:]))
-
-    def weight_gradients(self) -> torch.Tensor:
-        """All gradients in one row; zeros where no micro-batch has come by."""
-        return torch.cat(
-            [
-                (torch.zeros_like(weight) if weight.grad is None else weight.grad).flatten()
-                for weight in self.layers.parameters()
-            ]
-        )
-
-    def set_weight_gradients(self, gradients: torch.Tensor) -> None:
-        """Put such a row in their place."""
-        weights = list(self.layers.parameters())
-        for weight, part in zip(
-            weights, gradients.split([weight.numel() for weight in weights]), strict=True
-        ):
-            weight.grad = part.view_as(weight).clone()

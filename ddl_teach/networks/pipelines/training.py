@@ -18,14 +18,15 @@ import torch
 from torch import nn
 
 from ddl_teach.comm import Comm
-from ddl_teach.networks.models.data import Batch
+from ddl_teach.networks.loss_reduction import CheckedLoss
 from ddl_teach.networks.models.descent import Descent
 from ddl_teach.networks.models.loss import mean_loss
+from ddl_teach.networks.models.signatures import Batch, Loss, Optimizer
 from ddl_teach.networks.pipelines.instructions import BackwardInput
 from ddl_teach.networks.pipelines.schedule import Schedule
-from ddl_teach.networks.pipelines.torch_stage import TorchStage, activation_shapes, cut
+from ddl_teach.networks.pipelines.torch_stage import BatchStage, TorchStage, activation_shapes, cut
 from ddl_teach.networks.pipelines.worker import Passed, Worker
-from ddl_teach.networks.twin import Loss, Optimizer, Trained, copies
+from ddl_teach.networks.trained import Trained, copies
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,8 @@ def stages_of(
     inputs: torch.Tensor,
     *,
     loss: Loss = mean_loss,
-    kind: type[TorchStage] = TorchStage,
-) -> dict[tuple[int, int], TorchStage]:
+    kind: type[BatchStage] = TorchStage,
+) -> dict[tuple[int, int], BatchStage]:
     """The stages that this rank holds: of the first replica `model`'s own layers, of another
     one copies. `inputs` is a batch, of which only the shape counts; `kind` makes a stage."""
     parts = cut(model, schedule.stages)
@@ -71,20 +72,33 @@ def train(
     *,
     loss: Loss = mean_loss,
     optimizer: Optimizer = Descent,
-    kind: type[TorchStage] = TorchStage,
+    kind: type[BatchStage] = TorchStage,
 ) -> Share:
-    """One step a batch. Every rank is given the whole model and trains the stages it holds."""
+    """One step a batch. Every rank is given the whole model and trains the stages it holds.
+
+    A `loss` that is no mean over examples is refused in the first step, on all ranks.
+    """
     batches = list(batches)
-    stages = stages_of(comm, model, schedule, batches[0][0], loss=loss, kind=kind)
+    checked = CheckedLoss(loss, schedule.micro_batches)
+    used = loss if checked.agreed else checked
+    stages = stages_of(comm, model, schedule, batches[0][0], loss=used, kind=kind)
     weights = list(chain.from_iterable(one.layers.parameters() for one in stages.values()))
     steps = optimizer(weights)
-    worker = Worker(comm, schedule, stages, update=steps.step)
+
+    def update() -> None:
+        if checked.agreed:
+            steps.step()
+
+    worker = Worker(comm, schedule, stages, update)
     losses: dict[int, list[float]] = {replica: [] for replica, _ in stages}
     for batch in batches:
         steps.zero_grad()
         for stage in stages.values():
             stage.load(batch, schedule.micro_batches)
         last = worker.step()
+        if not checked.agreed:  # only the last stage has seen a loss
+            checked.agree(comm)
+            update()
         for replica, own in losses.items():
             own.append(
                 sum(sum(stage.losses) for (its, _), stage in stages.items() if its == replica)
@@ -93,7 +107,7 @@ def train(
 
 
 def _trained(
-    stages: dict[tuple[int, int], TorchStage], replica: int, losses: list[float]
+    stages: dict[tuple[int, int], BatchStage], replica: int, losses: list[float]
 ) -> Trained:
     layers = [stage.layers for (its, _), stage in stages.items() if its == replica]
     return Trained(

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
+from ddl_runtime.core.arrays import Array
+from ddl_runtime.core.checks import HIGHEST_TAG
 from ddl_teach.comm import Comm, Request
-from ddl_teach.comm.arrays import Array
-from ddl_teach.comm.interface import HIGHEST_TAG
 from ddl_teach.networks.pipelines.instructions import (
     Backward,
     BackwardInput,
@@ -114,7 +114,7 @@ class Worker:
         self._kept: set[tuple[int, int]] = set()
         self._peak = 0
         for word in self.schedule.orders[self.comm.rank]:
-            METHODS[type(word)](self, word)
+            self.METHODS[type(word)](self, word)
         for request in self._sends:
             request.wait()
         return Passed(tuple(self._computed), self._peak)
@@ -259,17 +259,16 @@ class Worker:
     def _update(self, word: Update) -> None:
         self.update()
 
-
-METHODS: dict[type, Callable[[Worker, Any], None]] = {
-    Forward: Worker._forward,
-    Backward: Worker._backward,
-    BackwardInput: Worker._backward,
-    BackwardWeight: Worker._backward_weight,
-    SendActivation: Worker._send_activation,
-    ReceiveActivation: Worker._receive_activation,
-    SendGradient: Worker._send_gradient,
-    ReceiveGradient: Worker._receive_gradient,
-    RunArrived: Worker._run_arrived,
-    SumReplicas: Worker._sum_replicas,
-    Update: Worker._update,
-}
+    METHODS: ClassVar[Mapping[type, Callable[[Worker, Any], None]]] = {
+        Forward: _forward,
+        Backward: _backward,
+        BackwardInput: _backward,
+        BackwardWeight: _backward_weight,
+        SendActivation: _send_activation,
+        ReceiveActivation: _receive_activation,
+        SendGradient: _send_gradient,
+        ReceiveGradient: _receive_gradient,
+        RunArrived: _run_arrived,
+        SumReplicas: _sum_replicas,
+        Update: _update,
+    }

@@ -24,7 +24,7 @@ from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 from ddl_teach.networks.memory.keeping import Keep
 from ddl_teach.networks.pruning.kept import compress, expand
-from ddl_teach.networks.twin import copies
+from ddl_teach.networks.trained import copies
 
 
 class Pruned:

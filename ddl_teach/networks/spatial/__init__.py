@@ -5,6 +5,5 @@ tiles       ranks as a grid over the image, and who owns which points
 halo        the edges of the neighbours' tiles, forwards and backwards
 overlapped  the inner part of a tile, computed while those edges travel
 network     convolutions and poolings of a network, changed to run on a tile
-only_time   the same without numbers, for thousands of simulated ranks
 ==========  ==================================================================
 """

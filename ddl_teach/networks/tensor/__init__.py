@@ -8,7 +8,6 @@ vocabulary       words to ranks: embedding and loss
 mlp              layers in pairs
 gpt              all of them in a transformer; sequence-parallel between them, if wanted
 one_weird_trick  AlexNet: convolutions by data, classifier by neurons
-only_time        a pair of phantoms, for as many ranks as you like
 ================ =================================================================================
 
 What travels, and when, stands one floor up: in `networks.conjugates` and `networks.regions`.

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from ddl_teach.comm import Comm
 from ddl_teach.networks import twin
-from ddl_teach.networks.models.data import Batch
 from ddl_teach.networks.models.gpt import Block, Embedding
+from ddl_teach.networks.models.signatures import Batch
 from ddl_teach.networks.regions import Parted, Region, Replicated
 from ddl_teach.networks.shares import own_slice
 from ddl_teach.networks.tensor.attention import HeadsAttention

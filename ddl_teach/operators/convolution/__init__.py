@@ -12,13 +12,11 @@ operator            any of them as a differentiable torch operator
 layer               a network that uses any of them by name
 chooser             the method that is expected to be the fastest
 rates               what this machine does per second, measured
-errors              how many digits each loses, measured
 phases              a stride as more channels
 tiles               images cut into tiles, and put together again
 fourier             the matrices of a tile's Fourier transform
-filters             the weight, laid out for transforms
+filters             the weight, laid out for transforms, and turned for the input's gradient
 blocks              work that stays in the caches
-turned              the input's gradient as a convolution
 =================== ==============================================================================
 
 Each method has the same five functions:

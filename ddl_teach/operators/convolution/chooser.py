@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import torch
 
-from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.convolution.rates import machine_rates
+from ddl_teach.operators.convolution.rates import fastest, machine_rates
 from ddl_teach.theory.convolution_cost import Cost, cost
 from ddl_teach.theory.convolution_time import Rates, parts, seconds
 
@@ -77,11 +76,9 @@ def tried(
         "weight_gradient": (x, gradient, problem.weight_shape),
     }[direction]
     numbers = {"stride": problem.stride, "padding": problem.padding, "groups": problem.groups}
-    passes = {name: getattr(find(name), direction) for name in methods}
-    runs = {name: lambda one=one: one(*arguments, **numbers) for name, one in passes.items()}
+    runs = [partial(getattr(find(name), direction), *arguments, **numbers) for name in methods]
     with torch.inference_mode():
-        times = side_by_side(runs, repetitions=TRIALS)
-    return {name: float(taken.min()) for name, taken in times.items()}
+        return dict(zip(methods, fastest(runs, TRIALS), strict=True))
 
 
 @lru_cache(maxsize=4096)

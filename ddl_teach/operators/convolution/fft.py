@@ -27,12 +27,11 @@ import torch
 from torch import Tensor
 
 from ddl_teach.operators.convolution import phases
-from ddl_teach.operators.convolution.blocks import BLOCK, block_size, blocks, evenly, room
-from ddl_teach.operators.convolution.filters import by_filter, by_place
+from ddl_teach.operators.convolution.blocks import BLOCK, blocks, evenly, room
+from ddl_teach.operators.convolution.filters import by_filter, by_place, turned
 from ddl_teach.operators.convolution.fourier import Fourier
 from ddl_teach.operators.convolution.problem import Convolution, Pair
 from ddl_teach.operators.convolution.tiles import assemble, cut_out
-from ddl_teach.operators.convolution.turned import turned
 from ddl_teach.theory.convolution_tiles import transform_grid, transform_size
 
 HELD = 32 << 20
@@ -173,25 +172,3 @@ def slices(problem: Convolution, dtype: torch.dtype) -> Iterator[slice]:
 def refusal(problem: Convolution, dtype: torch.dtype = torch.float32) -> str:
     """Nothing: every convolution is a product of spectra."""
     return ""
-
-
-def workspace(problem: Convolution, dtype: torch.dtype) -> int:
-    """Bytes beyond input, weight and output, at most, in the hungriest of the three passes."""
-    inner, itemsize = phases.at_stride_one(problem), single_or_double(dtype).itemsize
-    (high, wide), (height, width) = transform_grid(inner), transform_size(inner)
-    needed = room(filter_bytes(inner, dtype))
-    images, rows = block_size(inner.batch, high, row_bytes(inner, dtype), needed)
-    fewer, more = sorted((inner.in_channels, inner.out_channels))
-    # Spectra of both, or those of one, half transformed, as tiles and as pixels.
-    spectra = images * rows * row_bytes(inner, dtype)
-    tile = height * (width + 2) * (2 * more + fewer)
-    some = next(slices(inner, dtype)).stop / frequencies(inner)
-    filters = 2 * some * filter_bytes(inner, dtype)
-    return (
-        spectra
-        + images * rows * wide * tile * itemsize
-        + round(filters)
-        + 2 * prod(inner.weight_shape) * itemsize
-        + 12 * frequencies(inner) * (prod(inner.kernel) + 8) * 8
-        + phases.workspace(problem, dtype)
-    )

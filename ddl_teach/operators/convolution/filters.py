@@ -3,13 +3,17 @@
 With the kernel's places outermost, a transform of all kernels is one matrix product, and what
 comes out is a matrix (input channels x output channels) for each place of the tile. Both ways
 begin or end with a matrix turned over, which torch does a block at a time.
+
+The input's gradient is a convolution too. Output p saw input p + i through weight i; so input y
+hears from outputs y - i. At stride one that is the sum of a convolution, with the kernel turned
+round in both directions, inputs and outputs exchanged, and a border of kernel - 1 - padding zeros.
 """
 
 from __future__ import annotations
 
 from torch import Tensor
 
-from ddl_teach.operators.convolution.problem import Convolution
+from ddl_teach.operators.convolution.problem import Convolution, Pair
 
 
 def by_place(weight: Tensor, groups: int) -> Tensor:
@@ -22,3 +26,14 @@ def by_filter(places: Tensor, problem: Convolution) -> Tensor:
     """The other way round: a weight as torch has it."""
     turned = places.permute(2, 0, 1, 3).flatten(2).flatten(0, 1)
     return turned.mT.contiguous().view(problem.weight_shape)
+
+
+def turned(gradient: Tensor, weight: Tensor, problem: Convolution) -> tuple[Tensor, Tensor, Pair]:
+    """The `x`, `weight` and padding whose convolution at stride one is the input's gradient."""
+    swapped = weight.unflatten(0, (problem.groups, -1)).transpose(1, 2).flatten(0, 1)
+    border = [size - 1 - problem.padding[axis] for axis, size in enumerate(problem.kernel)]
+    # Outputs that saw nothing but padding tell nothing: a negative border cuts them off.
+    down, across = (max(0, -space) for space in border)
+    height, width = gradient.shape[2:]
+    inside = gradient[:, :, down : height - down, across : width - across]
+    return inside, swapped.flip(2, 3), (max(0, border[0]), max(0, border[1]))

@@ -15,7 +15,7 @@ from types import MappingProxyType, ModuleType
 import torch
 from torch import Tensor
 
-from ddl_teach.operators.convolution import direct, fft, im2col
+from ddl_teach.operators.convolution import direct, fft, fft_memory, im2col
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.winograd import Winograd
 
@@ -32,28 +32,27 @@ class Method:
     workspace: Callable[[Convolution, torch.dtype], int]
 
 
-def method_of(name: str, algorithm: ModuleType | Winograd) -> Method:
-    """The five functions of an algorithm under one name."""
+def method_of(
+    name: str, algorithm: ModuleType | Winograd, memory: ModuleType | None = None
+) -> Method:
+    """The five functions of an algorithm under one name; those of its memory may stand apart."""
     return Method(
         name,
         algorithm.forward,
         algorithm.input_gradient,
         algorithm.weight_gradient,
         algorithm.refusal,
-        algorithm.workspace,
+        (memory or algorithm).workspace,
     )
 
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
-        name: method_of(name, algorithm)
-        for name, algorithm in {
-            "direct": direct,
-            "im2col": im2col,
-            "fft": fft,
-            "winograd_2x2": Winograd(2),
-            "winograd_4x4": Winograd(4),
-        }.items()
+        "direct": method_of("direct", direct),
+        "im2col": method_of("im2col", im2col),
+        "fft": method_of("fft", fft, fft_memory),
+        "winograd_2x2": method_of("winograd_2x2", Winograd(2)),
+        "winograd_4x4": method_of("winograd_4x4", Winograd(4)),
     }
 )
 

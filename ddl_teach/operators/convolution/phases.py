@@ -9,9 +9,6 @@ as many channels, for the rows and again for the columns. What to look at: a 7 x
 
 from __future__ import annotations
 
-from math import prod
-
-import torch
 from torch import Tensor
 
 from ddl_teach.operators.convolution.blocks import window
@@ -62,15 +59,6 @@ def merge_input(parts: Tensor, problem: Convolution) -> Tensor:
 def merge_weight(parts: Tensor, problem: Convolution) -> Tensor:
     """The phases of the kernels in their places."""
     return parts if problem.stride == (1, 1) else _merge(parts, (0, 0), problem.kernel, problem)
-
-
-def workspace(problem: Convolution, dtype: torch.dtype) -> int:
-    """Bytes of the input's phases, and of what they are made from."""
-    if problem.stride == (1, 1):
-        return 0
-    inner, (down, across) = at_stride_one(problem), problem.stride
-    whole = inner.batch * problem.in_channels * inner.height * down * inner.width * across
-    return (2 * whole + prod(inner.x_shape)) * dtype.itemsize
 
 
 def _split(images: Tensor, before: Pair, size: Pair, problem: Convolution) -> Tensor:

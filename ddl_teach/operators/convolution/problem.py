@@ -18,6 +18,8 @@ from typing import Self
 import torch
 from torch import Tensor
 
+from ddl_runtime.core.checks import whole_number
+
 Pair = tuple[int, int]
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
@@ -41,7 +43,7 @@ class Convolution:
         for name, least in (("kernel", 1), ("stride", 1), ("padding", 0)):
             object.__setattr__(self, name, pair(getattr(self, name), name, least))
         for name in ("batch", "in_channels", "height", "width", "out_channels", "groups"):
-            number(getattr(self, name), name, least=1)
+            whole_number(getattr(self, name), name, least=1)
         for name in ("in_channels", "out_channels"):
             if getattr(self, name) % self.groups:
                 raise ValueError(
@@ -139,18 +141,9 @@ class Convolution:
         return self.batch, self.out_channels, self.output_height, self.output_width
 
 
-def number(value: int, name: str, least: int) -> int:
-    """`value` itself, if it is a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name}={value!r} must be a whole number")
-    if value < least:
-        raise ValueError(f"{name}={value} must be at least {least}")
-    return value
-
-
 def pair(value: int | Sequence[int], name: str, least: int) -> Pair:
     """One number for both axes, or one for the height and one for the width."""
     both = (value, value) if isinstance(value, int) else value
     if not isinstance(both, Sequence) or isinstance(both, str) or len(both) != 2:
         raise ValueError(f"{name}={value!r} must be a number or a pair (height, width)")
-    return number(both[0], name, least), number(both[1], name, least)
+    return whole_number(both[0], name, least), whole_number(both[1], name, least)

@@ -8,9 +8,10 @@ look at: how many times slower an operation of a transform is than one of a prod
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
+import numpy as np
 import torch
 
 from ddl_teach.theory.convolution_cost import real_transform
@@ -35,24 +36,25 @@ def _measured(threads: int) -> Rates:
         source = torch.randn(CHANNELS, 1, SIZE, SIZE)
         patches = source.unfold(2, KERNEL, 1).unfold(3, KERNEL, 1).permute(0, 4, 5, 1, 2, 3)
         return Rates(
-            product=2 * ROWS * INNER * COLUMNS / fastest(lambda: left @ right),
-            transform=2 * PLACES * PLACES * VALUES / fastest(lambda: matrix @ tiles),
-            bandwidth=2 * patches.nbytes / fastest(patches.contiguous),
+            product=2 * ROWS * INNER * COLUMNS / fastest([lambda: left @ right])[0],
+            transform=2 * PLACES * PLACES * VALUES / fastest([lambda: matrix @ tiles])[0],
+            bandwidth=2 * patches.nbytes / fastest([patches.contiguous])[0],
         )
 
 
 def butterfly_rate() -> float:
     """Operations of fast Fourier transforms, by stages of radix 2, that torch's take a second."""
     images = torch.randn(IMAGES, SIZE, SIZE)
-    return IMAGES * real_transform(SIZE, SIZE).total / fastest(lambda: torch.fft.rfft2(images))
+    [seconds] = fastest([lambda: torch.fft.rfft2(images)])
+    return IMAGES * real_transform(SIZE, SIZE).total / seconds
 
 
-def fastest(work: Callable[[], object], repetitions: int = 9) -> float:
-    """The seconds of the shortest of some runs, after one to warm up."""
-    work()
-    taken = []
-    for _ in range(repetitions):
+def fastest(works: Sequence[Callable[[], object]], repetitions: int = 9) -> list[float]:
+    """The seconds of the shortest run of each work. They take turns, after one to warm up."""
+    seconds = np.empty((1 + repetitions, len(works)))
+    for turn, seat in np.ndindex(*seconds.shape):
+        place = (turn + seat) % len(works)  # the order rotates: no work always follows the same
         begun = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - begun)
-    return min(taken)
+        works[place]()
+        seconds[turn, place] = time.perf_counter() - begun
+    return [float(shortest) for shortest in seconds[1:].min(axis=0)]

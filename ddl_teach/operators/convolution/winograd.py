@@ -26,10 +26,9 @@ import torch
 from torch import Tensor
 
 from ddl_teach.operators.convolution.blocks import block_size, blocks, room
-from ddl_teach.operators.convolution.filters import by_filter, by_place
+from ddl_teach.operators.convolution.filters import by_filter, by_place, turned
 from ddl_teach.operators.convolution.problem import Convolution, Pair
 from ddl_teach.operators.convolution.tiles import assemble, cut_out
-from ddl_teach.operators.convolution.turned import turned
 from ddl_teach.operators.convolution.winograd_matrices import matrices
 
 LARGEST_TILE: Mapping[torch.dtype, int] = MappingProxyType(

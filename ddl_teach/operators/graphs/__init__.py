@@ -5,7 +5,6 @@ graph      what a graph is: plain arrays; its work, its depth, its levels, its v
 builder    writes graphs: arrays of nodes that are added and multiplied like arrays of numbers
 sums       trees of additions that take what is ready first
 schedule   the greedy scheduler: who does which operation when, on p processors
-optimal    the shortest schedule of a tiny graph, by trying all of them
 execute    runs a graph of real tasks on threads, greedily, and says who did what when
 ========== =====================================================================================
 

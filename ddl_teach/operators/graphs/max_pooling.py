@@ -7,44 +7,31 @@ import numpy as np
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import Graph
 from ddl_teach.operators.graphs.sums import total
-from ddl_teach.operators.graphs.windows import Pair, covering, cut, fold, padded
-from ddl_teach.theory.work_depth.windows import outputs_along
+from ddl_teach.operators.graphs.windows import covering, cut, fold, padded
+from ddl_teach.theory.work_depth.windows import Pooling, of_pooling
 
 
-def forward(
-    planes: int,
-    height: int,
-    width: int,
-    kernel: Pair = (2, 2),
-    stride: Pair | None = None,
-    padding: Pair = (0, 0),
-) -> Graph:
+@of_pooling
+def forward(pool: Pooling) -> Graph:
     """x -> y."""
     build = Builder()
     # Beside a padding of minus infinity every number is the larger one.
-    x = padded(build, build.input("x", planes, height, width), padding, value=-np.inf)
-    windows = cut(x, kernel, stride or kernel)
+    x = padded(build, build.input("x", pool.planes, *pool.size), pool.padding, value=-np.inf)
+    windows = cut(x, pool.kernel, pool.stride)
     return build.graph(y=total(build, windows, axes=(-2, -1), operation="maximum"))
 
 
-def input_gradient(
-    planes: int,
-    height: int,
-    width: int,
-    kernel: Pair = (2, 2),
-    stride: Pair | None = None,
-    padding: Pair = (0, 0),
-) -> Graph:
+@of_pooling
+def input_gradient(pool: Pooling) -> Graph:
     """x, y, gradient -> dx."""
-    build, stride = Builder(), stride or kernel
-    axes = zip((height, width), kernel, stride, padding, strict=True)
-    size = [outputs_along(*axis) for axis in axes]
-    x = build.input("x", planes, height, width)
-    y, gradient = build.input("y", planes, *size), build.input("gradient", planes, *size)
-    terms = np.zeros((planes, *size, *kernel), int)
-    for pixel, places in covering(height, width, kernel, stride, padding).items():
+    build, windows = Builder(), (pool.planes, *pool.outputs)
+    x = build.input("x", pool.planes, *pool.size)
+    y, gradient = build.input("y", *windows), build.input("gradient", *windows)
+    walk = pool.kernel, pool.stride, pool.padding
+    terms = np.zeros((*windows, *pool.kernel), int)
+    for pixel, places in covering(*pool.size, *walk).items():
         for row, column, i, j in places:
             best = build.operate("equal", x[:, *pixel], y[:, row, column])
             chosen = build.operate("where_positive", gradient[:, row, column], best)
             terms[:, row, column, i, j] = chosen
-    return build.graph(dx=fold(build, terms, (height, width), kernel, stride, padding))
+    return build.graph(dx=fold(build, terms, pool.size, *walk))

@@ -6,9 +6,10 @@ processors, whichever of the ready ones a greedy schedule takes first, it ends a
     max(W / p, D)  <=  T  <=  (W - D) / p + D,
 
 because while a processor idles, every longest chain that is left gets shorter; so it is never as
-much as twice as long as the shortest schedule there is, (2 - 1/p) times at most. What to look at:
-T against both bounds over p, and the idle time where the graph is narrow. (Graham, "Bounds on
-multiprocessing timing anomalies", SIAM J. Appl. Math. 17(2), 1969; Brent, JACM 21(2), 1974.)
+much as twice as long as the shortest schedule there is, (2 - 1/p) times at most. The shortest one
+is NP-complete to find (Ullman, 1975). What to look at: T against both bounds over p, and the idle
+time where the graph is narrow. (Graham, "Bounds on multiprocessing timing anomalies", SIAM J.
+Appl. Math. 17(2), 1969; Brent, JACM 21(2), 1974.)
 """
 
 from __future__ import annotations

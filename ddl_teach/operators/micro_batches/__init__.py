@@ -10,9 +10,8 @@ offers          what one micro-batch costs by one method; a job; its division
 dynamic         the best division of one job under a limit: dynamic programming
 integer         the same, and a room shared among many jobs: integer programs
 front           which divisions can be best under any limit: few
-measured        offers of this machine's convolutions, forward and both gradients
 predicted       offers by formula, for processors that are only described
-planning        from a network and a limit to a division for every convolution, with reasons
+planning        a division for every convolution, with reasons
 divided         a convolution carried out in pieces
 operator        the same as a custom operator of torch
 transform       a network whose convolutions are divided, its result the same

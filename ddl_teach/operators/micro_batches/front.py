@@ -85,34 +85,6 @@ def refusal(job: Job, limit: float) -> TooLittle | None:
     )
 
 
-def network_front(
-    fronts: Sequence[Sequence[Division]], limit: float = math.inf
-) -> list[tuple[Division, ...]]:
-    """The front of several jobs whose rooms stand beside each other: one division for each.
-
-    Both seconds and workspace add up. What needs more than `limit` is left out; without a limit a
-    front of many jobs can have many points.
-    """
-    workspace, seconds = np.zeros(1, np.int64), np.zeros(1)
-    steps = []  # for each job: which point of the front so far, and which of its own divisions
-    for front in fronts:
-        own = np.array([[d.workspace for d in front], [d.seconds for d in front]])
-        both = np.add.outer(workspace, own[0].astype(np.int64)).ravel()
-        time = np.add.outer(seconds, own[1]).ravel()
-        kept = pareto(both, time)
-        kept = kept[both[kept] <= limit]
-        workspace, seconds = both[kept], time[kept]
-        steps.append(np.divmod(kept, len(front)))
-    chosen = []
-    for place in range(len(workspace)):
-        divisions = []
-        for front, (before, which) in zip(reversed(fronts), reversed(steps), strict=True):
-            divisions.append(front[which[place]])
-            place = before[place]
-        chosen.append(tuple(reversed(divisions)))
-    return chosen
-
-
 def _undominated(points: list[Any]) -> list[Any]:
     """Those of the points, or offers, that are desirable; by growing workspace."""
     kept = pareto([one.workspace for one in points], [one.seconds for one in points])

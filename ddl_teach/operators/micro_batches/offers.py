@@ -13,7 +13,7 @@ only the room of a division shrinks.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -104,3 +104,20 @@ class TooLittle(ValueError):
     def __init__(self, message: str, needed: float) -> None:
         super().__init__(message)
         self.needed = needed
+
+
+def sizes_of(policy: str | Iterable[int], batch: int) -> list[int]:
+    """The micro-batch sizes that a policy tries: its name, or sizes of your own."""
+    if isinstance(policy, str):
+        policies = {
+            "powers_of_two": {2**k for k in range(batch.bit_length())} | {batch},
+            "all": set(range(1, batch + 1)),
+            "undivided": {batch},
+        }
+        if policy not in policies:
+            raise ValueError(f"sizes={policy!r} is none of {', '.join(policies)}")
+        return sorted(policies[policy])
+    sizes = sorted(set(policy))
+    if not sizes or sizes[0] < 1 or sizes[-1] > batch:
+        raise ValueError(f"sizes={sizes} must lie between 1 and the batch, {batch}")
+    return sizes

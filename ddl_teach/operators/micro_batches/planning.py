@@ -1,6 +1,6 @@
-"""From a network and a limit to a division of every convolution, and the reason for each.
+"""From what convolutions cost and a limit to a division of each, and the reason for it.
 
-Measure what the network's convolutions cost, then choose:
+Costs are measured or predicted; then choose:
 
     a room for each    the dynamic program, with the same limit for every pass of every layer
     one room together  the integer program divides it: bytes go where they save most time
@@ -12,19 +12,14 @@ the time is won in the few where a faster method fits only in pieces.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from torch import Tensor, nn
 
 from ddl_teach.operators.micro_batches import dynamic
 from ddl_teach.operators.micro_batches.front import desirable
 from ddl_teach.operators.micro_batches.integer import share
-from ddl_teach.operators.micro_batches.measured import measure
 from ddl_teach.operators.micro_batches.offers import Division, Job, Offer
 from ddl_teach.operators.micro_batches.operator import recipes_of
-from ddl_teach.operators.micro_batches.transform import Site, sites
 
 
 @dataclass(frozen=True)
@@ -65,33 +60,6 @@ class Plan:
             for direction, job in by_pass.items()
         ]
         return "\n".join([head, *lines])
-
-
-def plan(
-    network: nn.Module,
-    *example: Tensor,
-    limit: float,
-    together: bool = False,
-    keep: Collection[str] = (),
-    **measuring: Any,
-) -> Plan:
-    """Measure the network's convolutions on inputs like `example`, and divide each of them.
-
-    `limit` bytes are for each pass alone, or for all of them `together`. `keep` names convolutions
-    that stay as they are; what else is given goes to `measured.measure`. Convolutions of the same
-    sizes are measured once.
-    """
-    known: dict[Site, dict[str, Job]] = {}
-    jobs = {}
-    for site in sites(network, *example, keep=keep):
-        key = Site("", site.problem, site.dtype)
-        if key not in known:
-            known[key] = measure(site.problem, dtype=site.dtype, **measuring)
-        jobs[site.name] = {
-            direction: Job(f"{site.name}, {direction}", job.batch, job.offers, job.refusals)
-            for direction, job in known[key].items()
-        }
-    return decide(jobs, limit, together)
 
 
 def decide(jobs: Mapping[str, Mapping[str, Job]], limit: float, together: bool = False) -> Plan:

@@ -14,8 +14,7 @@ from dataclasses import replace
 
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.micro_batches.measured import sizes_of
-from ddl_teach.operators.micro_batches.offers import Division, Job, Offer
+from ddl_teach.operators.micro_batches.offers import Division, Job, Offer, sizes_of
 from ddl_teach.theory.convolution_cost import PASSES, cost
 from ddl_teach.theory.convolution_time import Rates, seconds
 

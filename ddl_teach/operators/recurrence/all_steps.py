@@ -1,9 +1,9 @@
 """The inputs of all steps in one product: they do not wait for any state.
 
-One product of T B x I before the loop, and T of B x H with gates * H columns in it. Only these are
-sequential for good: the depth of a layer is T (depth of a product of H rows + a few), whatever the
-inputs. Appleyard, Kocisky and Blunsom, 2016. What to look at: half of the work, or more where the
-inputs are wide, has left the chain.
+One product of T B x I before the loop, and T of B x H with gates * H columns in it. Only these
+wait for the state before: the depth of a layer is T (depth of a product of H rows + a few),
+whatever the inputs. Appleyard, Kocisky and Blunsom, 2016. What to look at: half of the work, or
+more where the inputs are wide, has left the chain.
 """
 
 from __future__ import annotations

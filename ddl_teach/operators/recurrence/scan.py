@@ -9,10 +9,12 @@ associative, so brackets may stand anywhere, and all h_t come from a *prefix sum
     `doubling`     log2 T deep,           T log2 T combinations      (Hillis and Steele, 1986)
     `sweeps`       2 log2 T deep,         2 T combinations           (Blelloch, 1990)
 
-A tanh between the steps ends it: what two steps do is then no longer one step. Models for long
+With a tanh between the steps what two of them do is no longer one step. Many models for long
 sequences therefore keep the recurrence linear and put the nonlinearity between layers (Martin and
-Cundy, "Parallelizing linear recurrent neural nets over sequence length", ICLR 2018). Arrays are
-(steps, ...), of NumPy or torch; autograd passes through all three.
+Cundy, "Parallelizing linear recurrent neural nets over sequence length", ICLR 2018). Others scan
+several times: each scan solves the recurrence with tangents in place of the tanh, which is
+Newton's method (Lim et al. 2024). Arrays are (steps, ...), of NumPy or torch; autograd passes
+through all three.
 """
 
 from __future__ import annotations

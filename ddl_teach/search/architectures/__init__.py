@@ -8,7 +8,6 @@ shared          the cheap score: train one network for all, then only look
 in_turn         proposals that learn from results, the same on any number of workers
 evolution       tournaments and ageing
 reinforce       a controller that learns what to propose
-costs           work, depth and bytes, and what they come to on many ranks
 priced          an error that pays for time: so that a search finds networks that scale
 front           what nobody dominates
 agreement       whether two scores put architectures in the same order

@@ -25,8 +25,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ddl_teach.search.architectures.in_turn import InTurn
-from ddl_teach.search.job import Decision, Job
-from ddl_teach.search.space import Settings, Space
+from ddl_teach.search.job import Decision, Job, Settings
+from ddl_teach.search.space import Space
 from ddl_teach.theory.inputs import count
 
 

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ddl_teach.search.deciders.trials import check_plan
-from ddl_teach.search.job import Decision, Job
-from ddl_teach.search.space import Choice, Settings, Space
+from ddl_teach.search.job import Decision, Job, Settings
+from ddl_teach.search.space import Choice, Space
 from ddl_teach.theory.inputs import count
 
 PROPOSE = 7  # what random numbers are for: no other use of a seed begins with this one

@@ -2,31 +2,31 @@
 
     loss = error x (seconds / target)^power
 
-`seconds` are those of a data-parallel step as predicted (`costs`): computing and averaging
-gradients on all ranks. With power 0.3 a network that is twice as fast may have 23% more errors
-and is worth the same; with 0 time plays no role. A product, not a limit: so a search comes near
-the front from all sides. Tan, Chen, Pang, Vasudevan, Sandler, Howard and Le, "MnasNet:
-platform-aware neural architecture search for mobile", CVPR 2019, section 3, with accuracies and
-measured latencies.
+`seconds` are those of a data-parallel step, as a function predicts them from the genotype:
+computing and averaging gradients on all ranks. With power 0.3 a network that is twice as fast may
+have 23% more errors and is worth the same; with 0 time plays no role. A product, not a limit: so a
+search comes near the front from all sides. Tan, Chen, Pang, Vasudevan, Sandler, Howard and Le,
+"MnasNet: platform-aware neural architecture search for mobile", CVPR 2019, section 3, with
+accuracies and measured latencies.
 What to look at: which head wins. Where messages are dear, it has few weights.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from ddl_teach.search.architectures.costs import Scaling, costs
 from ddl_teach.search.architectures.training import CellTraining
-from ddl_teach.search.space import Settings
-from ddl_teach.search.training import State
+from ddl_teach.search.attempt import State
+from ddl_teach.search.job import Settings
 
 
 @dataclass(frozen=True)
 class Priced:
-    """A training whose error is priced by the seconds of a step as `scaling` says."""
+    """A training whose error is priced by the seconds of a step."""
 
     training: CellTraining
-    scaling: Scaling
+    seconds: Callable[[Settings], float]
     target: float = 1e-3
     power: float = 0.3
 
@@ -35,5 +35,4 @@ class Priced:
     ) -> tuple[State, float]:
         """So many more steps; the state after them, and the priced error."""
         state, error = self.training(settings, state, steps, seed)
-        seconds = costs(settings, self.scaling, self.training.channels).seconds
-        return state, error * (seconds / self.target) ** self.power
+        return state, error * (self.seconds(settings) / self.target) ** self.power

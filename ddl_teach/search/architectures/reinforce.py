@@ -21,9 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ddl_teach.search.architectures.in_turn import InTurn
-from ddl_teach.search.job import Job
-from ddl_teach.search.space import Settings
-from ddl_teach.sgd.perceptron import softmax
+from ddl_teach.search.job import Job, Settings
+from ddl_teach.training.tasks.perceptron import softmax
 
 
 @dataclass

@@ -9,7 +9,7 @@ Pham, Guan, Zoph, Le and Dean, "Efficient neural architecture search via paramet
 2018, draw paths by a controller; Bender, Kindermans, Zoph, Vasudevan and Le, "Understanding and
 simplifying one-shot architecture search", ICML 2018, at random.
 It is a task as all others: several workers draw a path each and average their gradients, so that
-`exchange.trainer` trains it on any ranks, along any path of updates, in any form.
+`training.trainer` trains it on any ranks, along any path of updates, in any form.
 What to look at: a score says how good an architecture is with weights made for all of them;
 whether it is as good by itself has to be measured (`agreement`).
 """
@@ -24,12 +24,12 @@ import numpy as np
 from ddl_teach.search.architectures.cells import CELLS, Genotype
 from ddl_teach.search.architectures.network import shared
 from ddl_teach.search.architectures.training import to_learn
-from ddl_teach.search.space import Settings
-from ddl_teach.sgd.network_task import NetworkTask
+from ddl_teach.search.job import Settings
+from ddl_teach.training.tasks.network_task import NetworkTask
 
 
 class SharedTask:
-    """A task for `exchange.trainer`: the weights of all architectures, in one vector."""
+    """A task for `training.trainer`: the weights of all architectures, in one vector."""
 
     def __init__(self, channels: int = 8, batch: int = 32, seed: int = 0) -> None:
         self._network, self._seed = shared(channels, seed), seed

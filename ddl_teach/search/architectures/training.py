@@ -14,13 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from ddl_teach.networks.models.data import Batch
+from ddl_teach.networks.models.signatures import Batch
 from ddl_teach.search.architectures.network import IMAGE, standing_alone
-from ddl_teach.search.space import Settings
-from ddl_teach.search.training import State, advanced
-from ddl_teach.sgd.digits import pictures
-from ddl_teach.sgd.network_task import NetworkTask
-from ddl_teach.sgd.updates.momentum import Momentum
+from ddl_teach.search.attempt import State
+from ddl_teach.search.job import Settings
+from ddl_teach.search.training import advanced
+from ddl_teach.training.optimizers.momentum import Momentum
+from ddl_teach.training.tasks.digits import pictures
+from ddl_teach.training.tasks.network_task import NetworkTask
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,10 @@
 
 ============== ====================================================================================
 points         what was measured, as plain rows in a file: questions, choices, seconds
-allreduces     questions of ranks, bytes and networks; choices are all-reduce algorithms
-convolutions   questions of shapes and room for a workspace; choices are methods
 cost_model     formulas, with constants measured apart, or fitted to the points
 decision_tree  halves of the questions, again and again: scikit-learn's
 small_network  a perceptron that knows near ties
 most_frequent  what has won most often, whatever the question: the least anybody should beat
-judge          whole groups of questions are held out; accuracy and regret, with intervals
 ============== ====================================================================================
 
 A *learner* is a function of points that returns a *chooser*, a function of questions that returns

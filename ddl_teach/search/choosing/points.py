@@ -21,7 +21,7 @@ from typing import Self
 
 import numpy as np
 
-from ddl_teach.measure.interval import interval
+from ddl_teach.theory.median import enclosing
 
 AFTER = ("choice", "repetition", "seconds")  # the columns behind those of the question
 
@@ -74,10 +74,10 @@ class Points:
 
         Those whose 95% interval begins before that of the winner ends.
         """
-        middle, low, high = np.array(
-            [[interval(times) for times in of_choices] for of_choices in self.seconds]
-        ).transpose(2, 0, 1)
-        return low <= high[np.arange(len(self)), middle.argmin(axis=1)][:, None]
+        ordered = np.sort(self.seconds)
+        low, high = enclosing(ordered.shape[2])
+        ends = ordered[np.arange(len(self)), self.winners, high]
+        return ordered[..., low] <= ends[:, None]
 
     def column(self, name: str) -> np.ndarray:
         """One of the numbers that questions are made of."""

@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from ddl_teach.search.choosing.points import Chooser, Points, log_slowdowns, logarithms
-from ddl_teach.sgd.perceptron import Perceptron, softmax
-from ddl_teach.sgd.updates.adam import Adam
+from ddl_teach.training.optimizers.adam import Adam
+from ddl_teach.training.tasks.perceptron import Perceptron, softmax
 
 SHARPNESS = 10.0
 

@@ -8,7 +8,6 @@ members        anything; weights      8 weights       of one training: good; of 
 matching       weights of twins       8 weights       networks renumbered so that it works
 line           -                      -               the loss between two networks: the barrier
 distillation   nothing: it teaches    8 n classes     one network that answers as all did
-consolidated   all of these           -               side by side, as one rank program
 ============== ====================== =============== ============================================
 
 Ranks hold any number of members, perhaps none. What to look at: the same all-reduce, of outputs or

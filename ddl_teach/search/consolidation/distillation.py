@@ -20,8 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.sgd.digits import Digits, surprise
-from ddl_teach.sgd.perceptron import softmax
+from ddl_teach.training.tasks.digits import Digits, surprise
+from ddl_teach.training.tasks.perceptron import softmax
 
 
 def loss(

@@ -23,7 +23,7 @@ import numpy as np
 
 from ddl_teach.comm import Comm
 from ddl_teach.search.consolidation.members import mean_of_members
-from ddl_teach.sgd.perceptron import Perceptron, softmax
+from ddl_teach.training.tasks.perceptron import Perceptron, softmax
 
 
 def probabilities(

@@ -26,7 +26,7 @@ from scipy.optimize import linear_sum_assignment
 from ddl_teach.collectives import ring, tree
 from ddl_teach.comm import Comm
 from ddl_teach.search.consolidation.members import mean_of_members, rows_of
-from ddl_teach.sgd.perceptron import Perceptron
+from ddl_teach.training.tasks.perceptron import Perceptron
 
 
 @dataclass(frozen=True)

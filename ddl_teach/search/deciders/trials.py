@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from ddl_runtime.core.checks import whole_number
 from ddl_teach.search.job import Job
 from ddl_teach.search.space import Space
 
@@ -30,8 +31,4 @@ def check_plan(name: str, space: Any, seed: int, **counts: int) -> None:
     if not isinstance(space, Space):
         raise TypeError(f"{name}: space must be a Space({{...}}), not {space!r}")
     for what, count in {**counts, "seed": seed}.items():
-        if isinstance(count, bool) or not isinstance(count, int):
-            raise TypeError(f"{name}: {what} must be a whole number, not {count!r}")
-        least = {"seed": 0, "eta": 2}.get(what, 1)
-        if count < least:
-            raise ValueError(f"{name}: {what}={count} must be at least {least}")
+        whole_number(count, f"{name}: {what}", {"seed": 0, "eta": 2}.get(what, 1))

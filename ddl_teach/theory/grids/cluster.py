@@ -1,8 +1,10 @@
 """Ranks on nodes: how fast one computes, what it can hold, and what a message costs on each axis.
 
 Ranks fill one node after another. Along an axis whose groups fit into a node all messages stay
-inside; along the others every ring crosses nodes, and the slowest link sets its pace. For bytes
-that is exact; latencies of the faster links are counted as if they were slow ones too.
+inside; along the others every ring crosses nodes, and the slowest link sets its pace. Latencies of
+the faster links are counted as if they were slow ones too. Every ring has the full rate between
+nodes, however many leave a node at once. That favours grids with several rings a node (tensor)
+over data parallelism alone, which has one: do not compare grids without this in mind.
 What to look at: with 8 ranks a node, tensor 8 stays inside, and then everything else goes out.
 """
 

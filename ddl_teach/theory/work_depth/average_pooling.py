@@ -12,37 +12,21 @@ gradient once; where windows overlap it is summed.
 
 from __future__ import annotations
 
-from ddl_teach.theory.inputs import count
 from ddl_teach.theory.work_depth.counting import WorkDepth, elementwise, summation, tree_depth
-from ddl_teach.theory.work_depth.windows import Pair, plane_coverage, window_count
+from ddl_teach.theory.work_depth.windows import Pooling, of_pooling
 
 
-def forward(
-    planes: int,
-    height: int,
-    width: int,
-    kernel: Pair = (2, 2),
-    stride: Pair | None = None,
-    padding: Pair = (0, 0),
-) -> WorkDepth:
-    """A sum for each window, times 1 / k; unless told, windows stand side by side."""
-    windows = window_count(height, width, kernel, stride, padding)
-    mean = summation(kernel[0] * kernel[1]).then(elementwise(1))
-    return mean.copies(count("planes", planes) * windows)
+@of_pooling
+def forward(pool: Pooling) -> WorkDepth:
+    """A sum for each window, times 1 / k."""
+    mean = summation(pool.kernel[0] * pool.kernel[1]).then(elementwise(1))
+    return mean.copies(pool.windows)
 
 
-def input_gradient(
-    planes: int,
-    height: int,
-    width: int,
-    kernel: Pair = (2, 2),
-    stride: Pair | None = None,
-    padding: Pair = (0, 0),
-) -> WorkDepth:
+@of_pooling
+def input_gradient(pool: Pooling) -> WorkDepth:
     """Each window's share, summed where windows overlap."""
-    windows = window_count(height, width, kernel, stride, padding)
-    covering = plane_coverage((height, width), kernel, stride or kernel, padding)
-    terms = covering[covering > 0]
-    shares = elementwise(count("planes", planes) * windows)
-    overlaps = WorkDepth(planes * int((terms - 1).sum()), tree_depth(int(terms.max(initial=1))))
-    return shares.then(overlaps)
+    terms = pool.covering
+    work = pool.planes * int((terms - 1).sum())
+    overlaps = WorkDepth(work, tree_depth(int(terms.max(initial=1))))
+    return elementwise(pool.windows).then(overlaps)

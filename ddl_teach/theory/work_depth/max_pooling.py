@@ -17,34 +17,20 @@ from __future__ import annotations
 
 from ddl_teach.theory.inputs import count
 from ddl_teach.theory.work_depth.counting import NOTHING, WorkDepth, summation, tree_depth
-from ddl_teach.theory.work_depth.windows import Pair, plane_coverage, window_count
+from ddl_teach.theory.work_depth.windows import Pooling, of_pooling
 
 
-def forward(
-    planes: int,
-    height: int,
-    width: int,
-    kernel: Pair = (2, 2),
-    stride: Pair | None = None,
-    padding: Pair = (0, 0),
-) -> WorkDepth:
-    """A tree of maxima for each window; unless told, windows stand side by side."""
-    windows = window_count(height, width, kernel, stride, padding)
-    return summation(kernel[0] * kernel[1]).copies(count("planes", planes) * windows)
+@of_pooling
+def forward(pool: Pooling) -> WorkDepth:
+    """A tree of maxima for each window."""
+    return summation(pool.kernel[0] * pool.kernel[1]).copies(pool.windows)
 
 
-def input_gradient(
-    planes: int,
-    height: int,
-    width: int,
-    kernel: Pair = (2, 2),
-    stride: Pair | None = None,
-    padding: Pair = (0, 0),
-) -> WorkDepth:
+@of_pooling
+def input_gradient(pool: Pooling) -> WorkDepth:
     """To each pixel comes the gradient of those windows of which it is the maximum."""
-    covering = plane_coverage((height, width), kernel, stride or kernel, padding)
-    terms = covering[covering > 0]
+    terms = pool.covering
     if not terms.size:
         return NOTHING
-    work = count("planes", planes) * int((3 * terms - 1).sum())
+    work = count("planes", pool.planes) * int((3 * terms - 1).sum())
     return WorkDepth(work, 2 + tree_depth(int(terms.max())))

@@ -8,7 +8,9 @@ a pixel are the product of those of its row and of its column.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from ddl_teach.theory.convolution_cost import Shape
 from ddl_teach.theory.inputs import count
 
 Pair = Sequence[int]
+Counted = TypeVar("Counted")
 
 
 def outputs_along(size: int, kernel: int, stride: int, padding: int) -> int:
@@ -53,8 +56,47 @@ def plane_coverage(size: Pair, kernel: Pair, stride: Pair, padding: Pair) -> np.
     return np.outer(rows, columns)
 
 
-def window_count(height: int, width: int, kernel: Pair, stride: Pair | None, padding: Pair) -> int:
-    """How many windows there are in a plane."""
-    axes = zip((height, width), kernel, stride or kernel, padding, strict=True)
-    rows, columns = (outputs_along(*axis) for axis in axes)
-    return rows * columns
+@dataclass(frozen=True)
+class Pooling:
+    """Windows over planes (batch times channels)."""
+
+    planes: int
+    size: Pair
+    kernel: Pair
+    stride: Pair
+    padding: Pair
+
+    @property
+    def outputs(self) -> tuple[int, int]:
+        """Rows and columns of windows in a plane."""
+        axes = zip(self.size, self.kernel, self.stride, self.padding, strict=True)
+        rows, columns = (outputs_along(*axis) for axis in axes)
+        return rows, columns
+
+    @property
+    def windows(self) -> int:
+        """How many there are in all planes."""
+        return count("planes", self.planes) * self.outputs[0] * self.outputs[1]
+
+    @property
+    def covering(self) -> np.ndarray:
+        """How many windows touch each pixel of a plane, of those that any touches."""
+        found = plane_coverage(self.size, self.kernel, self.stride, self.padding)
+        return found[found > 0]
+
+
+def of_pooling(counted: Callable[[Pooling], Counted]) -> Callable[..., Counted]:
+    """What is counted of a pooling, by its sizes; unless told, windows stand side by side."""
+
+    def of_sizes(
+        planes: int,
+        height: int,
+        width: int,
+        kernel: Pair = (2, 2),
+        stride: Pair | None = None,
+        padding: Pair = (0, 0),
+    ) -> Counted:
+        return counted(Pooling(planes, (height, width), kernel, stride or kernel, padding))
+
+    of_sizes.__doc__ = counted.__doc__
+    return of_sizes

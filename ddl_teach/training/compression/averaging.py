@@ -13,13 +13,15 @@ dense all-reduce on 200 ranks if it is gathered; that is what sparse all-reduce 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ddl_runtime.core.arrays import split_evenly
+from ddl_teach.collectives import ring
+from ddl_teach.collectives.sparse import messages as of_any_length
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import split_evenly
-from ddl_teach.exchange.forms.form import Allreduce, Form
+from ddl_teach.training.compression.form import Allreduce, Form
 
 Average = Callable[[np.ndarray], None]
 
@@ -49,12 +51,16 @@ def way_of(form: Form, size: int) -> str:
 
 
 def gathered(comm: Comm, form: Form, size: int, seed: int = 0) -> Average:
-    """Messages go round a ring until everybody has all of them."""
+    """Everybody gets everybody's message: round a ring, or, where lengths vary, in fewer steps."""
     link = form.link(seed + comm.rank)
     fixed = form.nbytes(size)
 
     def average(vector: np.ndarray) -> None:
-        messages = round_the_ring(comm, link.encode(vector), [fixed] * comm.size)
+        message = link.encode(vector)
+        if fixed is None:
+            messages = of_any_length.allgather(comm, message)
+        else:
+            messages = round_the_ring(comm, message, [fixed] * comm.size)
         vector[:] = mean_of(messages, form, size)
 
     return average
@@ -64,7 +70,7 @@ def through_owners(comm: Comm, form: Form, size: int, seed: int = 0) -> Average:
     """Each rank owns a part of the vector: it averages what all send of it, and tells them."""
     rank, ranks = comm.rank, comm.size
     sizes = [len(part) for part in split_evenly(np.empty(size, np.uint8), ranks)]
-    lengths = [form.nbytes(part) for part in sizes]
+    lengths = [fixed for part in sizes if (fixed := form.nbytes(part)) is not None]  # all have
     links = [form.link(seed + rank + ranks * owner) for owner in range(ranks + 1)]
 
     def average(vector: np.ndarray) -> None:
@@ -73,7 +79,7 @@ def through_owners(comm: Comm, form: Form, size: int, seed: int = 0) -> Average:
         arrived = [messages[rank]] * ranks
         for distance in range(1, ranks):
             to, source = (rank + distance) % ranks, (rank - distance) % ranks
-            arrived[source] = np.empty(lengths[rank], np.uint8)
+            arrived[source] = np.empty(len(messages[rank]), np.uint8)
             comm.sendrecv(messages[to], to, arrived[source], source)
         mine = mean_of(arrived, form, sizes[rank]).astype(vector.dtype)
         answers = round_the_ring(comm, links[ranks].encode(mine), lengths)
@@ -83,20 +89,11 @@ def through_owners(comm: Comm, form: Form, size: int, seed: int = 0) -> Average:
     return average
 
 
-def round_the_ring(comm: Comm, message: np.ndarray, lengths: list[int | None]) -> list[np.ndarray]:
-    """Everybody's messages, in the order of ranks; where lengths vary, each goes ahead of it."""
-    rank, ranks = comm.rank, comm.size
-    left, right = (rank - 1) % ranks, (rank + 1) % ranks
-    messages = [message] * ranks
-    for distance in range(1, ranks):
-        passing, source = messages[(rank - distance + 1) % ranks], (rank - distance) % ranks
-        length = lengths[source]
-        if length is None:
-            ahead, behind = np.array([len(passing)]), np.empty(1, np.int64)
-            comm.sendrecv(ahead, right, behind, left)
-            length = int(behind[0])
-        messages[source] = np.empty(length, np.uint8)
-        comm.sendrecv(passing, right, messages[source], left)
+def round_the_ring(comm: Comm, message: np.ndarray, lengths: Sequence[int]) -> list[np.ndarray]:
+    """Everybody's messages, in the order of ranks, whose lengths everybody knows."""
+    messages = [np.empty(length, np.uint8) for length in lengths]
+    messages[comm.rank] = message
+    ring.pass_round(comm, messages)
     return messages
 
 

@@ -19,12 +19,11 @@ owed together is what SGD with momentum would have done.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ddl_teach.exchange.forms.form import Form, Link, checked, fraction
-from ddl_teach.exchange.forms.top_k import TopK, message_of
+from ddl_teach.training.compression.form import Form, Keeps, Link, Sends, checked, fraction
+from ddl_teach.training.compression.top_k import TopK, message_of
 
 STAGES = 4  # of the warm-up, each with a quarter of the entries of the one before
 
@@ -39,6 +38,7 @@ class DeepGradientCompression(Form):
     warm_up: int = 0
     masking: bool = True
     sparse = True
+    remembers = True
 
     def __post_init__(self) -> None:
         fraction("density", self.density)
@@ -53,7 +53,7 @@ class DeepGradientCompression(Form):
         """A sender's side, with speed, what is owed, and a count of steps."""
         return CorrectedLink(self, seed)
 
-    def objection(self, when: Any, path: Any, form: Form, update: Any) -> str | None:
+    def objection(self, when: Sends, path: object, form: Form, update: Keeps | None) -> str | None:
         """Why a training with this form would not be what the paper means."""
         if when.sends != "gradients":
             return (

@@ -4,7 +4,8 @@
 
 All messages together and the last residual are all vectors together: nothing is ever lost, only
 late. The residual stays bounded if Q's error is no larger than what it gets; an unbiased form with
-a larger one must not be put in here, its residual would grow without end.
+a larger one must not be put in here, its residual would grow without end. Nor must a form that
+keeps a memory already: what is left out would be sent twice.
 
 Cost: one more vector in memory, and decoding one's own messages. Seide et al. 2014 for one bit;
 Stich, Cordonnier & Jaggi, "Sparsified SGD with memory", 2018; Karimireddy, Rebjock, Stich & Jaggi,
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ddl_teach.comm import Comm
-from ddl_teach.exchange.forms.form import Allreduce, Form, Link, checked
+from ddl_teach.training.compression.form import Allreduce, Form, Keeps, Link, Sends, checked
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,21 @@ class Feedback(Form):
     """A form whose links remember what they have not sent."""
 
     form: Form
+    remembers = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.form, Form):
+            raise TypeError(f"Feedback remembers for a form, as TopK(0.01), not {self.form!r}")
+        if self.form.remembers:
+            raise ValueError(
+                f"Feedback({self.form}): {type(self.form).__name__} keeps what it has not sent "
+                "already, so everything left out would be sent twice: take "
+                f"{self.form} without Feedback around it"
+            )
+
+    def objection(self, when: Sends, path: object, form: Form, update: Keeps | None) -> str | None:
+        """What the form inside objects to."""
+        return self.form.objection(when, path, form, update)
 
     @property
     def sums(self) -> bool:
@@ -102,4 +118,5 @@ class FeedbackLink(Link):
                 f"this link remembers a vector of {len(self.residual)} numbers and is given "
                 f"{len(vector)}: each stream of vectors needs a link of its own"
             )
-        return checked(vector) + self.residual
+        total: np.ndarray = checked(vector) + self.residual
+        return total

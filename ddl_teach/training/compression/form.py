@@ -18,23 +18,52 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Protocol
 
 import numpy as np
 
+from ddl_runtime.core.arrays import Array
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array
 
 Allreduce = Callable[[Comm, Array], None]
+
+
+class Sends(Protocol):
+    """What a form needs to know of a WHEN."""
+
+    @property
+    def sends(self) -> str:
+        """What travels: gradients, changes, weights or curvature."""
+
+
+class Keeps(Protocol):
+    """What a form needs to know of an update rule."""
+
+    @property
+    def states(self) -> int:
+        """How many vectors it keeps beside the weights."""
 
 
 class Form(ABC):
     """The settings of a form. Subclasses are frozen dataclasses."""
 
-    unbiased: ClassVar[bool] = False
-    sums: ClassVar[bool] = False  # whether messages can be added on the way
-    sparse: ClassVar[bool] = False  # whether it sends only some of the entries: `select`
-    faithful: ClassVar[bool] = False  # whether every entry arrives, so that weights may travel
+    faithful = False  # whether every entry arrives, so that weights may travel
+    remembers = False  # whether links keep what they have not sent, for later
+
+    @property
+    def unbiased(self) -> bool:
+        """Whether the mean of many messages for one vector is that vector."""
+        return False
+
+    @property
+    def sums(self) -> bool:
+        """Whether messages can be added on the way."""
+        return False
+
+    @property
+    def sparse(self) -> bool:
+        """Whether it sends only some of the entries: `select`."""
+        return False
 
     @abstractmethod
     def encode(self, vector: np.ndarray, generator: np.random.Generator) -> np.ndarray:
@@ -56,6 +85,10 @@ class Form(ABC):
         """A sender's side; links with different seeds draw different random numbers."""
         return Link(self, seed)
 
+    def objection(self, when: Sends, path: object, form: Form, update: Keeps | None) -> str | None:
+        """Why this form makes no sense in such a training: a reason, or None."""
+        return None
+
     def select(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The entries that a sparse form sends: ascending indices (uint32), values (float32)."""
         raise TypeError(f"{self} sends every entry: only sparse forms select some")
@@ -73,7 +106,7 @@ class Link:
         self.generator = np.random.default_rng(seed)
 
     def encode(self, vector: np.ndarray) -> np.ndarray:
-        """The message for the next vector of the stream."""
+        """The message for the next vector of the stream; it may be that vector's own memory."""
         return self.form.encode(checked(vector), self.generator)
 
     def select(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -113,9 +146,3 @@ def fraction(name: str, value: float) -> None:
     """Refuse what is no part of a whole."""
     if not 0 < value <= 1:
         raise ValueError(f"{name} is a part of all entries, above 0 and up to 1, not {value!r}")
-
-
-def at_least_one(name: str, value: int) -> None:
-    """Refuse what is no count."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.exchange.forms.form import Form
+from ddl_teach.training.compression.form import Form
 
 LARGEST = 65504.0
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.exchange.forms.form import Form, at_least_one
-from ddl_teach.exchange.forms.packing import in_buckets, packed_bytes
+from ddl_teach.theory.inputs import count
+from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.packing import in_buckets, packed_bytes
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class OneBit(Form):
     bucket: int = 512
 
     def __post_init__(self) -> None:
-        at_least_one("bucket", self.bucket)
+        count("bucket", self.bucket)
 
     def encode(self, vector: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         rows = in_buckets(vector, self.bucket)
@@ -50,7 +51,8 @@ class OneBit(Form):
         upper = np.unpackbits(message[8 * buckets :], bitorder="little")
         rows = np.zeros((buckets, self.bucket), np.uint8)
         rows.reshape(-1)[:size] = upper[:size]
-        return np.where(rows, means[0][:, None], means[1][:, None]).reshape(-1)[:size]
+        signed = np.where(rows, means[0][:, None], means[1][:, None])
+        return np.asarray(signed.reshape(-1)[:size])
 
     def nbytes(self, size: int, itemsize: int = 4) -> int:
         return 8 * -(-size // self.bucket) + packed_bytes(size, 1)

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ddl_teach.comm import Comm
-from ddl_teach.exchange.forms.form import Allreduce, Form, Link, at_least_one, checked
+from ddl_teach.theory.inputs import count
+from ddl_teach.training.compression.form import Allreduce, Form, Link, checked
 
 Matrices = Sequence[np.ndarray]
 
@@ -49,7 +50,7 @@ class PowerSGD(Form):
     sums = True
 
     def __post_init__(self) -> None:
-        at_least_one("rank", self.rank)
+        count("rank", self.rank)
 
     def link(self, seed: int = 0) -> Link:
         """All ranks must begin with the same Q: they follow from the form's own seed."""

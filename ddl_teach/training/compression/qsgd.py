@@ -15,14 +15,16 @@ in variance; nothing has to be remembered, for the errors average out.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from ddl_teach.exchange.forms import elias
-from ddl_teach.exchange.forms.form import Form, at_least_one
-from ddl_teach.exchange.forms.packing import in_buckets, pack, packed_bytes, unpack
+from ddl_teach.theory.inputs import count
+from ddl_teach.training.compression import elias
+from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.packing import in_buckets, pack, packed_bytes, unpack
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,8 @@ class QSGD(Form):
     unbiased = True
 
     def __post_init__(self) -> None:
-        at_least_one("levels", self.levels)
-        at_least_one("bucket", self.bucket)
+        count("levels", self.levels)
+        count("bucket", self.bucket)
         if self.coding not in ("packed", "elias"):
             raise ValueError(f'coding is "packed" or "elias", not {self.coding!r}')
 
@@ -76,4 +78,4 @@ class QSGD(Form):
 
     def error(self, size: int) -> float:
         entries = min(self.bucket, size)
-        return min(entries / self.levels**2, entries**0.5 / self.levels)
+        return min(entries / self.levels**2, math.sqrt(entries) / self.levels)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.exchange.forms.form import Form, fraction
-from ddl_teach.exchange.forms.top_k import kept_of
+from ddl_teach.training.compression.form import Form, Link, fraction
+from ddl_teach.training.compression.top_k import kept_of
 
 DRAW = 4  # bytes of the number from which a draw follows
 
@@ -36,7 +36,7 @@ class RandomK(Form):
     def unbiased(self) -> bool:
         return self.scaled
 
-    def link(self, seed: int = 0):
+    def link(self, seed: int = 0) -> Link:
         """All links of this form draw alike, so `seed` changes nothing."""
         return super().link(self.seed)
 

@@ -13,12 +13,14 @@ What to look at: with `clip=None` it is unbiased, and its error has no bound but
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.exchange.forms.form import Form, at_least_one
-from ddl_teach.exchange.forms.packing import in_buckets
+from ddl_teach.theory.inputs import count
+from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.packing import in_buckets
 
 IN_A_BYTE = 5
 POWERS = 3 ** np.arange(IN_A_BYTE, dtype=np.uint8)
@@ -33,7 +35,7 @@ class TernGrad(Form):
     clip: float | None = 2.5
 
     def __post_init__(self) -> None:
-        at_least_one("bucket", self.bucket)
+        count("bucket", self.bucket)
         if self.clip is not None and not self.clip > 0:
             raise ValueError(f"clip counts standard deviations, or is None, not {self.clip!r}")
 
@@ -72,4 +74,4 @@ class TernGrad(Form):
 
     def error(self, size: int) -> float:
         """sqrt(d) - 1 for d entries; with entries cut off, all of a vector may be as well."""
-        return max(1.0, min(self.bucket, size) ** 0.5 - 1)
+        return max(1.0, math.sqrt(min(self.bucket, size)) - 1)

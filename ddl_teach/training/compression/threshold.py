@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.exchange.forms.form import Form
+from ddl_teach.training.compression.form import Form
 
 PLACES = 2**31
 
@@ -33,7 +33,8 @@ class Threshold(Form):
         if len(vector) > PLACES:
             raise ValueError(f"31 bits hold places up to {PLACES:,}: cut the vector into parts")
         indices, values = self.select(vector)
-        return (indices << 1 | np.signbit(values)).view(np.uint8)
+        message: np.ndarray = (indices << 1 | np.signbit(values)).view(np.uint8)
+        return message
 
     def select(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         indices = np.flatnonzero(np.abs(vector) > self.tau)

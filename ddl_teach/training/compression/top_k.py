@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.exchange.forms.form import Form, fraction
-from ddl_teach.exchange.forms.packing import pack, packed_bytes, unpack
+from ddl_teach.training.compression.form import Form, fraction
+from ddl_teach.training.compression.packing import pack, packed_bytes, unpack
 
 
 @dataclass(frozen=True)

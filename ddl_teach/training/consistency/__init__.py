@@ -1,18 +1,12 @@
-"""When ranks agree, and what they optimise with: level 3.
+"""When ranks agree: level 3.
 
 =================== ==============================================================================
-task                what a worker can be asked: a loss and its gradient for a share of the data
-digits              the handwritten digits and a small perceptron, in NumPy
-perceptron          a network of two layers over one flat vector, in NumPy
-quadratic           a bowl with chosen curvatures and noise, for theory
-network_task        any torch network
-statements          the standard library's code, embedded: gradients that are sparse by nature
 shares              which samples a worker looks at in which step
 rows                which part of a large table a step needs
 worker              one worker's weights, its share of the data, and its diary
-when                what a WHEN is: one worker's whole training, and what it needs of a path
+when                what a WHEN is: one worker's whole training, and what it needs of the worker
 states              a training's state as bytes, and back, bit for bit
-station, service    what a path gives a worker, and what a WHEN asks of a server
+station             what a path gives a worker, and what a WHEN asks of servers
 
 synchronous         everybody waits for everybody
 synchronous_kfac    the same, and curvature travels beside the gradients
@@ -35,14 +29,12 @@ push_sum            the same where links go one way
 asynchronous_gossip with one neighbour at a time, whenever one likes
 
 damping             the older a gradient, the smaller its step
-paces               how long gradients take: stragglers on purpose
-watched             how good weights were when, of a training that never stopped for a look
 lost_updates        what common memory forgets where nobody takes a lock
 
-updates, rates      update rules as plain functions, and how their rates grow and fall
+rates               how the rates of update rules grow and fall
 gradient_noise      how large a batch is worth its samples, from what ranks have in hand
 =================== ==============================================================================
 
 A worker does not know along which paths its numbers travel, nor in which form: that is the
-business of `ddl_teach.exchange`, whose trainer puts the three together.
+business of `ddl_teach.training`, whose trainer puts the three together.
 """

@@ -14,39 +14,35 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from ddl_teach.sgd.rounds import train_in_rounds
-from ddl_teach.sgd.when import When
-from ddl_teach.sgd.worker import Worker
+from ddl_teach.training.consistency.rounds import train_in_rounds
+from ddl_teach.training.consistency.station import Averages
+from ddl_teach.training.consistency.when import AnyWorker, When
 
 
 @dataclass(frozen=True)
-class AdaptiveLocalSGD(When):
+class AdaptiveLocalSGD(When[Averages]):
     """`period` steps alone at first, fewer as the loss falls."""
 
     period: int = 16
-    needs: ClassVar[tuple[str, ...]] = ("average",)
-    sends: ClassVar[str] = "changes"
+    needs = (Averages,)
+    sends = "changes"
 
     def __post_init__(self) -> None:
         if self.period < 1:
             raise ValueError(f"AdaptiveLocalSGD: period={self.period} must be at least one step")
 
-    def run(self, worker: Worker) -> None:
+    def run(self, worker: AnyWorker[Averages]) -> None:
         """One worker's training."""
-
-        def loss(weights: np.ndarray) -> float:
-            return worker.task.gradient(weights, 0, 1, 0)[0]
-
-        first = loss(worker.weights)
+        first = worker.common_loss(worker.weights)
 
         def period(step: int, agreed: np.ndarray) -> int:
-            now = loss(agreed)
+            now = worker.common_loss(agreed)
             if not 0 < now < first:
                 return self.period if now else 1
-            return math.ceil((now / first) ** 0.5 * self.period)
+            wanted: float = (now / first) ** 0.5 * self.period
+            return math.ceil(wanted)
 
         train_in_rounds(worker, period)

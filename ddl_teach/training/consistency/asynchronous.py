@@ -15,27 +15,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ddl_teach.networks.memory.updates import Update
-from ddl_teach.sgd.served import follow_servers
-from ddl_teach.sgd.service import Service
-from ddl_teach.sgd.when import When
-from ddl_teach.sgd.worker import Worker
+from ddl_teach.training.consistency.served import follow_servers
+from ddl_teach.training.consistency.station import Serves, Service
+from ddl_teach.training.consistency.when import AnyWorker, When
+from ddl_teach.training.optimizers.update import Update
 
 
 @dataclass(frozen=True)
-class Asynchronous(When):
+class Asynchronous(When[Serves]):
     """`damp(staleness)` is a factor for each gradient; without it all count alike."""
 
     damp: Callable[[int], float] | None = None
-    needs: ClassVar[tuple[str, ...]] = ("serve",)
-    sends: ClassVar[str] = "gradients"
+    needs = (Serves,)
+    sends = "gradients"
 
     def service(self, rule: Update) -> Service:
         """The servers answer at once."""
         return Service(rule, bound=math.inf, damp=self.damp)
 
-    def run(self, worker: Worker) -> None:
+    def run(self, worker: AnyWorker[Serves]) -> None:
         """One worker's training."""
         follow_servers(worker)

@@ -12,22 +12,20 @@ What to look at: the servers' `shift.dropped`; and that no update that counts is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ddl_teach.networks.memory.updates import Update
-from ddl_teach.sgd.served import follow_servers
-from ddl_teach.sgd.service import Service
-from ddl_teach.sgd.when import When
-from ddl_teach.sgd.worker import Worker
+from ddl_teach.training.consistency.served import follow_servers
+from ddl_teach.training.consistency.station import Serves, Service
+from ddl_teach.training.consistency.when import AnyWorker, When
+from ddl_teach.training.optimizers.update import Update
 
 
 @dataclass(frozen=True)
-class BackupWorkers(When):
+class BackupWorkers(When[Serves]):
     """`extra` workers of each step may be late."""
 
     extra: int = 1
-    needs: ClassVar[tuple[str, ...]] = ("serve",)
-    sends: ClassVar[str] = "gradients"
+    needs = (Serves,)
+    sends = "gradients"
 
     def __post_init__(self) -> None:
         if self.extra < 0:
@@ -37,7 +35,7 @@ class BackupWorkers(When):
         """A step is complete without the last ones."""
         return Service(rule, bound=0, backups=self.extra)
 
-    def run(self, worker: Worker) -> None:
+    def run(self, worker: AnyWorker[Serves]) -> None:
         """One worker's training: the servers say which step is next."""
         workers = worker.station.workers
         if self.extra >= workers > 1:

@@ -14,24 +14,23 @@ What to look at: with momentum 0 it is local SGD.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from ddl_teach.sgd.rounds import train_in_rounds
-from ddl_teach.sgd.when import When
-from ddl_teach.sgd.worker import Worker
+from ddl_teach.training.consistency.rounds import train_in_rounds
+from ddl_teach.training.consistency.station import Averages
+from ddl_teach.training.consistency.when import AnyWorker, When
 
 
 @dataclass(frozen=True)
-class BlockMomentum(When):
+class BlockMomentum(When[Averages]):
     """Rounds of `period` steps; without a `momentum` it is 1 - 1/P."""
 
     period: int = 8
     momentum: float | None = None
     nesterov: bool = False
-    needs: ClassVar[tuple[str, ...]] = ("average",)
-    sends: ClassVar[str] = "changes"
+    needs = (Averages,)
+    sends = "changes"
 
     def __post_init__(self) -> None:
         if self.period < 1 or not 0 <= (self.momentum or 0) < 1:
@@ -40,7 +39,7 @@ class BlockMomentum(When):
                 f"momentum={self.momentum} from 0 to below 1"
             )
 
-    def run(self, worker: Worker) -> None:
+    def run(self, worker: AnyWorker[Averages]) -> None:
         """One worker's training."""
         momentum = self.momentum
         if momentum is None:

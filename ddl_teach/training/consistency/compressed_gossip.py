@@ -15,25 +15,35 @@ What to look at: a hundredth of the bytes, and ranks that stay further apart.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Protocol, runtime_checkable
 
-from ddl_teach.sgd.when import When
-from ddl_teach.sgd.worker import Worker
+import numpy as np
+
+from ddl_teach.training.consistency.station import Station
+from ddl_teach.training.consistency.when import AnyWorker, When
+
+
+@runtime_checkable
+class MixesChanges(Station, Protocol):
+    """A place among neighbours who remember what they have heard."""
+
+    def mix_changes(self, vector: np.ndarray, step: int, pull: float) -> None:
+        """A part `pull` of the way to the neighbours' mean, as far as it is known; in place."""
 
 
 @dataclass(frozen=True)
-class CompressedGossip(When):
+class CompressedGossip(When[MixesChanges]):
     """Gossip whose messages may be in any form, on a graph that does not change."""
 
     pull: float = 0.1
-    needs: ClassVar[tuple[str, ...]] = ("mix_changes",)
-    sends: ClassVar[str] = "changes"
+    needs = (MixesChanges,)
+    sends = "changes"
 
     def __post_init__(self) -> None:
         if not 0 < self.pull <= 1:
             raise ValueError(f"pull is a part of the way, above 0 and up to 1, not {self.pull!r}")
 
-    def run(self, worker: Worker) -> None:
+    def run(self, worker: AnyWorker[MixesChanges]) -> None:
         """One worker's training."""
         for step in range(worker.steps):
             gradient = worker.gradient(step)

@@ -17,32 +17,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import ClassVar
 
 import numpy as np
 
-from ddl_teach.sgd.updates import admm
-from ddl_teach.sgd.when import When
-from ddl_teach.sgd.worker import Worker
+from ddl_teach.training.consistency.station import Averages
+from ddl_teach.training.consistency.when import AnyWorker, When
+from ddl_teach.training.optimizers import admm
+from ddl_teach.training.optimizers.settings import check_amount
 
 
 @dataclass(frozen=True)
-class ConsensusADMM(When):
+class ConsensusADMM(When[Averages]):
     """Rounds of `period` steps, each pulled towards what all agree on with this `penalty`."""
 
     period: int = 8
     penalty: float = 0.5
-    needs: ClassVar[tuple[str, ...]] = ("average",)
-    sends: ClassVar[str] = "changes"
+    needs = (Averages,)
+    sends = "changes"
 
     def __post_init__(self) -> None:
-        if self.period < 1 or not self.penalty > 0:
-            raise ValueError(
-                f"ConsensusADMM: period={self.period} must be at least one step, and "
-                f"penalty={self.penalty} above zero"
-            )
+        if self.period < 1:
+            raise ValueError(f"ConsensusADMM: period={self.period} must be at least one step")
+        check_amount("ConsensusADMM: penalty", self.penalty, zero=False)
 
-    def run(self, worker: Worker) -> None:
+    def run(self, worker: AnyWorker[Averages]) -> None:
         """One worker's training."""
         steps = iter(range(worker.steps))
 

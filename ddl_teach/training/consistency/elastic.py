@@ -14,24 +14,35 @@ all keep a copy of it, and move it by the mean of all that are away.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ddl_teach.networks.memory.updates import Update
-from ddl_teach.sgd.service import Service
-from ddl_teach.sgd.updates.sgd import SGD
-from ddl_teach.sgd.when import When
-from ddl_teach.sgd.worker import Worker
+from ddl_runtime.core.arrays import Array
+from ddl_teach.training.consistency.station import Averages, Serves, Service
+from ddl_teach.training.consistency.when import AnyWorker, When
+from ddl_teach.training.optimizers.update import Update
+
+
+class Pull:
+    """The rule of a server with a centre: what workers push is taken off as it is."""
+
+    states = 0
+    elementwise = True
+
+    def __call__(
+        self, weights: Array, gradient: Array, states: Sequence[Array], step: int
+    ) -> None:
+        weights -= gradient
 
 
 @dataclass(frozen=True)
-class Elastic(When):
+class Elastic(When[Serves | Averages]):
     """Springs every `period` steps; in all they move the centre by `spring` of the mean way."""
 
     period: int = 4
     spring: float = 0.9
-    needs: ClassVar[tuple[str, ...]] = ("serve", "average")
-    sends: ClassVar[str] = "changes"
+    needs = (Serves, Averages)
+    sends = "changes"
 
     def __post_init__(self) -> None:
         if self.period < 1 or not 0 < self.spring <= 1:
@@ -42,9 +53,9 @@ class Elastic(When):
 
     def service(self, rule: Update) -> Service:
         """The servers keep the centre and add what pulls at it."""
-        return Service(SGD(1.0), bound=math.inf)
+        return Service(Pull(), bound=math.inf)
 
-    def run(self, worker: Worker) -> None:
+    def run(self, worker: AnyWorker[Serves | Averages]) -> None:
         """One worker's training."""
         station, weights = worker.station, worker.weights
         share = self.spring / station.workers
@@ -52,16 +63,16 @@ class Elastic(When):
         for step in range(worker.steps):
             gradient = worker.gradient(step)
             if step % self.period == 0:
-                if station.serves:
+                if isinstance(station, Serves):
                     station.pull(centre)
                 away = weights - centre
                 weights -= share * away
-                if station.serves:
+                if isinstance(station, Serves):
                     station.push(-share * away)
                 else:
                     station.average(away)
                     centre += self.spring * away
             worker.update(gradient)
-        if station.serves:
+        if isinstance(station, Serves):
             station.pull(centre)
         weights[:] = centre

@@ -14,20 +14,19 @@ What to look at: averaging the neighbours' gradients instead looks alike, and te
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ddl_teach.sgd.when import When
-from ddl_teach.sgd.worker import Worker
+from ddl_teach.training.consistency.station import Mixes
+from ddl_teach.training.consistency.when import AnyWorker, When
 
 
 @dataclass(frozen=True)
-class Gossip(When):
+class Gossip(When[Mixes]):
     """Mix the weights in every step; afterwards each worker has weights of its own."""
 
-    needs: ClassVar[tuple[str, ...]] = ("mix",)
-    sends: ClassVar[str] = "weights"
+    needs = (Mixes,)
+    sends = "weights"
 
-    def run(self, worker: Worker) -> None:
+    def run(self, worker: AnyWorker[Mixes]) -> None:
         """One worker's training."""
         for step in range(worker.steps):
             gradient = worker.gradient(step)

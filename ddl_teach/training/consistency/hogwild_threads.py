@@ -5,7 +5,7 @@
 Python runs one thread's instructions at a time, but lets it go inside NumPy's matrix products and
 long vector operations, and takes turns every few milliseconds anyway: so a gradient does get stale
 and an addition can get lost. Where the time goes into NumPy, threads on several cores gain; where
-it goes into Python, they do not: `sgd.hogwild` does the same with processes.
+it goes into Python, they do not: `training.consistency.hogwild` does the same with processes.
 Recht, Re, Wright and Niu, "HOGWILD!", NIPS 2011.
 What to look at: `staleness`, beside that of processes.
 """
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.networks.memory.updates import Update
-from ddl_teach.sgd.task import Task
+from ddl_teach.training.optimizers.update import Update
+from ddl_teach.training.tasks.task import Trainable
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Threads:
     staleness: tuple[tuple[int, ...], ...]
 
 
-def train_in_threads(task: Task, update: Update, threads: int, steps: int) -> Threads:
+def train_in_threads(task: Trainable, update: Update, threads: int, steps: int) -> Threads:
     """So many threads make so many steps each, all on the same weights."""
     if threads < 1 or steps < 0:
         raise ValueError(f"threads={threads} must be at least 1, steps={steps} at least 0")

@@ -13,25 +13,24 @@ What to look at: accuracy against the period, and against bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ddl_teach.sgd.rounds import train_in_rounds
-from ddl_teach.sgd.when import When
-from ddl_teach.sgd.worker import Worker
+from ddl_teach.training.consistency.rounds import train_in_rounds
+from ddl_teach.training.consistency.station import Averages
+from ddl_teach.training.consistency.when import AnyWorker, When
 
 
 @dataclass(frozen=True)
-class LocalSGD(When):
+class LocalSGD(When[Averages]):
     """Average what the workers have learnt after every `period` steps."""
 
     period: int = 8
-    needs: ClassVar[tuple[str, ...]] = ("average",)
-    sends: ClassVar[str] = "changes"
+    needs = (Averages,)
+    sends = "changes"
 
     def __post_init__(self) -> None:
         if self.period < 1:
             raise ValueError(f"LocalSGD: period={self.period} must be at least one step")
 
-    def run(self, worker: Worker) -> None:
+    def run(self, worker: AnyWorker[Averages]) -> None:
         """One worker's training."""
         train_in_rounds(worker, lambda step, agreed: self.period)

@@ -12,21 +12,20 @@ What to look at: held-out accuracy beside that of Synchronous() at the same numb
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ddl_teach.sgd.rounds import train_in_rounds
-from ddl_teach.sgd.when import When
-from ddl_teach.sgd.worker import Worker
+from ddl_teach.training.consistency.rounds import train_in_rounds
+from ddl_teach.training.consistency.station import Averages
+from ddl_teach.training.consistency.when import AnyWorker, When
 
 
 @dataclass(frozen=True)
-class PostLocalSGD(When):
+class PostLocalSGD(When[Averages]):
     """Every step counts for all before step `switch`, every `period`-th from there on."""
 
     switch: int = 50
     period: int = 8
-    needs: ClassVar[tuple[str, ...]] = ("average",)
-    sends: ClassVar[str] = "changes"
+    needs = (Averages,)
+    sends = "changes"
 
     def __post_init__(self) -> None:
         if self.switch < 0 or self.period < 1:
@@ -35,6 +34,6 @@ class PostLocalSGD(When):
                 f"period={self.period} at least one"
             )
 
-    def run(self, worker: Worker) -> None:
+    def run(self, worker: AnyWorker[Averages]) -> None:
         """One worker's training."""
         train_in_rounds(worker, lambda step, agreed: 1 if step < self.switch else self.period)

@@ -16,20 +16,31 @@ weighted mean in which popular ranks count for more.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Protocol, runtime_checkable
 
-from ddl_teach.sgd.when import When
-from ddl_teach.sgd.worker import Worker
+import numpy as np
+
+from ddl_teach.training.consistency.station import Station
+from ddl_teach.training.consistency.when import AnyWorker, When
+
+
+@runtime_checkable
+class PushesSums(Station, Protocol):
+    """A place in a graph whose links may go one way."""
+
+    def push_sum(self, vector: np.ndarray, mass: float, step: int) -> float:
+        """Send equal shares of the vector and of the mass, keep one, add what comes; returns the
+        new mass."""
 
 
 @dataclass(frozen=True)
-class PushSum(When):
+class PushSum(When[PushesSums]):
     """A step with one's own gradient, then push; runs on any graph that connects all."""
 
-    needs: ClassVar[tuple[str, ...]] = ("push_sum",)
-    sends: ClassVar[str] = "weights"
+    needs = (PushesSums,)
+    sends = "weights"
 
-    def run(self, worker: Worker) -> None:
+    def run(self, worker: AnyWorker[PushesSums]) -> None:
         """One worker's training."""
         mass = 1.0
         for step in range(worker.steps):

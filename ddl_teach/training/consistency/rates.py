@@ -20,13 +20,23 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ddl_teach.training.optimizers.settings import check_amount
+
 Rate = float | Callable[[int], float]
 """A number, or a function of the step; steps are counted from 1."""
 
 
 def at(rate: Rate, step: int) -> float:
     """What a rate is in this step."""
-    return rate(step) if callable(rate) else rate
+    if not callable(rate):
+        return rate
+    now = rate(step)
+    if not 0 <= now < math.inf:
+        raise ValueError(
+            f"the rate in step {step} is {now!r}, and must be zero or more and finite: steps are "
+            "counted from 1, so look at what the schedule returns there"
+        )
+    return now
 
 
 def linear_scaling(rate: float, batch: int, reference: int) -> float:
@@ -58,8 +68,8 @@ class WarmUp:
     steps: int
 
     def __post_init__(self) -> None:
-        if self.steps < 0:
-            raise ValueError(f"WarmUp: steps={self.steps} must be zero or more")
+        for name, value in vars(self).items():
+            check_amount(f"WarmUp: {name}", value)
 
     def __call__(self, step: int) -> float:
         """The rate in this step."""

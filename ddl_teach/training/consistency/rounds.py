@@ -10,11 +10,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ddl_teach.sgd.worker import Worker
+from ddl_teach.training.consistency.station import Averages
+from ddl_teach.training.consistency.when import AnyWorker
 
 
 def train_in_rounds(
-    worker: Worker,
+    worker: AnyWorker[Averages],
     period: Callable[[int, np.ndarray], int],
     agree: Callable[[np.ndarray, np.ndarray], None] = lambda agreed, change: None,
 ) -> None:

@@ -31,7 +31,7 @@ def share_of_a_kind(
     if not mine:
         raise ValueError(f"{len(kinds)} samples cannot be cut into {parts} parts by their kind")
     own = np.argsort(kinds, kind="stable")[mine.start : mine.stop]
-    return own[share(len(own), batch, 0, 1, step, seed)]
+    return np.asarray(own[share(len(own), batch, 0, 1, step, seed)])
 
 
 @cache

@@ -15,23 +15,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ddl_teach.networks.memory.updates import Update
-from ddl_teach.sgd.served import follow_servers
-from ddl_teach.sgd.service import Service
-from ddl_teach.sgd.when import When
-from ddl_teach.sgd.worker import Worker
+from ddl_teach.training.consistency.served import follow_servers
+from ddl_teach.training.consistency.station import Serves, Service
+from ddl_teach.training.consistency.when import AnyWorker, When
+from ddl_teach.training.optimizers.update import Update
 
 
 @dataclass(frozen=True)
-class StaleSynchronous(When):
+class StaleSynchronous(When[Serves]):
     """At most `bound` steps apart; `damp(staleness)` is a factor for each gradient."""
 
     bound: int = 2
     damp: Callable[[int], float] | None = None
-    needs: ClassVar[tuple[str, ...]] = ("serve",)
-    sends: ClassVar[str] = "gradients"
+    needs = (Serves,)
+    sends = "gradients"
 
     def __post_init__(self) -> None:
         if self.bound < 0:
@@ -41,6 +39,6 @@ class StaleSynchronous(When):
         """The servers hold the fast ones back."""
         return Service(rule, bound=self.bound, damp=self.damp)
 
-    def run(self, worker: Worker) -> None:
+    def run(self, worker: AnyWorker[Serves]) -> None:
         """One worker's training."""
         follow_servers(worker)

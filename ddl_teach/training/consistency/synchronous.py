@@ -12,20 +12,19 @@ What to look at: it is the yardstick. Every other WHEN gives up equal weights to
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ddl_teach.sgd.when import When
-from ddl_teach.sgd.worker import Worker
+from ddl_teach.training.consistency.station import Averages
+from ddl_teach.training.consistency.when import AnyWorker, When
 
 
 @dataclass(frozen=True)
-class Synchronous(When):
+class Synchronous(When[Averages]):
     """Average the gradients; then everybody makes the same step."""
 
-    needs: ClassVar[tuple[str, ...]] = ("average",)
-    sends: ClassVar[str] = "gradients"
+    needs = (Averages,)
+    sends = "gradients"
 
-    def run(self, worker: Worker) -> None:
+    def run(self, worker: AnyWorker[Averages]) -> None:
         """One worker's training."""
         for step in range(worker.steps):
             gradient = worker.gradient(step)

@@ -4,8 +4,8 @@
 all_reduce        nobody serves: the mean is a collective's work, any of ours
 sparse_all_reduce the same for lists of entries, which turn dense where that is smaller
 server            one parameter server, or shards of the weights on several
-alarm             how a server notices that nobody speaks any more
 books             what such a server does with updates and clocks, without messages
+mean              the mean through servers, by itself
 hierarchical      groups average inside, and only their leaders speak to the server
 one_sided         a server that does nothing: its memory is a window that workers write into
 neighbours        no centre at all: each rank mixes with those beside it in a graph

@@ -10,24 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
+from ddl_runtime.core.arrays import Array
 from ddl_teach.collectives import registry
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import Array
-from ddl_teach.exchange.forms.averaging import averager
-from ddl_teach.exchange.forms.form import Form
-from ddl_teach.sgd.service import Service
+from ddl_teach.training.compression.averaging import averager
+from ddl_teach.training.compression.form import Form
+from ddl_teach.training.consistency.station import Averages, Service
+from ddl_teach.training.distribution.path import Path
 
 
 @dataclass(frozen=True)
-class AllReduce:
+class AllReduce(Path["Everybody"]):
     """By an algorithm of `collectives.registry`, or by a function of a communicator and x."""
 
     algorithm: str | Callable[[Comm, Array], None] = "ring"
-    offers: ClassVar[tuple[str, ...]] = ("average",)
+    offers = (Averages,)
 
     def open(self, comm: Comm, weights: np.ndarray, form: Form, service: Service) -> Everybody:
         """This rank's station."""
@@ -40,11 +40,13 @@ class AllReduce:
 class Everybody:
     """The station of a rank among equals."""
 
-    serves = False
-
     def __init__(self, comm: Comm, average: Callable[[np.ndarray], None]) -> None:
         self.worker, self.workers = comm.rank, comm.size
-        self.average = average  # over all ranks, in place
+        self._average = average
+
+    def average(self, vector: np.ndarray) -> None:
+        """The mean over all ranks, in place."""
+        self._average(vector)
 
     def leave(self) -> None:
         """Nobody waits for anything any more."""

@@ -16,10 +16,13 @@ What to look at: who leaves, dies or comes late only changes for whom a server w
 
 from __future__ import annotations
 
+import math
+from typing import Protocol
+
 import numpy as np
 
-from ddl_teach.sgd.service import Service
-from ddl_teach.sgd.station import Shift
+from ddl_teach.training.consistency.rows import Rows
+from ddl_teach.training.consistency.station import Averages, Serves, Service, Shift
 
 TILE = 1 << 15  # numbers that an element-wise rule works on at once
 
@@ -146,3 +149,64 @@ class Books:
                 states = [state[piece] for state in self._states]
                 service.rule(self.weights[piece], update[piece], states, self.version)
         self._applied += of
+
+
+class Encoder(Protocol):
+    """What a worker of servers needs of one stream of vectors in some form."""
+
+    def encode(self, vector: np.ndarray) -> np.ndarray:
+        """The message for the next vector."""
+
+
+class Codec(Protocol):
+    """What servers and their workers need of a form: those of `training.compression` are some."""
+
+    def link(self, seed: int = 0) -> Encoder:
+        """A sender's side of one stream of vectors."""
+
+    def decode(self, message: np.ndarray, size: int) -> np.ndarray:
+        """The vector of `size` numbers that a message stands for."""
+
+
+class Client(Averages, Serves, Protocol):
+    """A worker's station where servers keep the weights."""
+
+    def average(self, vector: np.ndarray) -> None:
+        """The mean over all workers, in place: of servers without a rule."""
+        self.push(vector)
+        self.pull(vector)
+
+
+class Alone(Client):
+    """The station of a rank that is alone: server and worker in one, without messages; the form
+    still loses what it loses."""
+
+    worker, workers = 0, 1
+
+    def __init__(self, weights: np.ndarray, form: Codec, service: Service) -> None:
+        self.books = Books(weights, 1, service)
+        self._form, self._link = form, form.link()
+
+    def push(self, update: np.ndarray) -> None:
+        """Hand an update in."""
+        seen = self._form.decode(self._link.encode(update), update.size)
+        self.books.push(0, self.books.version, seen)
+
+    def pull(self, weights: np.ndarray, rows: Rows | None = None) -> int:
+        """Fill `weights`, for nothing travels; returns the clock to go on from."""
+        self.books.pull(0)
+        self.books.answers()
+        weights[...] = self.books.weights
+        return self.books.clock[0]
+
+    def leave(self) -> Shift:
+        """Say that there is nothing more to come; returns what a server would tell."""
+        self.books.leave(0)
+        return self.books.shift()
+
+
+def check_patience(seconds: float) -> None:
+    """Refuse what is no time to wait."""
+    plain = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+    if not (plain and 0 < seconds < math.inf):
+        raise ValueError(f"patience must be a positive number of seconds, not {seconds!r}")

@@ -15,53 +15,52 @@ What to look at: `ledger.bytes_to(0)` is nothing on ranks that do not lead.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from ddl_teach.collectives import tree
 from ddl_teach.comm import Comm
-from ddl_teach.exchange.forms.form import Form, at_least_one
-from ddl_teach.exchange.paths.alone import Alone
-from ddl_teach.exchange.paths.server import Served, Server, Serving
-from ddl_teach.sgd.rows import Rows
-from ddl_teach.sgd.service import Service
+from ddl_teach.theory.inputs import count
+from ddl_teach.training.compression.form import Form
+from ddl_teach.training.consistency.rows import Rows
+from ddl_teach.training.consistency.station import Averages, Dedicated, Serves, Service
+from ddl_teach.training.distribution.books import Alone, Client
+from ddl_teach.training.distribution.path import Path
+from ddl_teach.training.distribution.server import Server
 
 
 @dataclass(frozen=True)
-class Hierarchical:
+class Hierarchical(Path[Client]):
     """One server, and groups of `group` workers; None: the workers of each node."""
 
     group: int | None = None
-    offers: ClassVar[tuple[str, ...]] = ("average", "serve")
+    offers = (Averages, Serves)
 
     def __post_init__(self) -> None:
         if self.group is not None:
-            at_least_one("group", self.group)
+            count("group", self.group)
 
     def open(
         self, comm: Comm, weights: np.ndarray, form: Form, service: Service
-    ) -> Member | Serving | Alone:
+    ) -> Client | Dedicated:
         """This rank's station."""
         if comm.size == 1:
             return Alone(weights, form, service)
         worker = comm.rank - 1
         group = comm.node if self.group is None else worker // self.group
         inside = comm.split(None if worker < 0 else group)
-        leads = inside is None or inside.rank == 0
-        above = comm.split(0 if leads else None)
-        station = Server().open(above, weights, form, service) if leads else None
-        if inside is None:
+        above = comm.split(0 if inside is None or inside.rank == 0 else None)
+        station = None if above is None else Server().open(above, weights, form, service)
+        if isinstance(station, Dedicated):
             return station
+        assert inside is not None, "whoever does not serve is in a group"
         return Member(inside, station, worker, comm.size - 1)
 
 
-class Member:
+class Member(Client):
     """A worker's station; the first of a group leads it and has a place at the server."""
 
-    serves = True
-
-    def __init__(self, inside: Comm, above: Served | None, worker: int, workers: int) -> None:
+    def __init__(self, inside: Comm, above: Client | None, worker: int, workers: int) -> None:
         self.worker, self.workers = worker, workers
         self._inside = inside
         self._above = above
@@ -84,11 +83,6 @@ class Member:
         tree.broadcast(self._inside, weights)
         tree.broadcast(self._inside, clock)
         return int(clock[0])
-
-    def average(self, vector: np.ndarray) -> None:
-        """The mean over all workers, in place: of a server without a rule."""
-        self.push(vector)
-        self.pull(vector)
 
     def leave(self) -> None:
         """Say that there is nothing more to come from this group."""

@@ -22,8 +22,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ddl_teach.comm import ANY, Comm, Request
-from ddl_teach.exchange.forms.form import Form
 from ddl_teach.theory.gossip.graphs import Graph
+from ddl_teach.training.compression.form import Form
 
 SESSIONS = 16_000  # that tags tell apart
 
@@ -44,7 +44,9 @@ class Meetings:
         # A neighbour may have begun its next training while this rank is still in this one: its
         # questions must wait until they are asked for. So each training has tags of its own.
         known = comm.attributes.get("meetings") or (comm.split(0), comm.split(comm.rank), 0)
-        self._comm, self._alone, session = known
+        self._comm: Comm = known[0]
+        self._alone: Comm = known[1]
+        session: int = known[2]
         comm.attributes["meetings"] = self._comm, self._alone, session + 1
         self._asks = 2 * (session % SESSIONS)
         self._answers = self._asks + 1
@@ -58,7 +60,9 @@ class Meetings:
         }
         self._expected = {rank: often for rank, often in asked.items() if often}
         self._answered = dict.fromkeys(self._expected, 0)
-        self._message = np.empty(form.nbytes(vector.size, vector.itemsize), np.uint8)
+        length = form.nbytes(vector.size, vector.itemsize)
+        assert length is not None, "`Neighbours.objection` refuses forms whose lengths vary"
+        self._message = np.empty(length, np.uint8)
         self._next = self._listen()
 
     def during(self, step: int, compute: Callable[[Comm], None]) -> None:

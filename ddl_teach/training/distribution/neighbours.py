@@ -15,32 +15,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from ddl_teach.comm import Comm
-from ddl_teach.exchange.forms.deep_gradient_compression import DeepGradientCompression
-from ddl_teach.exchange.forms.feedback import Feedback
-from ddl_teach.exchange.forms.form import Form
-from ddl_teach.exchange.paths.meetings import Meetings
-from ddl_teach.exchange.paths.path import Path
-from ddl_teach.networks.memory.updates import Update
-from ddl_teach.sgd.service import Service
-from ddl_teach.sgd.when import When
 from ddl_teach.theory.gossip.graphs import GraphOf, ring
 from ddl_teach.theory.gossip.mixing import heard_weights
+from ddl_teach.training.compression.form import Form
+from ddl_teach.training.consistency.asynchronous_gossip import Meets
+from ddl_teach.training.consistency.compressed_gossip import MixesChanges
+from ddl_teach.training.consistency.push_sum import PushesSums
+from ddl_teach.training.consistency.station import Mixes, Requirements, Service
+from ddl_teach.training.distribution.meetings import Meetings
+from ddl_teach.training.distribution.path import Path
+from ddl_teach.training.optimizers.update import Update
 
 MESSAGE, LENGTH, MASS = 1, 2, 3  # tags
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class Neighbours(Path["Neighbour"]):
     """The path along a graph: `ring`, `torus`, `exponential`, ... of `theory.gossip.graphs`, or
     any function that makes a graph of so many ranks."""
 
     graph: GraphOf = ring
-    offers: ClassVar[tuple[str, ...]] = ("mix", "mix_changes", "push_sum", "meet")
+    offers = (Mixes, MixesChanges, PushesSums, Meets)
 
     def __post_init__(self) -> None:
         if not callable(self.graph):
@@ -53,14 +52,16 @@ class Neighbours:
         """This rank's station."""
         return Neighbour(comm, self.graph, weights, form)
 
-    def objection(self, when: When, path: Path, form: Form, update: Update | None) -> str | None:
+    def objection(
+        self, when: Requirements, path: object, form: Form, update: Update | None
+    ) -> str | None:
         """Why a form does not go with a verb of this path."""
-        if "meet" in when.needs and form.nbytes(1) is None:
+        if Meets in when.needs and form.nbytes(1) is None:
             return (
                 "whoever is asked at any time must know beforehand how long a message is, and in "
                 "this form lengths differ: take Dense() or Half()"
             )
-        if "mix_changes" in when.needs and isinstance(form, Feedback | DeepGradientCompression):
+        if MixesChanges in when.needs and form.remembers:
             return (
                 "what the neighbours do not know yet is a difference that is kept already; a form "
                 "with a memory would send it twice: take the form without it"
@@ -70,8 +71,6 @@ class Neighbours:
 
 class Neighbour:
     """The station of a rank among neighbours."""
-
-    serves = False
 
     def __init__(self, comm: Comm, graph: GraphOf, weights: np.ndarray, form: Form) -> None:
         self.worker, self.workers = comm.rank, comm.size

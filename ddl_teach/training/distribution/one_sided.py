@@ -16,49 +16,48 @@ What to look at: kinds "add" and "get" in the ledger; no rank's timeline shows a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
+from ddl_runtime.core.arrays import split_evenly
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import split_evenly
-from ddl_teach.exchange.forms.dense import Dense
-from ddl_teach.exchange.forms.form import Form
-from ddl_teach.exchange.paths.alarm import check_patience
-from ddl_teach.exchange.paths.alone import Alone
-from ddl_teach.exchange.paths.path import Path
-from ddl_teach.networks.memory.updates import Update
-from ddl_teach.sgd.rows import Rows
-from ddl_teach.sgd.service import Service
-from ddl_teach.sgd.station import Shift
-from ddl_teach.sgd.when import When
+from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.compression.form import Form
+from ddl_teach.training.consistency.rows import Rows
+from ddl_teach.training.consistency.station import Averages, Requirements, Serves, Service, Shift
+from ddl_teach.training.distribution.books import Alone, check_patience
+from ddl_teach.training.distribution.path import Path
+from ddl_teach.training.optimizers.update import Update
 
 GONE = 2**62  # the clock of a worker that nobody waits for any more
 FIRST_NAP, LONGEST_NAP = 20e-6, 1e-3  # seconds between two looks at the board
 
 
 @dataclass(frozen=True)
-class OneSided:
+class OneSided(Path["Reaching | Alone"]):
     """Windows on all ranks. Who waits `patience` seconds for a clock gives up with an error."""
 
     patience: float = 60.0
-    offers: ClassVar[tuple[str, ...]] = ("average", "serve")
+    offers = (Averages, Serves)
 
     def __post_init__(self) -> None:
         check_patience(self.patience)
 
-    def objection(self, when: When, path: Path, form: Form, update: Update | None) -> str | None:
+    def objection(
+        self, when: Requirements, path: object, form: Form, update: Update | None
+    ) -> str | None:
         """What nobody at the memory can do."""
         if not isinstance(form, Dense):
             return (
                 "a window adds numbers, and nobody is there to decode a message: take Dense(), or "
                 "a path with a server, Server()"
             )
-        if "average" in when.needs or update is None:
+        if Averages in when.needs or update is None:
             return None
-        if when.service(update).backups:
+        service = when.service(update)
+        if service.backups:
             return "memory does not know whose update came last: take Server(), which does"
-        if when.service(update).rule.states:
+        if service.rule is not None and service.rule.states:
             return (
                 f"{type(update).__name__} keeps states beside the weights, and nobody is there "
                 "to update them: take SGD(), or Server()"
@@ -76,8 +75,6 @@ class OneSided:
 
 class Reaching:
     """A worker's station: it reaches into the memory of all ranks."""
-
-    serves = True
 
     def __init__(self, comm: Comm, weights: np.ndarray, service: Service, patience: float) -> None:
         self.worker, self.workers = comm.rank, comm.size
@@ -99,6 +96,7 @@ class Reaching:
         """Add what the rule makes of an update."""
         waits = self._service.bound == 0
         changed = self._seen.copy()
+        assert self._service.rule is not None, "only a WHEN that has one pushes"
         self._service.rule(changed, update, [], self._clock + 1)
         changed -= self._seen
         if waits:  # the mean; and nobody may still be reading the weights of this clock
@@ -144,14 +142,10 @@ class Reaching:
         vector /= self.workers
         self._round += 1
 
-    def leave(self) -> None:
-        """Nobody need wait for this worker."""
+    def leave(self) -> Shift:
+        """Nobody need wait for this worker; returns the staleness of its own updates."""
         self._tell(1, GONE)
         self._tell(1 + self.workers, GONE)
-
-    @property
-    def shift(self) -> Shift:
-        """The staleness of this worker's own updates."""
         made = len(self._staleness)
         return Shift((self.worker,) * made, tuple(self._staleness), made)
 

@@ -21,19 +21,20 @@ from typing import ClassVar
 
 import numpy as np
 
+from ddl_runtime.core.arrays import split_evenly
 from ddl_teach.comm import ANY, Comm, Request
-from ddl_teach.comm.arrays import split_evenly
-from ddl_teach.exchange.forms.dense import Dense
-from ddl_teach.exchange.forms.form import Form, at_least_one, checked
-from ddl_teach.exchange.paths.alarm import Alarm, check_patience
-from ddl_teach.exchange.paths.alone import Alone
-from ddl_teach.exchange.paths.books import Books
-from ddl_teach.exchange.paths.path import Path
-from ddl_teach.networks.memory.updates import Update
-from ddl_teach.sgd.rows import Rows
-from ddl_teach.sgd.service import Service
-from ddl_teach.sgd.station import Shift
-from ddl_teach.sgd.when import When
+from ddl_teach.theory.inputs import count
+from ddl_teach.training.consistency.rows import Rows
+from ddl_teach.training.consistency.station import (
+    Averages,
+    Dedicated,
+    Requirements,
+    Serves,
+    Service,
+    Shift,
+)
+from ddl_teach.training.distribution.books import Alone, Books, Client, Codec, check_patience
+from ddl_teach.training.optimizers.update import Update
 
 UPDATE, ROWS, ANSWER, WEIGHTS = 1, 2, 3, 4  # tags
 REQUEST = 5  # and those above it: tags of requests
@@ -43,7 +44,7 @@ PUSH, PULL, LEAVE = range(3)  # what a request asks for
 
 @dataclass(frozen=True)
 class Sharded:
-    """So many dedicated servers, the first ranks; fewer where that would leave no worker.
+    """So many dedicated servers, the first ranks; at least one rank more must be there to work.
 
     A worker from whom nothing comes for `patience` seconds counts as dead; without that number
     servers wait for ever. For workers in `late` they wait only from their first pull on.
@@ -52,18 +53,20 @@ class Sharded:
     servers: int = 2
     patience: float | None = None
     late: tuple[int, ...] = ()
-    offers: ClassVar[tuple[str, ...]] = ("average", "serve")
+    offers: ClassVar[tuple[type, ...]] = (Averages, Serves)
 
     def __post_init__(self) -> None:
-        at_least_one("servers", self.servers)
+        count("servers", self.servers)
         if self.patience is not None:
             check_patience(self.patience)
         if not isinstance(self.late, tuple):
             raise TypeError(f"late is a tuple of workers' numbers, as (2,), not {self.late!r}")
 
-    def objection(self, when: When, path: Path, form: Form, update: Update | None) -> str | None:
+    def objection(
+        self, when: Requirements, path: object, form: object, update: Update | None
+    ) -> str | None:
         """A server with a part of the weights cannot apply every rule."""
-        if self.servers == 1 or "average" in when.needs or update is None or update.elementwise:
+        if self.servers == 1 or Averages in when.needs or update is None or update.elementwise:
             return None
         return (
             f"{type(update).__name__} looks at whole layers, and each of {self.servers} servers "
@@ -71,12 +74,18 @@ class Sharded:
         )
 
     def open(
-        self, comm: Comm, weights: np.ndarray, form: Form, service: Service
-    ) -> Served | Serving | Alone:
+        self, comm: Comm, weights: np.ndarray, form: Codec, service: Service
+    ) -> Client | Dedicated:
         """This rank's station."""
         if comm.size == 1:
             return Alone(weights, form, service)
-        servers = min(self.servers, comm.size - 1)
+        servers = self.servers
+        if servers >= comm.size:
+            fewer = "Server()" if comm.size == 2 else f"Sharded({comm.size - 1})"
+            raise ValueError(
+                f"Sharded({servers}) on {comm.size} ranks: {servers} servers leave no worker. "
+                f"Take {fewer}, or begin at least {servers + 1} ranks"
+            )
         for worker in self.late:
             if worker not in range(comm.size - servers):
                 raise ValueError(
@@ -88,12 +97,15 @@ class Sharded:
         number = comm.attributes.get(Sharded, 0)
         comm.attributes[Sharded] = number + 1
         requests = REQUEST + number % TRAININGS
-        alone = None if self.patience is None else comm.split(comm.rank)
+        alarm = None
+        if self.patience is not None:
+            alone = comm.split(comm.rank)
+            assert alone is not None
+            alarm = Alarm(alone, self.patience)
         if comm.rank >= servers:
             return Served(comm, servers, form, requests)
         shard = split_evenly(weights, servers)[comm.rank]
         books = Books(shard, comm.size - servers, service, self.late)
-        alarm = Alarm(alone, self.patience) if alone else None
         begin = _begins(weights, servers)[comm.rank]
         return Serving(comm, servers, books, begin, form, alarm, requests)
 
@@ -105,15 +117,13 @@ class Server(Sharded):
     servers: int = field(default=1, init=False)
 
 
-class Served:
+class Served(Client):
     """A worker's station: it pushes updates to the servers and pulls weights from them."""
 
-    def __init__(self, comm: Comm, servers: int, form: Form, requests: int) -> None:
+    def __init__(self, comm: Comm, servers: int, form: Codec, requests: int) -> None:
         self.worker = comm.rank - servers
         self.workers = comm.size - servers
-        self.serves = True
         self._comm, self._requests = comm, requests
-        self._form = form
         # What a form leaves out of one shard must not come into another.
         self._links = [form.link(seed=comm.rank * servers + server) for server in range(servers)]
         # Each begins with another server, or all would stand in line at the first.
@@ -125,22 +135,17 @@ class Served:
         under_way = []
         parts = split_evenly(update, len(self._links))
         for server in self._order:
-            message = self._message(server, parts[server])
+            message = self._links[server].encode(parts[server])
             under_way.append(self._ask(server, PUSH, message.nbytes))
             under_way.append(self._comm.isend(message, server, UPDATE))
         _finish(under_way)
-
-    def _message(self, server: int, part: np.ndarray) -> np.ndarray:
-        if isinstance(self._form, Dense):
-            return checked(part).view(np.uint8)  # no copy: a push ends when they have left
-        return self._links[server].encode(part)
 
     def pull(self, weights: np.ndarray, rows: Rows | None = None) -> int:
         """Fill `weights`, or these rows of them, once the servers give them out; returns the
         clock to go on from."""
         answers = np.empty((len(self._links), 2), np.int64)
         under_way = []
-        parts, begins = (of(weights, len(self._links)) for of in (split_evenly, _begins))
+        parts, begins = split_evenly(weights, len(self._links)), _begins(weights, len(self._links))
         places: dict[int, np.ndarray] = {}
         arriving = dict(enumerate(parts))
         for server in self._order:
@@ -160,11 +165,6 @@ class Served:
         self._versions = answers[:, 0]
         return int(answers[:, 1].min())
 
-    def average(self, vector: np.ndarray) -> None:
-        """The mean over all workers, in place: of servers without a rule."""
-        self.push(vector)
-        self.pull(vector)
-
     def leave(self) -> None:
         """Say that there is nothing more to come."""
         _finish([self._ask(server, LEAVE) for server in range(len(self._links))])
@@ -178,24 +178,14 @@ class Serving:
     """A server's station: `serve` until all workers have left."""
 
     worker = None
-    serves = True
 
     def __init__(
-        self,
-        comm: Comm,
-        servers: int,
-        books: Books,
-        begin: int,
-        form: Form,
-        alarm: Alarm | None,
-        requests: int,
-    ) -> None:
+        self, comm: Comm, servers: int, books: Books, begin: int, form: Codec,
+        alarm: Alarm | None, requests: int,
+    ) -> None:  # fmt: skip
         self.books = books
-        self.workers = comm.size - servers
         self._comm, self._requests = comm, requests
-        self._servers = servers
-        self._form = form
-        self._alarm = alarm
+        self._servers, self._form, self._alarm = servers, form, alarm
         self._begin = begin  # where its shard begins in the whole vector
         self._wanted: dict[int, np.ndarray] = {}  # by worker: where the rows are that it named
         self._room = np.empty(0, np.uint8)
@@ -209,10 +199,7 @@ class Serving:
             if what == PUSH:
                 message = self._room_for(nbytes)
                 comm.recv(message, source, UPDATE)
-                # Numbers that came as they are need no copy: nobody else has this message.
-                plain = isinstance(self._form, Dense)
-                read = self._form.summands if plain else self._form.decode
-                update = read(message, books.weights.size)
+                update = self._form.decode(message, books.weights.size)
                 books.push(worker, version, update, comm.now())
             elif what == PULL:
                 if nbytes:
@@ -222,9 +209,6 @@ class Serving:
                 books.leave(worker)
             self._answer()
         return books.shift()
-
-    def leave(self) -> None:
-        """A server goes when its workers have gone."""
 
     def _room_for(self, nbytes: int) -> np.ndarray:
         """Where a message goes: to fresh memory if the update in it must wait for others."""
@@ -272,11 +256,28 @@ def _finish(under_way: list[Request]) -> None:
         request.wait()
 
 
-def mean_of_workers(comm: Comm, x: np.ndarray, servers: int = 1) -> None:
-    """`x` becomes the mean over the workers, in place, through that many servers."""
-    station = Sharded(servers).open(comm, x, Dense(), Service())
-    if station.worker is None:
-        station.serve()
-    else:
-        station.average(x)
-        station.leave()
+class Alarm:
+    """Rings again and again, so that a server looks up from waiting for requests.
+
+    A message that never comes wakes nobody. So a function in the background sleeps and is done,
+    and the server waits for a message or for that, whichever is first.
+    """
+
+    def __init__(self, alone: Comm, seconds: float) -> None:
+        self._alone = alone  # of this rank only: a background function meets nobody then
+        self.seconds = seconds
+        self._ringing: Request | None = None
+
+    def or_done(self, comm: Comm, coming: Request) -> bool:
+        """Wait for a message, or for the alarm; whether the message is there."""
+        if self._ringing is None:
+            # Twice as often as anybody may be silent, so that the dead are noticed not much later.
+            self._ringing = self._alone.background(_sleep, self.seconds / 2)
+        if comm.wait_any([coming, self._ringing]) == 0:
+            return True
+        self._ringing = None
+        return False
+
+
+def _sleep(comm: Comm, seconds: float) -> None:
+    comm.work(seconds)

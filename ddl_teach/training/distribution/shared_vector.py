@@ -10,29 +10,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from ddl_teach.comm import Comm
-from ddl_teach.exchange.forms.dense import Dense
-from ddl_teach.exchange.forms.form import Form
-from ddl_teach.exchange.paths.path import Path
-from ddl_teach.networks.memory.updates import Update
-from ddl_teach.sgd.service import Service
-from ddl_teach.sgd.when import When
+from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.compression.form import Form
+from ddl_teach.training.consistency.hogwild import Shares
+from ddl_teach.training.consistency.station import Requirements, Service
+from ddl_teach.training.distribution.path import Path
+from ddl_teach.training.optimizers.update import Update
 
 LINE = 64  # bytes of a cache line: a counter has one to itself
 COUNT = np.dtype(np.int64)
 
 
 @dataclass(frozen=True)
-class SharedVector:
+class SharedVector(Path["Common"]):
     """One vector of weights for all ranks of a node."""
 
-    offers: ClassVar[tuple[str, ...]] = ("share",)
+    offers = (Shares,)
 
-    def objection(self, when: When, path: Path, form: Form, update: Update | None) -> str | None:
+    def objection(
+        self, when: Requirements, path: object, form: Form, update: Update | None
+    ) -> str | None:
         """Nothing travels, so there is nothing to pack."""
         if isinstance(form, Dense):
             return None
@@ -57,8 +58,6 @@ class SharedVector:
 
 class Common:
     """A worker's place at the shared vector."""
-
-    serves = False
 
     def __init__(
         self,

@@ -12,17 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
 from ddl_teach.collectives.sparse import dense_second_phase, recursive_doubling, split_allgather
 from ddl_teach.collectives.sparse.stream import Stream
 from ddl_teach.comm import Comm
-from ddl_teach.exchange.forms.form import Form
-from ddl_teach.exchange.paths.all_reduce import Everybody
-from ddl_teach.networks.memory.updates import Update
-from ddl_teach.sgd.service import Service
+from ddl_teach.training.compression.form import Form
+from ddl_teach.training.consistency.station import Averages, Requirements, Service
+from ddl_teach.training.distribution.all_reduce import Everybody
+from ddl_teach.training.distribution.path import Path
+from ddl_teach.training.optimizers.update import Update
 
 WAYS: MappingProxyType[str, Callable[..., Stream]] = MappingProxyType(
     {
@@ -34,14 +35,14 @@ WAYS: MappingProxyType[str, Callable[..., Stream]] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class SparseAllReduce:
+class SparseAllReduce(Path[Everybody]):
     """By one of three ways; the dense second phase may have a `second` form of its own."""
 
     way: Literal["recursive_doubling", "split_allgather", "dense_second_phase"] = (
         "recursive_doubling"
     )
     second: Form | None = None
-    offers: ClassVar[tuple[str, ...]] = ("average",)
+    offers = (Averages,)
 
     def __post_init__(self) -> None:
         if self.way not in WAYS:
@@ -53,11 +54,12 @@ class SparseAllReduce:
             )
 
     def objection(
-        self, when: object, path: object, form: Form, update: Update | None
+        self, when: Requirements, path: object, form: Form, update: Update | None
     ) -> str | None:
-        """A form that sends every entry has nothing to list."""
+        """A form that sends every entry has nothing to list; the second form may object too."""
         if form.sparse:
-            return None
+            second = self.second
+            return None if second is None else second.objection(when, path, form, update)
         return (
             "a sparse all-reduce adds up lists of entries, and this form sends every entry: take "
             "TopK(0.01), or NonZero() for gradients that are sparse by nature, or AllReduce()"

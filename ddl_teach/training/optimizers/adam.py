@@ -13,21 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ddl_teach.comm.arrays import Array
-from ddl_teach.sgd.rates import Rate, at
+from ddl_runtime.core.arrays import Array
+from ddl_teach.training.consistency.rates import Rate, at
+from ddl_teach.training.optimizers.settings import Checked
 
 
 @dataclass(frozen=True)
-class Adam:
+class Adam(Checked):
     """Adam with its usual settings."""
 
     rate: Rate = 1e-3
     betas: tuple[float, float] = (0.9, 0.999)
     epsilon: float = 1e-8
-    states: ClassVar[int] = 2
-    elementwise: ClassVar[bool] = True
+    states = 2
+    elementwise = True
 
     def direction(self, gradient: Array, states: Sequence[Array], step: int) -> Array:
         """Where to go, before the rate: about one in each entry while gradients agree."""

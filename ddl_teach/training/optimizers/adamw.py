@@ -12,19 +12,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ddl_teach.comm.arrays import Array
-from ddl_teach.sgd.rates import at
-from ddl_teach.sgd.updates.adam import Adam
+from ddl_runtime.core.arrays import Array
+from ddl_teach.training.consistency.rates import Rate, at
+from ddl_teach.training.optimizers.adam import Adam
+from ddl_teach.training.optimizers.settings import Checked
 
 
 @dataclass(frozen=True)
-class AdamW(Adam):
+class AdamW(Checked):
     """Adam with weights that decay by rate x decay in each step."""
 
+    rate: Rate = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-8
     decay: float = 0.01
+    states = 2
+    elementwise = True
 
     def __call__(
         self, weights: Array, gradient: Array, states: Sequence[Array], step: int
     ) -> None:
         weights *= 1 - at(self.rate, step) * self.decay
-        super().__call__(weights, gradient, states, step)
+        Adam(self.rate, self.betas, self.epsilon)(weights, gradient, states, step)

@@ -6,11 +6,11 @@
 
 minimises f_1(x) + ... + f_P(x) + g(x). No gradient travels, and a rank may work as long as it
 pleases between two messages of n bytes each. At the end rho u_r is minus the gradient of f_r: what
-the other ranks want of it, a price.
-Boyd, Parikh, Chu, Peleato and Eckstein, "Distributed optimization and statistical learning via the
-alternating direction method of multipliers", 2011, section 7.
-What to look at: two residuals fall, how far ranks are from z and how far z still moves. A small
-rho lets ranks disagree for long; a large one lets z hardly move. `sgd.consensus_admm` trains so.
+the other ranks want of it, a price. Boyd, Parikh, Chu, Peleato and Eckstein, "Distributed
+optimization and statistical learning via the alternating direction method of multipliers", 2011,
+section 7. What to look at: two residuals fall, how far ranks are from z and how far z still moves.
+A small rho lets ranks disagree for long; a large one lets z hardly move.
+`training.consistency.consensus_admm` trains so.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.sgd.station import Station
+from ddl_teach.training.consistency.station import Averages
+from ddl_teach.training.optimizers.settings import check_amount
 
 Local = Callable[[np.ndarray, float], np.ndarray]
 """`local(centre, penalty)` minimises f_r(x) + penalty/2 |x - centre|^2."""
@@ -45,7 +46,7 @@ def nothing_shared(centre: np.ndarray, penalty: float) -> np.ndarray:
 
 
 def consensus(
-    station: Station,
+    station: Averages,
     local: Local,
     start: np.ndarray,
     *,
@@ -54,8 +55,7 @@ def consensus(
     shared: Shared = nothing_shared,
 ) -> Agreement:
     """So many rounds from the same `start` on all workers of a path that averages."""
-    if not penalty > 0:
-        raise ValueError(f"penalty={penalty} must be positive: it is all that pulls the ranks")
+    check_amount("consensus: penalty", penalty, zero=False)
     agreed, prices = start.copy(), np.zeros_like(start)
     own, apart, moved = start.copy(), [], []
     for _ in range(rounds):

@@ -19,37 +19,19 @@ should come from answers that the network itself draws (the Fisher matrix), not 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ddl_teach.collectives import ring, tree
 from ddl_teach.comm import Comm
-from ddl_teach.sgd.task import offsets
-
-
-@dataclass(frozen=True)
-class Factors:
-    """What one layer's step is made of, as means over samples."""
-
-    inputs: np.ndarray  # A, of inputs x inputs
-    derivatives: np.ndarray  # D, of outputs x outputs
-    gradient: np.ndarray  # G, of outputs x inputs
-
-
-def factors(inputs: np.ndarray, drawn: np.ndarray, derivatives: np.ndarray) -> Factors:
-    """Of (samples, inputs), and of derivatives (samples, outputs) for drawn and for true answers.
-
-    A layer with a bias has one input more, which is always 1.
-    """
-    samples = len(inputs)
-    return Factors(
-        inputs.T @ inputs / samples, drawn.T @ drawn / samples, derivatives.T @ inputs / samples
-    )
+from ddl_teach.training.optimizers.curvature import Factors
+from ddl_teach.training.optimizers.settings import check_amount
+from ddl_teach.training.tasks.task import offsets
 
 
 def step(layer: Factors, damping: float) -> np.ndarray:
     """Where to go, of the gradient's shape; weights -= rate * step(...)."""
+    check_amount("kfac.step: damping", damping)
     # The damping is shared out so that both factors are shifted by the same part of their size.
     size_in = float(np.trace(layer.inputs)) / len(layer.inputs)
     size_out = float(np.trace(layer.derivatives)) / len(layer.derivatives)
@@ -76,7 +58,7 @@ def restored(flat: np.ndarray, like: Sequence[Factors]) -> list[Factors]:
 
 def distributed(comm: Comm, layers: Sequence[Factors], damping: float) -> list[np.ndarray]:
     """The steps of all layers, on all ranks; each rank has equally many samples of its own."""
-    steps = []
+    steps: list[np.ndarray] = []
     for layer in layers:
         flat = flattened([layer])
         ring.allreduce(comm, flat)

@@ -13,16 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ddl_teach.comm.arrays import Array
-from ddl_teach.sgd.rates import Rate, at
-from ddl_teach.sgd.updates.adam import Adam
-from ddl_teach.sgd.updates.layers import check_layers, norm, pieces
+from ddl_runtime.core.arrays import Array
+from ddl_teach.training.consistency.rates import Rate, at
+from ddl_teach.training.optimizers.adam import Adam
+from ddl_teach.training.optimizers.layers import norm, pieces
+from ddl_teach.training.optimizers.settings import Checked
 
 
 @dataclass(frozen=True)
-class LAMB:
+class LAMB(Checked):
     """Adam with layer-wise adaptive rates; `layers` are offsets into the vector."""
 
     layers: tuple[int, ...]
@@ -30,11 +30,8 @@ class LAMB:
     betas: tuple[float, float] = (0.9, 0.999)
     epsilon: float = 1e-6
     decay: float = 0.0
-    states: ClassVar[int] = 2
-    elementwise: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        check_layers(self.layers)
+    states = 2
+    elementwise = False
 
     def __call__(
         self, weights: Array, gradient: Array, states: Sequence[Array], step: int

@@ -15,15 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ddl_teach.comm.arrays import Array
-from ddl_teach.sgd.rates import Rate, at
-from ddl_teach.sgd.updates.layers import check_layers, norm, pieces
+from ddl_runtime.core.arrays import Array
+from ddl_teach.training.consistency.rates import Rate, at
+from ddl_teach.training.optimizers.layers import norm, pieces
+from ddl_teach.training.optimizers.settings import Checked
 
 
 @dataclass(frozen=True)
-class LARS:
+class LARS(Checked):
     """Momentum with layer-wise adaptive rates; `layers` are offsets into the vector."""
 
     layers: tuple[int, ...]
@@ -31,11 +31,8 @@ class LARS:
     momentum: float = 0.9
     decay: float = 0.0
     coefficient: float = 0.001
-    states: ClassVar[int] = 1
-    elementwise: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        check_layers(self.layers)
+    states = 1
+    elementwise = False
 
     def __call__(
         self, weights: Array, gradient: Array, states: Sequence[Array], step: int

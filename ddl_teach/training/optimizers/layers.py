@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from ddl_teach.comm.arrays import Array
+from ddl_runtime.core.arrays import Array
 
 
 def check_layers(layers: Sequence[int]) -> None:
@@ -36,4 +36,5 @@ def pieces(layers: Sequence[int], *vectors: Array) -> Iterator[tuple[Array, ...]
 
 def norm(vector: Array) -> float:
     """The Euclidean length."""
-    return float((vector * vector).sum()) ** 0.5
+    length: float = float((vector * vector).sum()) ** 0.5
+    return length

@@ -12,20 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ddl_teach.comm.arrays import Array
-from ddl_teach.sgd.rates import Rate, at
+from ddl_runtime.core.arrays import Array
+from ddl_teach.training.consistency.rates import Rate, at
+from ddl_teach.training.optimizers.settings import Checked
 
 
 @dataclass(frozen=True)
-class Momentum:
+class Momentum(Checked):
     """Stochastic gradient descent with momentum."""
 
     rate: Rate = 0.1
     momentum: float = 0.9
-    states: ClassVar[int] = 1
-    elementwise: ClassVar[bool] = True
+    states = 1
+    elementwise = True
 
     def __call__(
         self, weights: Array, gradient: Array, states: Sequence[Array], step: int

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ddl_teach.comm.arrays import Array
-from ddl_teach.sgd.rates import Rate, at
+from ddl_runtime.core.arrays import Array
+from ddl_teach.training.consistency.rates import Rate, at
+from ddl_teach.training.optimizers.settings import Checked
 
 
 @dataclass(frozen=True)
-class RMSProp:
+class RMSProp(Checked):
     """Rates that fall with the squares of late."""
 
     rate: Rate = 0.01
     memory: float = 0.99
     epsilon: float = 1e-8
-    states: ClassVar[int] = 1
-    elementwise: ClassVar[bool] = True
+    states = 1
+    elementwise = True
 
     def __call__(
         self, weights: Array, gradient: Array, states: Sequence[Array], step: int

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ddl_teach.comm.arrays import Array
-from ddl_teach.sgd.rates import Rate, at
+from ddl_runtime.core.arrays import Array
+from ddl_teach.training.consistency.rates import Rate, at
+from ddl_teach.training.optimizers.settings import Checked
 
 
 @dataclass(frozen=True)
-class SGD:
+class SGD(Checked):
     """Plain steps along the gradient."""
 
     rate: Rate = 0.1
-    states: ClassVar[int] = 0
-    elementwise: ClassVar[bool] = True
+    states = 0
+    elementwise = True
 
     def __call__(
         self, weights: Array, gradient: Array, states: Sequence[Array], step: int

@@ -13,11 +13,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from ddl_teach.networks.models.data import Batch
 from ddl_teach.networks.models.loss import mean_loss
-from ddl_teach.networks.twin import Loss
-from ddl_teach.sgd.shares import share
-from ddl_teach.sgd.task import offsets
+from ddl_teach.networks.models.signatures import Batch, Loss
+from ddl_teach.training.consistency.shares import share
+from ddl_teach.training.tasks.task import offsets
 
 
 class NetworkTask:
@@ -74,7 +73,7 @@ class NetworkTask:
         for parameter, view in zip(self._parameters, self._views(gradient), strict=True):
             parameter.grad = view  # backward adds to it, in place
         error = self._error(self._model(inputs[chosen]), answers[chosen])
-        error.backward()
+        torch.autograd.backward(error)
         return error.item(), gradient
 
     def loss(self, weights: np.ndarray) -> float:

@@ -4,7 +4,7 @@
     ByChance(mean)                         exponentially distributed: delays that pass
     OneSlow(seconds, times, worker)        one worker is always so many times slower
 
-Give one to `exchange.trainer.train` as `pace`: simulated ranks take that long in virtual time,
+Give one to `training.trainer.train` as `pace`: simulated ranks take that long in virtual time,
 real ranks sleep, as one does whose accelerator computes.
 What to look at: which WHENs wait for whom.
 """

@@ -17,8 +17,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from ddl_teach.sgd.task import offsets
-from ddl_teach.sgd.updates.kfac import Factors, factors
+from ddl_teach.training.optimizers.curvature import Factors, factors
+from ddl_teach.training.tasks.task import offsets
 
 
 @dataclass(frozen=True)
@@ -104,5 +104,5 @@ def softmax(scores: np.ndarray, temperature: float = 1.0) -> np.ndarray:
     """Scores of each row, or of one, as probabilities; more even if the temperature is high."""
     if temperature != 1.0:
         scores = scores / temperature
-    likely = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return likely / likely.sum(axis=-1, keepdims=True)
+    likely: np.ndarray = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(likely / likely.sum(axis=-1, keepdims=True))

@@ -41,8 +41,8 @@ class Quadratic:
         if not self.apart:
             return np.zeros(len(self.eigenvalues))
         random = np.random.default_rng([self.seed, parts])
-        places = random.normal(0, self.apart, (parts, len(self.eigenvalues)))
-        return places[part] - places.mean(axis=0)
+        minima = random.normal(0, self.apart, (parts, len(self.eigenvalues)))
+        return np.asarray(minima[part] - minima.mean(axis=0))
 
     def gradient(
         self, weights: np.ndarray, part: int, parts: int, step: int

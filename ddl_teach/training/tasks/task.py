@@ -10,21 +10,14 @@ from __future__ import annotations
 
 import math
 from itertools import accumulate
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 
-class Task(Protocol):
-    """A loss over weights, in shares."""
-
-    @property
-    def layers(self) -> tuple[int, ...]:
-        """Where each array of weights begins in the vector, and at last the vector's size."""
-
-    @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """The shapes of these arrays."""
+@runtime_checkable
+class Trainable(Protocol):
+    """What a worker needs of a task."""
 
     def initial(self) -> np.ndarray:
         """The weights to begin with, alike on every rank: a new vector each time."""
@@ -33,6 +26,18 @@ class Task(Protocol):
         self, weights: np.ndarray, part: int, parts: int, step: int
     ) -> tuple[float, np.ndarray]:
         """The mean loss over this share of the minibatch, and its gradient: a new vector."""
+
+
+class Task(Trainable, Protocol):
+    """A loss over weights, in shares, and how good weights are."""
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """Where each array of weights begins in the vector, and at last the vector's size."""
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of these arrays."""
 
     def loss(self, weights: np.ndarray) -> float:
         """The mean loss over data held out."""

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ddl_teach.sgd.statements.spelling import DEFINITIONS, headers, names, spell
+from ddl_teach.training.tasks.statements.spelling import DEFINITIONS, headers, names, spell
 
 PACKAGES = ("asyncio", "email", "multiprocessing", "unittest", "xml")
 EVERY = 3  # of so many files of a package one is held out
@@ -52,7 +52,7 @@ class Corpus:
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
 
-    def __deepcopy__(self, memo: dict) -> Corpus:
+    def __deepcopy__(self, memo: dict[int, object]) -> Corpus:
         return self  # nobody can change it: simulated ranks share one
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddl_teach.sgd.statements.corpus import Corpus
+from ddl_teach.training.tasks.statements.corpus import Corpus
 
 LEAST = 4  # statements that a function must have: "return self._x" may come from anywhere
 STEPS, RATE, SHRINK = 200, 1.0, 1e-3  # of the classifier

@@ -17,11 +17,11 @@ from functools import cached_property
 
 import numpy as np
 
-from ddl_teach.sgd.rows import Rows
-from ddl_teach.sgd.shares import share
-from ddl_teach.sgd.statements import downstream
-from ddl_teach.sgd.statements.corpus import Corpus
-from ddl_teach.sgd.task import offsets
+from ddl_teach.training.consistency.rows import Rows
+from ddl_teach.training.consistency.shares import share
+from ddl_teach.training.tasks.statements import downstream
+from ddl_teach.training.tasks.statements.corpus import Corpus
+from ddl_teach.training.tasks.task import offsets
 
 FLATTER = 0.75  # contexts are drawn by their frequency to this power (Mikolov et al.)
 HELD_OUT_PAIRS = 4096  # are enough for the loss
@@ -97,7 +97,7 @@ class Statements:
     @cached_property
     def _cumulated(self) -> np.ndarray:
         flatter = self.corpus.counts**FLATTER
-        return np.cumsum(flatter) / flatter.sum()
+        return np.asarray(np.cumsum(flatter) / flatter.sum())
 
     def _samples(self, part: int, parts: int, step: int) -> tuple[np.ndarray, np.ndarray]:
         """Pairs that were seen, and for each of them contexts that were drawn."""

@@ -1,0 +1,46 @@
+"""What a conductor needs of a decider: which trial deserves how many steps.
+
+    next() -> Job or None            the next thing worth doing; None: nothing, for now
+    tell(job, loss)                  what came of it
+    crashed(job, error)              or that nothing did
+
+A decider knows nothing of workers, so it runs on any ground: simulated ranks, real ranks, engines.
+What to look at: whether `next()` ever says None while work is left. That is a worker waiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from ddl_teach.search.job import Decision, Job
+
+
+@runtime_checkable
+class Decider(Protocol):
+    """Which trial is trained for how long."""
+
+    @property
+    def seed(self) -> int:
+        """What all random numbers of the search come from."""
+
+    @property
+    def planned(self) -> int:
+        """The steps it gives out; those of jobs that crash are not counted."""
+
+    @property
+    def decisions(self) -> Sequence[Decision]:
+        """All decisions so far, in the order in which they were taken."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing more to do, now or later."""
+
+    def next(self) -> Job | None:
+        """The next job; None while there is nothing to do."""
+
+    def tell(self, job: Job, loss: float) -> None:
+        """This job is done."""
+
+    def crashed(self, job: Job, error: str) -> None:
+        """This job has crashed: another trial takes its place."""

@@ -1,0 +1,71 @@
+"""Asynchronous gossip (AD-PSGD): workers average in pairs, each at its own pace.
+
+    the gradient at a copy of x_i, in the background; and meanwhile, with one neighbour or more:
+        x_i, x_j  <-  (x_i + x_j) / 2
+    x_i  -=  rate * gradient
+
+There is no step that all make together, and no server either: nobody waits for the slow. The price
+is staleness, as with an asynchronous server. Of two neighbours always the same one asks the other
+(`training.distribution.meetings` says why), so one side of the graph does not ask, and must not
+run away: it is `ahead` steps at most of the furthest of those who ask it. Slow ones among them
+hold nobody. Lian et al., "Asynchronous decentralized parallel stochastic gradient descent", ICML
+2018. What to look at: one straggler delays synchronous gossip for all ranks, hop by hop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from ddl_teach.comm import Comm
+from ddl_teach.training.consistency.station import Station
+from ddl_teach.training.consistency.when import AnyWorker, When
+
+
+class Meetings(Protocol):
+    """One worker's meetings with its neighbours."""
+
+    def during(self, step: int, compute: Callable[[Comm], None]) -> None:
+        """Run `compute` in the background; meanwhile ask this step's neighbour, answer others."""
+
+    def end(self) -> None:
+        """Ask once more, after the last step; answer all who will still ask."""
+
+
+@runtime_checkable
+class Meets(Station, Protocol):
+    """A place from which neighbours average in pairs."""
+
+    def meetings(self, vector: np.ndarray, steps: int, seed: int, ahead: float) -> Meetings:
+        """Of so many steps, and one more at the end."""
+
+
+@dataclass(frozen=True)
+class AsynchronousGossip(When[Meets]):
+    """`seed` draws who asks whom; with `ahead` infinite nobody waits for being asked."""
+
+    ahead: float = 2
+    seed: int = 0
+    needs = (Meets,)
+    sends = "weights"
+
+    def __post_init__(self) -> None:
+        if not self.ahead >= 0:
+            raise ValueError(f"ahead is a number of steps, 0 or more, not {self.ahead!r}")
+
+    def run(self, worker: AnyWorker[Meets]) -> None:
+        """One worker's training."""
+        meetings = worker.station.meetings(worker.weights, worker.steps, self.seed, self.ahead)
+        for step in range(worker.steps):
+            gradients: list[np.ndarray] = []
+            snapshot = worker.weights.copy()
+
+            def compute(comm: Comm) -> None:
+                gradients.append(worker.gradient(step, snapshot, comm))  # noqa: B023 -- ends first
+
+            meetings.during(step, compute)
+            worker.update(gradients[0])
+        meetings.end()

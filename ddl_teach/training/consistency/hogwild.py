@@ -1,0 +1,82 @@
+"""HOGWILD: all workers update one vector in shared memory, and nobody takes a lock.
+
+    w[touched] -= rate * g[touched](w)          whoever, whenever
+
+Nobody waits, and nothing is sent. What can go wrong: a gradient is computed from weights that
+others change meanwhile (staleness), and of two additions to one number at the same moment one is
+lost. Where gradients are sparse both are rare; where they are dense most additions still arrive,
+because each is only begun when its gradient is complete. Write back a copy of the whole vector
+instead of adding to it, and all that others did meanwhile is gone.
+Recht, Re, Wright and Niu, "HOGWILD!: a lock-free approach to parallelizing stochastic gradient
+descent", NIPS 2011. What to look at: the ledger, which stays empty; and `Result.staleness`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from ddl_teach.training.consistency.station import Station
+from ddl_teach.training.consistency.when import AnyWorker, When
+
+
+@runtime_checkable
+class Shares(Station, Protocol):
+    """A place at a vector that all workers write to."""
+
+    shared: np.ndarray
+
+    def applied(self) -> int:
+        """How many updates all workers together have made so far."""
+
+    def count(self) -> None:
+        """This worker has made one more."""
+
+    def all_done(self) -> np.ndarray:
+        """The weights, once all workers have made the last update."""
+
+
+@runtime_checkable
+class Touches(Protocol):
+    """A task that knows which few places of its weights a gradient touches."""
+
+    def touched(
+        self, weights: np.ndarray, part: int, parts: int, step: int
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        """The loss; the places, ascending; and the gradient there."""
+
+
+@dataclass(frozen=True)
+class Hogwild(When[Shares]):
+    """Lock-free; the momentum and the like of each worker's rule are its own."""
+
+    needs = (Shares,)
+    sends = "changes"
+
+    def run(self, worker: AnyWorker[Shares]) -> None:
+        """One worker's training."""
+        station, task = worker.station, worker.task
+        worker.weights = station.shared  # from here on what this worker writes, all have
+        for step in range(worker.steps):
+            seen = station.applied()
+            if isinstance(task, Touches):
+                places, values = worker.ask(partial(touched, task), step)
+                worker.staleness.append(station.applied() - seen)
+                worker.update_at(places, values)
+            else:
+                gradient = worker.gradient(step)
+                worker.staleness.append(station.applied() - seen)
+                worker.update(gradient)
+            station.count()
+        worker.weights = station.all_done()
+
+
+def touched(
+    task: Touches, weights: np.ndarray, part: int, parts: int, step: int
+) -> tuple[float, tuple[np.ndarray, np.ndarray]]:
+    """The task's answer in two parts: the loss, and all else."""
+    loss, *gradient = task.touched(weights, part, parts, step)
+    return loss, (gradient[0], gradient[1])

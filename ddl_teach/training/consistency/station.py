@@ -1,0 +1,109 @@
+"""What stands between a WHEN and the path under it: stations, and what servers are asked to do.
+
+A path gives each worker a station. Each verb of a station is a Protocol: a WHEN says which it
+needs, a path which it offers, and a type checker sees what does not go together. A verb of one
+WHEN only stands beside that WHEN, such as `push_sum.PushesSums`.
+
+A server keeps weights (or a part of them) and counts its workers' clocks: how many updates each
+has pushed. One number tells most WHENs apart, by how many clocks the fastest may be ahead:
+
+    bound = 0         synchronous: the updates of one clock are averaged and applied once
+    bound = s         stale-synchronous: each update counts at once; who is s ahead waits
+    bound = infinity  asynchronous: nobody ever waits
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Protocol, runtime_checkable
+
+import numpy as np
+
+from ddl_teach.training.consistency.rows import Rows
+from ddl_teach.training.optimizers.update import Update
+
+
+@dataclass(frozen=True)
+class Service:
+    """`rule` on the server's weights; None: the servers only average what they are sent."""
+
+    rule: Update | None = None
+    bound: float = 0
+    backups: int = 0  # the last so many updates of a clock are dropped, not waited for
+    damp: Callable[[int], float] | None = None  # a factor for an update, by its staleness
+
+
+@dataclass(frozen=True)
+class Shift:
+    """What a server tells when its workers have left.
+
+    `staleness[i]` belongs to the i-th update that came, of worker `workers[i]`: how many others
+    were applied since its weights were pulled. `steps` were made, `dropped` updates came too late
+    to count, and `events` are what went wrong, in words.
+    """
+
+    workers: tuple[int, ...] = ()
+    staleness: tuple[int, ...] = ()
+    steps: int = 0
+    dropped: int = 0
+    events: tuple[str, ...] = ()
+
+
+class Station(Protocol):
+    """A worker's place on a path."""
+
+    worker: int  # this rank's number among the workers
+    workers: int
+
+    def leave(self) -> Shift | None:
+        """The worker is done; returns what only its own rank has counted."""
+
+
+@runtime_checkable
+class Averages(Station, Protocol):
+    """All workers together make a mean."""
+
+    def average(self, vector: np.ndarray) -> None:
+        """The mean over all workers, in place."""
+
+
+@runtime_checkable
+class Serves(Station, Protocol):
+    """Servers keep the weights."""
+
+    def push(self, update: np.ndarray) -> None:
+        """Send the servers an update."""
+
+    def pull(self, weights: np.ndarray, rows: Rows | None = None) -> int:
+        """Get the servers' weights, or these rows of them, as soon as the service's bound allows.
+        Returns the clock to go on with: it is later where this worker was overtaken."""
+
+
+@runtime_checkable
+class Mixes(Station, Protocol):
+    """Neighbours speak to each other."""
+
+    def mix(self, vector: np.ndarray, step: int) -> None:
+        """The weighted mean with the neighbours of this step, in place."""
+
+
+@runtime_checkable
+class Dedicated(Protocol):
+    """The place of a rank that only serves."""
+
+    worker: None
+
+    def serve(self) -> Shift:
+        """Work until all workers have left."""
+
+
+class Requirements(Protocol):
+    """What a WHEN asks of a path and of a form."""
+
+    needs: ClassVar[tuple[type, ...]]  # verbs of a station: any one of these is enough
+    sends: ClassVar[Literal["gradients", "changes", "weights", "curvature"]]
+
+    def service(self, rule: Update) -> Service:
+        """What dedicated servers do meanwhile, where the path has any: average what comes."""
+        return Service()

@@ -1,0 +1,77 @@
+"""Synchronous, and with the curvature: the factors of K-FAC travel beside the gradient.
+
+    A, D, G of each layer = means over the workers;    w -= rate * (D + x I)^-1 G (A + y I)^-1
+
+All workers hold the same weights at all times, as `Synchronous` does; what is averaged is longer,
+by inputs^2 + outputs^2 numbers a layer, and each worker then inverts all layers by itself, for a
+path has no way to hand a part of the work to one of them (`updates.kfac.distributed` does that).
+The rule makes its step along the result as it would along a gradient.
+Martens and Grosse, "Optimizing neural networks with Kronecker-factored approximate curvature",
+ICML 2015; Osawa et al., "Large-scale distributed second-order optimization using
+Kronecker-factored approximate curvature", CVPR 2019.
+What to look at: fewer steps to the same loss, more bytes and more work in each of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from ddl_teach.training.consistency.station import Averages
+from ddl_teach.training.consistency.when import AnyWorker, Question, When
+from ddl_teach.training.optimizers import kfac
+from ddl_teach.training.optimizers.curvature import Factors
+from ddl_teach.training.optimizers.settings import check_amount
+
+
+@runtime_checkable
+class KnowsCurvature(Protocol):
+    """A task that knows its layers."""
+
+    def curvature(
+        self, weights: np.ndarray, part: int, parts: int, step: int
+    ) -> tuple[float, list[Factors]]:
+        """The loss; and of each layer what its step is made of, gradients among it."""
+
+
+@dataclass(frozen=True)
+class SynchronousKFAC(When[Averages]):
+    """The larger the `damping`, the more the step is that along the gradient."""
+
+    damping: float = 0.1
+    needs = (Averages,)
+    sends = "curvature"
+
+    def __post_init__(self) -> None:
+        check_amount("SynchronousKFAC: damping", self.damping)
+        if self.damping == 0:
+            raise ValueError(
+                f"SynchronousKFAC: damping={self.damping} must be above zero: with fewer samples "
+                "than inputs the factors cannot be inverted without"
+            )
+
+    def travels(self, task: object, weights: np.ndarray) -> np.ndarray:
+        """Room for the factors of all layers."""
+        return np.zeros_like(kfac.flattened(_curvature(task)(weights, 0, 1, 0)[1]))
+
+    def run(self, worker: AnyWorker[Averages]) -> None:
+        """One worker's training."""
+        for step in range(worker.steps):
+            own = worker.ask(_curvature(worker.task), step)
+            travelling = kfac.flattened(own)
+            worker.station.average(travelling)
+            layers = kfac.restored(travelling, own)
+            # A layer's matrix and its bias stand in the vector as (inputs, 1) x outputs.
+            steps = [kfac.step(layer, self.damping).T.ravel() for layer in layers]
+            worker.update(np.concatenate(steps))
+
+
+def _curvature(task: object) -> Question[list[Factors]]:
+    if not isinstance(task, KnowsCurvature):
+        raise TypeError(
+            f"SynchronousKFAC: {type(task).__name__} tells no factors of its layers' "
+            "curvature: take Digits(), or a rule that needs gradients only, such as LAMB(...)"
+        )
+    return task.curvature

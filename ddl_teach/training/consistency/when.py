@@ -1,0 +1,92 @@
+"""A WHEN: one worker's whole training, and what it needs of the worker and of the path under it.
+
+============ ================================ =================================================
+needs        what the path's station then has who needs it
+============ ================================ =================================================
+Averages     average(vector)                  synchronous, local and its kin, consensus, K-FAC
+Serves       push(update), pull(weights)      stale-synchronous, asynchronous, backup workers
+either       as there is                      elastic averaging
+Mixes        mix(vector, step)                gossip
+MixesChanges mix_changes(vector, step, pull)  compressed gossip
+PushesSums   push_sum(vector, mass, step)     push-sum
+Meets        meetings(vector, ...)            asynchronous gossip
+Shares       shared                           lock-free
+============ ================================ =================================================
+
+Whatever else a WHEN has are its settings. What it `sends` decides in which forms that may travel:
+a gradient or a change of weights may lose nearly all of its entries, weights themselves and the
+factors of curvature may not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from ddl_teach.comm import Comm
+from ddl_teach.training.consistency.rows import Rows
+from ddl_teach.training.consistency.station import Requirements, Station
+
+OwnStation = TypeVar("OwnStation", bound=Station, covariant=True)
+NeededStation = TypeVar("NeededStation", bound=Station, contravariant=True)
+Answer = TypeVar("Answer")
+# Asked of a task: (weights, part, parts, step) to the loss on that share, and what one wants.
+Question = Callable[[np.ndarray, int, int, int], tuple[float, Answer]]
+
+
+class AnyWorker(Protocol[OwnStation]):
+    """What a WHEN sees of a worker: `worker.Worker`, or whatever can do the same."""
+
+    weights: np.ndarray
+    staleness: list[int]  # of its updates, where no server counts it
+
+    @property
+    def station(self) -> OwnStation:
+        """Its place on the path."""
+
+    @property
+    def steps(self) -> int:
+        """How many gradients it computes."""
+
+    @property
+    def task(self) -> object:
+        """What it learns, for a WHEN that asks for more than gradients."""
+
+    def gradient(
+        self, step: int, weights: np.ndarray | None = None, comm: Comm | None = None
+    ) -> np.ndarray:
+        """Of its share of minibatch `step`, at its own weights or at others; a new vector. A
+        background function gives the communicator that it runs on."""
+
+    def ask(self, question: Question[Answer], step: int) -> Answer:
+        """Another question about the same share, in place of the gradient."""
+
+    def common_loss(self, weights: np.ndarray) -> float:
+        """The loss of a few samples that are the same for all workers."""
+
+    def needed(self, step: int) -> Rows | None:
+        """Which rows of the weights gradient `step` looks at; None: perhaps all."""
+
+    def update(self, gradient: np.ndarray) -> None:
+        """One step of the rule, on this worker's own weights."""
+
+    def update_at(self, indices: np.ndarray, values: np.ndarray) -> None:
+        """The same for a gradient that is not zero at these places only."""
+
+
+@runtime_checkable
+class When(Requirements, Protocol[NeededStation]):
+    """Frozen settings, and how one worker trains with them."""
+
+    def objection(self, path: object, form: object, update: object) -> str | None:
+        """Why this WHEN makes no sense in such a training: a reason, or None."""
+        return None
+
+    def travels(self, task: object, weights: np.ndarray) -> np.ndarray:
+        """A vector like those that will travel: most often one like the weights."""
+        return weights
+
+    def run(self, worker: AnyWorker[NeededStation]) -> None:
+        """Train; at the end `worker.weights` are what this WHEN calls its result."""

@@ -1,0 +1,108 @@
+"""A worker: its weights, its share of the data, and a diary of what it did.
+
+The diary has three columns, one line a step: the loss on its own share, and when that was and how
+many bytes this rank had sent by then. Loss against steps says what an idea is worth, loss against
+seconds or bytes what it is worth on a machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, Protocol, runtime_checkable
+
+import numpy as np
+
+from ddl_teach.comm import Comm
+from ddl_teach.training.consistency.rows import Rows
+from ddl_teach.training.consistency.when import Answer, OwnStation, Question
+from ddl_teach.training.optimizers.update import Update
+from ddl_teach.training.tasks.task import Trainable
+
+Pace = Callable[[int, int], float]
+
+
+@runtime_checkable
+class KnowsRows(Protocol):
+    """A task that knows beforehand which rows of its weights a gradient looks at."""
+
+    def needed(self, part: int, parts: int, step: int) -> Rows:
+        """Those of this share of the minibatch."""
+
+
+class Worker(Generic[OwnStation]):
+    """What a WHEN works with. `pace(worker, step)` are seconds that a gradient takes besides."""
+
+    def __init__(
+        self,
+        comm: Comm,
+        task: Trainable,
+        station: OwnStation,
+        rule: Update,
+        weights: np.ndarray,
+        steps: int,
+        pace: Pace | None = None,
+    ) -> None:
+        self.comm, self.task, self.station, self.rule = comm, task, station, rule
+        self.weights, self.steps, self.pace = weights, steps, pace
+        self.states = [np.zeros_like(weights) for _ in range(rule.states)]
+        self.updates = 0
+        self.losses: list[float] = []
+        self.seconds: list[float] = []
+        self.bytes: list[int] = []
+        self.staleness: list[int] = []
+        self._begun = comm.now()
+        self._sent = 0
+        _, self._entries = comm.ledger.since(0)
+
+    def gradient(
+        self, step: int, weights: np.ndarray | None = None, comm: Comm | None = None
+    ) -> np.ndarray:
+        """Of this worker's share of minibatch `step`, a new vector: at its own weights, or at
+        others; a background function gives the communicator that it runs on."""
+        return self.ask(self.task.gradient, step, weights, comm)
+
+    def ask(
+        self,
+        question: Question[Answer],
+        step: int,
+        weights: np.ndarray | None = None,
+        comm: Comm | None = None,
+    ) -> Answer:
+        """What the task says of this worker's share of minibatch `step`; noted in the diary."""
+        comm, number = comm or self.comm, self.station.worker
+        weights = self.weights if weights is None else weights
+        with comm.span("gradient", kind="work"):
+            loss, answer = question(weights, number, self.station.workers, step)
+        if self.pace is not None:
+            comm.work(seconds=self.pace(number, step))
+        sent, self._entries = comm.ledger.since(self._entries)
+        self._sent += sent
+        self.losses.append(loss)
+        self.seconds.append(comm.now() - self._begun)
+        self.bytes.append(self._sent)
+        return answer
+
+    def common_loss(self, weights: np.ndarray) -> float:
+        """The loss of the first samples, which are the same for all workers."""
+        return self.task.gradient(weights, 0, 1, 0)[0]
+
+    def needed(self, step: int) -> Rows | None:
+        """Which rows gradient `step` looks at, if the task knows; after the last step, all."""
+        if step >= self.steps or not isinstance(self.task, KnowsRows):
+            return None
+        return self.task.needed(self.station.worker, self.station.workers, step)
+
+    def update(self, gradient: np.ndarray) -> None:
+        """One step of the rule, on this worker's own weights."""
+        self.updates += 1
+        self.rule(self.weights, gradient, self.states, self.updates)
+
+    def update_at(self, indices: np.ndarray, values: np.ndarray) -> None:
+        """One step of the rule where the gradient is not zero; all else is not even read."""
+        self.updates += 1
+        before = self.weights[indices]
+        after, states = before.copy(), [state[indices] for state in self.states]
+        self.rule(after, values, states, self.updates)
+        for state, part in zip(self.states, states, strict=True):
+            state[indices] = part
+        self.weights[indices] += after - before

@@ -1,0 +1,107 @@
+"""The product: one of each WHEN, PATH and FORM, and all combinations that make sense.
+
+What to look at: how few refusals there are, and that each has a reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any, NamedTuple
+
+from ddl_teach.training.compression.deep_gradient_compression import DeepGradientCompression
+from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.compression.feedback import Feedback
+from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.half import Half
+from ddl_teach.training.compression.nonzero import NonZero
+from ddl_teach.training.compression.one_bit import OneBit
+from ddl_teach.training.compression.powersgd import PowerSGD
+from ddl_teach.training.compression.qsgd import QSGD
+from ddl_teach.training.compression.random_k import RandomK
+from ddl_teach.training.compression.terngrad import TernGrad
+from ddl_teach.training.compression.threshold import Threshold
+from ddl_teach.training.compression.top_k import TopK
+from ddl_teach.training.consistency.adaptive_local import AdaptiveLocalSGD
+from ddl_teach.training.consistency.asynchronous import Asynchronous
+from ddl_teach.training.consistency.asynchronous_gossip import AsynchronousGossip
+from ddl_teach.training.consistency.backup_workers import BackupWorkers
+from ddl_teach.training.consistency.block_momentum import BlockMomentum
+from ddl_teach.training.consistency.compressed_gossip import CompressedGossip
+from ddl_teach.training.consistency.consensus_admm import ConsensusADMM
+from ddl_teach.training.consistency.elastic import Elastic
+from ddl_teach.training.consistency.gossip import Gossip
+from ddl_teach.training.consistency.hogwild import Hogwild
+from ddl_teach.training.consistency.local import LocalSGD
+from ddl_teach.training.consistency.post_local import PostLocalSGD
+from ddl_teach.training.consistency.push_sum import PushSum
+from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.consistency.synchronous_kfac import SynchronousKFAC
+from ddl_teach.training.consistency.when import When
+from ddl_teach.training.distribution.all_reduce import AllReduce
+from ddl_teach.training.distribution.hierarchical import Hierarchical
+from ddl_teach.training.distribution.neighbours import Neighbours
+from ddl_teach.training.distribution.one_sided import OneSided
+from ddl_teach.training.distribution.path import Path
+from ddl_teach.training.distribution.server import Server, Sharded
+from ddl_teach.training.distribution.shared_vector import SharedVector
+from ddl_teach.training.distribution.sparse_all_reduce import SparseAllReduce
+from ddl_teach.training.optimizers.update import Update
+from ddl_teach.training.refusals import refusal
+
+WHENS: tuple[When[Any], ...] = (
+    Synchronous(), BackupWorkers(1), StaleSynchronous(0), StaleSynchronous(2), Asynchronous(),
+    Hogwild(), LocalSGD(4), PostLocalSGD(8, 4), AdaptiveLocalSGD(6), Elastic(1, 0.5),
+    BlockMomentum(4), ConsensusADMM(4), SynchronousKFAC(), Gossip(), CompressedGossip(),
+    PushSum(), AsynchronousGossip(),
+)  # fmt: skip
+PATHS: tuple[Path[Any], ...] = (
+    AllReduce("ring"), SparseAllReduce(), Server(), Sharded(2), Hierarchical(2), OneSided(),
+    Neighbours(), SharedVector(),
+)  # fmt: skip
+FORMS: tuple[Form, ...] = (
+    Dense(), Half(), Feedback(OneBit()), QSGD(), TernGrad(), Feedback(TopK(0.1)),
+    Feedback(RandomK(0.5, scaled=False)), Feedback(Threshold(0.03)), Feedback(PowerSGD(4)),
+    DeepGradientCompression(0.1, momentum=0.5), NonZero(),
+)  # fmt: skip
+
+
+class Combination(NamedTuple):
+    """One of each."""
+
+    when: When[Any]
+    path: Path[Any]
+    form: Form
+
+    @property
+    def name(self) -> str:
+        """For instance `LocalSGD(period=4) x Server x Dense`."""
+        return f"{self.when} x {self.path} x {self.form}"
+
+
+def all_of(
+    whens: tuple[When[Any], ...] = WHENS,
+    paths: tuple[Path[Any], ...] = PATHS,
+    forms: tuple[Form, ...] = FORMS,
+) -> Iterator[Combination]:
+    """Every combination, whether it makes sense or not."""
+    return (Combination(*one_of_each) for one_of_each in product(whens, paths, forms))
+
+
+def sensible(update: Update, **some: tuple[Any, ...]) -> list[Combination]:
+    """Those that are not refused."""
+    return [one for one in all_of(**some) if refusal(*one, update) is None]
+
+
+def fits(path: Path[Any], ranks: int) -> bool:
+    """Whether a path leaves a worker on that many ranks."""
+    return ranks == 1 or not isinstance(path, Sharded) or path.servers < ranks
+
+
+def every_pair(combinations: list[Combination], turn: int = 0) -> list[Combination]:
+    """A few of them in which each WHEN meets each of its paths, and forms take turns."""
+    groups: dict[tuple[When[Any], Path[Any]], list[Combination]] = {}
+    for one in combinations:
+        groups.setdefault((one.when, one.path), []).append(one)
+    return [group[(turn + place) % len(group)] for place, group in enumerate(groups.values())]
