@@ -22,14 +22,31 @@ settings.load_profile("suite")
 # What every kernel runs first: on a busy machine a learner's 20 seconds may be too few.
 PATIENCE = """
 def be_patient():
-    from ddl_teach.course import Engines
-    from ddl_teach.course.exercises import check
+    from ddl_class import Engines
+    from ddl_class.exercises import check
 
     Engines.__init__.__kwdefaults__["timeout"] = check.SECONDS = 100
 
 be_patient()
 del be_patient
 """
+
+# What a test needs besides Python, by the folder or file that it stands in, and by its fixtures.
+MARKED_BY_PLACE = {
+    "notebooks": "notebook",
+    "tests/browser": "browser",
+    "tests/test_accessible.py": "browser",
+    "tests/test_slides.py": "browser",
+    "tests/test_book.py": "book",
+    "tests/labs": "box",
+}
+MARKED_BY_FIXTURE = {
+    "pool": "real",
+    "real": "real",
+    "engines": "real",
+    "box": "box",
+    "box_of": "box",
+}
 
 PRIVATE = pytest.StashKey[tempfile.TemporaryDirectory]()
 
@@ -51,6 +68,21 @@ def pytest_configure(config: pytest.Config) -> None:
     (startup / "patience.py").write_text(PATIENCE)
     # No progress bar of engines among the outputs that are compared.
     os.environ["IPP_NONINTERACTIVE"] = "1"
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` looks at the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs real ranks, a box, a browser: so that `-m` can leave it out."""
+    for item in items:
+        place = item.path.relative_to(item.config.rootpath).as_posix()
+        marks = {mark for start, mark in MARKED_BY_PLACE.items() if place.startswith(start)}
+        for fixture in getattr(item, "fixturenames", ()):
+            marks |= {MARKED_BY_FIXTURE[fixture]} if fixture in MARKED_BY_FIXTURE else set()
+        parameters = getattr(getattr(item, "callspec", None), "params", {}).values()
+        if "real" in filter(lambda value: isinstance(value, str), parameters):
+            marks.add("real")  # one of two grounds
+        for mark in marks:
+            item.add_marker(mark)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

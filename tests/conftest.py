@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from ddl_runtime.launcher import watchdog
 from ddl_teach import Ranks, Run
-from ddl_teach.comm import watch
 
 RANK_COUNTS = (1, 2, 3, 4, 5, 8)  # the powers of two hide the bugs
 PATIENCE = 20.0  # seconds
@@ -21,14 +21,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def patience() -> Iterator[None]:
     """A rank that is slow to stop because the machine is busy keeps its process."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(watch.Watch, "stop_limit", PATIENCE)
+        patch.setattr(watchdog.Watch, "stop_limit", PATIENCE)
         yield
 
 
 @pytest.fixture
 def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """For ranks that cannot be stopped, so that nobody waits for them long."""
-    monkeypatch.setattr(watch.Watch, "stop_limit", 0.8)
+    monkeypatch.setattr(watchdog.Watch, "stop_limit", 0.8)
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def hourglass(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[int]
             # The first look may be the one from which the time is counted.
             return time.monotonic() + 1e6 * (len(looks) > 1)
 
-        monkeypatch.setattr(watch, "time", SimpleNamespace(monotonic=monotonic))
+        monkeypatch.setattr(watchdog, "time", SimpleNamespace(monotonic=monotonic))
         return f"open({str(marks)!r}, 'a').write('x')"
 
     return turned

@@ -3,7 +3,7 @@
 The convolutions do most of the work with few weights, the fully connected layers hold most of the
 weights and do little work: the reason why no single way of splitting suits both ends. LeCun,
 Bottou, Bengio and Haffner, "Gradient-based learning applied to document recognition", 1998; the
-network as published, with its sparse connections, is `operators.zoo.lenet5`.
+network as published, with its sparse connections, is `measure.zoo.lenet5`.
 """
 
 from __future__ import annotations

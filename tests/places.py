@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from ddl_teach.comm.devices import device_of
-from ddl_teach.comm.devices.choice import Reach
-from ddl_teach.comm.devices.stand_in import StandInDevice
+from ddl_runtime.devices import device_of
+from ddl_runtime.devices.choice import Reach
+from ddl_runtime.devices.stand_in import StandInDevice
 
 NO_GPU = "torch finds no GPU here (torch.cuda.is_available() is False): run this where one is"
 on_gpu = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason=NO_GPU)]
@@ -20,7 +20,7 @@ TENSORS = ("standin", pytest.param("cuda", marks=on_gpu))  # as torch calls them
 def on_device(where, schedule):
     """The device that torch calls so; the stand-in moves on in the manner of `schedule`."""
     if where == "standin":
-        pytest.importorskip("ddl_teach.comm.devices.stand_in_torch", exc_type=ImportError)
+        pytest.importorskip("ddl_runtime.devices.stand_in_torch", exc_type=ImportError)
         torch.empty(0, device=where).comm_device.schedule(schedule)
     return device_of(torch.empty(0, device=where))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from book import faults, glossary, papers, reference, tree, units
+from book import faults, glossary, papers, plain_files, reference, tree, units
 from book.build import BookError, build
 from book.code_index import Index
 from book.docstrings import to_markdown
@@ -60,7 +60,7 @@ def index():
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
     """The whole book, without outputs, and of the reference one room: the others are alike."""
-    folder, some = tmp_path_factory.mktemp("book"), Index(rooms=("collectives",))
+    folder, some = tmp_path_factory.mktemp("book"), Index(rooms=("ddl_teach/collectives",))
     tree.write(tree.pages(some, (), None), folder / "source")
     build(folder / "source", folder / "html", some, search=False)
     return folder / "html"
@@ -94,13 +94,30 @@ def test_every_public_name_stands_in_the_reference(index):
         for name in re.findall(r"^`{6}\{py:(?:function|class|data)\} (\w+)", part, re.MULTILINE)
     }
     for name in index.modules:
-        if name.split(".")[1:2] not in (["theory"], ["comm"], ["collectives"], ["exchange"]):
+        if not name.startswith(("ddl_teach.theory", "ddl_teach.training", "ddl_runtime")):
             continue  # to import all would take longer than all else here
         module = importlib.import_module(name)
         for public, thing in vars(module).items():
             ours = inspect.isfunction(thing) or inspect.isclass(thing)
             if ours and thing.__module__ == name and not public.startswith("_"):
                 assert (name, public) in told or thing.__qualname__ != public, f"{name}.{public}"
+
+
+def test_every_plain_file_has_its_product(index):
+    named = {name.rpartition(".")[2] for name in index.modules if plain_files.is_plain(name)}
+    assert named <= plain_files.PRODUCTS.keys()
+    assert {f"ddl_teach.{name}" for name in plain_files.PRODUCTS.values()} <= set(index.modules)
+
+
+def test_the_reference_leads_from_plain_files_to_products_and_back(index):
+    plain, product = (
+        reference.page(index, f"ddl_teach.{room}") for room in ("plain", "collectives")
+    )
+    assert "For use: {py:obj}`collectives.ring <ddl_teach.collectives.ring>`" in plain
+    assert "incoming += arriving" in plain
+    there = "{py:obj}`plain.ring_allreduce <ddl_teach.plain.ring_allreduce>`"
+    assert f"On one screen: {there}" in product
+    assert "incoming += arriving" not in product
 
 
 def test_the_reference_is_linked_where_it_is_cited(book):
@@ -252,14 +269,20 @@ def test_every_word_that_units_introduce_is_in_the_glossary():
         assert term.meaning.endswith((".", ":", "this one does, the ring's")) or term.drawn
 
 
-def test_formulas_are_drawn_as_they_stand():
-    for expression, drawn in {
+@pytest.mark.parametrize(
+    ("expression", "drawn"),
+    {
         "2 * (P - 1) / P * n": r"\frac{2 \left(P - 1\right)}{P} n",
         "(1 - k / N) ** P": r"\left(1 - \frac{k}{N}\right)^{P}",
         "a - (b - c)": r"a - \left(b - c\right)",
         "ceil(log2(P)) * L": r"\lceil \log_2 P \rceil L",
         "n * 2": r"n \cdot 2",
-    }.items():
-        assert latex(expression) == drawn
+    }.items(),
+)
+def test_formulas_are_drawn_as_they_stand(expression, drawn):
+    assert latex(expression) == drawn
+
+
+def test_what_is_no_formula_is_not_drawn():
     with pytest.raises(ValueError, match="no formula is drawn"):
         latex("[1]")

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = """
 import numpy as np
@@ -35,7 +37,7 @@ def wrong(comm):
 
 
 def kinds(comm):
-    from ddl_teach.comm.devices.stand_in import StandInDevice
+    from ddl_runtime.devices.stand_in import StandInDevice
 
     x = StandInDevice().empty(1_000_000)
     comm.sendrecv(x, comm.rank, x.new_empty(x.shape), comm.rank)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ddl_teach.course.curriculum import LESSONS, PARTS, course_map, stops
-from ddl_teach.course.exercises.registry import units
-from ddl_teach.plots.course_map import Stop, plot_course_map
+from ddl_class.exercises.registry import units
+from ddl_class.plots.course_map import Stop, plot_course_map
+from ddl_class.release.curriculum import LESSONS, PARTS, course_map, stops
 
 ROOT = Path(__file__).resolve().parents[1]
 HOURS = {"an hour and a half": 90, "two hours": 120, "an hour": 60}

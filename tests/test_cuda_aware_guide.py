@@ -8,7 +8,7 @@ import pytest
 from packaging.requirements import Requirement
 from rattler import MatchSpec
 
-from ddl_teach.course.gpu_checks import GUIDE, SWITCHES
+from ddl_class.doctor.gpu_checks import GUIDE, SWITCHES
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / GUIDE.split()[0]).read_text()

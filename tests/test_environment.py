@@ -54,9 +54,9 @@ def test_each_range_contains_its_pin(requirement):
     assert version_of(pin) in requirement.specifier
 
 
-def test_lock_pins_exactly():
-    for pin in LOCKED.values():
-        assert version_of(pin)
+@pytest.mark.parametrize("pin", LOCKED.values(), ids=LOCKED)
+def test_lock_pins_exactly(pin):
+    assert version_of(pin)
 
 
 def test_conda_has_the_same_packages_and_ranges():
@@ -72,13 +72,13 @@ def test_a_wrong_conda_line_is_noticed():
         MatchSpec("numpy >=2.0,<<3", strict=True)
 
 
+@pytest.mark.parametrize(("name", "pin"), LOCKED.items(), ids=LOCKED)
 @only_in_venv
-def test_every_pin_runs_on_the_oldest_python():
+def test_every_pin_runs_on_the_oldest_python(name, pin):
     oldest = f"{SpecifierSet(PROJECT['project']['requires-python'])}".removeprefix(">=") + ".0"
-    for name, pin in LOCKED.items():
-        if pin.marker is None or pin.marker.evaluate():
-            needed = SpecifierSet(metadata(name).get("Requires-Python", ""))
-            assert oldest in needed, f"{pin} needs Python {needed}"
+    if pin.marker is None or pin.marker.evaluate():
+        needed = SpecifierSet(metadata(name).get("Requires-Python", ""))
+        assert oldest in needed, f"{pin} needs Python {needed}"
 
 
 @only_in_venv

@@ -1,5 +1,6 @@
 """What a notebook must look like, whatever it teaches; that it runs is pytest's part, by nbval."""
 
+import re
 import runpy
 import statistics
 from pathlib import Path
@@ -72,3 +73,20 @@ def test_a_solution_fits_on_a_screen(path):
 def test_a_notebook_asserts_what_it_claims(path):
     code = "\n".join(cell.source for cell in cells(path, "code"))
     assert code.count("assert ") + code.count("check(") >= 5
+
+
+def unchecked_pictures(path):
+    """The titles of pictures that stand between an answer and its check."""
+    titles, answered = [], False
+    for cell in cells(path, "code"):
+        tags = cell.metadata.get("tags", ())
+        answered = "answer" in tags or (answered and "check" not in tags)
+        if answered:
+            titles += re.findall(r'title="([^"]*)', cell.source)
+    return titles
+
+
+@each
+def test_a_picture_of_unchecked_code_states_no_finding(path):
+    # What a learner wrote may be wrong; so its title only says whose work is shown.
+    assert [title for title in unchecked_pictures(path) if not title.startswith("Your ")] == []

@@ -4,15 +4,16 @@ import re
 
 import pytest
 
+from ddl_class.exercises.registry import units
+from ddl_class.release.curriculum import PARTS
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.course.curriculum import PARTS
-from ddl_teach.course.exercises.registry import units
 from slides import live
 from slides.__main__ import paper
 from slides.chromium import find_chromium, opened
 from slides.deck import decks, read
 from slides.faults import SMALLEST, SMALLEST_DRAWN, faults, minutes_of_arc
+from slides.figures import communication, networks
 from slides.includes import IncludeError, code, exercise, figure, value
 from slides.page import page_of
 
@@ -126,7 +127,7 @@ def test_paper_has_a_page_for_each_slide_and_for_its_notes(tmp_path, made, brows
     ("include", "words"),
     [
         (lambda: code("ddl_teach.collectives.ring.no_such"), "no_such"),
-        (lambda: code("ddl_teach.comm.simulator.Simulation"), "a slide holds 24"),
+        (lambda: code("ddl_runtime.simulator.engine.Simulation"), "a slide holds 24"),
         (lambda: figure("communication.no_such"), "no_such"),
         (lambda: figure("communication.crossover"), "no picture"),
         (lambda: value("nowhere.at_all"), "nowhere"),
@@ -180,3 +181,18 @@ def test_every_unit_with_exercises_has_one_on_the_slides_of_its_part():
         part = next(part for part, numbers in PARTS.items() if unit.number in numbers)
         assert unit.number in pointed[part], f"unit {unit.number} is on no slide of {part}"
     assert "minutes" in exercise("06.ring")
+
+
+@pytest.mark.parametrize("name", ["linear_timeline", "doubling_timeline", "ring_timeline"])
+def test_a_timeline_on_a_slide_is_titled_by_what_was_found_in_it(name):
+    [title] = [ax.get_title("left") for ax in getattr(communication, name)().axes]
+    assert re.fullmatch(r"8 ranks take [\d.]+ µs, (\d+%|all) of it in messages", title)
+
+
+def test_the_order_of_grids_is_shown_with_what_the_model_assumes():
+    [title] = [ax.get_title("left") for ax in networks.some_grids().axes]
+    assert title == "By a model in which every ring has the full rate between nodes"
+    [deck] = [deck.read_text() for deck in decks() if deck.stem == "4_networks"]
+    [slide] = [slide for slide in deck.split("\n---\n") if "networks.some_grids" in slide]
+    assert "times the best" not in slide
+    assert "no advice which grid to take" in " ".join(slide.split())

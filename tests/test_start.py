@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 GONE = "http://127.0.0.1:9/simple"  # a port where nobody answers
 
@@ -130,6 +132,7 @@ def test_a_changed_lock_updates_and_a_moved_folder_starts_anew(quick):
     assert f"the lab {moved / '.venv'}" in output
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_interrupted_first_time(quick, how):
     (quick / "go").unlink()
@@ -168,6 +171,7 @@ def test_a_lock_left_by_nobody_does_not_hold_up(quick):
     assert start(quick)[0] == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("half_made", ["broken link", "file", "lost python"])
 def test_a_half_made_environment_is_made_anew(quick, half_made):
     venv = quick / ".venv"

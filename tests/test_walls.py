@@ -1,95 +1,86 @@
-"""The rooms of the package import one way only."""
+"""Packages import one way only, and so do the rooms of what is read."""
 
 import ast
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "ddl_teach"
-FILES = sorted(PACKAGE.rglob("*.py"))
+from tests.house import PACKAGES, ROOT
 
-# Which rooms each room may import; a new room is added here with its walls.
-GROUND = {"theory", "comm", "collectives", "measure"}
+FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+
+# What each package or room may import; a new room of `ddl_teach` is added here with its walls.
+RUNTIME = "ddl_runtime"
+GROUND = {RUNTIME, "theory", "comm", "collectives"}
 BELOW = {
+    RUNTIME: set(),
     "theory": set(),
-    "comm": set(),
-    "plots": set(),
-    "collectives": {"comm"},
-    "measure": {"comm", "collectives", "theory"},
+    "comm": {RUNTIME},
+    "plain": {""},  # tests/plain/test_room.py says what it takes of the face
+    "collectives": {RUNTIME, "comm"},
     "operators": GROUND,
     "networks": {*GROUND, "operators"},
-    "sgd": {*GROUND, "operators", "networks"},
-    "exchange": {*GROUND, "operators", "networks", "sgd"},
-    "surviving": {*GROUND, "operators", "networks", "sgd", "exchange"},
-    "search": {*GROUND, "operators", "networks", "sgd", "exchange"},
+    "training": {*GROUND, "operators", "networks"},
+    "fault_tolerance": {*GROUND, "operators", "networks", "training"},
+    "search": {*GROUND, "operators", "networks", "training"},
 }
-BELOW["course"] = {"", *BELOW}  # "" is the package's own face: launch, simulate and the like
-DOORS = {"": {"comm"}, "cli": {"course"}, "__main__": {"cli"}}  # files of the package's top
+BELOW["ddl_measure"] = {"", *BELOW}
+BELOW["ddl_class"] = {"", *BELOW}
+FACE = {  # files at the top of `ddl_teach`: what it exports, the command line, where names went
+    "": {"comm"},
+    "__main__": {"ddl_class"},
+    "course": set(),
+}
 
 # A library that only one file may import.
-ONE_FILE = {"mpi4py": "comm/mpi.py", "greenlet": "comm/simulated_stacks.py"}
-
-# What plots itself imports the picture only when it is asked for.
-EXCEPTIONS = {("comm/timeline.py", "plots"), ("comm/story.py", "plots")}
+ONE_FILE = {"mpi4py": "ddl_runtime/mpi/wire.py", "greenlet": "ddl_runtime/simulator/fibers.py"}
 
 
 @cache
 def imported(path):
-    """Every module that a file imports, anywhere in it, with whether that is inside a function."""
+    """Every module that a file imports, anywhere in it."""
     return list(_imported(path))
 
 
 def _imported(path):
-    tree = ast.parse(path.read_text(), str(path))
-    inside = {
-        node
-        for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef)
-        for node in ast.walk(function)
-    }
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, node in inside) for alias in node.names)
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative imports hide which room they enter"
             # `from ddl_teach import comm` names the room only in its list.
-            short = node.module == "ddl_teach"
-            names = [f"{node.module}.{a.name}" for a in node.names] if short else [node.module]
-            yield from ((name, node in inside) for name in names)
+            in_list = node.module == "ddl_teach"
+            yield from ([f"ddl_teach.{a.name}" for a in node.names] if in_list else [node.module])
 
 
 def room_of(path):
-    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    package, *parts = path.relative_to(ROOT).with_suffix("").parts
+    if package != "ddl_teach":
+        return package
     return parts[0] if parts[0] != "__init__" else ""
 
 
 def room_entered(module):
-    """The room or top file that a module stands in; "" for what the package itself exports."""
-    name = [*module.split("."), ""][1]
-    is_room = (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()
+    """The room that a module stands in; "" for what `ddl_teach` itself exports."""
+    package, name, *_ = [*module.split("."), ""]
+    if package != "ddl_teach":
+        return package
+    is_room = (ROOT / package / name).is_dir() or (ROOT / package / f"{name}.py").is_file()
     return name if is_room else ""
 
 
 def short(path):
-    return str(path.relative_to(PACKAGE))
+    return path.relative_to(ROOT).as_posix()
 
 
 def test_imports_keep_to_the_rooms_below():
-    broken = []
-    for path in FILES:
-        room = room_of(path)
-        allowed = {room} | (DOORS[room] if room in DOORS else BELOW[room])
-        for module, in_function in imported(path):
-            if module.split(".")[0] != "ddl_teach":
-                continue
-            other = room_entered(module)
-            if (short(path), other) in EXCEPTIONS:
-                if not in_function:
-                    broken.append(f"{short(path)} may import {other} only inside a function")
-            elif other not in allowed:
-                broken.append(f"{short(path)} imports {module}, but {room} may not")
+    broken = [
+        f"{short(path)} imports {module}, but {room_of(path)} may not"
+        for path in FILES
+        for module in imported(path)
+        if module.split(".")[0] in PACKAGES
+        and room_entered(module) not in {room_of(path), *(BELOW | FACE)[room_of(path)]}
+    ]
     assert broken == []
 
 
@@ -98,6 +89,6 @@ def test_one_file_only_imports(library):
     importers = [
         short(path)
         for path in FILES
-        if any(module.split(".")[0] == library for module, _ in imported(path))
+        if any(module.split(".")[0] == library for module in imported(path))
     ]
     assert importers == [ONE_FILE[library]]

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import recorded
 from benchmarks.claims import SUBJECTS, Subject, claims, full_name
-from ddl_teach.plots.peers import plot_peers
+from ddl_class.plots.peers import plot_peers
 
 RECORDED = """date       2026-01-02
 processor  Some 3.2GHz
@@ -60,26 +60,32 @@ def test_rates_become_times(results):
     assert claim.high == pytest.approx(600 / 1000)
 
 
-def test_every_claim_has_its_peer_in_the_recorded_results():
-    for subject in SUBJECTS:
-        for claim in claims(subject):
-            assert 0 < claim.low <= claim.ratio <= claim.high, claim
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.peer)
+def test_every_claim_has_its_peer_in_the_recorded_results(subject):
+    for claim in claims(subject):
+        assert 0 < claim.low <= claim.ratio <= claim.high, claim
+
+
+def test_no_peer_is_left_out():
     assert {subject.peer for subject in SUBJECTS} >= {
         "native MPI", "torch's gloo", "torch's DDP", "torch's pipelining", "ShallowSpeed",
         "torch.conv2d", "torch.nn.LSTM", "SimGrid",
     }  # fmt: skip
 
 
-def test_no_case_is_left_out():
+@pytest.mark.parametrize(
+    "subject",
+    [subject for subject in SUBJECTS if subject.read is recorded.sides],
+    ids=lambda subject: subject.peer,
+)
+def test_no_case_is_left_out(subject):
     """Rows are counted once more, in the text: of ours, or of the peer where it has fewer."""
-    for subject in SUBJECTS:
-        if subject.read is recorded.sides:
-            text = (recorded.RESULTS / subject.file).read_text()
-            rows = [
-                len(re.findall(rf"^(?:.* )?{re.escape(name)}  ", text, re.MULTILINE))
-                for name in (subject.ours, subject.theirs)
-            ]
-            assert len(claims(subject)) == min(rows), subject
+    text = (recorded.RESULTS / subject.file).read_text()
+    rows = [
+        len(re.findall(rf"^(?:.* )?{re.escape(name)}  ", text, re.MULTILINE))
+        for name in (subject.ours, subject.theirs)
+    ]
+    assert len(claims(subject)) == min(rows)
 
 
 def test_what_is_kept_is_what_was_recorded():
@@ -92,12 +98,12 @@ def test_what_is_kept_is_what_was_recorded():
     assert full_name("simgrid") == "benchmarks.simgrid.compare"
 
 
-def test_the_readme_says_on_what_and_when_its_picture_was_measured():
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.peer)
+def test_the_readme_says_on_what_and_when_its_picture_was_measured(subject):
     words = " ".join((Path(__file__).parents[2] / "README.md").read_text().split())
-    for subject in SUBJECTS:
-        for claim in claims(subject):
-            assert claim.processor in words
-            assert claim.date in words
+    for claim in claims(subject):
+        assert claim.processor in words
+        assert claim.date in words
 
 
 def test_the_picture_counts_rows_and_cases():

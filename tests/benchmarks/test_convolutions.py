@@ -7,9 +7,9 @@ import torch
 
 from benchmarks.convolution_targets import verdicts
 from benchmarks.layers import convolutions, shared
+from ddl_measure.zoo.resnet50 import ResNet50
+from ddl_measure.zoo.vgg16 import VGG16
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.zoo.resnet50 import ResNet50
-from ddl_teach.operators.zoo.vgg16 import VGG16
 from ddl_teach.theory.convolution_cost import cost
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from benchmarks import device_messages, on_a_gpu
 from benchmarks.gpu import report
-from ddl_teach.course.device_places import about
-from ddl_teach.course.recorded_runs import recorded_runs
-from ddl_teach.measure.device_messages import (
+from ddl_class.notebook.device_places import about
+from ddl_class.notebook.recorded_runs import recorded_runs
+from ddl_measure.device_messages import (
     ALLREDUCE,
     ALONE,
     BANDWIDTH,
@@ -20,8 +20,8 @@ from ddl_teach.measure.device_messages import (
     IN_A_ROW,
     LATENCY,
 )
-from ddl_teach.measure.device_paths import ASSUMED, computed
-from ddl_teach.measure.device_run import GPU, HOST, STAND_IN, DeviceRun, Row, Way, load, save
+from ddl_measure.device_paths import ASSUMED, computed
+from ddl_measure.device_run import GPU, HOST, STAND_IN, DeviceRun, Row, Way, load, save
 from ddl_teach.theory.staging import Stage, allreduce_once
 
 SIZES = device_messages.powers_of_four(1 << 22)

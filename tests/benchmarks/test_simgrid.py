@@ -7,10 +7,10 @@ import pytest
 from benchmarks.simgrid import platform, runner
 from benchmarks.simgrid.compare import cause
 from benchmarks.simgrid.programs import PATTERNS
+from ddl_runtime.topologies.fat_tree import FatTree
+from ddl_runtime.topologies.point_to_point import Uniform
+from ddl_runtime.topologies.torus import Torus
 from ddl_teach import simulate
-from ddl_teach.comm.fat_tree import FatTree
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.comm.torus import Torus
 
 
 def test_both_sides_have_the_same_patterns():
@@ -52,11 +52,11 @@ def test_every_pair_takes_our_route_with_our_latency(network):
         assert float(link.get("bandwidth").removesuffix("Bps")) == network.capacities()[int(name)]
 
 
+@pytest.mark.parametrize("ranks", [4, 8, 64])
 @pytest.mark.parametrize("pattern", sorted(PATTERNS))
-def test_programs_end_and_leave_no_message_behind(pattern):
-    for ranks in (4, 8, 64):
-        run = simulate(PATTERNS[pattern], ranks, trace=False, nbytes=64 * 2**10)
-        assert run.time > 0
+def test_programs_end_and_leave_no_message_behind(pattern, ranks):
+    run = simulate(PATTERNS[pattern], ranks, trace=False, nbytes=64 * 2**10)
+    assert run.time > 0
 
 
 def test_a_deviation_has_a_cause():

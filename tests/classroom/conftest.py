@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from ddl_teach.comm.watch import Watch
-from ddl_teach.course import Engines
-from ddl_teach.course.engines.watches import ProgramWatch
-from ddl_teach.course.exercises import check
+from ddl_class import Engines
+from ddl_class.engines.watches import ProgramWatch
+from ddl_class.exercises import check
+from ddl_runtime.launcher.watchdog import Watch
 
 
 @pytest.fixture(scope="session", autouse=True)

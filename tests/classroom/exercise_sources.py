@@ -8,7 +8,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
-from ddl_teach.course import release
+from ddl_class.release import release
 
 SOURCES = Path(__file__).resolve().parents[2] / "notebooks" / "source"
 

@@ -179,7 +179,7 @@ MISTAKES = [
     ("03.program", one_piece, "one piece alone"),
     ("03.program", columns_of_all, "For each unknown c has a number and A a column"),
     ("03.program", swapped, "your program"),
-    ("03.program", two_things, "return three things, c, A and b"),
+    ("03.program", two_things, "return 3 things, c, A and b"),
     ("03.share", no_room, "the row of the room is missing"),
     ("03.share", room_for_each, "each layer has the room for itself"),
     ("03.share", at_most_one, "exactly 1, not at most 1"),

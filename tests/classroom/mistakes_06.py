@@ -5,9 +5,9 @@ from functools import partial
 
 import numpy as np
 
+from ddl_runtime.core.arrays import split_evenly
 from ddl_teach import Comm
 from ddl_teach.collectives import linear, native, rabenseifner, recursive_doubling, ring, tree
-from ddl_teach.comm.arrays import split_evenly
 
 # -- the ring: what its first and its second half may get wrong -------------------------------
 

@@ -152,6 +152,6 @@ MISTAKES = [
     ("10.message_driven", worker(take=deque.pop), "the oldest input is the one to take"),
     ("10.message_driven", worker(copies=False), "unless you keep a copy"),
     ("10.message_driven", worker(blocking=True), "Begin to send with comm.isend"),
-    ("10.message_driven", worker(result=False), "returned None"),
+    ("10.message_driven", worker(result=False), "returns None"),
     ("10.message_driven", no_gradient_sent, "one gradient to the rank before"),
 ]

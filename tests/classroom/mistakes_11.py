@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from ddl_runtime.core.arrays import split_evenly
 from ddl_teach.collectives.ring import allgather, allreduce, reduce_scatter
-from ddl_teach.comm.arrays import split_evenly
 
 
 def own_of(comm, x):

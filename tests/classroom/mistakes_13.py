@@ -4,8 +4,8 @@ import numpy as np
 
 from ddl_teach import Comm
 from ddl_teach.collectives import ring
-from ddl_teach.sgd.rates import WarmUp, linear_scaling, square_root_scaling
 from ddl_teach.theory.large_batches import noise_and_signal
+from ddl_teach.training.consistency.rates import WarmUp, linear_scaling, square_root_scaling
 
 Arrays = list[np.ndarray]
 

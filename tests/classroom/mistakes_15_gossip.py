@@ -86,7 +86,7 @@ MISTAKES = [
     ("15.mix", mixing_with(multiply_first=True), "send a copy of x as it was"),
     ("15.mix", mixing_with(to_all=True), "before you send"),
     ("15.mix", mixing_with(blocking=True), "Begin with comm.isend"),
-    ("15.mix", mixing_with(one_way=True), "links may go one way only"),
-    ("15.mix", returned, "nobody looks at what is returned"),
+    ("15.mix", mixing_with(one_way=True), "may go one way only"),
+    ("15.mix", returned, "looks at what is returned"),
     ("15.mix", nothing_in_place, "x is as it was"),
 ]

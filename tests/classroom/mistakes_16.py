@@ -4,8 +4,8 @@ from functools import partial
 
 import numpy as np
 
-from ddl_teach.course.exercises.form_judges import packed_signs
-from ddl_teach.exchange.forms.top_k import largest
+from ddl_class.exercises.unit_16.form_judges import packed_signs
+from ddl_teach.training.compression.top_k import largest
 
 Pair = tuple[np.ndarray, np.ndarray]
 
@@ -122,7 +122,7 @@ MISTAKES = [
     ("16.top_k", not_in_order, "wants them ascending"),
     ("16.top_k", values_first, "the indices first"),
     ("16.top_k", one_too_few, "shall travel"),
-    ("16.top_k", with_zeros, "return 2 things"),
+    ("16.top_k", with_zeros, "return (indices, values)"),
     *[
         ("16.feedback", partial(fed_back, mistake=mistake), words)
         for mistake, words in (

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ddl_class.exercises.unit_16.sparse_judges import merge, swapped
 from ddl_teach import Comm
-from ddl_teach.course.exercises.sparse_judges import merge, swapped
 
 Lists = tuple[np.ndarray, np.ndarray]
 

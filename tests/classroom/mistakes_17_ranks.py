@@ -170,7 +170,7 @@ MISTAKES = [
     ("17.exploit", exploit_with(to_all=True), "who sends to whom"),
     ("17.exploit", one_for_all, "Each of the best gives to one"),
     ("17.exploit", into_a_short_array, "does not fit"),
-    ("17.exploit", everybody_sends, "one of the best sends to one of the worst"),
+    ("17.exploit", everybody_sends, "of the best sends to one of the worst"),
     ("17.ensemble", ensemble_with(divide=False), "divide by comm.size"),
     (
         "17.ensemble",

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from ddl_measure.interval import interval
 from ddl_teach.collectives import ring
-from ddl_teach.measure.interval import interval
 
 
 def reduced(op, divide=1.0, copy=True):

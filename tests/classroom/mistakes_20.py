@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ddl_teach.course import among_nodes
+from ddl_class.notebook import among_nodes
 from ddl_teach.theory import many_nodes as theory
 from ddl_teach.theory.many_nodes import Link
 
@@ -190,7 +190,7 @@ MISTAKES = [
     ("20.levels", lambda n, p: levels(n, p, subtract=False), "subtract it before you divide"),
     ("20.levels", lambda n, p: levels(n, p, gap=False), "asked for are seconds a byte"),
     ("20.levels", forgets_to_return, "Is a `return` missing?"),
-    ("20.ring", to_all_at_once, "a rank that is not in the list must do nothing"),
+    ("20.ring", to_all_at_once, "rank that is not in the list must do nothing"),
     ("20.ring", as_in_unit_06, "is not in the list, so it sends nothing"),
     ("20.ring", among_the_listed_in_their_order, "its right neighbour in the list is"),
     ("20.exchange", everybody_in_one_ring, "Let only one rank of each node enter the ring"),

@@ -9,7 +9,7 @@ import psutil
 from jupyter_client.manager import start_new_kernel
 
 PATIENCE = 120  # seconds, on the busiest machine; where all is well nobody waits for long
-START = "from ddl_teach.course import Engines\nengines = Engines({})"
+START = "from ddl_class import Engines\nengines = Engines({})"
 
 
 class Notebook:

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from ddl_class.notebook.animation import animate
+from ddl_class.plots.steps import finding
+from ddl_runtime.diagnosis.deadlock import Deadlock
 from ddl_teach import launch, simulate
 from ddl_teach.collectives import linear, rabenseifner, recursive_doubling, ring, tree
-from ddl_teach.course.animation import animate
-from ddl_teach.plots.steps import finding
 
 ALGORITHMS = [linear, tree, ring, recursive_doubling, rabenseifner]
 
@@ -103,18 +104,67 @@ def test_a_wrong_algorithm_is_shown_as_wrong(mistake, words):
     assert words in player.alt
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4, 8])
-def test_one_finished_chunk_on_each_rank_is_no_mistake(ranks):
-    steps = animate(ring.reduce_scatter, ranks).steps
-    assert f"after {ranks - 1} step" in finding(steps)
-    assert "every rank holds one finished chunk" in finding(steps)
+def ends_one_to_the_right(comm, x):
+    """A reduce-scatter that finishes chunk r + 1 on rank r."""
+    parts, came = np.split(x, comm.size), np.empty(len(x) // comm.size)
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    for step in range(comm.size - 1):
+        comm.sendrecv(parts[(comm.rank - step) % comm.size], right, came, left)
+        parts[(comm.rank - step - 1) % comm.size] += came
 
 
-def test_what_is_only_unfinished_is_told_without_blame():
-    words = finding(animate(tree.reduce).steps)
-    assert words.startswith(
-        "Reduce: after 2 steps 4 of 16 chunks are finished; on rank 1, chunk 0"
+def goes_round_once(comm, x):
+    """A ring all-reduce without its second half."""
+    ring.reduce_scatter(comm, x)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "goal", "words"),
+    [
+        (ends_one_to_the_right, "reduce_scatter", "wrong: on rank 0, chunk 0 lacks rank"),
+        (goes_round_once, "allreduce", "wrong: on rank 0, chunk 1 lacks rank"),
+        (tree.reduce, "allreduce", "wrong: on rank 1, chunk 0 lacks rank"),
+        (tree.broadcast, "reduce", "wrong: on rank 0, chunk 0 lacks rank"),
+    ],
+)
+@pytest.mark.parametrize("ranks", [3, 4, 8])
+def test_what_does_not_reach_its_goal_is_wrong(mistake, goal, words, ranks):
+    player = animate(mistake, ranks, goal=goal)
+    assert words in finding(player.steps)
+    assert words in player.alt
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("chunks", [1, 3, 8])
+def test_a_finished_chunk_of_its_own_is_the_goal_of_a_reduce_scatter(ranks, chunks):
+    steps = animate(ring.reduce_scatter, ranks, goal="reduce_scatter", chunks=chunks).steps
+    assert "every rank holds its own chunk of the sum" in finding(steps)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+def test_the_whole_sum_on_rank_0_is_the_goal_of_a_reduce(ranks):
+    assert "rank 0 holds the whole sum" in finding(
+        animate(tree.reduce, ranks, goal="reduce").steps
     )
+
+
+def test_another_goal_is_refused():
+    with pytest.raises(ValueError, match="goal is one of 'allreduce', 'reduce_scatter'"):
+        animate(ring.allreduce, goal="sum")
+
+
+def sends_before_it_receives(comm, x):
+    """A ring in which everybody sends first."""
+    came = np.empty_like(x)
+    for _ in range(comm.size - 1):
+        comm.send(x, (comm.rank + 1) % comm.size)
+        comm.recv(came, (comm.rank - 1) % comm.size)
+        x += came
+
+
+def test_what_hangs_in_check_hangs_in_the_animation_too():
+    with pytest.raises(Deadlock, match="waits for"):
+        animate(sends_before_it_receives)
 
 
 def waits_out_of_order(comm, x):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ddl_teach.course.beside_gpus import measure_here, plot_beside_recorded
-from ddl_teach.measure.device_messages import LATENCY
-from ddl_teach.measure.device_run import GPU, STAND_IN, DeviceRun, Row, Way, save
+from ddl_class.notebook.beside_gpus import measure_here, plot_beside_recorded
+from ddl_measure.device_messages import LATENCY
+from ddl_measure.device_run import GPU, STAND_IN, DeviceRun, Row, Way, save
 
 SIZES = (64, 4096)
 

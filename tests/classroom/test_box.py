@@ -11,13 +11,16 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
+from boxes import box_or_skip, eventually, owner_of
 
+from ddl_class.cli import main
+from ddl_class.clusters.box import faults
+from ddl_class.clusters.box.box import Box, can_delay
+from ddl_class.commands.mistake import Mistake
+from ddl_runtime.diagnosis.deadlock import Deadlock, StoryError
 from ddl_teach import Ranks, launch
-from ddl_teach.cli import main
-from ddl_teach.comm.story import Deadlock, StoryError
-from ddl_teach.course.box import faults
-from ddl_teach.course.box.box import Box, can_delay
-from ddl_teach.course.mistake import Mistake
+
+pytestmark = pytest.mark.box
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0  # seconds for what must come
@@ -48,27 +51,12 @@ if MPI.COMM_WORLD.rank == 0:
 """
 
 
-def eventually(happened):
-    """Wait for an event, however busy the machine is."""
-    deadline = time.monotonic() + PATIENCE
-    while not happened():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.02)
-
-
-def make(**options):
-    try:
-        return Box.up(**{"nodes": 2, "name": NAME, "share": [str(ROOT)]} | options)
-    except Mistake as refused:
-        pytest.skip(str(refused).splitlines()[0])
-
-
 @pytest.fixture(scope="module")
 def box():
-    with make() as made:
+    with box_or_skip(NAME) as made:
         yield made
     assert not made.folder.exists()
-    assert not psutil.pid_exists(made.head)
+    assert not psutil.pid_exists(made.hosts.head)
 
 
 @pytest.fixture
@@ -79,7 +67,7 @@ def sound(box):
 
 
 def said(box, node, *command):
-    done = box.run(node, command, capture_output=True, text=True)
+    done = box.hosts.run(node, command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -87,7 +75,7 @@ def said(box, node, *command):
 @contextlib.contextmanager
 def server(box, nbytes):
     """node1 sends so many bytes to whoever connects."""
-    words = box.words("node1", [sys.executable, "-c", LISTEN, str(nbytes)])
+    words = box.hosts.words("node1", [sys.executable, "-c", LISTEN, str(nbytes)])
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "listening\n"
         yield
@@ -104,11 +92,13 @@ def test_every_node_has_its_own_of_everything(box):
         for kind, ours in outside.items():
             assert said(box, node, "readlink", f"/proc/self/ns/{kind}") != ours
         assert said(box, node, "hostname") == node
-        assert box.address(node) == f"10.77.0.{10 + number}"
-        assert f"{box.address(node)}/24" in said(box, node, "ip", "-br", "addr", "show", "eth0")
+        assert box.hosts.address(node) == f"10.77.0.{10 + number}"
+        assert f"{box.hosts.address(node)}/24" in said(
+            box, node, "ip", "-br", "addr", "show", "eth0"
+        )
         said(box, node, "sh", "-c", f"echo {node} | tee /tmp/own /run/own /dev/shm/own")
         assert said(box, node, "sh", "-c", 'exec 2>&1; kill -0 "$0" || :', str(os.getpid()))
-        assert len(box.processes(node)) == 0
+        assert len(box.hosts.processes(node)) == 0
     for place in ("/tmp/own", "/run/own", "/dev/shm/own"):
         assert [said(box, node, "cat", place) for node in box.nodes] == list(box.nodes)
         assert not Path(place).exists()
@@ -170,7 +160,7 @@ def test_a_link_carries_no_more_than_its_rate_and_a_cable_that_is_out_nothing(so
         assert transfer(sound) > 0.28  # 300 kB at 1 MB/s; a few packets are counted earlier
         faults.cut(sound, "node1")
         assert sound.troubles() == ["node1's cable is out"]
-        out = sound.run(
+        out = sound.hosts.run(
             "node0",
             [sys.executable, "-c", CONNECT, "node1", "0.3"],
             capture_output=True,
@@ -196,9 +186,9 @@ def test_a_process_or_a_node_that_dies_is_told_and_the_next_program_runs(sound, 
     def fault():
         eventually(lambda: marks.stat().st_size == 2)
         if how == "kill":
-            faults.kill(sound, "node1", "ddl_teach.comm.worker")
+            faults.kill(sound, "node1", "ddl_runtime.launcher.worker")
         else:
-            sound.power_off("node1")
+            sound.hosts.power_off("node1")
 
     at_work = threading.Thread(target=fault)
     at_work.start()
@@ -212,7 +202,7 @@ def test_a_process_or_a_node_that_dies_is_told_and_the_next_program_runs(sound, 
         sound.mend("node1")
         assert said(sound, "node1", "sh", "-c", "ls /tmp/own 2>&1 || :").endswith("directory")
         assert launch(swap, 2, on=sound, size=3).results == [1, 0]
-    eventually(lambda: not any(sound.processes(node) for node in sound.nodes))
+    eventually(lambda: not any(sound.hosts.processes(node) for node in sound.nodes))
 
 
 def test_the_command_line_breaks_shows_and_mends(sound, capsys):
@@ -241,13 +231,13 @@ def test_mistakes_are_explained(sound):
         (lambda: Box.up(rate="fast", name="other"), "bandwidth"),
         (lambda: Box.up(delay="1h", name="other"), "delay"),
         (lambda: Box.up(name="../x"), "cannot be called"),
-        (lambda: sound.words("node7", ["true"]), "node0, node1"),
+        (lambda: sound.hosts.words("node7", ["true"]), "node0, node1"),
         (lambda: faults.loss(sound, "node0", "200%"), "between 0% and 100%"),
         (lambda: faults.kill(sound, "node0", "no such text"), "nothing runs there"),
     ):
         with pytest.raises(Mistake, match=told):
             act()
-    if not can_delay(sound.root):
+    if not can_delay(sound.hosts.root):
         with pytest.raises(Mistake, match="--switch user"):
             faults.delay(sound, "node0", "1ms")
 
@@ -255,38 +245,27 @@ def test_mistakes_are_explained(sound):
 def test_a_switch_in_user_space_delays_and_loses():
     if not Path("/dev/net/tun").exists():
         pytest.skip("there is no /dev/net/tun")
-    with make(delay="40ms", switch="user", name=f"{NAME}-u") as made:
+    with box_or_skip(f"{NAME}-u", delay="40ms", switch="user") as made:
         with server(made, 10):
             assert transfer(made) > 0.16  # there and back twice: a connection, then the bytes
             faults.loss(made, "node1", "100%")
             with pytest.raises(AssertionError, match="TimeoutError"):
                 transfer(made, 0.5)
             made.mend("node1")
-            made.power_off("node0")
+            made.hosts.power_off("node0")
             made.mend("node0")
             assert transfer(made) > 0.16
         assert launch(swap, 2, on=made, size=20_000).results == [1, 0]
 
 
-OWNER = """
-import sys, time
-from ddl_teach.course.box.box import Box
-box = Box.up(nodes=2, name=sys.argv[1])
-print(box.head, flush=True)
-time.sleep(1000)
-"""
-
-
 def test_whoever_started_it_may_be_killed_and_nothing_stays(box):
     name = f"{NAME}-k"
-    words = [sys.executable, "-c", OWNER, name]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment) as owner:
+    with owner_of(name) as owner:
         head = int(owner.stdout.readline())
         other = Box.find(name)
-        daemon = subprocess.Popen(other.words("node1", ["setsid", "sleep", "1000"]))
-        eventually(lambda: other.processes("node1"))
-        inside = [head, *(process.pid for process in other.processes("node1"))]
+        daemon = subprocess.Popen(other.hosts.words("node1", ["setsid", "sleep", "1000"]))
+        eventually(lambda: other.hosts.processes("node1"))
+        inside = [head, *(process.pid for process in other.hosts.processes("node1"))]
         owner.kill()
     eventually(lambda: not any(map(psutil.pid_exists, inside)) and not other.folder.exists())
     daemon.wait()

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.box
+
 ROOT = Path(__file__).resolve().parents[2]
 ENGINES = """
 import os
 from IPython.testing.globalipapp import start_ipython
 start_ipython()
-from ddl_teach.comm.story import StoryError
-from ddl_teach.course.box.box import Box
-from ddl_teach.course.engines.pool import Engines
+from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_class.clusters.box.box import Box
+from ddl_class.engines.pool import Engines
 with Box.up(2, name=f"test-{os.getpid()}") as box:
     engines = Engines(2, on=box)
     engines.cell("here = comm.node")

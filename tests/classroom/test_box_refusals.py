@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ddl_teach.course.box.refusal import check_system, refusal
-from ddl_teach.course.mistake import Mistake
+from ddl_class.clusters.box.refusal import check_system, refusal
+from ddl_class.commands.mistake import Mistake
+
+pytestmark = pytest.mark.box
 
 ROOT = Path(__file__).resolve().parents[2]
 SOMEBODY = 54321
@@ -73,7 +75,7 @@ def test_where_there_can_be_no_box_it_says_why(monkeypatch, tmp_path):
     assert "unshare: denied" in told
     assert "sysctl" not in str(refusal("", root=True, system=tmp_path))
     with monkeypatch.context() as patch:
-        patch.setattr("ddl_teach.course.box.refusal.search_path", lambda: str(tmp_path))
+        patch.setattr("ddl_class.clusters.box.refusal.search_path", lambda: str(tmp_path))
         with pytest.raises(Mistake, match="iproute2 and util-linux"):
             check_system()
     monkeypatch.setattr(sys, "platform", "darwin")

@@ -12,9 +12,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from boxes import box_or_skip
 
-from ddl_teach.course.box.box import Box
-from ddl_teach.course.mistake import Mistake
+pytestmark = pytest.mark.box
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = f"tools-{os.getpid()}"
@@ -33,11 +33,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def box(folder):
-    try:
-        made = Box.up(nodes=2, rate="1gbit", name=NAME, share=[str(ROOT), str(folder)])
-    except Mistake as refused:
-        pytest.skip(str(refused).splitlines()[0])
-    with made:
+    with box_or_skip(NAME, rate="1gbit", share=[str(ROOT), str(folder)]) as made:
         yield made
 
 
@@ -46,7 +42,7 @@ def test_torchrun_meets_on_its_first_node(box, folder, monkeypatch):
     words = [box.python, "-m", "torch.distributed.run", "--nnodes=2", "--nproc-per-node=1"]
     words += ["--rdzv-backend=c10d", "--rdzv-endpoint=node0:29400", "who.py"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    started = [subprocess.Popen(box.words(node, words), **pipes) for node in box.nodes]
+    started = [subprocess.Popen(box.hosts.words(node, words), **pipes) for node in box.nodes]
     told = [process.communicate(timeout=120)[0] for process in started]
     ranks = {line for said in told for line in said.splitlines() if " of 2 on node" in line}
     first, second = box.nodes

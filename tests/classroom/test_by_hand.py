@@ -5,14 +5,16 @@ from functools import partial
 import numpy as np
 from mistakes_07 import double
 
-from ddl_teach.course import by_hand
-from ddl_teach.course.exercises.check import judge
+from ddl_class.exercises.check import judge
+from ddl_class.exercises.stages import SimulatedStage
+from ddl_class.notebook import by_hand
 
 
 def test_they_pass_the_judges():
-    judge("07.staged", lambda comm, values: by_hand.staged(comm, values, double), (2, 4), seed=1)
+    staged = SimulatedStage(lambda comm, values: by_hand.staged(comm, values, double))
+    judge("07.staged", staged, (2, 4), seed=1)
     library = partial(by_hand.pipelined, kernel=double)
-    judge("07.pipelined", lambda *given: library(*given), (2, 3), seed=1)
+    judge("07.pipelined", SimulatedStage(lambda *given: library(*given)), (2, 3), seed=1)
 
 
 def test_a_table_needs_a_path_that_is_faster_for_certain():

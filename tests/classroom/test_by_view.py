@@ -11,10 +11,10 @@ from types import SimpleNamespace
 import pytest
 from ipyparallel.error import RemoteError
 
+from ddl_class.engines.by_view import EnginesGone, search
+from ddl_runtime.diagnosis.deadlock import Interrupted
 from ddl_teach import simulate
-from ddl_teach.comm.story import Interrupted
 from ddl_teach.search import by_ranks
-from ddl_teach.search.by_view import EnginesGone, search
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 from ddl_teach.search.space import LogUniform, Space
 

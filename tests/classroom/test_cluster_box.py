@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from boxes import box_or_skip
 
-from ddl_teach.course.box.box import Box
-from ddl_teach.course.mistake import Mistake
+pytestmark = pytest.mark.box
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = f"cluster-{os.getpid()}"
@@ -16,11 +16,7 @@ NAME = f"cluster-{os.getpid()}"
 
 @pytest.fixture
 def box(tmp_path):
-    try:
-        made = Box.up(nodes=2, rate="100mbit", name=NAME, share=[str(ROOT), str(tmp_path)])
-    except Mistake as mistake:
-        pytest.skip(str(mistake))
-    with made:
+    with box_or_skip(NAME, share=[str(ROOT), str(tmp_path)]) as made:
         yield made
 
 

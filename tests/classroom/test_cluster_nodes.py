@@ -5,12 +5,14 @@ import sys
 
 import pytest
 
-from ddl_teach.course.cluster import node_checks
-from ddl_teach.course.cluster.asking import Answers, ask_nodes
-from ddl_teach.course.cluster.grounds import Hosts, Laptop, Slurm, address_of, read_hostfile
-from ddl_teach.course.cluster.node_checks import examine_nodes
-from ddl_teach.course.cluster.site import Site
-from ddl_teach.course.mistake import Mistake
+from ddl_class.clusters import node_checks
+from ddl_class.clusters.asking import Answers, ask_nodes
+from ddl_class.clusters.grounds import Hosts, Laptop, Slurm, address_of, read_hostfile
+from ddl_class.clusters.node_checks import examine_nodes
+from ddl_class.clusters.site import Site
+from ddl_class.commands.mistake import Mistake
+
+pytestmark = pytest.mark.real
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ddl_teach.course.cluster.site import SETUP, Site, read_site
-from ddl_teach.course.cluster.slurm import login_node, submission
-from ddl_teach.course.mistake import Mistake
+from ddl_class.clusters.site import SETUP, Site, read_site
+from ddl_class.clusters.slurm import login_node, submission
+from ddl_class.commands.mistake import Mistake
 
 FILLED = """
 SITE_PARTITION=gpu   # the small one

@@ -1,25 +1,28 @@
 """Entries of a competition: honest ones are shown in order, others refused and told why."""
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from ddl_teach import cli, simulate
-from ddl_teach.course.competition import disciplines
-from ddl_teach.course.competition import lap as laps
-from ddl_teach.course.competition.board import board
-from ddl_teach.course.competition.disciplines import DISCIPLINES
-from ddl_teach.course.competition.entry import SEEDS, Form, compete, read_form
-from ddl_teach.course.competition.judge import faults
-from ddl_teach.course.competition.page import page
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.course.program_file import load_program
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.reports.file import load, save
-from ddl_teach.measure.reports.report import Trial
-from ddl_teach.sgd.statements.corpus import read
+from ddl_class import cli
+from ddl_class.commands.mistake import Mistake
+from ddl_class.commands.program_file import load_program
+from ddl_class.competition import disciplines
+from ddl_class.competition import lap as laps
+from ddl_class.competition.board import board
+from ddl_class.competition.disciplines import DISCIPLINES
+from ddl_class.competition.entry import SEEDS, Form, compete, read_form
+from ddl_class.competition.judge import faults
+from ddl_class.competition.page import page
+from ddl_measure.interval import interval
+from ddl_measure.reports.file import load, save
+from ddl_measure.reports.report import Trial
+from ddl_teach import simulate
+from ddl_teach.training.tasks.statements.corpus import read
 
 LAB = Path(__file__).resolve().parents[2] / "labs" / "9_competition"
 DIGITS = DISCIPLINES["digits"]
@@ -71,6 +74,20 @@ def test_what_is_measured_is_an_honest_entry(measured, house):
     assert 0 < min(seconds) < DIGITS.limit
     assert measured.claims[0].number == interval(seconds)[0]
     assert faults(measured, measured) == faults(replace(house, made=measured.made), measured)
+
+
+def test_unit_20_prints_the_claim_and_each_review_on_lines_of_their_own(measured, capsys):
+    source = (LAB.parents[1] / "notebooks" / "source" / "20_many_nodes.py").read_text()
+    [form] = re.findall(r'Form\("(.*?)"', source)
+    [cell] = [cell for cell in source.split("\n# %%") if "told(review(report))" in cell]
+    said = f"{form} trains the handwritten digits to 95%."
+    clean = replace(measured.made, code="4be0f1a2c3d4")
+    report = replace(measured, made=clean, claims=(replace(measured.claims[0], says=said),))
+    exec(cell, {"report": report, "np": np})
+    claim, review, *_ = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(rf"{said} Median: \d+\.\d\d s\.", claim)
+    assert review == "Nothing found: what is claimed follows from what is shown."
+    assert form not in ("I", "you", "we", "they")  # nobody says: you trains
 
 
 def test_a_training_ends_when_the_target_was_met_twice_or_time_is_up(real, monkeypatch):

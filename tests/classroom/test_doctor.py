@@ -8,8 +8,10 @@ import time
 
 import pytest
 
-from ddl_teach.course import doctor, machine_checks, mpi_checks
-from ddl_teach.course.finding import Finding
+from ddl_class.doctor import doctor, machine_checks, mpi_checks
+from ddl_class.doctor.finding import Finding
+
+pytestmark = pytest.mark.real
 
 
 def test_this_machine_is_fit():
@@ -93,19 +95,19 @@ def test_who_chooses_a_library_that_is_there_is_let_alone(monkeypatch):
     assert "unset MPI4PY_MPIABI" in mpi_checks.settings().mend
 
 
-def test_little_shared_memory(monkeypatch, tmp_path):
+@pytest.mark.parametrize(("free", "status"), [(64, "warn"), (8, "fail"), (1024, "ok")])
+def test_little_shared_memory(monkeypatch, tmp_path, free, status):
     monkeypatch.setattr(machine_checks, "SHARED_MEMORY", tmp_path)
     usage = machine_checks.shutil.disk_usage(tmp_path)
-    for free, status in ((64, "warn"), (8, "fail"), (1024, "ok")):
-        monkeypatch.setattr(
-            machine_checks.shutil,
-            "disk_usage",
-            lambda _, free=free: usage._replace(free=free * 2**20),
-        )
-        assert machine_checks.shared_memory().status == status
+    monkeypatch.setattr(
+        machine_checks.shutil,
+        "disk_usage",
+        lambda _: usage._replace(free=free * 2**20),
+    )
+    assert machine_checks.shared_memory().status == status
 
 
-@pytest.mark.parametrize("module", ["ddl_teach.comm.worker", "ddl_teach.course.engines.engine"])
+@pytest.mark.parametrize("module", ["ddl_runtime.launcher.worker", "ddl_class.engines.engine"])
 def test_left_over_ranks_and_engines_are_found(module):
     """A starter that dies leaves its worker to init; the doctor names it."""
     idle = "import time; time.sleep(60)"

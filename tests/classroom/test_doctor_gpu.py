@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from ddl_teach.comm.devices.awareness import Awareness
-from ddl_teach.course import gpu_checks
+from ddl_class.doctor import gpu_checks
+from ddl_runtime.devices.awareness import Awareness
 
 H200 = gpu_checks.Driver(("H200", "H200"), ("Default", "Default"), "550.54", (12, 4))
 
@@ -178,8 +178,13 @@ def test_several_ranks_on_one_gpu(monkeypatch):
     assert (finding.status, "at most 2 ranks" in finding.mend) == ("warn", True)
 
 
-def test_this_machine_s_own_chain_is_looked_at():
+@pytest.mark.parametrize(
+    "check", [gpu_checks.gpu, gpu_checks.torch_and_gpu, gpu_checks.ucx, gpu_checks.sharing]
+)
+def test_this_machine_s_own_chain_is_looked_at(check):
     """Nothing planted: each link is looked at, with or without a GPU."""
-    for check in (gpu_checks.gpu, gpu_checks.torch_and_gpu, gpu_checks.ucx, gpu_checks.sharing):
-        assert check().found
+    assert check().found
+
+
+def test_this_machine_s_own_mpi_is_asked_about_gpu_memory():
     assert "sending GPU memory" in gpu_checks.mpi_and_gpu().found

@@ -8,9 +8,14 @@ import numpy as np
 import psutil
 import pytest
 
-from ddl_teach.comm.story import StoryError
+from ddl_class.engines import watches
+from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.launcher.screen import Screen
+
+pytestmark = pytest.mark.real
 
 SIZE = 4
+PATIENCE = 60  # seconds for what must come
 
 
 def is_running(pid):
@@ -68,6 +73,37 @@ def test_outputs_come_in_rank_order_whoever_was_first(engines, capsys):
     code = "comm.work(seconds=0.1 * (comm.size - comm.rank))\nprint('line')\ncomm.rank ** 2"
     expected = [f"[{rank}] {text}" for rank in range(SIZE) for text in ("line", rank**2)]
     assert shown(engines, capsys, code) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (r"50%\r", ["[2] ready"]),
+        ("50%", ["[2] 50%ready"]),
+        (r"50%\n", ["[2] 50%", "[2] ready"]),
+    ],
+    ids=["rewritten", "begun", "whole"],
+)
+def test_what_a_rank_prints_is_previewed_while_the_cell_runs(
+    engines, capsys, tmp_path, monkeypatch, text, kept
+):
+    seen = tmp_path / "seen"
+    preview = Screen.preview
+
+    def look(screen, rank, begun):
+        preview(screen, rank, begun)
+        if (rank, begun) == (2, "50%"):
+            seen.touch()
+
+    monkeypatch.setattr(Screen, "preview", look)
+    monkeypatch.setattr(watches, "watched", lambda: True)
+    code = f"import pathlib, time\nprint('{text}', end='')\n"
+    code += f"while not pathlib.Path({str(seen)!r}).exists(): time.sleep(0.01)\nprint('ready')"
+    capsys.readouterr()
+    engines.cell(code, [2], timeout=PATIENCE)
+    *_, cleared, said = capsys.readouterr().out.split("\r")
+    assert cleared.isspace()
+    assert said.splitlines() == kept
 
 
 def test_what_is_displayed_stands_between_what_is_printed_around_it(engines, capsys):
@@ -161,7 +197,7 @@ def test_a_copy_of_this_process_leaves_the_engines_alone(engines):
 
 
 START = """
-from ddl_teach.course import Engines
+from ddl_class import Engines
 with Engines(2) as engines:
     print(engines.pull("comm.size"))
 """

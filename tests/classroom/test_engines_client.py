@@ -13,7 +13,9 @@ from ipyparallel import interactive
 from ipyparallel.error import CompositeError, RemoteError
 from ipyparallel_tasks import all_reduce, rank_there
 
-from ddl_teach.comm.story import Deadlock, RankFailed, TimedOut
+from ddl_runtime.diagnosis.deadlock import Deadlock, RankFailed, TimedOut
+
+pytestmark = pytest.mark.real
 
 SIZE = 4
 
@@ -29,7 +31,7 @@ def shown(engines, capsys, code, **options):
 
 UNUSED = """
 import sys
-from ddl_teach.course import Engines
+from ddl_class import Engines
 with Engines(1) as engines:
     there = engines.pull("'ipyparallel' in __import__('sys').modules")
     print("ipyparallel" in sys.modules, there)

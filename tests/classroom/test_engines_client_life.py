@@ -9,7 +9,9 @@ from ipyparallel.error import CompositeError, RemoteError
 from ipyparallel_tasks import all_reduce
 from notebook import START, await_empty, await_end, notebook
 
-from ddl_teach.comm.story import StoryError
+from ddl_runtime.diagnosis.deadlock import StoryError
+
+pytestmark = pytest.mark.real
 
 SIZE = 4
 

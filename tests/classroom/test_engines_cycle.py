@@ -5,9 +5,11 @@ import psutil
 import pytest
 from notebook import await_empty, await_end
 
+from ddl_class import Engines
+from ddl_runtime.diagnosis.deadlock import StoryError
 from ddl_teach.collectives import ring
-from ddl_teach.comm.story import StoryError
-from ddl_teach.course import Engines
+
+pytestmark = [pytest.mark.real, pytest.mark.long]
 
 SIZE = 3
 

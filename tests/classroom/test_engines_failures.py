@@ -5,8 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from ddl_teach.comm import watch
-from ddl_teach.comm.story import Deadlock, RankFailed, StoryError, TimedOut
+from ddl_runtime.diagnosis.deadlock import Deadlock, RankFailed, StoryError, TimedOut
+from ddl_runtime.launcher import watchdog
+
+pytestmark = pytest.mark.real
 
 SIZE = 4
 
@@ -94,7 +96,7 @@ def test_a_failure_has_a_story_and_the_engines_go_on(engines, name, hourglass, t
 
 
 def test_what_all_ranks_raise_is_told_once(engines, monkeypatch):
-    monkeypatch.setattr(watch, "ALIKE_WITHIN", 1000)  # until all have raised
+    monkeypatch.setattr(watchdog, "ALIKE_WITHIN", 1000)  # until all have raised
     with pytest.raises(RankFailed, match=r"The same happened on ranks \d, \d, \d") as caught:
         engines.cell("nonsense")
     assert str(caught.value).count("Traceback") == 1

@@ -9,9 +9,9 @@ import exercise_sources as sources
 import numpy as np
 import pytest
 
-from ddl_teach.course.exercises.check import CheckFailed, check, misuse, verdict
-from ddl_teach.course.exercises.registry import find_exercise, units
-from ddl_teach.course.exercises.stages import EnginesStage, SimulatedStage
+from ddl_class.exercises.check import CheckFailed, check, misuse, verdict
+from ddl_class.exercises.registry import find_exercise, units
+from ddl_class.exercises.stages import EnginesStage, SimulatedStage
 
 EXERCISES = [exercise for unit in units() for exercise in unit.exercises]
 PREDICTIONS = [prediction for unit in units() for prediction in unit.predictions]
@@ -21,7 +21,7 @@ MISTAKES = [
     for mistake in importlib.import_module(path.stem).MISTAKES
 ]
 
-pytestmark = pytest.mark.usefixtures("fresh_record")
+pytestmark = [pytest.mark.usefixtures("fresh_record"), pytest.mark.slow]
 
 each = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
 
@@ -43,13 +43,13 @@ def test_registry_and_sources_have_the_same_exercises():
     assert set(in_sources) == wanted
 
 
-def test_each_exercise_stands_in_the_notebook_of_its_unit_in_this_order():
-    for unit in units():
-        cells = sources.named_cells(sources.source_of(unit.number))
-        assert [name for name, kind, _ in cells if kind == "answer"] == [
-            exercise.name for exercise in unit.exercises
-        ]
-        assert all(exercise.unit == unit.number for exercise in unit.exercises)
+@pytest.mark.parametrize("unit", units(), ids=lambda unit: unit.number)
+def test_each_exercise_stands_in_the_notebook_of_its_unit_in_this_order(unit):
+    cells = sources.named_cells(sources.source_of(unit.number))
+    assert [name for name, kind, _ in cells if kind == "answer"] == [
+        exercise.name for exercise in unit.exercises
+    ]
+    assert all(exercise.unit == unit.number for exercise in unit.exercises)
 
 
 @pytest.mark.parametrize("prediction", PREDICTIONS, ids=lambda prediction: prediction.name)
@@ -142,13 +142,15 @@ def test_the_usual_mistake_is_named(name, function, words, pool):
 ODD = (10**400, "x", b"x", True, 1j, math.nan, [[1, 2], [3]], (np.zeros(3), np.zeros((2, 2))), {})
 
 
-@each
-def test_whatever_comes_back_is_answered_with_a_message(exercise):
-    if exercise.ranks:
-        pytest.skip("its ranks leave their results in arrays")
-    for odd in ODD:
-        stage = SimulatedStage(lambda *_, odd=odd: odd)
-        assert verdict(exercise, stage, np.random.default_rng(1), ())
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+@pytest.mark.parametrize(
+    "exercise",
+    [exercise for exercise in EXERCISES if not exercise.ranks],  # ranks leave theirs in arrays
+    ids=lambda exercise: exercise.name,
+)
+def test_whatever_comes_back_is_answered_with_a_message(exercise, odd):
+    stage = SimulatedStage(lambda *_: odd)
+    assert verdict(exercise, stage, np.random.default_rng(1), ())
 
 
 @each

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ddl_teach.course import gloo
+from ddl_class.notebook import gloo
 
 
 def twice(comm, folder):

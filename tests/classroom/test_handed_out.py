@@ -10,6 +10,8 @@ import nbformat
 import pytest
 from notebook import notebook
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = {path.stem: nbformat.read(path, 4) for path in ROOT.glob("notebooks/*.ipynb")}
 READS = r"\btrue_measurements\(\)"  # what was recorded

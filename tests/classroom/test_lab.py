@@ -12,8 +12,10 @@ from urllib.request import urlopen
 
 import pytest
 
-from ddl_teach.course import lab
-from ddl_teach.course.mistake import Mistake
+from ddl_class.commands.mistake import Mistake
+from ddl_class.release import lab
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 

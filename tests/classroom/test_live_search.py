@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from ddl_class.notebook import live_search
+from ddl_class.notebook.live_search import LiveSearch
 from ddl_teach import simulate
-from ddl_teach.course import live_search
-from ddl_teach.course.live_search import LiveSearch
 from ddl_teach.search import by_ranks
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 from ddl_teach.search.space import LogUniform, Space

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.box
+
 ROOT = Path(__file__).resolve().parents[2]
 BOX, LAPTOP = "ground = find_nodes(2, 2)", "Box.up = refuse; ground = find_nodes()"
 SCRIPT = """
@@ -14,12 +16,12 @@ from functools import partial
 from IPython.testing.globalipapp import start_ipython
 start_ipython()
 import numpy as np
-from ddl_teach.comm.story import StoryError
-from ddl_teach.course import among_nodes
-from ddl_teach.course.box.box import Box
-from ddl_teach.course.cluster.many_nodes import find_nodes
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.surviving.checkpoints import Checkpoints
+from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_class.notebook import among_nodes
+from ddl_class.clusters.box.box import Box
+from ddl_class.clusters.many_nodes import find_nodes
+from ddl_class.commands.mistake import Mistake
+from ddl_teach.fault_tolerance.checkpoints import Checkpoints
 def refuse(*_, **__):
     raise Mistake("No box could be made here.")
 def lasting(comm, folder, end):

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from ddl_teach.course.planted.bug import Bug, planted, untouched
-from ddl_teach.course.planted.bugs import BUGS, DISTRIBUTED, OPERATORS, TRAINING
-from ddl_teach.course.planted.examine import EXAMINATIONS, wrong
-from ddl_teach.course.planted.suspects import find, parts, suspects, tell
-from ddl_teach.sgd.digits import Digits
+from ddl_class.exercises.planted.bug import Bug, planted, untouched
+from ddl_class.exercises.planted.bugs import BUGS, DISTRIBUTED, OPERATORS, TRAINING
+from ddl_class.exercises.planted.examine import EXAMINATIONS, wrong
+from ddl_class.exercises.planted.suspects import find, parts, suspects, tell
+from ddl_teach.training.tasks.digits import Digits
 
 RING = "collectives.ring.allreduce"
 
@@ -24,8 +24,8 @@ def test_every_part_passes_and_none_of_its_wrong_twins_does(part):
 
 
 def test_what_stops_or_gives_no_number_is_infinitely_wrong():
-    assert wrong("sgd.perceptron.softmax", None) == math.inf
-    assert wrong("sgd.perceptron.softmax", lambda scores: scores * math.nan) == math.inf
+    assert wrong("training.tasks.perceptron.softmax", None) == math.inf
+    assert wrong("training.tasks.perceptron.softmax", lambda scores: scores * math.nan) == math.inf
 
 
 def test_there_are_bugs_of_every_kind():
@@ -34,19 +34,20 @@ def test_there_are_bugs_of_every_kind():
     assert {bug.level for bug in BUGS} == {OPERATORS, TRAINING, DISTRIBUTED}
     assert len({bug.what for bug in BUGS}) == len(BUGS)
     rooms = {bug.part.split(".")[0] for bug in BUGS}
-    assert rooms == {"sgd", "collectives", "networks", "exchange", "operators"}
+    assert rooms == {"training", "collectives", "networks", "operators"}
 
 
-def test_an_optimizer_with_a_planted_bug_still_trains():
+@pytest.mark.parametrize(
+    "bug", [bug for bug in BUGS if bug.level == TRAINING], ids=lambda bug: bug.what
+)
+def test_an_optimizer_with_a_planted_bug_still_trains(bug):
     task = Digits(batch=32)
-    for bug in BUGS:
-        if bug.level == TRAINING:
-            rule = planted(bug)(rate=0.003 if "rmsprop" in bug.part else 0.01)
-            weights = task.initial()
-            states = [np.zeros_like(weights) for _ in range(rule.states)]
-            for step in range(150):
-                rule(weights, task.gradient(weights, 0, 1, step)[1], states, step + 1)
-            assert task.accuracy(weights) > 0.6, bug.what
+    rule = planted(bug)(rate=0.003 if "rmsprop" in bug.part else 0.01)
+    weights = task.initial()
+    states = [np.zeros_like(weights) for _ in range(rule.states)]
+    for step in range(150):
+        rule(weights, task.gradient(weights, 0, 1, step)[1], states, step + 1)
+    assert task.accuracy(weights) > 0.6
 
 
 def test_a_planted_bug_travels_to_real_ranks(real):
@@ -78,12 +79,12 @@ def test_suspects_have_numbers_and_nothing_else_that_tells():
     assert 3 < sum(first.values()) < len(first) - 3  # the right one is not always the first
     with pytest.raises(ValueError, match="the suspects are 0 to"):
         tell(len(everybody))
-    with pytest.raises(ValueError, match=r"there are suspects of sgd\.updates\.adam\.Adam, "):
-        suspects("sgd.updates.adam")
+    with pytest.raises(ValueError, match=r"suspects of training\.optimizers\.adam\.Adam, "):
+        suspects("training.optimizers.adam")
 
 
 def test_a_check_must_catch_all_that_are_wrong_and_accuse_nobody_else():
-    part = "sgd.updates.adam.Adam"
+    part = "training.optimizers.adam.Adam"
     numbers = {suspect.number for suspect in suspects(part)}
     good = find(lambda candidate: wrong(part, candidate) < 1, part)
     assert good.all

@@ -5,11 +5,13 @@ from functools import partial
 
 import pytest
 
+from ddl_class.engines.by_view import EnginesGone, search
 from ddl_teach import simulate
 from ddl_teach.search import by_ranks
-from ddl_teach.search.by_view import EnginesGone, search
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 from ddl_teach.search.space import LogUniform, Space
+
+pytestmark = [pytest.mark.real, pytest.mark.long]
 
 HALVING = SuccessiveHalving(Space({"rate": LogUniform(1e-3, 3)}), 9, eta=3, least=2)
 

@@ -10,13 +10,15 @@ import time
 from pathlib import Path
 
 import pytest
+from boxes import box_or_skip
 
+from ddl_class.commands.mistake import Mistake
+from ddl_runtime.launcher.mpiexec import mpi_family, mpiexec_path
 from ddl_teach import simulate
-from ddl_teach.comm.processes import mpi_family, mpiexec_path
-from ddl_teach.course.box.box import Box
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.surviving.checkpoints import steps
-from ddl_teach.surviving.long_run import long_run
+from ddl_teach.fault_tolerance.checkpoints import steps
+from ddl_teach.fault_tolerance.long_run import long_run
+
+pytestmark = pytest.mark.box
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = f"slurm-{os.getpid()}"
@@ -52,11 +54,7 @@ def course(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def box(course):
-    try:
-        made = Box.up(nodes=3, name=NAME, share=[str(course)], with_slurm=True)
-    except Mistake as refused:
-        pytest.skip(str(refused).splitlines()[0])
-    with made:
+    with box_or_skip(NAME, nodes=3, share=[str(course)], with_slurm=True) as made:
         yield made
     assert not made.folder.exists()
 
@@ -68,7 +66,7 @@ def head(box, course, monkeypatch):
     monkeypatch.chdir(course)
 
     def say(*words):
-        told = box.run("head", words, text=True, capture_output=True, timeout=PATIENCE)
+        told = box.hosts.run("head", words, text=True, capture_output=True, timeout=PATIENCE)
         assert told.returncode == 0, told.stdout + told.stderr
         return told.stdout
 
@@ -100,7 +98,7 @@ def jobs(box, course):
         patch.chdir(course)
         for name, (nodes, *script) in words.items():
             command = ["cluster_setup/slurm/submit", nodes, f"--output={name}.out", *script]
-            assert box.run("head", command).returncode == 0
+            assert box.hosts.run("head", command).returncode == 0
 
 
 def begun(log):
@@ -109,9 +107,10 @@ def begun(log):
     return [int(step) for step in re.findall(r"begins at step (\d+) of", told)]
 
 
+@pytest.mark.long
 def test_a_long_run_is_asked_to_go_and_loses_a_node_and_ends_the_same(head, box, course, jobs):
     kept, log = course / "kept", course / "long.out"
-    program = ["-m", "ddl_teach.surviving.long_run", "kept", "--steps=1000000", "--every=20"]
+    program = ["-m", "ddl_teach.fault_tolerance.long_run", "kept", "--steps=1000000", "--every=20"]
     options = ["--parsable", "--nodes=2", f"--output={log}", "--time=60"]
     script = "cluster_setup/slurm/long.sbatch"
     job = submit(head, *options, script, "kept/result.json", *program, "--seconds=0.02").strip()
@@ -129,7 +128,7 @@ def test_a_long_run_is_asked_to_go_and_loses_a_node_and_ends_the_same(head, box,
     eventually(lambda: head("squeue", "--noheader", "--format=%A").split() == [job])
     names = head("squeue", f"--job={job}", "--noheader", "--format=%N").strip()
     other = head("scontrol", "show", "hostnames", names).split()[-1]
-    box.power_off(other)
+    box.hosts.power_off(other)
     head("scontrol", "update", f"nodename={other}", "state=down", "reason=off")
     eventually(lambda: len(begun(log)) > 2)
     later = begun(log)[-1]
@@ -147,12 +146,14 @@ def test_a_long_run_is_asked_to_go_and_loses_a_node_and_ends_the_same(head, box,
     assert other in head("sinfo", "--noheader", "--Node", "--states=idle", "--format=%N")
 
 
-def test_jobs_start_ranks_on_all_of_their_nodes(course, jobs):
+def test_jobs_start_ranks_on_all_of_their_nodes(head, course, jobs):
+    eventually(lambda: not head("squeue", "--noheader"))
     told = (course / "ranks.out").read_text()
     assert told.count("ranks on node0 node1 node2\n") == 2, told
 
 
-def test_the_doctor_finds_the_nodes_of_a_job_fit(course, jobs):
+def test_the_doctor_finds_the_nodes_of_a_job_fit(head, course, jobs):
+    eventually(lambda: not head("squeue", "--noheader"))
     told = (course / "doctor.out").read_text()
     assert "This cluster is fit for the course" in told, told
     assert "2 ranks know of each other, on 2 nodes" in told
@@ -169,7 +170,7 @@ def test_engines_come_as_a_job_and_go(head, course):
 
 
 def test_where_packages_cannot_be_had_it_is_said(monkeypatch, tmp_path):
-    from ddl_teach.course.box import slurm_packages
+    from ddl_class.clusters.box import slurm_packages
 
     monkeypatch.setattr(slurm_packages, "installed", lambda: False)
     monkeypatch.setattr(slurm_packages.Path, "home", lambda: tmp_path)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from ddl_class import stopwatch
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
 from ddl_teach.collectives import recursive_doubling, ring
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.course import stopwatch
 from ddl_teach.theory.collectives import formula
 
 SIZES = [64, 4096, 2**20]

@@ -1,30 +1,12 @@
-"""The grounds on which one test body runs: simulated ranks, and a pool of real ones."""
-
-from collections.abc import Callable
-from dataclasses import dataclass
+"""The ground that a test asks for; without `grounds.everywhere` it runs on both."""
 
 import pytest
+from grounds import RANK_COUNTS, Ground
 
-from ddl_teach import Run, simulate
-from ddl_teach.collectives import registry
-
-
-@dataclass(frozen=True)
-class Ground:
-    """`run(program, ranks, **kwargs)` on the rank counts that are worth trying here."""
-
-    name: str
-    rank_counts: tuple[int, ...]
-    run: Callable[..., Run]
-
-    def algorithms(self, collective: str) -> list[str]:
-        """Everybody who has a collective, and can do it here."""
-        names = registry.names(collective)
-        return [name for name in names if name != "native" or self.name == "real"]
+from ddl_teach import simulate
 
 
-@pytest.fixture(params=["simulated", "real"])
+@pytest.fixture(params=RANK_COUNTS)
 def ground(request: pytest.FixtureRequest) -> Ground:
-    if request.param == "real":
-        return Ground("real", (1, 2, 3, 4, 5, 8), request.getfixturevalue("real"))
-    return Ground("simulated", (*range(1, 9), 11), simulate)
+    run = request.getfixturevalue("real") if request.param == "real" else simulate
+    return Ground(request.param, run)

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 import torch
 import vectors
+from grounds import everywhere
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ddl_teach import simulate
 from ddl_teach.collectives import registry
+
+pytestmark = pytest.mark.slow
 
 SIZES = (*range(24), 40, 1000, 4099)  # on eight ranks a block ends at each of the first
 ON_REAL_RANKS = (*range(10), 15, 16, 17, 23, 1000, 4099)
@@ -29,35 +32,38 @@ def reduce_all(comm, algorithm, cases):
     return wrong, vectors.bits(*results)
 
 
-def all_right(ground, cases, rank_counts=()):
-    for algorithm in ground.algorithms("allreduce"):
-        for ranks in rank_counts or ground.rank_counts:
-            run = ground.run(reduce_all, ranks, trace=False, algorithm=algorithm, cases=cases)
-            wrong, prints = zip(*run.results, strict=True)
-            assert wrong == ([],) * ranks, (algorithm, ranks)
-            assert len(set(prints)) == 1, (algorithm, ranks)
+def all_right(run, ranks, algorithm, cases):
+    done = run(reduce_all, ranks, trace=False, algorithm=algorithm, cases=cases)
+    wrong, prints = zip(*done.results, strict=True)
+    assert wrong == ([],) * ranks
+    assert len(set(prints)) == 1
 
 
-def test_every_size(ground):
+@everywhere("allreduce")
+def test_every_size(ground, algorithm, ranks):
     sizes = ON_REAL_RANKS if ground.name == "real" else SIZES
-    all_right(ground, [("numpy int64", size, "sum") for size in sizes])
+    all_right(ground.run, ranks, algorithm, [("numpy int64", size, "sum") for size in sizes])
 
 
-def test_every_operation(ground):
+@everywhere("allreduce", (2, 3, 5))  # all counts with fewer operations, above
+def test_every_operation(ground, algorithm, ranks):
     cases = [(kind, size, op) for kind in ("numpy int32", "torch float32") for size in (0, 1, 13)
              for op in vectors.OPERATIONS]  # fmt: skip
-    all_right(ground, cases, (2, 3, 5))  # all counts with fewer operations, above
+    all_right(ground.run, ranks, algorithm, cases)
 
 
-def test_every_type(ground):
+@everywhere("allreduce", (1, 3, 5))  # on more with fewer types, in the other tests
+def test_every_type(ground, algorithm, ranks):
     cases = [(kind, 23, op) for kind in vectors.KINDS for op in vectors.OPERATIONS]
-    all_right(ground, cases, (1, 3, 5))  # on more with fewer types, in the other tests
+    all_right(ground.run, ranks, algorithm, cases)
 
 
-def test_every_shape(ground):
+@everywhere("allreduce", (2, 3))
+def test_every_shape(ground, algorithm, ranks):
     shapes = [(), (1, 1), (2, 3, 4), (0, 5), (7, 11)]
-    all_right(ground, [(f"{library} float64", shape, "sum") for library in ("numpy", "torch")
-                       for shape in shapes], (2, 3))  # fmt: skip
+    cases = [(f"{library} float64", shape, "sum") for library in ("numpy", "torch")
+             for shape in shapes]  # fmt: skip
+    all_right(ground.run, ranks, algorithm, cases)
 
 
 @given(
@@ -69,11 +75,7 @@ def test_every_shape(ground):
 )
 @settings(max_examples=150)
 def test_anything(algorithm, ranks, kind, shape, op):
-    cases = [(kind, shape, op)]
-    run = simulate(reduce_all, ranks, trace=False, algorithm=algorithm, cases=cases)
-    wrong, prints = zip(*run.results, strict=True)
-    assert wrong == ([],) * ranks
-    assert len(set(prints)) == 1
+    all_right(simulate, ranks, algorithm, [(kind, shape, op)])
 
 
 def reduce_specials(comm, algorithm):
@@ -87,21 +89,21 @@ def reduce_specials(comm, algorithm):
     return vectors.bits(*results)
 
 
+@everywhere("allreduce", but="native")
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore:overflow")
-def test_the_same_bits_everywhere(ground):
+def test_the_same_bits_everywhere(ground, algorithm, ranks):
     """Also where order matters: NaNs, zeros of both signs, an operation that keeps one side."""
-    for algorithm in set(ground.algorithms("allreduce")) - {"native"}:
-        for ranks in ground.rank_counts:
-            run = ground.run(reduce_specials, ranks, trace=False, algorithm=algorithm)
-            assert len(set(run.results)) == 1, (algorithm, ranks)
+    run = ground.run(reduce_specials, ranks, trace=False, algorithm=algorithm)
+    assert len(set(run.results)) == 1
 
 
-def test_the_specials_do_depend_on_the_order():
+@pytest.mark.parametrize("op", ["sum", "max", vectors.first])
+def test_the_specials_do_depend_on_the_order(op):
     """Or the test above would prove nothing."""
     one, other = (vectors.special_vector("numpy float64", rank) for rank in (0, 1))
-    for op in ("sum", "max", vectors.first):
+    with np.errstate(invalid="ignore"):  # infinities of both signs are among them
         there, back = vectors.combined([one, other], op), vectors.combined([other, one], op)
-        assert vectors.bits(there) != vectors.bits(back)
+    assert vectors.bits(there) != vectors.bits(back)
 
 
 def reduce_fractions(comm, algorithm):
@@ -110,13 +112,12 @@ def reduce_fractions(comm, algorithm):
     return x
 
 
-def test_rounding_differs_between_algorithms_but_not_between_ranks(ground):
-    for algorithm in ground.algorithms("allreduce"):
-        for ranks in ground.rank_counts:
-            run = ground.run(reduce_fractions, ranks, trace=False, algorithm=algorithm)
-            inputs = [np.random.default_rng(rank).standard_normal(1003) for rank in range(ranks)]
-            np.testing.assert_allclose(run.results[0], sum(inputs), rtol=0, atol=1e-13 * ranks)
-            assert len({vectors.bits(x) for x in run.results}) == 1, (algorithm, ranks)
+@everywhere("allreduce")
+def test_rounding_differs_between_algorithms_but_not_between_ranks(ground, algorithm, ranks):
+    run = ground.run(reduce_fractions, ranks, trace=False, algorithm=algorithm)
+    inputs = [np.random.default_rng(rank).standard_normal(1003) for rank in range(ranks)]
+    np.testing.assert_allclose(run.results[0], sum(inputs), rtol=0, atol=1e-13 * ranks)
+    assert len({vectors.bits(x) for x in run.results}) == 1
 
 
 def reduce_a_gradient(comm, algorithm):
@@ -127,10 +128,10 @@ def reduce_a_gradient(comm, algorithm):
     return weight.data_ptr() == before, weight.is_leaf, weight.detach().sum().item()
 
 
-def test_parameters_are_reduced_in_place(ground):
-    for algorithm in ground.algorithms("allreduce"):
-        run = ground.run(reduce_a_gradient, 4, algorithm=algorithm)
-        assert run.results == [(True, True, 36.0)] * 4, algorithm
+@everywhere("allreduce", (4,))
+def test_parameters_are_reduced_in_place(ground, algorithm, ranks):
+    run = ground.run(reduce_a_gradient, ranks, algorithm=algorithm)
+    assert run.results == [(True, True, 36.0)] * ranks
 
 
 def own_operation(comm, algorithm):
@@ -142,13 +143,12 @@ def own_operation(comm, algorithm):
     return x
 
 
-def test_an_operation_of_ones_own(ground):
-    for algorithm in ground.algorithms("allreduce"):
-        for ranks in ground.rank_counts:
-            run = ground.run(own_operation, ranks, trace=False, algorithm=algorithm)
-            expected = np.arange(11.0) * (-1) ** (ranks - 1) * ranks
-            for x in run.results:
-                np.testing.assert_array_equal(x, expected)
+@everywhere("allreduce")
+def test_an_operation_of_ones_own(ground, algorithm, ranks):
+    run = ground.run(own_operation, ranks, trace=False, algorithm=algorithm)
+    expected = np.arange(11.0) * (-1) ** (ranks - 1) * ranks
+    for x in run.results:
+        np.testing.assert_array_equal(x, expected)
 
 
 def reduce_wrong(comm, algorithm, what):
@@ -159,21 +159,21 @@ def reduce_wrong(comm, algorithm, what):
         return str(error)
 
 
+@everywhere("allreduce", (2,))
 @pytest.mark.parametrize(
     ("what", "words"), [("strided", "not C-contiguous"), ("a list", "a list cannot travel")]
 )
-def test_what_cannot_be_reduced_is_explained(ground, what, words):
-    for algorithm in ground.algorithms("allreduce"):
-        run = ground.run(reduce_wrong, 2, algorithm=algorithm, what=what)
-        assert all(words in text for text in run.results), (algorithm, run.results)
+def test_what_cannot_be_reduced_is_explained(ground, algorithm, ranks, what, words):
+    run = ground.run(reduce_wrong, ranks, algorithm=algorithm, what=what)
+    assert all(words in text for text in run.results), run.results
 
 
-def test_rank_counts_beyond_the_usual():
+@pytest.mark.parametrize("algorithm", sorted(set(registry.names()) - {"native"}))
+@pytest.mark.parametrize("ranks", [31, 32, 33, 100])
+def test_rank_counts_beyond_the_usual(algorithm, ranks):
     def program(comm, algorithm):
         x = np.arange(100) + comm.rank
         registry.get(algorithm).allreduce(comm, x)
         return vectors.same(x, np.arange(100) * comm.size + comm.size * (comm.size - 1) // 2)
 
-    for algorithm in set(registry.names()) - {"native"}:
-        for ranks in (31, 32, 33, 100):
-            assert all(simulate(program, ranks, trace=False, algorithm=algorithm).results)
+    assert all(simulate(program, ranks, trace=False, algorithm=algorithm).results)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from ddl_runtime.devices.choice import Reach
+from ddl_runtime.devices.stand_in import StandInDevice
+from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.topologies.point_to_point import HostLink, Uniform
 from ddl_teach import simulate
 from ddl_teach.collectives import on_devices
-from ddl_teach.comm.devices.choice import Reach
-from ddl_teach.comm.devices.stand_in import StandInDevice
-from ddl_teach.comm.networks import HostLink, Uniform
-from ddl_teach.comm.story import StoryError
 
 STAGED = (Reach(0, "staged"),)
 TABLES = {

@@ -8,6 +8,8 @@ import pytest
 
 from ddl_teach.collectives import background, registry
 
+pytestmark = pytest.mark.slow
+
 MANNERS = {  # how messages travel, how late the device is, how long the arrays are
     "staged, late": ("staged", "late", 41),
     "staged, nothing": ("staged", "late", 0),
@@ -141,7 +143,7 @@ def deaf_to_events(comm, deaf):
     return bool(np.allclose(place.back(x), expected))
 
 
-def test_a_transfer_that_does_not_wait_for_kernels_is_found_out(ground):
-    for ranks in (2, 3):
-        assert ground.run(deaf_to_events, ranks, deaf=False).results == [True] * ranks
-        assert not any(ground.run(deaf_to_events, ranks, deaf=True).results)
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_a_transfer_that_does_not_wait_for_kernels_is_found_out(ground, ranks):
+    assert ground.run(deaf_to_events, ranks, deaf=False).results == [True] * ranks
+    assert not any(ground.run(deaf_to_events, ranks, deaf=True).results)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import vectors
+from grounds import algorithms, on_all_counts
 
+from ddl_runtime.core.communicator import BACKGROUND_SLOTS
+from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
 from ddl_teach import Phantom, simulate
 from ddl_teach.collectives import auto, background, hierarchical, registry
-from ddl_teach.comm.interface import BACKGROUND_SLOTS
-from ddl_teach.comm.networks import TwoLevel, Uniform
 
 INSIDE, BETWEEN = Uniform(1e-7, 4e10), Uniform(3e-6, 1e10)
 
@@ -51,18 +52,19 @@ def total(ranks, length=100):
     return np.arange(length) * ranks + ranks * (ranks - 1) // 2
 
 
-def test_an_allreduce_is_the_sum_on_whatever_nodes(network):
+@pytest.mark.parametrize("algorithm", EVERYWHERE)
+def test_an_allreduce_is_the_sum_on_whatever_nodes(network, algorithm):
     def program(comm, algorithm):
         x = np.arange(100) + comm.rank
         registry.get(algorithm).allreduce(comm, x)
         return vectors.same(x, total(comm.size))
 
-    for algorithm in EVERYWHERE:
-        run = simulate(program, network[0], network=network[1], algorithm=algorithm)
-        assert all(run.results), algorithm
+    run = simulate(program, network[0], network=network[1], algorithm=algorithm)
+    assert all(run.results)
 
 
-def test_every_allreduce_may_stand_between_the_nodes_and_use_the_groups_again(network):
+@pytest.mark.parametrize("algorithm", EVERYWHERE)
+def test_every_allreduce_may_stand_between_the_nodes_and_use_the_groups_again(network, algorithm):
     def program(comm, algorithm):
         levels = hierarchical.split_by_node(comm)
         between = registry.get(algorithm).allreduce
@@ -72,9 +74,8 @@ def test_every_allreduce_may_stand_between_the_nodes_and_use_the_groups_again(ne
             assert vectors.same(x, total(comm.size))
         return x.sum()
 
-    for algorithm in EVERYWHERE:
-        run = simulate(program, network[0], network=network[1], algorithm=algorithm)
-        assert len(set(run.results)) == 1, algorithm
+    run = simulate(program, network[0], network=network[1], algorithm=algorithm)
+    assert len(set(run.results)) == 1
 
 
 def test_every_rank_may_be_the_root(network):
@@ -147,7 +148,8 @@ class Favourite:
         return 1.0 if algorithm == self.name else 2.0
 
 
-def test_auto_does_what_rank_0s_model_says(ground):
+@on_all_counts
+def test_auto_does_what_rank_0s_model_says(ground, ranks):
     def sends(comm, allreduce, **kwargs):
         before = len(comm.ledger.messages)
         x = np.arange(100) + comm.rank
@@ -161,34 +163,39 @@ def test_auto_does_what_rank_0s_model_says(ground):
             chosen = sends(comm, auto.allreduce, model=mine)
             assert chosen == sends(comm, registry.get(name).allreduce), name
 
-    for ranks in ground.rank_counts:
-        ground.run(program, ranks)
+    ground.run(program, ranks)
 
 
+@pytest.mark.parametrize("nbytes", [0, 1, 1000, 10**6, 10**9])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8, 300])
-def test_the_choice_is_the_shortest_prediction_and_says_so(ranks):
-    for nbytes in (0, 1, 1000, 10**6, 10**9):
-        choice = auto.choose(ranks, nbytes)
-        assert choice.seconds == min(choice.predictions.values())
-        assert next(iter(choice.predictions)) == choice.algorithm
-        assert set(choice.predictions) == set(auto.PREDICTABLE)
-        assert f"{choice.algorithm} for {nbytes:,} bytes on {ranks} ranks" in str(choice)
+def test_the_choice_is_the_shortest_prediction_and_says_so(ranks, nbytes):
+    choice = auto.choose(ranks, nbytes)
+    assert choice.seconds == min(choice.predictions.values())
+    assert next(iter(choice.predictions)) == choice.algorithm
+    assert set(choice.predictions) == set(auto.PREDICTABLE)
+    assert f"{choice.algorithm} for {nbytes:,} bytes on {ranks} ranks" in str(choice)
 
 
-def test_there_must_be_something_to_choose_from():
-    class Nothing:
-        def predict(self, algorithm, ranks, nbytes):
-            return math.nan
+class Nothing:
+    def predict(self, algorithm, ranks, nbytes):
+        return math.nan
 
-    for model, algorithms in ((Nothing(), auto.PREDICTABLE), (Favourite("ring"), ())):
-        with pytest.raises(ValueError, match="nothing to choose from"):
-            auto.choose(4, 100, model, algorithms)
+
+@pytest.mark.parametrize(
+    ("model", "names"),
+    [(Nothing(), auto.PREDICTABLE), (Favourite("ring"), ())],
+    ids=["no prediction", "no algorithm"],
+)
+def test_there_must_be_something_to_choose_from(model, names):
+    with pytest.raises(ValueError, match="nothing to choose from"):
+        auto.choose(4, 100, model, names)
 
 
 # -- in the background ----------------------------------------------------------------------
 
 
-def test_an_allreduce_in_the_background_is_the_sum(ground):
+@on_all_counts
+def test_an_allreduce_in_the_background_is_the_sum(ground, ranks):
     def program(comm, names):
         begun = []
         for name in names:
@@ -199,9 +206,8 @@ def test_an_allreduce_in_the_background_is_the_sum(ground):
             request.wait()
             assert vectors.same(x, total(comm.size))
 
-    names = [name for name in ground.algorithms("allreduce") if name not in ("native", "auto")]
-    for ranks in ground.rank_counts:
-        ground.run(program, ranks, names=names)
+    names = set(algorithms(ground.name, "allreduce")) - {"native", "auto"}
+    ground.run(program, ranks, names=sorted(names))
 
 
 @pytest.mark.parametrize("algorithm", BEFOREHAND)

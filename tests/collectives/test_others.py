@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 import vectors
+from grounds import RANK_COUNTS, algorithms
 
 from ddl_teach import Phantom, simulate
 from ddl_teach.collectives import registry
+
+pytestmark = pytest.mark.slow
 
 LENGTHS = (0, 1, 2, 7, 64, 1001)
 
@@ -125,39 +128,59 @@ def do_all(comm, check, collective, algorithm):
     return [length for length in lengths if not check(comm, call, length)]
 
 
+@pytest.mark.parametrize(
+    ("ground", "collective", "algorithm", "ranks"),
+    [
+        (ground, collective, algorithm, ranks)
+        for ground, rank_counts in RANK_COUNTS.items()
+        for collective in CHECKS
+        for algorithm in algorithms(ground, collective)
+        for ranks in rank_counts
+    ],
+    indirect=["ground"],
+)
+def test_every_rank_holds_what_it_should(ground, collective, algorithm, ranks):
+    run = ground.run(do_all, ranks, trace=False, check=CHECKS[collective],
+                     collective=collective, algorithm=algorithm)  # fmt: skip
+    assert run.results == [[]] * ranks
+
+
+@pytest.mark.parametrize("ground", RANK_COUNTS)
 @pytest.mark.parametrize("collective", CHECKS)
-def test_every_rank_holds_what_it_should(ground, collective):
-    algorithms = ground.algorithms(collective)
-    assert algorithms, collective
-    for algorithm in algorithms:
-        for ranks in ground.rank_counts:
-            run = ground.run(do_all, ranks, trace=False, check=CHECKS[collective],
-                             collective=collective, algorithm=algorithm)  # fmt: skip
-            assert run.results == [[]] * ranks, (algorithm, ranks)
+def test_every_ground_has_every_collective(ground, collective):
+    assert algorithms(ground, collective)
 
 
-def test_reduce_scatter_then_allgather_is_an_allreduce(ground):
+@pytest.mark.parametrize(
+    ("ground", "first", "then"),
+    [
+        (ground, first, then)
+        for ground in RANK_COUNTS
+        for first in algorithms(ground, "reduce_scatter")
+        for then in algorithms(ground, "allgather")
+    ],
+    indirect=["ground"],
+)
+@pytest.mark.parametrize("ranks", [1, 3, 4, 5])
+def test_reduce_scatter_then_allgather_is_an_allreduce(ground, first, then, ranks):
     def program(comm, first, then):
         x = mine(comm.rank, 1001)
         registry.function(first, "reduce_scatter")(comm, x)
         registry.function(then, "allgather")(comm, x)
         return vectors.same(x, sum(mine(rank, 1001) for rank in range(comm.size)))
 
-    for first in ground.algorithms("reduce_scatter"):
-        for then in ground.algorithms("allgather"):
-            for ranks in (1, 3, 4, 5):
-                assert all(ground.run(program, ranks, first=first, then=then).results)
+    assert all(ground.run(program, ranks, first=first, then=then).results)
 
 
-def test_phantoms_take_the_same_time_as_data():
+@pytest.mark.parametrize("algorithm", sorted(set(registry.names()) - {"native"}))
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8, 12])
+def test_phantoms_take_the_same_time_as_data(algorithm, ranks):
     def program(comm, algorithm, real):
         x = np.zeros(12_000, np.uint8) if real else Phantom(12_000)
         registry.get(algorithm).allreduce(comm, x, "max")
 
-    for algorithm in set(registry.names()) - {"native"}:
-        for ranks in (1, 2, 3, 8, 12):
-            data, phantom = (
-                simulate(program, ranks, algorithm=algorithm, real=real) for real in (True, False)
-            )
-            assert phantom.time == data.time, algorithm
-            assert phantom.ledger == data.ledger, algorithm
+    data, phantom = (
+        simulate(program, ranks, algorithm=algorithm, real=real) for real in (True, False)
+    )
+    assert phantom.time == data.time
+    assert phantom.ledger == data.ledger

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import vectors
 
+from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
 from ddl_teach import simulate
 from ddl_teach.collectives import shared_memory
-from ddl_teach.comm.networks import TwoLevel, Uniform
 
 LENGTHS = (0, 1, 3, 1000, shared_memory.ALL_ADD_ALL // 8, shared_memory.ALL_ADD_ALL // 8 + 5,
            shared_memory.BLOCK // 8 * 2 + 3)  # fmt: skip

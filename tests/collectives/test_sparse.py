@@ -4,6 +4,7 @@ import hashlib
 
 import numpy as np
 import pytest
+from grounds import on_all_counts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -53,19 +54,16 @@ def every_way(comm, cases):
     return found
 
 
-def test_the_sum_on_every_rank_and_the_bytes_of_the_formula(ground):
+@on_all_counts
+def test_the_sum_on_every_rank_and_the_bytes_of_the_formula(ground, ranks):
     cases = CASES[ground.name]
-    for ranks in ground.rank_counts:
-        run = ground.run(every_way, ranks, cases=cases, trace=False)
-        for number, bytes_of in enumerate((doubling_bytes, gathered_bytes, dense_bytes)):
-            wrong, prints, sent = zip(*(found[number] for found in run.results), strict=True)
-            assert wrong == ([],) * ranks
-            assert len(set(prints)) == 1
-            expected = [bytes_of(all_vectors(case, ranks)) for case in cases]
-            assert [list(one) for one in zip(*sent, strict=True)] == expected, (
-                WAYS[number],
-                ranks,
-            )
+    run = ground.run(every_way, ranks, cases=cases, trace=False)
+    for number, bytes_of in enumerate((doubling_bytes, gathered_bytes, dense_bytes)):
+        wrong, prints, sent = zip(*(found[number] for found in run.results), strict=True)
+        assert wrong == ([],) * ranks, WAYS[number]
+        assert len(set(prints)) == 1, WAYS[number]
+        expected = [bytes_of(all_vectors(case, ranks)) for case in cases]
+        assert [list(one) for one in zip(*sent, strict=True)] == expected, WAYS[number]
 
 
 # What the formulas say: written down once more, without streams, from the vectors alone.
@@ -167,26 +165,26 @@ def quantised(comm):
     return exact.dense(), halved.dense(), saved
 
 
-def test_the_second_phase_may_be_quantised(ground):
-    for ranks in ground.rank_counts:
-        right = sum(all_vectors((101, 20, "float64"), ranks))
-        results = ground.run(quantised, ranks, trace=False).results
-        for exact, halved, _ in results:
-            assert np.array_equal(exact, right)
-            assert np.array_equal(halved, right / 2)
-        # Seven of eight bytes are saved on each number of another rank's part.
-        assert sum(saved for *_, saved in results) == 7 * 101 * (ranks - 1)
+@on_all_counts
+def test_the_second_phase_may_be_quantised(ground, ranks):
+    right = sum(all_vectors((101, 20, "float64"), ranks))
+    results = ground.run(quantised, ranks, trace=False).results
+    for exact, halved, _ in results:
+        assert np.array_equal(exact, right)
+        assert np.array_equal(halved, right / 2)
+    # Seven of eight bytes are saved on each number of another rank's part.
+    assert sum(saved for *_, saved in results) == 7 * 101 * (ranks - 1)
 
 
-def test_all_messages_come_to_all(ground):
+@on_all_counts
+def test_all_messages_come_to_all(ground, ranks):
     def program(comm):
         return allgather(comm, np.full(3 * comm.rank % 7, comm.rank, np.uint8))
 
-    for ranks in ground.rank_counts:
-        for messages in ground.run(program, ranks).results:
-            assert [one.tolist() for one in messages] == [
-                [rank] * (3 * rank % 7) for rank in range(ranks)
-            ]
+    for messages in ground.run(program, ranks).results:
+        assert [one.tolist() for one in messages] == [
+            [rank] * (3 * rank % 7) for rank in range(ranks)
+        ]
 
 
 @given(st.integers(1, 20), st.integers(0, 90), st.floats(0, 1), st.sampled_from(["f4", "f8"]))
@@ -219,22 +217,23 @@ def test_streams_add_as_vectors_do_and_are_never_longer_than_either_form(size, o
     assert a.add(b).nbytes == min(together * (x.itemsize + INDEX.itemsize), x.nbytes)
 
 
-def test_a_stream_turns_dense_exactly_where_that_is_smaller():
-    for dtype, limit in (("float32", 50), ("float64", 67)):  # of 100: half, two thirds
-        for entries in range(101):
-            stream = Stream.of(sparse_vector(100, entries, dtype, 0))
-            assert (stream.indices is None) == (entries >= limit), (dtype, entries)
+@pytest.mark.parametrize(("dtype", "limit"), [("float32", 50), ("float64", 67)])
+def test_a_stream_turns_dense_exactly_where_that_is_smaller(dtype, limit):
+    # of 100: half, two thirds
+    for entries in range(101):
+        stream = Stream.of(sparse_vector(100, entries, dtype, 0))
+        assert (stream.indices is None) == (entries >= limit), (dtype, entries)
 
 
-def test_both_orders_of_a_sum_have_the_same_bits():
+@pytest.mark.parametrize("entries", [3, 60])
+def test_both_orders_of_a_sum_have_the_same_bits(entries):
     rng = np.random.default_rng(5)
-    for entries in (3, 60):
-        a, b = (
-            Stream.listed(99, np.sort(rng.choice(99, entries, replace=False)),
-                          rng.standard_normal(entries).astype("f4"))
-            for _ in range(2)
-        )  # fmt: skip
-        assert np.array_equal(a.add(b).pack(), b.add(a).pack())
+    a, b = (
+        Stream.listed(99, np.sort(rng.choice(99, entries, replace=False)),
+                      rng.standard_normal(entries).astype("f4"))
+        for _ in range(2)
+    )  # fmt: skip
+    assert np.array_equal(a.add(b).pack(), b.add(a).pack())
 
 
 @pytest.mark.parametrize(

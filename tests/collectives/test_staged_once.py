@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from ddl_runtime.devices.stand_in import StandInDevice
 from ddl_teach import simulate
 from ddl_teach.collectives import ring, staged_once
-from ddl_teach.comm.devices.stand_in import StandInDevice
 
 
 def program(comm, sizes):

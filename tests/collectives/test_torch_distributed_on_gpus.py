@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import distributed
 
+from ddl_class.notebook import gloo
 from ddl_teach.collectives import ring
-from ddl_teach.course import gloo
 
 
 def summed(comm, where, backend):
@@ -27,10 +27,10 @@ def summed(comm, where, backend):
             return str(error)
 
 
+@pytest.mark.parametrize("ranks", [1, 3])
 @pytest.mark.parametrize("where", ["cpu", pytest.param("cuda", marks=places.on_gpu)])
-def test_gloo_gives_the_same_sum_also_where_ranks_share_a_gpu(real, where):
-    for ranks in (1, 3):
-        assert real(summed, ranks, where=where, backend="gloo").results == [True] * ranks
+def test_gloo_gives_the_same_sum_also_where_ranks_share_a_gpu(real, where, ranks):
+    assert real(summed, ranks, where=where, backend="gloo").results == [True] * ranks
 
 
 @pytest.mark.gpu
@@ -56,13 +56,13 @@ def behind_a_slow_kernel(comm):
     return y.unique().tolist()
 
 
+@pytest.mark.parametrize("path", ["staged", "pipelined"])
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason=places.NO_GPU)
-def test_a_send_never_reads_what_a_slow_kernel_still_writes(real):
-    for path in ("staged", "pipelined"):
+def test_a_send_never_reads_what_a_slow_kernel_still_writes(real, path):
 
-        def program(comm, path=path):
-            comm.device_path = path
-            return behind_a_slow_kernel(comm)
+    def program(comm):
+        comm.device_path = path
+        return behind_a_slow_kernel(comm)
 
-        assert real(program, 3).results == [[6.0], [2.0], [4.0]]
+    assert real(program, 3).results == [[6.0], [2.0], [4.0]]

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import torch
 
-from ddl_teach.comm.arrays import as_bytes, combine, empty_like
+from ddl_runtime.core.arrays import as_bytes, combine, empty_like
 
 NUMPY_TYPES = (
     "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 longdouble "

@@ -10,12 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ddl_runtime.diagnosis.deadlock import RankFailed
 from ddl_teach import launch, simulate
 from ddl_teach.collectives import ring
-from ddl_teach.comm.story import RankFailed
-from ddl_teach.sgd.updates.adam import Adam
-from ddl_teach.surviving.checkpoints import Checkpoints, path_of, read, steps
-from ddl_teach.surviving.generators import restore, state_of
+from ddl_teach.fault_tolerance.checkpoints import Checkpoints, path_of, read, steps
+from ddl_teach.fault_tolerance.generators import restore, state_of
+from ddl_teach.training.optimizers.adam import Adam
+
+pytestmark = pytest.mark.real
 
 STEPS, EVERY, ROWS = 9, 2, 7
 RANK_COUNTS = (1, 2, 3, 4, 5, 8)
@@ -54,20 +56,20 @@ def endings(run):
     return [left for left, _, _ in run.results]
 
 
-def test_it_resumes_bit_for_bit_on_any_number_of_ranks(real, tmp_path):
-    for ranks in RANK_COUNTS:
-        folder = tmp_path / str(ranks)
-        undisturbed = endings(simulate(training, ranks))
-        assert len(set(undisturbed)) == ranks  # each rank has a state of its own
-        simulate(training, ranks, folder=folder, ends=5)
-        resumed = real(training, ranks, folder=folder)  # on the other ground
-        assert endings(resumed) == undisturbed
-        assert [it[1:] for it in resumed.results] == [(4, [])] * ranks
-        again = simulate(training, ranks, folder=folder)
-        assert endings(again) == undisturbed
-        assert [it[1] for it in again.results] == [8] * ranks
-        for rank in range(ranks):
-            assert steps(folder / f"rank-{rank}-of-{ranks}") == [6, 8]
+@pytest.mark.parametrize("ranks", RANK_COUNTS)
+def test_it_resumes_bit_for_bit_on_any_number_of_ranks(real, tmp_path, ranks):
+    folder = tmp_path / str(ranks)
+    undisturbed = endings(simulate(training, ranks))
+    assert len(set(undisturbed)) == ranks  # each rank has a state of its own
+    simulate(training, ranks, folder=folder, ends=5)
+    resumed = real(training, ranks, folder=folder)  # on the other ground
+    assert endings(resumed) == undisturbed
+    assert [it[1:] for it in resumed.results] == [(4, [])] * ranks
+    again = simulate(training, ranks, folder=folder)
+    assert endings(again) == undisturbed
+    assert [it[1] for it in again.results] == [8] * ranks
+    for rank in range(ranks):
+        assert steps(folder / f"rank-{rank}-of-{ranks}") == [6, 8]
 
 
 def test_a_real_rank_that_is_killed(tmp_path):
@@ -185,7 +187,7 @@ def test_what_is_damaged_is_passed_over_by_all_and_said(how, tmp_path):
 def test_what_is_passed_over_is_said_at_once_into_a_pipe_too(tmp_path):
     path_of(tmp_path, 3).write_bytes(b"half of it")
     call = (
-        "import os, pathlib; from ddl_teach.surviving.checkpoints import newest_whole;"
+        "import os, pathlib; from ddl_teach.fault_tolerance.checkpoints import newest_whole;"
         f"newest_whole(pathlib.Path({str(tmp_path)!r})); os._exit(0)"  # nothing is flushed there
     )
     environment = {name: it for name, it in os.environ.items() if name != "PYTHONUNBUFFERED"}
@@ -253,14 +255,17 @@ def test_what_would_throw_work_away_is_refused(tmp_path):
         simulate(training, 1, folder=folder, keep=0)
 
 
-def test_generators_of_every_kind_go_on_where_they_were():
-    for kind in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"):
-        one, other = (np.random.Generator(getattr(np.random, kind)(seed)) for seed in (1, 2))
-        one.integers(0, 9, 3, dtype=np.int32)  # leaves half a number for the next call
-        restore(other, state_of(one))
-        assert other.integers(0, 99, 5, dtype=np.int32).tobytes() == (
-            one.integers(0, 99, 5, dtype=np.int32).tobytes()
-        )
-        assert other.normal(size=9).tobytes() == one.normal(size=9).tobytes()
+@pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"])
+def test_generators_of_every_kind_go_on_where_they_were(kind):
+    one, other = (np.random.Generator(getattr(np.random, kind)(seed)) for seed in (1, 2))
+    one.integers(0, 9, 3, dtype=np.int32)  # leaves half a number for the next call
+    restore(other, state_of(one))
+    assert other.integers(0, 99, 5, dtype=np.int32).tobytes() == (
+        one.integers(0, 99, 5, dtype=np.int32).tobytes()
+    )
+    assert other.normal(size=9).tobytes() == one.normal(size=9).tobytes()
+
+
+def test_a_state_of_another_kind_is_refused():
     with pytest.raises(ValueError, match="state of a SFC64, and the generator is a PCG64"):
-        restore(np.random.default_rng(), state_of(one))
+        restore(np.random.default_rng(), state_of(np.random.Generator(np.random.SFC64(1))))

@@ -13,13 +13,15 @@ import numpy as np
 import psutil
 import pytest
 
+from ddl_class.cli import main
+from ddl_runtime.launcher.mpiexec import mpi_command, mpi_environment
 from ddl_teach import simulate
-from ddl_teach.cli import main
-from ddl_teach.comm.processes import mpi_command, mpi_environment
-from ddl_teach.surviving.again import Again
-from ddl_teach.surviving.checkpoints import Checkpoints, steps
-from ddl_teach.surviving.long_run import long_run
-from ddl_teach.surviving.preemption import AGAIN, SIGNALS, Preemption
+from ddl_teach.fault_tolerance.again import Again
+from ddl_teach.fault_tolerance.checkpoints import Checkpoints, steps
+from ddl_teach.fault_tolerance.long_run import long_run
+from ddl_teach.fault_tolerance.preemption import AGAIN, SIGNALS, Preemption
+
+pytestmark = pytest.mark.slow
 
 
 def walk(comm, folder, ends, asked=None):
@@ -54,16 +56,16 @@ def signals_kept():
         signal.signal(number, handler)
 
 
-def test_one_rank_is_told_and_all_go_at_the_same_step(real, tmp_path):
-    for ranks in (1, 2, 3, 5, 8):
-        folder = tmp_path / str(ranks)
-        asked = ranks - 1, 3, SIGNALS[ranks % 2]
-        run = real(walk, ranks, folder=folder, ends=9, asked=asked)
-        assert [it[0] for it in run.results] == [4] * ranks
-        resumed = simulate(walk, ranks, folder=folder, ends=9)
-        alone = simulate(walk, ranks, folder=tmp_path / f"alone {ranks}", ends=9)
-        assert resumed.results == alone.results
-        assert not any(asked for _, _, asked in alone.results)
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8])
+def test_one_rank_is_told_and_all_go_at_the_same_step(real, tmp_path, ranks):
+    folder = tmp_path / str(ranks)
+    asked = ranks - 1, 3, SIGNALS[ranks % 2]
+    run = real(walk, ranks, folder=folder, ends=9, asked=asked)
+    assert [it[0] for it in run.results] == [4] * ranks
+    resumed = simulate(walk, ranks, folder=folder, ends=9)
+    alone = simulate(walk, ranks, folder=tmp_path / f"alone {ranks}", ends=9)
+    assert resumed.results == alone.results
+    assert not any(asked for _, _, asked in alone.results)
 
 
 def test_simulated_ranks_share_the_signals_of_their_process(tmp_path, signals_kept):
@@ -246,7 +248,7 @@ def started():
 
 @pytest.mark.timeout(120)
 def test_a_long_run_that_is_killed_asked_to_go_and_asked_once_more(tmp_path, started):
-    program = [sys.executable, "-m", "ddl_teach.surviving.long_run", "kept"]
+    program = [sys.executable, "-m", "ddl_teach.fault_tolerance.long_run", "kept"]
     words = [sys.executable, "-m", "ddl_teach", "again", "--", *mpi_command(2), *program]
     process = started([*words, "--steps", "1000000", "--every", "5"], tmp_path)
     words = iter(process.stdout.readline, "")
@@ -284,4 +286,4 @@ def test_who_saves_at_the_end_only_ends_with_the_same_weights(tmp_path):
 
 
 def is_rank(process):
-    return process.cmdline()[:3] == [sys.executable, "-m", "ddl_teach.surviving.long_run"]
+    return process.cmdline()[:3] == [sys.executable, "-m", "ddl_teach.fault_tolerance.long_run"]

@@ -3,27 +3,28 @@
 import contextlib
 import os
 import threading
-import time
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import psutil
 import pytest
+from boxes import box_or_skip, eventually
 
+from ddl_class.clusters.box import faults
+from ddl_class.commands.mistake import Mistake
+from ddl_runtime.diagnosis.deadlock import RankFailed, StoryError
+from ddl_runtime.launcher.mpiexec import fault_tolerance, mpiexec_path
+from ddl_runtime.records.whole_file import write_whole
 from ddl_teach import launch, simulate
 from ddl_teach.collectives import linear
-from ddl_teach.comm.processes import fault_tolerance, mpiexec_path
-from ddl_teach.comm.story import RankFailed, StoryError
-from ddl_teach.course.box import faults
-from ddl_teach.course.box.box import Box
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.measure.whole_file import write_whole
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.updates.adam import Adam
-from ddl_teach.surviving.progress import Plan
-from ddl_teach.surviving.restarting import resume
-from ddl_teach.surviving.shrinking import survive
+from ddl_teach.fault_tolerance.progress import Plan
+from ddl_teach.fault_tolerance.restarting import resume
+from ddl_teach.fault_tolerance.shrinking import survive
+from ddl_teach.training.optimizers.adam import Adam
+from ddl_teach.training.tasks.digits import Digits
+
+pytestmark = pytest.mark.real
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = 10
@@ -174,22 +175,10 @@ def in_a_box(comm, folder):
 @pytest.fixture(scope="module")
 def box():
     tolerant()
-    try:
-        made = Box.up(nodes=3, name=f"surviving-{os.getpid()}", share=[str(ROOT)])
-    except Mistake as refused:
-        pytest.skip(str(refused).splitlines()[0])
-    with made:
+    with box_or_skip(f"surviving-{os.getpid()}", nodes=3) as made:
         yield made
     assert not made.folder.exists()
-    assert not psutil.pid_exists(made.head)
-
-
-def eventually(happened):
-    """Wait for an event, however busy the machine is."""
-    deadline = time.monotonic() + 120
-    while not happened():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.02)
+    assert not psutil.pid_exists(made.hosts.head)
 
 
 @pytest.mark.parametrize(("how", "lost"), [("kill", 1), ("cut", 2)])
@@ -204,13 +193,13 @@ def test_a_rank_that_is_killed_or_behind_a_cable_that_is_out(box, monkeypatch, h
     def break_and_end():
         eventually(lambda: len(list(folder.glob("here-*"))) == 3)
         if how == "kill":
-            faults.kill(box, f"node{lost}", "ddl_teach.comm.worker")
+            faults.kill(box, f"node{lost}", "ddl_runtime.launcher.worker")
             return
         faults.cut(box, f"node{lost}")
         eventually(lambda: all(one.exists() for one in done))
         for node in box.nodes:  # one of them may think for long that it is the last
             with contextlib.suppress(Mistake):
-                faults.kill(box, node, "ddl_teach.comm.worker")
+                faults.kill(box, node, "ddl_runtime.launcher.worker")
 
     breaker = threading.Thread(target=break_and_end)
     breaker.start()
@@ -221,4 +210,4 @@ def test_a_rank_that_is_killed_or_behind_a_cable_that_is_out(box, monkeypatch, h
     right = twin(3, {4: [lost]}, "share").tobytes()
     assert [one.read_bytes() == right for one in done] == [True, True]
     assert not (folder / f"done-{lost}").exists()
-    eventually(lambda: not any(box.processes(node) for node in box.nodes))
+    eventually(lambda: not any(box.hosts.processes(node) for node in box.nodes))

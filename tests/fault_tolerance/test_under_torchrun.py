@@ -6,15 +6,18 @@ import subprocess
 import sys
 
 import psutil
+import pytest
 
 from ddl_teach import simulate
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.updates.momentum import Momentum
-from ddl_teach.surviving.progress import Plan
-from ddl_teach.surviving.restarting import resume
-from ddl_teach.surviving.under_torchrun import RESULT, STEPS
+from ddl_teach.fault_tolerance.progress import Plan
+from ddl_teach.fault_tolerance.restarting import resume
+from ddl_teach.fault_tolerance.under_torchrun import RESULT, STEPS
+from ddl_teach.training.optimizers.momentum import Momentum
+from ddl_teach.training.tasks.digits import Digits
 
-WORKER = "ddl_teach.surviving.under_torchrun"
+pytestmark = pytest.mark.long
+
+WORKER = "ddl_teach.fault_tolerance.under_torchrun"
 PLAN = Plan(Digits(), Momentum(0.1), steps=40, ranks=2)
 
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from boxes import box_or_skip
 
-from ddl_teach.comm.processes import DETECTOR, fault_tolerance, mpi_family, mpiexec_path
-from ddl_teach.course.box.box import Box
-from ddl_teach.course.labs.folders import Marked, mark
-from ddl_teach.course.labs.hand_in import ANSWERS, MEASURED
-from ddl_teach.course.mistake import Mistake
+from ddl_class.clusters.box.box import Box
+from ddl_class.labs.folders import Marked, mark
+from ddl_class.labs.hand_in import ANSWERS, MEASURED
+from ddl_runtime.launcher.mpiexec import DETECTOR, fault_tolerance, mpi_family, mpiexec_path
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,11 +25,7 @@ def box_of() -> Iterator[Callable[[int], Box]]:
 
     def get(nodes: int) -> Box:
         if nodes not in made:
-            name = f"lab-{os.getpid()}-{nodes}"
-            try:
-                made[nodes] = Box.up(nodes, "100mbit", name=name, share=[str(ROOT)])
-            except Mistake as refused:
-                pytest.skip(str(refused).splitlines()[0])
+            made[nodes] = box_or_skip(f"lab-{os.getpid()}-{nodes}", nodes)
         return made[nodes]
 
     yield get

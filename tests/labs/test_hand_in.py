@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from ddl_teach.cli import main
-from ddl_teach.comm import processes
-from ddl_teach.comm.processes import mpi_command, mpi_environment
-from ddl_teach.course.labs import folders
-from ddl_teach.course.mistake import Mistake
+from ddl_class.cli import main
+from ddl_class.commands.mistake import Mistake
+from ddl_class.labs import folders
+from ddl_runtime.launcher import mpiexec as processes
+from ddl_runtime.launcher.mpiexec import mpi_command, mpi_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
-from ddl_teach.course.labs.hand_in import Lab, Question, main
-from ddl_teach.course.mistake import Mistake
+from ddl_class.labs.hand_in import Lab, Question, main
+from ddl_class.commands.mistake import Mistake
 
 def count(comm, *, rounds, bad=0, which=()):
     if bad:
@@ -36,7 +36,7 @@ if __name__ == "__main__":
     main(LAB)
 """
 CHECKER = """
-from ddl_teach.course.labs.marking import Contradiction, Mark, number, predicted
+from ddl_class.labs.marking import Contradiction, Mark, number, predicted
 
 def mark(measured, answers):
     ranks = measured["results"]["ranks"]

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from ddl_teach.course.mistake import Mistake
+from ddl_class.commands.mistake import Mistake
 from ddl_teach.theory.fit import fit
 
 PREDICTED = {"node_of_rank_2": 1, "latency_between": 50, "latency_ratio": 5, "rate_between": 95}

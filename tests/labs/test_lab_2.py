@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from ddl_teach.course.mistake import Mistake
+from ddl_class.commands.mistake import Mistake
 from ddl_teach.theory.fit import fit
 
 PREDICTED = {"ring": 30, "ring_dealt": 50, "doubling": 60, "hierarchical": 20,

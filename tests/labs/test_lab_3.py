@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.measure.scaling import Baseline, Measured, strong, weak
+from ddl_class.commands.mistake import Mistake
+from ddl_measure.scaling import Baseline, Measured, strong, weak
 from ddl_teach.theory.fit import fit
 
 PREDICTED = {"speed_up": 1.5, "efficiency": 60, "averaging": 3, "limit": "messages"}

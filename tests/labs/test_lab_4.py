@@ -6,9 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from ddl_teach.collectives.on_devices import ONCE
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.measure.device_messages import (
+from ddl_class.commands.mistake import Mistake
+from ddl_measure.device_messages import (
     ALLREDUCE,
     ALONE,
     BANDWIDTH,
@@ -17,8 +16,8 @@ from ddl_teach.measure.device_messages import (
     IN_A_ROW,
     LATENCY,
 )
-from ddl_teach.measure.device_paths import computed, route_of
-from ddl_teach.measure.device_run import (
+from ddl_measure.device_paths import computed, route_of
+from ddl_measure.device_run import (
     GPU,
     HOST,
     STAND_IN,
@@ -28,6 +27,7 @@ from ddl_teach.measure.device_run import (
     as_plain,
     from_plain,
 )
+from ddl_teach.collectives.on_devices import ONCE
 from ddl_teach.theory import staging
 from ddl_teach.theory.staging import Route, Stage
 

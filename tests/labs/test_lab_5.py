@@ -5,12 +5,12 @@ import json
 
 import pytest
 
+from ddl_class.commands.mistake import Mistake
+from ddl_class.commands.program_file import import_file
+from ddl_class.labs import folders
+from ddl_measure.interval import interval
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.course.labs import folders
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.course.program_file import import_file
-from ddl_teach.measure.interval import interval
 from ddl_teach.theory.grids.cluster import Cluster
 from ddl_teach.theory.grids.grid import Grid
 from ddl_teach.theory.grids.layers import transformer

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from ddl_teach.course.mistake import Mistake
+from ddl_class.commands.mistake import Mistake
 
 PREDICTED = {"ingress": 14.6, "server_over_ring": 3, "least_hurt": "gossip, nobody waits"}
 

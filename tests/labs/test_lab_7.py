@@ -6,7 +6,7 @@ from statistics import median
 
 import pytest
 
-from ddl_teach.course.mistake import Mistake
+from ddl_class.commands.mistake import Mistake
 
 PREDICTED = {"fastest": "1 bit", "top_1_wins_by": 20, "one_bit_pays_below": 500}
 PACKED = ("1 bit", "QSGD", "TernGrad", "top 1%")

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ddl_teach.comm.processes import fault_tolerance, mpi_command, mpiexec_path
-from ddl_teach.comm.story import StoryError
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.surviving.again import Again
+from ddl_class.commands.mistake import Mistake
+from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.launcher.mpiexec import fault_tolerance, mpi_command, mpiexec_path
+from ddl_teach.fault_tolerance.again import Again
 from ddl_teach.theory.failures import shrinking_wins_below, young
 
 PREDICTED = {"delayed": 8, "lossy": 1.1, "pause": 0.5, "again": 1}
@@ -106,6 +106,7 @@ def test_a_restart_is_asked_for_its_pause_and_what_was_done_again(folder, lived,
     assert set(lost(folder, hand_in, {"pause": 1.0, "again": 0}, again)) == {"pause", "again"}
 
 
+@pytest.mark.long
 def test_a_training_that_restarts_is_whole_and_the_next_one_begins_anew(
     tmp_path, hand_in, monkeypatch
 ):

@@ -6,10 +6,10 @@ from statistics import median
 
 import pytest
 
-from ddl_teach.cli import main
-from ddl_teach.course.competition.board import board
-from ddl_teach.course.competition.page import page
-from ddl_teach.course.mistake import Mistake
+from ddl_class.cli import main
+from ddl_class.commands.mistake import Mistake
+from ddl_class.competition.board import board
+from ddl_class.competition.page import page
 
 PREDICTED = {"house_seconds": 0.3, "times_faster": 2, "shortened": "seconds"}
 OURS = '''

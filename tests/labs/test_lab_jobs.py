@@ -7,9 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from ddl_teach.course.box.box import Box
-from ddl_teach.course.mistake import Mistake
+from boxes import box_or_skip
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,17 +28,14 @@ def course(tmp_path_factory):
 def job(course):
     """`job("9_competition", "--short")`: what its program has measured on two nodes."""
     shared = [str(course), str(ROOT)]
-    try:
-        box = Box.up(nodes=2, name=f"jobs-{os.getpid()}", share=shared, with_slurm=True)
-    except Mistake as refused:
-        pytest.skip(str(refused).splitlines()[0])
+    box = box_or_skip(f"jobs-{os.getpid()}", share=shared, with_slurm=True)
 
     def submitted(lab, *words):
         script = course / "labs" / lab / "job.sbatch"
         submit = str(course / "cluster_setup" / "slurm" / "submit")
         out, told = course / lab, course / "job.out"
         words = ["--wait", "--nodes=2", f"--output={told}", str(script), *words, "--out", str(out)]
-        done = box.run("head", [submit, *words], capture_output=True, text=True)
+        done = box.hosts.run("head", [submit, *words], capture_output=True, text=True)
         log = told.read_text() if told.exists() else ""
         assert done.returncode == 0, done.stdout + done.stderr + log
         return json.loads((out / "measured.json").read_text())

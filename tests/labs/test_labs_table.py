@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ddl_teach.course.labs.folders import LABS, folders, title
+from ddl_class.labs.folders import LABS, folders, title
 
 PARTS = {"worksheet.md", "program.py", "job.sbatch", "checker.py", "instructor.md"}
 ROW = re.compile(r"\| \[(.+)\]\((.+)/worksheet\.md\) \| (\d+) \|")

@@ -33,7 +33,7 @@ from further_reports import (
     trained,
 )
 
-from ddl_teach.measure.reports.report import Data, Target, Trial
+from ddl_measure.reports.report import Data, Target, Trial
 
 
 def epochs(ranks, count, seconds, right, seed):

@@ -28,7 +28,7 @@ from further_reports import (
     trained,
 )
 
-from ddl_teach.measure.reports.report import Target
+from ddl_measure.reports.report import Target
 
 ONE, FOUR = language("1 accelerator", 1, 41_000, 1), language("4 accelerators", 4, 139_000, 2)
 ALL_KEPT = checkpointed("everything kept", 36, 9.1e9, 0.31, 5)

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 from honest_reports import claim
 
-from ddl_teach.measure.reports.cases import Case, higher_is_better
-from ddl_teach.measure.reports.report import Data, Entry, Made, Report, Series, Target, Trial
+from ddl_measure.reports.cases import Case, higher_is_better
+from ddl_measure.reports.report import Data, Entry, Made, Report, Series, Target, Trial
 
 NODE = {"processor": "2 x 16 at 2.4 GHz", "cores": "32", "memory": "256 GiB",
         "network": "100 Gbit/s", "system": "Linux 6.8"}  # fmt: skip

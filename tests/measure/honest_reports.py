@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ddl_teach.measure.reports.report import (
+from ddl_measure.reports.report import (
     Claim,
     Data,
     Entry,

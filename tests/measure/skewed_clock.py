@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ddl_measure.clocks import Clock, Reading
 from ddl_teach.comm import Comm
-from ddl_teach.measure.clocks import Clock, Reading
 
 
 def planted(ahead: float, drift: float = 0.0) -> Clock:

@@ -2,7 +2,7 @@
 
 import torch
 
-from ddl_teach.measure.allocations import peak_allocation
+from ddl_measure.allocations import peak_allocation
 
 MEGA = 2**20
 

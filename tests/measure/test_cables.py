@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from ddl_measure.cables import cables, received, received_since
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.measure.cables import cables, received, received_since
 
 LATENCY, FAST, SLOW = 3e-5, 8e-8, 8e-7
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from ddl_teach.measure import ceilings as measured
-from ddl_teach.measure.ceilings import Ceilings, Rate, bandwidth, ceilings, peak
+from ddl_measure import ceilings as measured
+from ddl_measure.ceilings import Ceilings, Rate, bandwidth, ceilings, peak
 
 
 def test_rates_are_amounts_over_the_clock(monkeypatch):

@@ -4,11 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from skewed_clock import SkewedClock, planted
 
-from ddl_teach import ANY, simulate
-from ddl_teach.comm.networks import Machine, Uniform
-from ddl_teach.comm.story import RankFailed
-from ddl_teach.measure.clocks import (
+from ddl_measure.clocks import (
     Clock,
     Reading,
     compare_clocks,
@@ -17,7 +15,9 @@ from ddl_teach.measure.clocks import (
     retimed,
     with_clocks,
 )
-from ddl_teach.measure.skewed_clock import SkewedClock, planted
+from ddl_runtime.diagnosis.deadlock import RankFailed
+from ddl_runtime.topologies.point_to_point import Machine, Uniform
+from ddl_teach import ANY, simulate
 
 LATENCY = 1e-5
 NETWORK = Uniform(latency=LATENCY, bandwidth=1e9)

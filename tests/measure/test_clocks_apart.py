@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ddl_teach.comm.processes import mpi_command, mpi_environment
+from ddl_runtime.launcher.mpiexec import mpi_command, mpi_environment
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 AHEAD = (0, 5000, 70, 100_000)  # seconds of each rank's clock
@@ -19,7 +21,7 @@ RANK = """
 import json
 import numpy as np
 from ddl_teach import join
-from ddl_teach.measure.clocks import with_clocks
+from ddl_measure.clocks import with_clocks
 
 def token(comm):
     word = np.zeros(1)

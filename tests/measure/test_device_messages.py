@@ -3,11 +3,7 @@
 import numpy as np
 import pytest
 
-from ddl_teach import simulate
-from ddl_teach.comm.devices.stand_in import StandInDevice
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.comm.story import StoryError
-from ddl_teach.measure.device_messages import (
+from ddl_measure.device_messages import (
     ALLREDUCE,
     ALONE,
     BANDWIDTH,
@@ -23,7 +19,11 @@ from ddl_teach.measure.device_messages import (
     measure_copies,
     measure_messages,
 )
-from ddl_teach.measure.device_run import HOST, Way
+from ddl_measure.device_run import HOST, Way
+from ddl_runtime.devices.stand_in import StandInDevice
+from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.topologies.point_to_point import Uniform
+from ddl_teach import simulate
 
 SIZES = (400, 20_000)
 CHUNK = 8192

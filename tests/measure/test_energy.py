@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ddl_teach.measure.energy import (
+from ddl_measure.energy import (
     Meter,
     Tally,
     energy,
@@ -123,7 +123,7 @@ def test_a_counter_may_begin_anew_many_times(monkeypatch):
         tally.look()
         assert tally.joules == joules
     # While the work is done somebody looks: the work itself waits until ten looks have been made.
-    monkeypatch.setattr("ddl_teach.measure.energy.WATCHED", 0.001)
+    monkeypatch.setattr("ddl_measure.energy.WATCHED", 0.001)
     looked, enough = [], threading.Event()
 
     def read():
@@ -143,7 +143,7 @@ def test_what_is_not_told_is_said_and_never_guessed(tmp_path, monkeypatch):
     assert [reason.split(", ")[0] for reason in reasons] == [
         "processor: not told here", "GPU: not told here",
     ]  # fmt: skip
-    monkeypatch.setattr("ddl_teach.measure.energy.find_meters", lambda: (meters, reasons))
+    monkeypatch.setattr("ddl_measure.energy.find_meters", lambda: (meters, reasons))
     found = energy(lambda: None)
     assert (found.joules, found.watts, found.not_told) == ({}, {}, tuple(reasons))
 

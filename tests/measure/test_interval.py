@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ddl_teach.measure.interval import FEWEST, coverage, interval, ratio_of_medians, ratio_of_turns
+from ddl_measure.interval import FEWEST, coverage, interval, ratio_of_medians, ratio_of_turns
 
 EXPERIMENTS = 400
 SHAPES = {

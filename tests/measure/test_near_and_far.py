@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from ddl_measure.near_and_far import ENDS, near_and_far, nodes_of
+from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
 from ddl_teach import simulate
-from ddl_teach.comm.networks import TwoLevel, Uniform
-from ddl_teach.measure.near_and_far import ENDS, near_and_far, nodes_of
 from ddl_teach.theory.fit import fit
 
 NETWORK = TwoLevel(2, inside=Uniform(1e-6, 1e10), between=Uniform(3e-5, 1e8))
@@ -33,10 +33,13 @@ def test_each_way_has_its_own_line(ranks, dealt):
         assert all(not found["seconds"] for found in others.values())
 
 
-def test_who_has_no_partner_says_so():
-    for ranks, missing in ((1, {"within", "between"}), (2, {"between"})):
-        _, pings = simulate(both, ranks, network=NETWORK, sizes=[1, 64]).results[0]
-        assert {way for way, found in pings.items() if found is None} == missing
+@pytest.mark.parametrize(("ranks", "missing"), [(1, {"within", "between"}), (2, {"between"})])
+def test_who_has_no_partner_says_so(ranks, missing):
+    _, pings = simulate(both, ranks, network=NETWORK, sizes=[1, 64]).results[0]
+    assert {way for way, found in pings.items() if found is None} == missing
+
+
+def test_who_shares_its_node_with_nobody_has_no_partner_within():
     apart = TwoLevel(1, inside=Uniform(1e-6, 1e10), between=Uniform(3e-5, 1e8))
     _, pings = simulate(both, 3, network=apart, sizes=[1, 64]).results[0]
     assert pings["within"] is None

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from ddl_measure.ping_pong import ping_pong
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.measure.ping_pong import ping_pong
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 5])

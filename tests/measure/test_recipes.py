@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from ddl_teach.cli import main
-from ddl_teach.course import recipe_command
-from ddl_teach.measure.recipes import carry_out as carrying
-from ddl_teach.measure.recipes.beside import beside, check_same, settings_of
-from ddl_teach.measure.recipes.carry_out import carry_out, has_worked, slowest, values
-from ddl_teach.measure.recipes.recipe import read_recipe
-from ddl_teach.measure.reports.file import load
-from ddl_teach.measure.reports.report import Made
-from ddl_teach.measure.reports.review import review
-from ddl_teach.measure.to_accuracy import Checkpoint
+from ddl_class.cli import main
+from ddl_class.commands import recipe_command
+from ddl_measure.recipes import carry_out as carrying
+from ddl_measure.recipes.beside import beside, check_same, settings_of
+from ddl_measure.recipes.carry_out import carry_out, has_worked, slowest, values
+from ddl_measure.recipes.recipe import read_recipe
+from ddl_measure.reports.file import load
+from ddl_measure.reports.report import Made
+from ddl_measure.reports.review import review
+from ddl_measure.to_accuracy import Checkpoint
 
 TEXT = """
 title = "toy"
@@ -36,7 +36,7 @@ held_out = 200
 shape = [3]
 """
 PROGRAM = """
-from ddl_teach.measure.to_accuracy import Checkpoint
+from ddl_measure.to_accuracy import Checkpoint
 
 
 def train(comm, seed, epochs, batch, rate):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ddl_teach.measure.repetitions import side_by_side
+from ddl_measure.repetitions import side_by_side
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8])

@@ -11,11 +11,11 @@ from further_fooling_reports import FOOLING as FURTHER_FOOLING
 from further_honest_reports import HONEST as FURTHER_HONEST
 from honest_reports import HONEST
 
-from ddl_teach.measure.reports.file import from_json, load, save, to_json
-from ddl_teach.measure.reports.findings import FAULTS
-from ddl_teach.measure.reports.made import code_version, lock_hash, made
-from ddl_teach.measure.reports.report import Trial
-from ddl_teach.measure.reports.review import review, told
+from ddl_measure.reports.file import from_json, load, save, to_json
+from ddl_measure.reports.findings import FAULTS
+from ddl_measure.reports.made import code_version, lock_hash, made
+from ddl_measure.reports.report import Trial
+from ddl_measure.reports.review import review, told
 
 
 def edited(report, edits):

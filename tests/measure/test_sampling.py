@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from ddl_teach.measure.sampling import class_balance, sampler_latency
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.shares import share, share_of_a_kind
+from ddl_measure.sampling import class_balance, sampler_latency
+from ddl_teach.training.consistency.shares import share, share_of_a_kind
+from ddl_teach.training.tasks.digits import Digits
 
 SAMPLES, BATCH = 1200, 8
 CLASSES = np.random.default_rng(1).choice(4, SAMPLES, p=[0.1, 0.2, 0.3, 0.4])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ddl_teach.measure.scaling import Baseline, Measured, strong, throughput, weak
+from ddl_measure.scaling import Baseline, Measured, strong, throughput, weak
 
 ONE = Baseline(1, 1000, tuple(np.linspace(7.9, 8.1, 11)), "the same program on 1 rank")
 

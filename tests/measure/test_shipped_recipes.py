@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from ddl_teach.cli import main
-from ddl_teach.course.program_file import load_program
-from ddl_teach.measure.recipes import carry_out as carrying
-from ddl_teach.measure.recipes.beside import beside, check_same
-from ddl_teach.measure.recipes.carry_out import Searched, carry_out, has_worked, values
-from ddl_teach.measure.recipes.recipe import read_recipe
-from ddl_teach.measure.reports.file import from_json, to_json
-from ddl_teach.measure.reports.report import Made, Trial
-from ddl_teach.measure.reports.review import review
-from ddl_teach.measure.to_accuracy import Checkpoint
+from ddl_class.cli import main
+from ddl_class.commands.program_file import load_program
+from ddl_measure.recipes import carry_out as carrying
+from ddl_measure.recipes.beside import beside, check_same
+from ddl_measure.recipes.carry_out import Searched, carry_out, has_worked, values
+from ddl_measure.recipes.recipe import read_recipe
+from ddl_measure.reports.file import from_json, to_json
+from ddl_measure.reports.report import Made, Trial
+from ddl_measure.reports.review import review
+from ddl_measure.to_accuracy import Checkpoint
 
 SHIPPED = Path(__file__).resolve().parents[2] / "benchmarks" / "recipes"
 SHORT = {

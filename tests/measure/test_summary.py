@@ -1,13 +1,10 @@
-"""A summary keeps every time; a clock's steps are seen."""
-
-import itertools
+"""A summary keeps every time; outliers are pointed at."""
 
 import numpy as np
 import pytest
 
-from ddl_teach.measure.clock_resolution import resolution
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.summary import summarise
+from ddl_measure.interval import interval
+from ddl_measure.summary import summarise
 
 
 def test_outliers_are_pointed_at_and_stay():
@@ -26,22 +23,3 @@ def test_outliers_are_pointed_at_and_stay():
 def test_a_summary_needs_one_row_of_finite_times(times):
     with pytest.raises(ValueError, match="give one row of times"):
         summarise(times)
-
-
-@pytest.mark.parametrize(("tick", "reading"), [(1e-3, 1e-5), (1e-9, 4e-8)])
-def test_a_clocks_step_and_the_cost_of_a_reading_are_found(tick, reading):
-    """On a clock that moves in ticks while each reading takes some time."""
-    looks = itertools.count()
-    found = resolution(lambda: int(next(looks) * reading / tick + 0.5) * tick)
-    assert found.step == pytest.approx(max(tick, reading), rel=0.05)
-    assert found.cost == pytest.approx(reading, rel=0.05)
-    assert found.shortest(0.01) == pytest.approx(100 * (found.step + found.cost))
-    with pytest.raises(ValueError, match="within=2"):
-        found.shortest(2)
-
-
-def test_this_machines_clock_moves_and_one_that_stands_is_refused(monkeypatch):
-    assert 0 < resolution().step < 0.1
-    monkeypatch.setattr("ddl_teach.measure.clock_resolution.MOST", 5000)
-    with pytest.raises(ValueError, match="stood still through 5,000 readings"):
-        resolution(lambda: 1.0)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from ddl_measure.traffic import between_nodes, pairs, traffic
+from ddl_runtime.records.ledger import Ledger
 from ddl_teach import simulate
 from ddl_teach.collectives import ring
-from ddl_teach.comm.ledger import Ledger
-from ddl_teach.measure.traffic import between_nodes, pairs, traffic
 
 
 def summed(comm, size):

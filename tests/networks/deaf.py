@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ddl_teach.comm.arrays import as_bytes
+from ddl_runtime.core.arrays import as_bytes
 
 
 class Over:

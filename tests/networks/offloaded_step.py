@@ -1,34 +1,16 @@
-"""One step of momentum on a plain vector, sharded and offloaded: the ideas and nothing else.
+"""One step of momentum on a plain vector whose moments are on the host: the idea and nothing else.
 
-    sharded     reduce-scatter the gradients, update the own part, all-gather the weights
-    offloaded   rank 1 is the host and has the moments, rank 0 the device; buckets come and go
-
-Rajbhandari et al., "ZeRO", 2020; Singh & Bhatele, "AxoNN", 2022; times in `theory.memory`.
-What to look at: on the timeline a bucket comes while the one before it goes.
+Rank 1 is the host and has the moments, rank 0 the device. Singh & Bhatele, "AxoNN", 2022.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
-from ddl_teach.comm.arrays import split_evenly
 
 MOMENTUM = 0.9
 OPERATIONS = 4  # a parameter: two to update the moment, two the weight
-
-
-def sharded(
-    comm: Comm, weights: np.ndarray, gradient: np.ndarray, moment: np.ndarray, rate: float
-) -> None:
-    """Update `weights`, alike on all ranks, and `moment`, this rank's part, both in place."""
-    mean = ring.reduce_scatter(comm, gradient) / comm.size
-    moment *= MOMENTUM
-    moment += mean
-    own = split_evenly(weights, comm.size)[comm.rank]
-    own -= rate * moment
-    ring.allgather(comm, weights)
 
 
 def offloaded(

@@ -1,14 +1,14 @@
 """Every schedule there is, and what costs it is simulated with."""
 
+from ddl_measure.experiments.pipelines.phantom_stage import timed
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
-from ddl_teach.comm.networks import Uniform
 from ddl_teach.networks.pipelines.gems import gems
 from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.interleaved import interleaved
 from ddl_teach.networks.pipelines.message_driven import message_driven
 from ddl_teach.networks.pipelines.naive import naive
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
-from ddl_teach.networks.pipelines.phantom_stage import timed
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 
 FREE = Uniform(latency=0.0, bandwidth=float("inf"))

@@ -4,11 +4,12 @@ from functools import cache
 
 import pytest
 import torch
+from lenet import lenet
 from torch import nn
 
+from ddl_runtime.topologies.point_to_point import TwoLevel
 from ddl_teach import simulate
 from ddl_teach.collectives import recursive_doubling, ring
-from ddl_teach.comm.networks import TwoLevel
 from ddl_teach.networks import twin
 from ddl_teach.networks.data_parallel.averaging import average_gradients
 from ddl_teach.networks.data_parallel.batch_normalisation import synchronise
@@ -18,7 +19,6 @@ from ddl_teach.networks.data_parallel.shards import own_part
 from ddl_teach.networks.data_parallel.shared_buckets import fill_shared, in_shared_memory
 from ddl_teach.networks.data_parallel.training import train
 from ddl_teach.networks.models.gpt import gpt
-from ddl_teach.networks.models.lenet import lenet
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.models.resnet import resnet
 from ddl_teach.networks.models.seeds import seed_weights

@@ -5,15 +5,15 @@ from functools import cache
 import pytest
 import torch
 from deaf import Deaf
+from lenet import lenet
 
+from ddl_measure.experiments.grid.measured import sent_in_a_step
 from ddl_teach import simulate
 from ddl_teach.networks.grid.axes import axes_of
-from ddl_teach.networks.grid.measured import sent_in_a_step
 from ddl_teach.networks.grid.stages import hold
 from ddl_teach.networks.grid.trainer import Trainer
 from ddl_teach.networks.models import data
 from ddl_teach.networks.models.gpt import gpt
-from ddl_teach.networks.models.lenet import lenet
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.twin import largest_difference, train
 from ddl_teach.theory.grids.grid import Grid, every
@@ -147,6 +147,39 @@ def test_batches_that_are_not_equal_are_weighted(real):
     assert [sum(each) for each in zip(*(own for _, own, _ in results), strict=True)] == (
         pytest.approx(results[0][2], rel=1e-10)
     )
+
+
+def report(comm, name, grid):
+    """What this rank reports of three steps."""
+    _, trainer = trainer_of(comm, name, grid, torch.float64)
+    return [trainer.step(batch) for batch in batches(name, torch.float64)[:3]]
+
+
+def check_reports(run, name, grid):
+    wanted = train(network(name, grid.pipeline, torch.float64), batches(name, torch.float64)[:3])
+    totals = [sum(shares) for shares in zip(*run.results, strict=True)]
+    assert totals == pytest.approx(wanted.losses, rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("name", "grid"),
+    [
+        *(("gpt", grid) for ranks in (1, 2, 3, 4, 5, 8) for grid in every(ranks)),
+        ("mlp", Grid(tensor=3)),
+        ("mlp", Grid(data=2, pipeline=2, tensor=2)),
+    ],
+    ids=str,
+)
+def test_all_ranks_together_report_the_loss_once(name, grid):
+    given = {"threads": True, "trace": False, "name": name, "grid": grid}
+    check_reports(simulate(report, grid.ranks, **given), name, grid)
+
+
+@pytest.mark.parametrize(
+    "grid", [Grid(tensor=2), Grid(pipeline=2, tensor=2), Grid(data=2, context=2)], ids=str
+)
+def test_real_ranks_together_report_the_loss_once(grid, real):
+    check_reports(real(report, grid.ranks, name="gpt", grid=grid), "gpt", grid)
 
 
 def test_what_cannot_be_is_refused(real):

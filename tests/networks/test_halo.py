@@ -9,12 +9,12 @@ import torch
 from deaf import Deaf
 from torch import nn
 
+from ddl_measure.experiments.spatial.only_time import convolution
+from ddl_runtime.topologies.point_to_point import Machine, Uniform
 from ddl_teach import simulate
-from ddl_teach.comm.networks import Machine, Uniform
-from ddl_teach.networks.conjugates import all_reduce
+from ddl_teach.networks.replicated import all_reduce
 from ddl_teach.networks.shares import share
 from ddl_teach.networks.spatial.network import put_together, split_images, split_windows
-from ddl_teach.networks.spatial.only_time import convolution
 from ddl_teach.networks.spatial.tiles import tiles
 from ddl_teach.theory.halo import halo, halo_elements, seconds
 
@@ -174,21 +174,21 @@ def test_time_is_the_formula_and_overlap_is_real(grid, tile, per_point):
     assert times[True] < times[False]
 
 
-def test_the_condition_is_that_of_counting():
+@pytest.mark.parametrize("kernel", range(1, 9))
+@pytest.mark.parametrize("stride", range(1, 5))
+@pytest.mark.parametrize("padding", range(5))
+def test_the_condition_is_that_of_counting(kernel, stride, padding):
     """A strip of n s rows becomes n rows, for every n, exactly where `halo` has an answer."""
-    for kernel in range(1, 9):
-        for stride in range(1, 5):
-            for padding in range(5):
-                counts = [(n * stride + 2 * padding - kernel) // stride + 1 for n in range(9, 20)]
-                if counts == list(range(9, 20)):
-                    before, after = halo(kernel, stride, padding)
-                    assert before == padding
-                    # The first window of the next strip begins where this one's last would go on.
-                    assert after == max(kernel - stride - padding, 0)
-                    assert (9 * stride + before + after - kernel) // stride + 1 == 9
-                else:
-                    with pytest.raises(ValueError, match="padding"):
-                        halo(kernel, stride, padding)
+    counts = [(n * stride + 2 * padding - kernel) // stride + 1 for n in range(9, 20)]
+    if counts == list(range(9, 20)):
+        before, after = halo(kernel, stride, padding)
+        assert before == padding
+        # The first window of the next strip begins where this one's last would go on.
+        assert after == max(kernel - stride - padding, 0)
+        assert (9 * stride + before + after - kernel) // stride + 1 == 9
+    else:
+        with pytest.raises(ValueError, match="padding"):
+            halo(kernel, stride, padding)
 
 
 def refused(comm):

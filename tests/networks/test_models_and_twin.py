@@ -6,13 +6,13 @@ from functools import partial
 
 import pytest
 import torch
+from lenet import lenet
 from torch import nn
 
 from ddl_teach.networks import twin
 from ddl_teach.networks.models import data
 from ddl_teach.networks.models.alexnet import alexnet
 from ddl_teach.networks.models.gpt import gpt
-from ddl_teach.networks.models.lenet import lenet
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.models.resnet import resnet
 from ddl_teach.networks.models.seeds import seeded

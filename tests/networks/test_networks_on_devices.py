@@ -8,18 +8,19 @@ from collections import Counter
 from functools import partial
 
 import pytest
+from lenet import lenet
 from pipeline_cases import every_schedule
 from places import TENSORS, on_device
 from torch import nn
 
+from ddl_runtime.topologies.point_to_point import TwoLevel
 from ddl_teach import simulate
-from ddl_teach.comm.networks import TwoLevel
 from ddl_teach.networks.data_parallel.averaging import average_gradients
 from ddl_teach.networks.data_parallel.batch_normalisation import synchronise
 from ddl_teach.networks.data_parallel.ladder import rungs, step_of
 from ddl_teach.networks.data_parallel.shards import own_part, weighted_loss
 from ddl_teach.networks.data_parallel.training import train as train_parallel
-from ddl_teach.networks.experts.layer import mixture_network
+from ddl_teach.networks.experts.network import mixture_network
 from ddl_teach.networks.experts.spread import full_parameters as experts_of
 from ddl_teach.networks.experts.spread import spread_experts
 from ddl_teach.networks.grid.trainer import Trainer
@@ -30,7 +31,6 @@ from ddl_teach.networks.memory.training import train as train_sharded
 from ddl_teach.networks.models import data
 from ddl_teach.networks.models.alexnet import alexnet
 from ddl_teach.networks.models.gpt import gpt
-from ddl_teach.networks.models.lenet import lenet
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.models.seeds import seed_weights
@@ -46,8 +46,8 @@ from ddl_teach.networks.tensor.gpt import split_gpt
 from ddl_teach.networks.tensor.one_weird_trick import train as train_weirdly
 from ddl_teach.networks.tensor.split import full_parameters
 from ddl_teach.networks.twin import copies, largest_difference, train
-from ddl_teach.sgd.updates.adam import Adam
 from ddl_teach.theory.grids.grid import Grid
+from ddl_teach.training.optimizers.adam import Adam
 
 STEPS, ROWS, LENGTH, UPDATE = 1, 17, 8, Adam(1e-2)
 small_gpt = partial(gpt, width=8, heads=8, blocks=1, length=LENGTH)

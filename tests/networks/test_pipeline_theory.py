@@ -5,15 +5,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pipeline_cases import FREE, played
 
+from ddl_measure.experiments.pipelines.phantom_stage import Costs, timed
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
-from ddl_teach.comm.networks import Uniform
 from ddl_teach.networks.pipelines.gems import gems
 from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.interleaved import interleaved
 from ddl_teach.networks.pipelines.message_driven import message_driven
 from ddl_teach.networks.pipelines.naive import naive
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
-from ddl_teach.networks.pipelines.phantom_stage import Costs, timed
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 from ddl_teach.theory import pipelines as theory
 
@@ -94,21 +94,30 @@ def test_message_driven(sizes, limit, forward, backward, latency):
         assert run.time <= 1.3 * wanted.time
 
 
-def test_the_ledger_is_the_formula_and_256_ranks_are_no_trouble():
-    costs = Costs(1.0, 1.0, 1.0, activation_bytes=100, weight_bytes=7)
-    for schedule in (one_f_one_b(256, 8), message_driven(3, 6), interleaved(4, 4, 3)):
-        cuts = [100 * schedule.micro_batches] * (schedule.stages - 1)
-        sent = [ledger.bytes_sent for ledger in played(schedule, costs).ledger]
-        ranks = schedule.ranks
-        assert sent == [theory.sent(rank, ranks, cuts) for rank in range(ranks)]
-    for ranks, micro_batches in ((1, 2), (2, 3), (5, 4)):
-        even, odd = (
-            [100 * many] * (ranks - 1) for many in (-(-micro_batches // 2), micro_batches // 2)
-        )
-        run = played(gems(ranks, micro_batches), costs)
-        assert [ledger.bytes_sent for ledger in run.ledger] == [
-            theory.gems_sent(rank, ranks, even, odd, [7] * ranks) for rank in range(ranks)
-        ]
+SENDING = Costs(1.0, 1.0, 1.0, activation_bytes=100, weight_bytes=7)
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [one_f_one_b(256, 8), message_driven(3, 6), interleaved(4, 4, 3)],
+    ids=["1F1B on 256 ranks", "message-driven", "interleaved"],
+)
+def test_the_ledger_is_the_formula_and_256_ranks_are_no_trouble(schedule):
+    cuts = [100 * schedule.micro_batches] * (schedule.stages - 1)
+    sent = [ledger.bytes_sent for ledger in played(schedule, SENDING).ledger]
+    ranks = schedule.ranks
+    assert sent == [theory.sent(rank, ranks, cuts) for rank in range(ranks)]
+
+
+@pytest.mark.parametrize(("ranks", "micro_batches"), [(1, 2), (2, 3), (5, 4)])
+def test_the_ledger_of_gems_is_the_formula(ranks, micro_batches):
+    even, odd = (
+        [100 * many] * (ranks - 1) for many in (-(-micro_batches // 2), micro_batches // 2)
+    )
+    run = played(gems(ranks, micro_batches), SENDING)
+    assert [ledger.bytes_sent for ledger in run.ledger] == [
+        theory.gems_sent(rank, ranks, even, odd, [7] * ranks) for rank in range(ranks)
+    ]
 
 
 def test_with_h2_no_rank_has_a_gap_where_all_passes_take_the_same_time():

@@ -6,13 +6,13 @@ from functools import partial
 import pytest
 import torch
 from deaf import Deaf
+from lenet import lenet
 from pipeline_cases import every_schedule
 from torch import nn
 
 from ddl_teach import simulate
 from ddl_teach.networks.models.data import batches, characters, digits
 from ddl_teach.networks.models.gpt import gpt
-from ddl_teach.networks.models.lenet import lenet
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.pipelines.dense_stage import DenseStage
 from ddl_teach.networks.pipelines.gpipe import gpipe

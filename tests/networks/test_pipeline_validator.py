@@ -119,18 +119,21 @@ def test_backward_before_forward_and_twice():
     assert "micro-batch 1 has not been all the way" in refusal(changed(split, 0, words))
 
 
-def test_what_is_elsewhere_or_nowhere():
-    schedule = gpipe(2, 2)
-    for word, says in (
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
         (Forward(1, 0), "stage 1 of micro-batch 0 is on rank 1"),
         (Forward(0, 7), "micro-batches 0 to 1"),
         (SendGradient(1, 0), "stage 1 of micro-batch 0 is on rank 1"),
         (ReceiveActivation(0, 0), "there is no stage -1"),
         (RunArrived(1, 2), "rank 0 does not hold stage 1"),
-    ):
-        message = refusal(changed(schedule, 0, (word, *schedule.orders[0])))
-        assert says in message
-        assert message.startswith("rank 0, instruction 0")
+    ],
+)
+def test_what_is_elsewhere_or_nowhere(word, says):
+    schedule = gpipe(2, 2)
+    message = refusal(changed(schedule, 0, (word, *schedule.orders[0])))
+    assert says in message
+    assert message.startswith("rank 0, instruction 0")
 
 
 def test_a_message_that_nobody_takes_is_refused():

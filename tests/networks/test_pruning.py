@@ -5,22 +5,22 @@ from functools import partial
 import pytest
 import torch
 from deaf import Deaf
+from lenet import lenet
 from torch import nn
 
 from ddl_teach import simulate
 from ddl_teach.networks.memory import measured
 from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.models import data
-from ddl_teach.networks.models.lenet import lenet
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.pruning.kept import compress, expand, largest, largest_of
 from ddl_teach.networks.pruning.training import Pruned
 from ddl_teach.networks.shares import share
 from ddl_teach.networks.twin import largest_difference, train
-from ddl_teach.sgd.updates.adam import Adam
-from ddl_teach.sgd.updates.momentum import Momentum
 from ddl_teach.theory import memory as theory
+from ddl_teach.training.optimizers.adam import Adam
+from ddl_teach.training.optimizers.momentum import Momentum
 
 STEPS, BATCH, FRACTION = 10, 16, 0.1
 small_mlp = partial(mlp, (64, 21, 13, 10))
@@ -101,6 +101,28 @@ def test_simulated_ranks_train_alike(cases):
     assert run.results == [[]] * 3
 
 
+def stepped(comm, passes, inputs, labels):
+    """All weights after a step whose gradient came in so many backward passes."""
+    torch.set_num_threads(1)
+    model = small_mlp().double()
+    pruned = Pruned(comm, model, largest_of(model, FRACTION), resident(Momentum(0.1)))
+    for rows in torch.arange(len(labels))[comm.rank :: comm.size].chunk(passes):
+        (mean_loss(model(inputs[rows]), labels[rows]) * (len(rows) / len(labels))).backward()
+    pruned.step()
+    return pruned.parameters()
+
+
+@pytest.mark.parametrize("passes", [2, 3])
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_gradients_of_several_backward_passes_add_up_until_the_step(ranks, passes):
+    inputs, labels = (part[:24] for part in data.digits(flat=True))
+    run = partial(simulate, stepped, ranks, threads=True, trace=False)
+    given = {"inputs": inputs.double(), "labels": labels}
+    [whole, *_] = run(passes=1, **given).results
+    for in_passes in run(passes=passes, **given).results:
+        assert largest_difference(in_passes, whole) < 1e-12
+
+
 def test_half_precision_holds_what_the_paper_says():
     """2 N + 24 f N, of which 4 f N are there during a step only."""
 
@@ -116,17 +138,23 @@ def test_half_precision_holds_what_the_paper_says():
     assert held.total + 4 * 500 == 2 * 2000 + 24 * 500
 
 
-def test_compress_and_expand_are_each_others_opposite():
-    for fraction in (0.01, 0.3, 1.0):
-        dense = torch.randn(7, 9, 2)
-        places = largest(dense, fraction)
-        values = compress(dense, places)
-        out = torch.full_like(dense, torch.nan)
-        expand(values, places, out)
-        assert torch.equal(compress(out, places), values)
-        assert torch.count_nonzero(out) == len(places) == max(1, round(fraction * 126))
-        smallest = values.abs().min()
-        assert (dense[out == 0].abs() <= smallest).all()
+@pytest.mark.parametrize("fraction", [0.01, 0.3, 1.0])
+def test_compress_and_expand_are_each_others_opposite(fraction):
+    dense = torch.randn(7, 9, 2)
+    places = largest(dense, fraction)
+    values = compress(dense, places)
+    out = torch.full_like(dense, torch.nan)
+    expand(values, places, out)
+    assert torch.equal(compress(out, places), values)
+    assert torch.count_nonzero(out) == len(places) == max(1, round(fraction * 126))
+    smallest = values.abs().min()
+    assert (dense[out == 0].abs() <= smallest).all()
+
+
+def test_what_cannot_be_pruned_is_refused():
+    dense = torch.randn(7, 9, 2)
+    places = largest(dense, 0.3)
+    values = compress(dense, places)
     with pytest.raises(ValueError, match="above 0 and at most 1"):
         largest(dense, 0)
     with pytest.raises(ValueError, match="the same"):

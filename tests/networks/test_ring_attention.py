@@ -67,11 +67,15 @@ def test_stripes_halve_the_critical_path_of_a_causal_mask():
     contiguous, striped = (theory.slowest(LAYOUTS[name](length, ranks)) for name in LAYOUTS)
     assert full * 0.9 < contiguous <= full
     assert contiguous * 0.5 < striped < contiguous * 0.65
-    for layout in LAYOUTS.values():
-        positions = layout(length, ranks)
-        assert sorted(int(one) for own in positions for one in own) == list(range(length))
-        every = [theory.pairs(positions, r, step) for r in range(ranks) for step in range(ranks)]
-        assert sum(every) == length * (length + 1) // 2
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_a_layout_has_every_position_and_every_pair_once(layout):
+    length, ranks = 48, 8
+    positions = layout(length, ranks)
+    assert sorted(int(one) for own in positions for one in own) == list(range(length))
+    every = [theory.pairs(positions, r, step) for r in range(ranks) for step in range(ranks)]
+    assert sum(every) == length * (length + 1) // 2
 
 
 def test_positions_that_do_not_fit_are_refused(real):

@@ -1,19 +1,18 @@
 """Sharding in three stages: trained as the twin, and held and sent as the formulas say."""
 
-import itertools
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import offloaded_step
 import pytest
 import torch
 from deaf import Deaf
 from torch import nn
 
+from ddl_measure.experiments.memory import only_time
+from ddl_runtime.topologies.point_to_point import Machine, Uniform
 from ddl_teach import simulate
-from ddl_teach.comm.networks import Machine, Uniform
-from ddl_teach.networks.memory import one_step as plain
-from ddl_teach.networks.memory import only_time
 from ddl_teach.networks.memory.device import Device
 from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.memory.offload import Offloaded
@@ -28,9 +27,9 @@ from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.models.seeds import seed_weights
 from ddl_teach.networks.shares import share
 from ddl_teach.networks.twin import largest_difference, train
-from ddl_teach.sgd.updates.adam import Adam
-from ddl_teach.sgd.updates.momentum import Momentum
 from ddl_teach.theory import memory as theory
+from ddl_teach.training.optimizers.adam import Adam
+from ddl_teach.training.optimizers.momentum import Momentum
 
 STEPS, BATCH, BUCKET = 10, 16, 700
 
@@ -190,7 +189,8 @@ def test_accumulated_unused_and_frozen(real, frozen):
         assert largest_difference(mine, twin) < 1e-10
 
 
-def test_parameters_of_two_layers(real):
+@pytest.mark.parametrize("stage", [1, 2])
+def test_parameters_of_two_layers(real, stage):
     batches = data.batches(data.characters(8), 4, 3)
     build = partial(gpt, width=4, heads=2, blocks=1, length=8, tied=True)
     twin = train(build().double(), batches).parameters
@@ -200,8 +200,10 @@ def test_parameters_of_two_layers(real):
         mine, _, _ = go(comm, stage, build().double(), batches, keep)
         return largest_difference(mine, twin)
 
-    for stage in (1, 2):
-        assert max(real(tied, 2, stage=stage).results) < 1e-10
+    assert max(real(tied, 2, stage=stage).results) < 1e-10
+
+
+def test_parameters_of_two_layers_need_one_child_or_stage_2():
     with pytest.raises(ValueError, match=r"exactly one child .* or use stage 2"):
         ShardedParameters(None, gpt(blocks=1, tied=True), None)
 
@@ -217,52 +219,71 @@ def test_there_is_no_fourth_stage():
         theory.held(4, [10], 2)
 
 
-def one_step(comm, length, bucket):
-    """The sharded and the offloaded step on plain vectors, beside a plain one."""
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+@pytest.mark.parametrize(
+    ("stage", "words"),
+    [
+        (0, "stage 0 shards nothing.* take stage 1"),
+        (4, "there is no stage 4"),
+        ("two", "there is no stage 'two'"),
+        (None, "there is no stage None"),
+    ],
+)
+def test_training_in_a_stage_that_is_none_is_refused(stage, words, ranks, cases):
+    make, update, batches, _ = cases[0]
+    given = {"stage": stage, "model": make(), "batches": batches, "keep": resident(update)}
+    with pytest.raises(Exception, match=words):
+        simulate(train_sharded, ranks, threads=True, **given)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_training_without_a_batch_is_refused(stage, cases):
+    make, update, _, _ = cases[0]
+    given = {"stage": stage, "model": make(), "batches": [], "keep": resident(update)}
+    with pytest.raises(Exception, match="give at least one batch"):
+        simulate(train_sharded, 2, threads=True, **given)
+
+
+def offloaded_beside_plain(comm, length, bucket):
+    """How far the offloaded step on plain vectors is from a plain one."""
     weights, gradient, moment = np.random.default_rng(1).standard_normal((3, length))
-    gradients = [gradient * (1 + rank) for rank in range(comm.size)]
-    mean = np.mean(gradients, axis=0)
-    wanted_moment = 0.9 * moment + mean
+    wanted_moment = 0.9 * moment + gradient
     wanted = weights - 0.1 * wanted_moment
-    own = share(length, comm.size, comm.rank)
-    mine, my_moment = weights.copy(), moment[own.start : own.stop].copy()
-    plain.sharded(comm, mine, gradients[comm.rank], my_moment, 0.1)
-    errors = [mine - wanted, my_moment - wanted_moment[own.start : own.stop]]
-    if comm.size > 1:
-        device, host = (weights, mean, None), (None, None, moment)
-        given = {0: device, 1: host}.get(comm.rank, (None, None, None))
-        plain.offloaded(comm, *given, bucket, 0.1)
-        errors += [weights - wanted] * (comm.rank == 0) + [moment - wanted_moment] * (
-            comm.rank == 1
-        )
-    return max(np.abs(error).max(initial=0) for error in errors)
+    device, host = (weights, gradient, None), (None, None, moment)
+    offloaded_step.offloaded(
+        comm, *{0: device, 1: host}.get(comm.rank, (None, None, None)), bucket, 0.1
+    )
+    error = {0: weights - wanted, 1: moment - wanted_moment}.get(comm.rank, np.zeros(1))
+    return np.abs(error).max(initial=0)
 
 
-def test_one_step_on_plain_vectors(real):
-    for ranks, length, bucket in ((1, 5, 2), (2, 10, 10), (3, 25, 4), (4, 3, 1)):
-        for run in (real, simulate):
-            found = run(one_step, ranks, length=length, bucket=bucket)
-            assert max(found.results) < 1e-14
+@pytest.mark.parametrize(("ranks", "length", "bucket"), [(2, 10, 10), (3, 25, 4), (4, 3, 1)])
+def test_an_offloaded_step_on_plain_vectors(real, ranks, length, bucket):
+    for run in (real, simulate):
+        results = run(offloaded_beside_plain, ranks, length=length, bucket=bucket).results
+        assert max(results) < 1e-14
 
 
-def test_an_offloaded_step_takes_the_formulas_time():
+@pytest.mark.parametrize("buckets", [1, 2, 3, 8])
+@pytest.mark.parametrize("update", [1e-3, 0.5, 1.0, 3.0])
+def test_an_offloaded_step_takes_the_formulas_time(buckets, update):
     def step(comm, buckets, bucket):
         vectors = (np.ones(buckets * bucket), np.ones(buckets * bucket), None)
         given = vectors if comm.rank == 0 else (None, None, vectors[0])
-        plain.offloaded(comm, *given, bucket, 0.1)
+        offloaded_step.offloaded(comm, *given, bucket, 0.1)
 
     link = Uniform(latency=1e-9, bandwidth=800.0)
-    for buckets, update in itertools.product((1, 2, 3, 8), (1e-3, 0.5, 1.0, 3.0)):
-        machine = Machine(flops=400 / update)
-        run = simulate(step, 2, network=link, machine=machine, buckets=buckets, bucket=100)
-        wanted = theory.offload_seconds(buckets, 1.0, update)
-        assert run.time == pytest.approx(wanted, rel=1e-6)
+    machine = Machine(flops=400 / update)
+    run = simulate(step, 2, network=link, machine=machine, buckets=buckets, bucket=100)
+    wanted = theory.offload_seconds(buckets, 1.0, update)
+    assert run.time == pytest.approx(wanted, rel=1e-6)
 
 
-def test_without_numbers_the_bytes_are_the_same():
+@pytest.mark.parametrize("ranks", [1, 3, 4])
+@pytest.mark.parametrize("stage", [1, 2, 3])
+def test_without_numbers_the_bytes_are_the_same(ranks, stage):
     weights = [1000, 77, 5]
-    for ranks, stage in itertools.product((1, 3, 4), (1, 2, 3)):
-        run = simulate(only_time.step, ranks, weights=weights, stage=stage, seconds=1.0)
-        for rank, ledger in enumerate(run.ledger):
-            assert ledger.bytes_sent == theory.sent(stage, weights, ranks, rank, weight=2)
-        assert run.time >= 3
+    run = simulate(only_time.step, ranks, weights=weights, stage=stage, seconds=1.0)
+    for rank, ledger in enumerate(run.ledger):
+        assert ledger.bytes_sent == theory.sent(stage, weights, ranks, rank, weight=2)
+    assert run.time >= 3

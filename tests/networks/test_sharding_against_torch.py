@@ -3,12 +3,12 @@
 import numpy as np
 import torch
 
-from ddl_teach.course import gloo
+from ddl_class.notebook import gloo
 from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.memory.sharded_parameters import ShardedParameters
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.mlp import mlp
-from ddl_teach.sgd.updates.momentum import Momentum
+from ddl_teach.training.optimizers.momentum import Momentum
 
 
 def both_gradients(comm, x, y):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 from deaf import Deaf
+from lenet import lenet
 from torch import nn
 
 from ddl_teach import simulate
 from ddl_teach.networks.models import data
 from ddl_teach.networks.models.alexnet import alexnet
 from ddl_teach.networks.models.gpt import gpt
-from ddl_teach.networks.models.lenet import lenet
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.models.resnet import resnet
@@ -178,7 +178,7 @@ def side_by_side_with_torch(comm):
         parallelize_module,
     )
 
-    from ddl_teach.course import gloo
+    from ddl_class.notebook import gloo
 
     gloo.allreduce(comm, np.zeros(1))  # at which the ranks of torch.distributed meet
     x = torch.randn(BATCH, 64, generator=torch.Generator().manual_seed(3)).double()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ddl_teach.comm.devices.choice import Reach
+from ddl_runtime.devices.choice import Reach
 
 # In bytes, as float32: none, one element, just long enough for chunks, not a multiple of them.
 LENGTHS = (0, 1, 1001, 2500)
@@ -10,7 +10,7 @@ CHUNK = 3333  # bytes; not even a multiple of an element
 
 
 def device_of_rank(comm, path, schedule="late"):
-    from ddl_teach.comm.devices.stand_in import StandInDevice
+    from ddl_runtime.devices.stand_in import StandInDevice
 
     device = StandInDevice(schedule)
     device.direct = True

@@ -6,8 +6,8 @@ import time
 
 import numpy as np
 
+from ddl_runtime.diagnosis.deadlock import Deadlock, RankFailed, Unreceived
 from ddl_teach import ANY
-from ddl_teach.comm.story import Deadlock, RankFailed, Unreceived
 
 X = np.zeros(4)
 BIG = 300_000  # elements of a message that waits for its receiver

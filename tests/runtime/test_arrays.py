@@ -6,8 +6,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ddl_runtime.core import arrays
 from ddl_teach import Phantom
-from ddl_teach.comm import arrays
 
 # What cannot travel, and the word of advice that the error must hold.
 UNFIT = {

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from device_programs import LENGTHS, device_of_rank, every_verb
 
+from ddl_runtime.devices.choice import PATHS, Reach
+from ddl_runtime.topologies.point_to_point import HostLink, TwoLevel, Uniform
 from ddl_teach import simulate
-from ddl_teach.comm.devices.choice import PATHS, Reach
-from ddl_teach.comm.networks import HostLink, TwoLevel, Uniform
 
 # How the devices' streams move, for so many ranks: the meanest way, the keenest, and by dice.
 SCHEDULES = {1: ("late", "early", 3), 2: ("late", "early", 3), 3: ("late", 3), 4: ("late",),
@@ -36,7 +36,7 @@ def test_every_verb_carries_arrays_on_devices(real, ranks, schedules):
 
 def program_with_a_slow_kernel(comm, path, forgetful):
     """Rank 0's kernel is slow when its array is sent, and rank 1's when it is received into."""
-    from ddl_teach.comm.devices.stand_in import StandInDevice
+    from ddl_runtime.devices.stand_in import StandInDevice
 
     class Forgetful(StandInDevice):
         """Its streams wait for nothing, and its events are done at once."""
@@ -80,7 +80,8 @@ def test_messages_and_kernels_keep_their_order(real, path):
         assert old[0] == 1.0
 
 
-def test_nobody_overtakes_a_message_that_waits_for_its_device(real):
+@pytest.mark.parametrize("path", PATHS)
+def test_nobody_overtakes_a_message_that_waits_for_its_device(real, path):
     def program(comm, path):
         device = device_of_rank(comm, path)
         first, second = np.zeros(2000), np.zeros(2000)
@@ -99,11 +100,11 @@ def test_nobody_overtakes_a_message_that_waits_for_its_device(real):
             return first[0], second[0], other
         return None
 
-    for path in PATHS:
-        assert real(program, 2, path=path).results[1] == (1.0, 2.0, 0)
+    assert real(program, 2, path=path).results[1] == (1.0, 2.0, 0)
 
 
-def test_a_rank_that_waits_for_one_message_moves_all_others(real):
+@pytest.mark.parametrize("path", PATHS)
+def test_a_rank_that_waits_for_one_message_moves_all_others(real, path):
     """Rank 0 never waits for its send before it has the answer to it."""
 
     def program(comm, path):
@@ -121,12 +122,12 @@ def test_a_rank_that_waits_for_one_message_moves_all_others(real):
             comm.send(y[-1:], 0)
         return answer[0]
 
-    for path in PATHS:
-        assert real(program, 2, path=path).results[0] == 4999.0
+    assert real(program, 2, path=path).results[0] == 4999.0
 
 
+@pytest.mark.parametrize("on_device", [True, False])
 @pytest.mark.parametrize("path", PATHS)
-def test_chunks_are_taken_for_a_receive_that_nobody_waits_for_yet(real, path):
+def test_chunks_are_taken_for_a_receive_that_nobody_waits_for_yet(real, path, on_device):
     """As MPI promises: the sender's wait ends, though the receiver waits for something else."""
 
     def program(comm, on_device):
@@ -145,15 +146,14 @@ def test_chunks_are_taken_for_a_receive_that_nobody_waits_for_yet(real, path):
         receiving.wait()
         return y[-1:].to_host()[0] if on_device else y[-1]
 
-    for on_device in (True, False):
-        assert real(program, 2, on_device=on_device).results == [7.0, 7.0]
+    assert real(program, 2, on_device=on_device).results == [7.0, 7.0]
 
 
 def test_many_are_under_way_at_once(real):
     """On several communicators, in the background, under tags in common; the way by the table."""
 
     def program(comm):
-        from ddl_teach.comm.devices.stand_in import StandInDevice
+        from ddl_runtime.devices.stand_in import StandInDevice
 
         device, found = StandInDevice(), []
         x = device.array(np.full(30_000, float(comm.rank)))
@@ -183,7 +183,8 @@ def test_many_are_under_way_at_once(real):
     assert simulate(program, 4).results == run.results
 
 
-def test_copies_stand_on_the_timeline_beside_messages(real):
+@pytest.mark.parametrize(("path", "copies"), [("direct", 0), ("staged", 1), ("pipelined", 4)])
+def test_copies_stand_on_the_timeline_beside_messages(real, path, copies):
     def program(comm, path):
         device = device_of_rank(comm, path)
         x = device.empty(10_000, np.uint8)
@@ -192,20 +193,19 @@ def test_copies_stand_on_the_timeline_beside_messages(real):
         else:
             comm.recv(x, 0)
 
-    for path, copies in (("direct", 0), ("staged", 1), ("pipelined", 4)):
-        network = Uniform(host_link=HostLink())
-        for run in (real(program, 2, path=path), simulate(program, 2, network=network, path=path)):
-            for rank, way, verb in ((0, "copy out", "send"), (1, "copy in", "recv")):
-                spans = [span for span in run.timeline.spans[rank] if span.kind != "span"]
-                sizes = [span.bytes for span in spans if span.kind == way]
-                assert len(sizes) == copies
-                assert sum(sizes) == (10_000 if copies else 0)
-                assert [span.bytes for span in spans if span.kind == verb] == [10_000]
+    network = Uniform(host_link=HostLink())
+    for run in (real(program, 2, path=path), simulate(program, 2, network=network, path=path)):
+        for rank, way, verb in ((0, "copy out", "send"), (1, "copy in", "recv")):
+            spans = [span for span in run.timeline.spans[rank] if span.kind != "span"]
+            sizes = [span.bytes for span in spans if span.kind == way]
+            assert len(sizes) == copies
+            assert sum(sizes) == (10_000 if copies else 0)
+            assert [span.bytes for span in spans if span.kind == verb] == [10_000]
 
 
 def test_ways_that_do_not_exist_are_refused(real):
     def program(comm):
-        from ddl_teach.comm.devices.stand_in import StandInDevice
+        from ddl_runtime.devices.stand_in import StandInDevice
 
         told = []
 

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from ddl_teach.comm.devices import awareness as module
-from ddl_teach.comm.devices.awareness import Awareness, try_it
+from ddl_runtime.devices import awareness as module
+from ddl_runtime.devices.awareness import Awareness, try_it
 
 ENDS = {
     "print('direct')": (True, "sent a message", True),
@@ -69,7 +69,7 @@ def test_real_ranks_know_their_own_library_and_believe_who_knows_better(real):
     def program(comm):
         import os
 
-        from ddl_teach.comm.devices.awareness import BELIEVED, awareness
+        from ddl_runtime.devices.awareness import BELIEVED, awareness
 
         found = awareness()
         same = awareness() is found

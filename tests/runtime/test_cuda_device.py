@@ -14,10 +14,11 @@ import pytest
 import torch
 from places import NO_GPU, on_gpu
 
+from ddl_runtime.core import arrays
+from ddl_runtime.core.element_types import TYPE_NAMES
+from ddl_runtime.devices import cuda, device_of
+from ddl_runtime.devices.choice import Reach
 from ddl_teach import simulate
-from ddl_teach.comm import arrays
-from ddl_teach.comm.devices import cuda, device_of
-from ddl_teach.comm.devices.choice import Reach
 
 
 class Stream:
@@ -47,7 +48,7 @@ def current(monkeypatch):
     return stream
 
 
-TYPES = [getattr(torch, name) for name in arrays.TYPE_NAMES if hasattr(torch, name)]
+TYPES = [getattr(torch, name) for name in TYPE_NAMES if hasattr(torch, name)]
 
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from device_programs import device_of_rank, every_verb
 
+from ddl_runtime.devices.choice import PATHS, Reach
 from ddl_teach import simulate
-from ddl_teach.comm.devices.choice import PATHS, Reach
 
 
 def test_a_copy_that_fails_in_the_middle_is_told_and_leaves_clean_ranks(real):
     def program(comm, sending):
-        from ddl_teach.comm.devices.stand_in import StandInDevice
+        from ddl_runtime.devices.stand_in import StandInDevice
 
         class Failing(StandInDevice):
             """Its third copy fails."""
@@ -92,7 +92,8 @@ def test_misfits_name_both_sizes_and_types(real, path):
             real(program, 2, **how)
 
 
-def test_a_hang_is_told_with_call_and_line_and_a_slow_device_is_none(real):
+@pytest.mark.parametrize("path", PATHS)
+def test_a_hang_is_told_with_call_and_line_and_a_slow_device_is_none(real, path):
     def hang(comm, path):
         x = device_of_rank(comm, path).empty(3000)
         comm.recv(x, 1 - comm.rank, tag=7)  # nobody sends
@@ -108,15 +109,14 @@ def test_a_hang_is_told_with_call_and_line_and_a_slow_device_is_none(real):
             comm.recv(x, 0)
         return x.to_host()[0]
 
-    for path in PATHS:
-        with pytest.raises(
-            RuntimeError,
-            match=r"(?s)recv.source=1, tag=7. of 24000 bytes float64.*"
-            r"test_device_endings.py.* in hang",
-        ) as story:
-            real(hang, 2, path=path)
-        assert story.type.__name__ == "Deadlock"
-        assert real(slow, 2, path=path).results == [5.0, 5.0]
+    with pytest.raises(
+        RuntimeError,
+        match=r"(?s)recv.source=1, tag=7. of 24000 bytes float64.*"
+        r"test_device_endings.py.* in hang",
+    ) as story:
+        real(hang, 2, path=path)
+    assert story.type.__name__ == "Deadlock"
+    assert real(slow, 2, path=path).results == [5.0, 5.0]
 
 
 def test_a_message_that_nobody_receives_is_told(real):

@@ -3,8 +3,8 @@
 import pytest
 from traffic import name, shift, slowdown
 
-from ddl_teach.comm.fat_tree import FatTree
-from ddl_teach.comm.shared_links import link_loads
+from ddl_runtime.topologies.fat_tree import FatTree
+from ddl_runtime.topologies.shared_links import link_loads
 
 
 @pytest.mark.parametrize("ports", [2, 4, 6, 12])
@@ -53,8 +53,8 @@ def test_oversubscription_slows_shifts_out_of_the_leaf_by_its_factor(tree):
         ((4, 4), "2 or 3 levels"),
         ((5,), "cannot be split 1:1"),
         ((4, 3, 2), r"cannot be split 2:1.*multiple of 3, like 6"),
-        ((0,), "whole number above zero"),
-        ((4, 3, 0), "whole number above zero"),
+        ((0,), "ports must be at least 1, not 0"),
+        ((4, 3, 0), "oversubscription must be at least 1, not 0"),
     ],
 )
 def test_impossible_fat_trees_are_refused(arguments, message):

@@ -11,8 +11,8 @@ from collections import defaultdict, deque
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import ANY, Phantom, simulate
-from ddl_teach.comm.networks import Uniform
 
 # A rank is a generator that yields what it does and is told how it went:
 #     ("work", seconds)   ("send", to) -> a number   ("recv",) -> from whom

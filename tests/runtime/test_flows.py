@@ -8,8 +8,8 @@ from fairness import CLOSE, assert_max_min_fair, networks
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddl_teach.comm import flows as flows_module
-from ddl_teach.comm.flows import Flows
+from ddl_runtime.topologies import max_min_flows as flows_module
+from ddl_runtime.topologies.max_min_flows import Flows
 
 
 def run(capacities, starts, check=False):

@@ -2,13 +2,16 @@
 
 import os
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from ddl_runtime.devices import placement
+from ddl_runtime.devices.placement import VISIBLE, local_rank, own_first, visible_gpus
+from ddl_runtime.launcher.mpiexec import mpi_environment
 from ddl_teach import launch
-from ddl_teach.comm.devices import placement
-from ddl_teach.comm.devices.placement import VISIBLE, local_rank, own_first, visible_gpus
-from ddl_teach.comm.processes import mpi_environment
+
+pytestmark = pytest.mark.real
 
 
 @given(some.integers(1, 9), some.integers(1, 40))
@@ -32,11 +35,16 @@ def test_what_cuda_would_see_is_what_is_shared():
     assert seen("") == seen("-1") == seen("NoDevFiles") == []
 
 
-def test_no_gpu_and_one_gpu_change_nothing():
-    for before in ({VISIBLE: ""}, {VISIBLE: "3"}, {VISIBLE: "-1", "SLURM_LOCALID": "2"}):
-        after = dict(before)
-        placement.take_own_gpu(after)
-        assert after == before
+@pytest.mark.parametrize(
+    "before", [{VISIBLE: ""}, {VISIBLE: "3"}, {VISIBLE: "-1", "SLURM_LOCALID": "2"}], ids=str
+)
+def test_no_gpu_and_one_gpu_change_nothing(before):
+    after = dict(before)
+    placement.take_own_gpu(after)
+    assert after == before
+
+
+def test_no_gpu_is_put_first_where_there_is_none():
     assert own_first([], 3) == []
 
 

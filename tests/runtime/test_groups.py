@@ -6,8 +6,8 @@ import time
 import numpy as np
 import pytest
 
+from ddl_runtime.diagnosis.deadlock import RankFailed
 from ddl_teach import ANY, simulate
-from ddl_teach.comm.story import RankFailed
 
 
 def exchange(comm, value, tag=0):

@@ -7,7 +7,9 @@ import time
 import psutil
 import pytest
 
-from ddl_teach.comm.guard import Guard
+from ddl_runtime.launcher.reaper import Guard
+
+pytestmark = pytest.mark.real
 
 PATIENCE = 120  # seconds, on the busiest machine
 RANK = "import time; time.sleep(600)"

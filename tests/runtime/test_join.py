@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ddl_teach.comm.processes import mpi_command, mpi_environment
+from ddl_runtime.launcher.mpiexec import mpi_command, mpi_environment
+
+pytestmark = pytest.mark.real
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = """

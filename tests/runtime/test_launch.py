@@ -16,8 +16,10 @@ import psutil
 import pytest
 from hanging_programs import kills_mpiexec
 
+from ddl_runtime.diagnosis.deadlock import RankFailed, StoryError, TimedOut
 from ddl_teach import Ranks, Run, launch, simulate
-from ddl_teach.comm.story import RankFailed, StoryError, TimedOut
+
+pytestmark = pytest.mark.real
 
 
 def who(comm):
@@ -177,8 +179,12 @@ def test_when_the_time_is_up_the_ranks_are_told_and_kept(real, hourglass):
 
 
 def lines_of(said, rank):
+    """The rank's lines as they stand on a screen: what was written over is gone."""
     mark = f"[{rank}] "
-    return [line.removeprefix(mark) for line in said.split("\n") if line.startswith(mark)]
+    rows = [
+        row if "\r" not in row else row.rpartition("\r")[2].rstrip() for row in said.split("\n")
+    ]
+    return [row.removeprefix(mark) for row in rows if row.startswith(mark)]
 
 
 def talks(comm):

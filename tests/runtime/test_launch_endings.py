@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from hanging_programs import kills_mpiexec
 
+from ddl_runtime.diagnosis.deadlock import RankFailed, StoryError
 from ddl_teach import Ranks
-from ddl_teach.comm.story import RankFailed, StoryError
+
+pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="module")

@@ -12,12 +12,14 @@ from pathlib import Path
 import psutil
 import pytest
 
+pytestmark = pytest.mark.real
+
 ROOT = str(Path(__file__).resolve().parents[2])
 PROGRAMS = """
 import os, signal, sys, time
 import numpy as np
 from ddl_teach import Ranks, launch
-from ddl_teach.comm.story import StoryError
+from ddl_runtime.diagnosis.deadlock import StoryError
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the caller ignores it
 
 def waits(comm):

@@ -9,9 +9,9 @@ import weakref
 import numpy as np
 import pytest
 
+from ddl_runtime.diagnosis.deadlock import RankFailed
+from ddl_runtime.diagnosis.frames import dumped_line
 from ddl_teach import comm
-from ddl_teach.comm.frames import dumped_line
-from ddl_teach.comm.story import RankFailed
 
 SIZE = 100_000
 BEGINNING = ("Irecv", "Isend", "Iallreduce", "Ireduce", "Iallgatherv", "Iscatter")
@@ -58,7 +58,7 @@ def is_stopped_in(comm, call, at_once):
         time.sleep(0.1)
         raise ValueError("the others stop")
     if at_once:
-        comm.mpi = Stopping(comm.mpi, comm._monitor)
+        comm.context.mpi = Stopping(comm.mpi, comm.context.monitor)
     x = np.zeros(SIZE)
     sys.told_of = weakref.ref(x)  # the process keeps it for the next program
     CALLS[call](comm, x)
@@ -96,7 +96,7 @@ def computes_after_a_message(comm):
     """Its rank was not stopped while it sent, and waits for nobody after that."""
     if comm.rank == 1:
         raise ValueError("the others stop")
-    comm.mpi = Stopping(comm.mpi, comm._monitor)
+    comm.context.mpi = Stopping(comm.mpi, comm.context.monitor)
     comm.isend(np.zeros(1), 1)
     while True:
         time.sleep(0.01)
@@ -116,8 +116,8 @@ def process(comm):
 def some_come_late(comm, dtype):
     """Rank 0 is stopped while MPI adds; rank 1 joins it only then, and rank 0 learns of that in
     the midst of the next program."""
-    from ddl_teach.comm.mpi import MPI
-    from ddl_teach.comm.native import _Reduction
+    from ddl_runtime.mpi.native_collectives import _Reduction
+    from ddl_runtime.mpi.wire import MPI
 
     pair = comm.split(comm.rank // 2)
     x = np.ones(SIZE, dtype)
@@ -125,7 +125,7 @@ def some_come_late(comm, dtype):
         pair.native.allreduce(x)
     if comm.rank == 1:
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
-        while not comm._monitor.stopping:
+        while not comm.context.monitor.stopping:
             time.sleep(0.001)
         time.sleep(0.1)
         buffer, operation = _Reduction(MPI, x, "sum").__enter__()
@@ -133,7 +133,7 @@ def some_come_late(comm, dtype):
         for _ in range(100):
             handle.Test()
             time.sleep(0.001)
-        pair._records.given_up.append((handle, operation, x))
+        pair.context.records.given_up.append((handle, operation, x))
     if comm.rank == 2:
         time.sleep(0.05)
         raise ValueError("the others stop")

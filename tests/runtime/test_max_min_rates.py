@@ -9,7 +9,7 @@ from fairness import assert_max_min_fair, brute_force_rates, networks
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddl_teach.comm.flows import max_min_rates
+from ddl_runtime.topologies.max_min_flows import max_min_rates
 
 
 def rates_of(capacities, paths):

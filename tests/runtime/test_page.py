@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddl_teach.comm.page import DEEPER, NARROW, folded
+from ddl_runtime.diagnosis.page import DEEPER, NARROW, folded
 
 LINES = st.lists(st.text("ab -", max_size=3 * NARROW).map(str.rstrip), max_size=3)
 

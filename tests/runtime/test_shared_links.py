@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from traffic import name, pairs, shift, slowdown, times
 
-from ddl_teach.comm.dragonfly import Dragonfly
-from ddl_teach.comm.fat_tree import FatTree
-from ddl_teach.comm.shared_links import SharedBus, Star, link_loads
-from ddl_teach.comm.torus import Torus
+from ddl_runtime.topologies.dragonfly import Dragonfly
+from ddl_runtime.topologies.fat_tree import FatTree
+from ddl_runtime.topologies.shared_links import SharedBus, Star, link_loads
+from ddl_runtime.topologies.torus import Torus
 
 ALL = [
     Star(1),

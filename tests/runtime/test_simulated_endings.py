@@ -5,9 +5,9 @@ import gc
 import numpy as np
 import pytest
 
+from ddl_runtime.diagnosis.deadlock import Deadlock, RankFailed
+from ddl_runtime.topologies.point_to_point import Machine, TwoLevel, Uniform
 from ddl_teach import Phantom, simulate
-from ddl_teach.comm.networks import Machine, TwoLevel, Uniform
-from ddl_teach.comm.story import Deadlock, RankFailed
 
 
 def test_a_run_leaves_nothing_behind():
@@ -106,8 +106,8 @@ WRONG = {
     "overhead=None": (lambda: Uniform(overhead=None), TypeError, "must be a plain number"),
     "gap=-1": (lambda: TwoLevel(2, gap=-1), ValueError, "gap must be zero or more"),
     "no ranks on a node": (lambda: TwoLevel(0), ValueError, "ranks_per_node.*not 0"),
-    "half a rank": (lambda: TwoLevel(1.5), ValueError, "ranks_per_node.*not 1.5"),
-    "nodes in a list": (lambda: TwoLevel([4, 2]), ValueError, "last node may have fewer"),
+    "half a rank": (lambda: TwoLevel(1.5), TypeError, "ranks_per_node.*not 1.5"),
+    "nodes in a list": (lambda: TwoLevel([4, 2]), TypeError, "last node may have fewer"),
     "inside=3": (lambda: TwoLevel(2, inside=3), TypeError, r"inside must be a Uniform\(...\)"),
     "flops=0": (lambda: Machine(flops=0), ValueError, "flops must be positive"),
     "flops='1G'": (lambda: Machine(flops="1G"), TypeError, "flops must be.*not '1G'"),

@@ -2,8 +2,8 @@
 
 import pytest
 
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import Phantom, simulate
-from ddl_teach.comm.networks import Uniform
 
 LATENCY, PER_BYTE = 5.0, 0.5
 SHORT, LONG = 3.0, 100.0  # seconds of work, less and more than the messages beside it

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_programs import follow, random_steps
 
+from ddl_runtime.diagnosis.deadlock import Deadlock, Interrupted, RankFailed
+from ddl_runtime.topologies.fat_tree import FatTree
+from ddl_runtime.topologies.point_to_point import Machine, TwoLevel, Uniform
 from ddl_teach import ANY, simulate
 from ddl_teach.collectives import ring
-from ddl_teach.comm.fat_tree import FatTree
-from ddl_teach.comm.networks import Machine, TwoLevel, Uniform
-from ddl_teach.comm.story import Deadlock, Interrupted, RankFailed
 
 KINDS = pytest.mark.parametrize("threads", [False, True], ids=["greenlets", "threads"])
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ddl_runtime.topologies.point_to_point import Machine, TwoLevel, Uniform
+from ddl_runtime.topologies.shared_links import Star
 from ddl_teach import ANY, Phantom, simulate
-from ddl_teach.comm.networks import Machine, TwoLevel, Uniform
-from ddl_teach.comm.shared_links import Star
 
 LATENCY, PER_BYTE, OVERHEAD, GAP = 5.0, 0.5, 0.25, 2.0
 PLAIN = Uniform(LATENCY, 1 / PER_BYTE)

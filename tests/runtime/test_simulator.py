@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ddl_runtime.topologies.fat_tree import FatTree
+from ddl_runtime.topologies.point_to_point import Machine, TwoLevel, Uniform
 from ddl_teach import ANY, Phantom, simulate
 from ddl_teach.collectives import hierarchical, recursive_doubling, ring, tree
-from ddl_teach.comm.fat_tree import FatTree
-from ddl_teach.comm.networks import Machine, TwoLevel, Uniform
+
+pytestmark = pytest.mark.slow
 
 # -- two levels -----------------------------------------------------------------------------
 
@@ -159,7 +161,8 @@ def test_a_run_is_the_same_to_the_bit_in_any_process():
         assert there.stdout.strip() == hashlib.sha256(here.encode()).hexdigest()
 
 
-def test_time_never_runs_backwards():
+@pytest.mark.parametrize("network", [Uniform(), TwoLevel(3), FatTree(4)], ids=repr)
+def test_time_never_runs_backwards(network):
     def program(comm):
         times = [comm.now()]
         for step in (lambda: comm.work(1e-6), comm.barrier, lambda: comm.split(0).barrier(),
@@ -171,12 +174,11 @@ def test_time_never_runs_backwards():
         assert times == sorted(times)
         return times[-1]
 
-    for network in (Uniform(), TwoLevel(3), FatTree(4)):
-        run = simulate(program, 8, network=network)
-        assert run.time == max(run.results)
-        for spans in run.timeline.spans:
-            assert all(0 <= span.start <= span.end <= run.time for span in spans)
-            assert [s.end for s in spans] == sorted(s.end for s in spans)
+    run = simulate(program, 8, network=network)
+    assert run.time == max(run.results)
+    for spans in run.timeline.spans:
+        assert all(0 <= span.start <= span.end <= run.time for span in spans)
+        assert [s.end for s in spans] == sorted(s.end for s in spans)
 
 
 # -- as many ranks as there are -------------------------------------------------------------
@@ -185,7 +187,7 @@ LARGE = """
 import resource
 from ddl_teach import Phantom, simulate
 from ddl_teach.collectives import recursive_doubling
-from ddl_teach.comm.networks import Uniform
+from ddl_runtime.topologies.point_to_point import Uniform
 def program(comm):
     recursive_doubling.allreduce(comm, Phantom(100_000_000))
 run = simulate(program, 65_536, network=Uniform(1e-6, 1e10), trace=False)

@@ -5,8 +5,9 @@ import pickle
 import numpy as np
 import pytest
 
-from ddl_teach.comm.arrays import TYPE_NAMES, describe
-from ddl_teach.comm.devices.stand_in import StandInDevice
+from ddl_runtime.core.arrays import describe
+from ddl_runtime.core.element_types import TYPE_NAMES
+from ddl_runtime.devices.stand_in import StandInDevice
 
 SCHEDULES = ("late", "early", 0, 1, 2)
 
@@ -100,9 +101,9 @@ def a_copy(device, waits):
     return host.view(np.float64).tolist()
 
 
-def test_a_copy_that_waits_for_the_kernel_is_right_in_every_order():
-    for schedule in (*SCHEDULES, *range(10, 40)):
-        assert a_copy(StandInDevice(schedule), waits=True) == [1] * 4, schedule
+@pytest.mark.parametrize("schedule", [*SCHEDULES, *range(10, 40)])
+def test_a_copy_that_waits_for_the_kernel_is_right_in_every_order(schedule):
+    assert a_copy(StandInDevice(schedule), waits=True) == [1] * 4
 
 
 def test_a_copy_that_does_not_wait_carries_old_bytes_and_the_late_device_always_shows_it():
@@ -153,24 +154,24 @@ def test_a_held_kernel_holds_what_comes_after_it_and_nothing_else(schedule):
     assert x.item() == 2.0
 
 
-def test_events_order_streams_both_ways():
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_events_order_streams_both_ways(schedule):
     """A ping-pong between two streams: each addition waits for the one before it."""
-    for schedule in SCHEDULES:
-        device = StandInDevice(schedule)
-        x = device.array([1.0])
-        streams = [device.new_stream(), device.new_stream()]
-        device.wait(streams[0], device.record(device.current_stream(x)))
+    device = StandInDevice(schedule)
+    x = device.array([1.0])
+    streams = [device.new_stream(), device.new_stream()]
+    device.wait(streams[0], device.record(device.current_stream(x)))
+    for step in range(10):
+        here, there = streams[step % 2], streams[1 - step % 2]
+        with device.stream(here):
+            x *= 2
+            x += step
+        device.wait(there, device.record(here))
+    with device.stream(streams[0]):
+        value = 1.0
         for step in range(10):
-            here, there = streams[step % 2], streams[1 - step % 2]
-            with device.stream(here):
-                x *= 2
-                x += step
-            device.wait(there, device.record(here))
-        with device.stream(streams[0]):
-            value = 1.0
-            for step in range(10):
-                value = 2 * value + step
-            assert x.item() == value
+            value = 2 * value + step
+        assert x.item() == value
 
 
 def test_an_unknown_schedule_is_refused():

@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
+from ddl_runtime.core.fault_tolerance import RankLost
+from ddl_runtime.diagnosis.deadlock import Deadlock, StoryError
+from ddl_runtime.launcher.mpiexec import fault_tolerance, mpiexec_path
+from ddl_runtime.mpi.failures import TOLD_BY_MPIEXEC
+from ddl_runtime.topologies.point_to_point import Machine, Uniform
+from ddl_runtime.topologies.shared_links import Star
 from ddl_teach import launch, simulate
-from ddl_teach.comm.mpi_survivors import TOLD_BY_MPIEXEC
-from ddl_teach.comm.networks import Machine, Uniform
-from ddl_teach.comm.processes import fault_tolerance, mpiexec_path
-from ddl_teach.comm.shared_links import Star
-from ddl_teach.comm.story import Deadlock, StoryError
-from ddl_teach.comm.survivors import RankLost
+
+pytestmark = pytest.mark.real
 
 RANK_COUNTS = (2, 3, 4, 5, 8)
 LONG = 2000  # numbers: a message that waits for its receiver

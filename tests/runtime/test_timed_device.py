@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from ddl_class.exercises.exercise import NO_BUFFERS
+from ddl_runtime.devices.timed import BANDWIDTH, START, TimedDevice
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
-from ddl_teach.comm.devices.timed import BANDWIDTH, START, TimedDevice
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.course.exercises.exercise import NO_BUFFERS
 from ddl_teach.theory import staging
 
 KERNEL = 1e-3

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from ddl_runtime.diagnosis.deadlock import RankFailed
+from ddl_runtime.topologies.point_to_point import Uniform
+from ddl_runtime.topologies.shared_links import Star
 from ddl_teach import simulate
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.comm.shared_links import Star
-from ddl_teach.comm.story import RankFailed
 
 RANKS = (1, 2, 3, 4, 5, 8)
 

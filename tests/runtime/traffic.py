@@ -2,7 +2,7 @@
 
 import random
 
-from ddl_teach.comm.flows import Flows
+from ddl_runtime.topologies.max_min_flows import Flows
 
 
 def name(topology):

@@ -1,6 +1,7 @@
 """Cells and their networks, what they cost, and how they are scored."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,26 +10,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
+from ddl_measure.analysis import analyse
+from ddl_measure.experiments.architectures.costs import Scaling, costs, step_seconds
+from ddl_runtime.topologies.point_to_point import Machine, Uniform
 from ddl_teach import simulate
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Phantom
-from ddl_teach.comm.networks import Machine, Uniform
-from ddl_teach.exchange.paths.all_reduce import AllReduce
-from ddl_teach.exchange.trainer import train
-from ddl_teach.operators.analysis import analyse
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.micro_batches.front import pareto
 from ddl_teach.search.architectures.agreement import kendall, kendall_interval
 from ddl_teach.search.architectures.cells import CELLS, EDGES, living, text
-from ddl_teach.search.architectures.costs import Scaling, costs
 from ddl_teach.search.architectures.front import undominated
 from ddl_teach.search.architectures.network import IMAGE, PARTS, shared, standing_alone
 from ddl_teach.search.architectures.priced import Priced
 from ddl_teach.search.architectures.shared import SharedTask, SharedTraining
 from ddl_teach.search.architectures.training import CellTraining, to_learn
-from ddl_teach.sgd.synchronous import Synchronous
-from ddl_teach.sgd.updates.sgd import SGD
 from ddl_teach.theory.work_depth import activation, direct
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.distribution.all_reduce import AllReduce
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.trainer import train
+
+pytestmark = pytest.mark.slow
 
 RANKS = (1, 2, 3, 4, 5, 8)
 
@@ -169,7 +172,8 @@ def test_a_training_goes_on_where_it_was_and_learns():
     assert 0.7 < training.test(cell, whole) <= 1
 
     scaling = Scaling(ranks=8)
-    _, priced = Priced(training, scaling, target=1e-3, power=0.5)(cell, None, 60, 1)
+    predicted = partial(step_seconds, scaling=scaling)
+    _, priced = Priced(training, predicted, target=1e-3, power=0.5)(cell, None, 60, 1)
     assert priced == error * (costs(cell, scaling).seconds / 1e-3) ** 0.5
 
 
@@ -201,15 +205,15 @@ def shared_training(comm):
     return result.weights
 
 
-def test_shared_weights_are_trained_by_any_number_of_ranks():
-    for count in RANKS:
-        task = SharedTask(batch=4)
-        weights = task.initial()
-        for step in range(3):
-            gradients = [task.gradient(weights, part, count, step)[1] for part in range(count)]
-            weights -= 0.5 * np.mean(gradients, axis=0)
-        for found in simulate(shared_training, count).results:
-            assert found == pytest.approx(weights, abs=1e-5)
+@pytest.mark.parametrize("count", RANKS)
+def test_shared_weights_are_trained_by_any_number_of_ranks(count):
+    task = SharedTask(batch=4)
+    weights = task.initial()
+    for step in range(3):
+        gradients = [task.gradient(weights, part, count, step)[1] for part in range(count)]
+        weights -= 0.5 * np.mean(gradients, axis=0)
+    for found in simulate(shared_training, count).results:
+        assert found == pytest.approx(weights, abs=1e-5)
 
 
 def test_shared_weights_score_as_the_shared_network_does(holding_all):

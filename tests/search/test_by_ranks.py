@@ -5,9 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from ddl_runtime.diagnosis.deadlock import RankFailed
+from ddl_runtime.topologies.point_to_point import Uniform as Wires
 from ddl_teach import simulate
-from ddl_teach.comm.networks import Uniform as Wires
-from ddl_teach.comm.story import RankFailed
 from ddl_teach.search.attempt import attempt
 from ddl_teach.search.by_ranks import search
 from ddl_teach.search.conductor import Conductor
@@ -18,7 +18,7 @@ from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 from ddl_teach.search.job import Job
 from ddl_teach.search.space import Choice, LogUniform, Space
 from ddl_teach.search.training import DigitsTraining
-from ddl_teach.sgd.states import unpack
+from ddl_teach.training.consistency.states import unpack
 
 SPACE = Space({"rate": LogUniform(1e-3, 10), "hidden": Choice(8, 16)})
 DIGITS = DigitsTraining()

@@ -6,14 +6,20 @@ import numpy as np
 import pytest
 import torch
 
+from ddl_measure.experiments.choosing import allreduces, convolutions
+from ddl_measure.experiments.choosing.judge import (
+    BEST,
+    MEASURED,
+    choose,
+    judge,
+    mean_with_interval,
+)
+from ddl_runtime.topologies.point_to_point import Machine
 from ddl_teach import simulate
 from ddl_teach.collectives.cost_model import PREDICTABLE
-from ddl_teach.comm.networks import Machine
 from ddl_teach.operators.convolution.methods import METHODS, find
-from ddl_teach.search.choosing import allreduces, convolutions
 from ddl_teach.search.choosing.cost_model import constants, fitted
 from ddl_teach.search.choosing.decision_tree import decision_tree
-from ddl_teach.search.choosing.judge import BEST, MEASURED, choose, judge, mean_with_interval
 from ddl_teach.search.choosing.most_frequent import most_frequent
 from ddl_teach.search.choosing.points import Points, load, together
 from ddl_teach.search.choosing.small_network import small_network

@@ -5,18 +5,18 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from ddl_measure.experiments.consolidation.consolidated import consolidate
 from ddl_teach import simulate
 from ddl_teach.collectives import ring
 from ddl_teach.networks.shares import share
 from ddl_teach.search.consolidation import ensemble
-from ddl_teach.search.consolidation.consolidated import consolidate
 from ddl_teach.search.consolidation.distillation import Distilled, loss
 from ddl_teach.search.consolidation.line import along, barrier
 from ddl_teach.search.consolidation.matching import match, matched_mean, twin
 from ddl_teach.search.consolidation.members import mean_of_members
 from ddl_teach.search.training import DigitsTraining
-from ddl_teach.sgd.digits import Digits, pictures
-from ddl_teach.sgd.perceptron import Perceptron, softmax
+from ddl_teach.training.tasks.digits import Digits, pictures
+from ddl_teach.training.tasks.perceptron import Perceptron, softmax
 
 RANKS = (1, 2, 3, 4, 5, 8)
 SMALL = Perceptron(6, 5, 4)
@@ -137,19 +137,20 @@ def test_a_barrier_is_what_stands_above_the_straight_line():
         along(np.zeros(1), np.ones(2), hill)
 
 
-def test_the_gradient_of_distillation_is_the_slope_of_its_loss():
+@pytest.mark.parametrize(
+    ("temperature", "soft"), [(1.0, 1.0), (3.0, 0.7), (0.5, 0.2), (20.0, 0.0)]
+)
+def test_the_gradient_of_distillation_is_the_slope_of_its_loss(temperature, soft):
     random = np.random.default_rng(3)
     scores, answers = random.normal(size=(5, 4)), random.integers(0, 4, 5)
     teacher = softmax(random.normal(size=(5, 4)))
-    for temperature, soft in ((1.0, 1.0), (3.0, 0.7), (0.5, 0.2), (20.0, 0.0)):
-        _, towards = loss(scores, teacher, answers, temperature, soft)
-        for _ in range(3):
-            step = 1e-6 * random.normal(size=scores.shape)
-            ahead, behind = (
-                loss(scores + sign * step, teacher, answers, temperature, soft)[0]
-                for sign in (1, -1)
-            )
-            assert ahead - behind == pytest.approx(2 * np.sum(towards * step), rel=1e-5)
+    _, towards = loss(scores, teacher, answers, temperature, soft)
+    for _ in range(3):
+        step = 1e-6 * random.normal(size=scores.shape)
+        ahead, behind = (
+            loss(scores + sign * step, teacher, answers, temperature, soft)[0] for sign in (1, -1)
+        )
+        assert ahead - behind == pytest.approx(2 * np.sum(towards * step), rel=1e-5)
 
 
 def test_at_high_temperatures_a_student_copies_scores():

@@ -17,7 +17,7 @@ from ddl_teach.search.architectures.reinforce import Reinforce, slope
 from ddl_teach.search.by_ranks import search
 from ddl_teach.search.deciders.random import RandomSearch
 from ddl_teach.search.space import Choice, LogUniform, Space
-from ddl_teach.sgd.perceptron import softmax
+from ddl_teach.training.tasks.perceptron import softmax
 
 RANKS = (1, 2, 3, 4, 5, 8)
 

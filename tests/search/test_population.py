@@ -7,9 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from ddl_runtime.diagnosis.deadlock import Interrupted, RankFailed
 from ddl_teach import simulate
-from ddl_teach.comm.story import Interrupted, RankFailed
-from ddl_teach.search.conductor import SearchFailed
+from ddl_teach.search.attempt import SearchFailed
+from ddl_teach.search.generations import Generations
 from ddl_teach.search.population import Plan, copy_states, exploit, train_population
 from ddl_teach.search.space import Choice, LogUniform, Space
 
@@ -82,25 +83,23 @@ def copies(comm, parents, sizes):
     return copy_states(comm, parents, states), comm.ledger.bytes_sent - before
 
 
-def test_exploit_copies_bit_for_bit_and_sends_only_what_must_travel(real):
+@pytest.mark.parametrize("ranks", RANKS)
+def test_exploit_copies_bit_for_bit_and_sends_only_what_must_travel(real, ranks):
     sizes = [0, 1, 1000, 17, 70_000, 5, 5, 9, 300, 2, 64]
     parents = np.array([2, 1, 2, 4, 4, 4, 8, 8, 8, 2, 4])
-    for ranks in RANKS:
-        owner = [
-            rank
-            for rank in range(ranks)
-            for _ in range(11 * rank // ranks, 11 * (rank + 1) // ranks)
-        ]
-        for run in (
-            simulate(copies, ranks, parents=parents, sizes=sizes),
-            real(copies, ranks, parents=parents, sizes=sizes),
-        ):
-            found = {child: state for states, _ in run.results for child, state in states.items()}
-            for child, parent in enumerate(parents.tolist()):
-                expected = np.random.default_rng(parent).integers(0, 256, sizes[parent], np.uint8)
-                assert found[child].tobytes() == expected.tobytes()
-            travelled = sum(sizes[p] for c, p in enumerate(parents) if owner[c] != owner[p])
-            assert sum(sent for _, sent in run.results) == travelled + 8 * 11 * (ranks - 1)
+    owner = [
+        rank for rank in range(ranks) for _ in range(11 * rank // ranks, 11 * (rank + 1) // ranks)
+    ]
+    for run in (
+        simulate(copies, ranks, parents=parents, sizes=sizes),
+        real(copies, ranks, parents=parents, sizes=sizes),
+    ):
+        found = {child: state for states, _ in run.results for child, state in states.items()}
+        for child, parent in enumerate(parents.tolist()):
+            expected = np.random.default_rng(parent).integers(0, 256, sizes[parent], np.uint8)
+            assert found[child].tobytes() == expected.tobytes()
+        travelled = sum(sizes[p] for c, p in enumerate(parents) if owner[c] != owner[p])
+        assert sum(sent for _, sent in run.results) == travelled + 8 * 11 * (ranks - 1)
 
 
 @pytest.mark.parametrize("crashed", range(4))
@@ -133,7 +132,7 @@ def test_lines_lead_back_to_the_beginning():
 
 def test_a_killed_population_goes_on_on_other_ranks_and_is_as_if_nothing_had_been(real, tmp_path):
     plan, alone, marks = PLANS[0], ALONE[0], tmp_path / "marks"
-    where = {"space": SPACE, "plan": plan, "journal": tmp_path / "journal"}
+    where = {"space": SPACE, "plan": plan, "journal": partial(Generations, tmp_path / "journal")}
     grounds = [partial(simulate, ranks=3), partial(real, ranks=2), partial(simulate, ranks=5)]
     for generations, run in enumerate(grounds, 1):
         bomb = partial(descend, marks=marks, bomb=3 * generations)
@@ -148,7 +147,7 @@ def test_a_killed_population_goes_on_on_other_ranks_and_is_as_if_nothing_had_bee
     again = simulate(train_population, 2, training=partial(descend, marks=marks), **where)
     assert as_known(again.results[1]) == as_known(alone)
     assert marks.stat().st_size == done
-    assert len(os.listdir(where["journal"])) <= 1 + 2 * plan.members
+    assert len(os.listdir(tmp_path / "journal")) <= 1 + 2 * plan.members
     other = {**where, "plan": Plan(7, 4, 3, 0.25, seed=2)}
     with pytest.raises(RankFailed, match="of another search"):
         simulate(train_population, 2, training=descend, **other)

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ddl_runtime.diagnosis.deadlock import RankFailed
 from ddl_teach import launch, simulate
-from ddl_teach.comm.story import RankFailed
 from ddl_teach.search.by_ranks import search
 from ddl_teach.search.conductor import Conductor
 from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
@@ -20,6 +20,8 @@ from ddl_teach.search.deciders.random import RandomSearch
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 from ddl_teach.search.journal import Journal
 from ddl_teach.search.space import LogUniform, Space
+
+pytestmark = pytest.mark.real
 
 SPACE = Space({"rate": LogUniform(1e-3, 1)})
 HALVING = SuccessiveHalving(SPACE, 5, eta=2, seed=29)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ddl_teach.search.space import Choice, LogUniform, Space, UniformNumber, WholeNumber
-from ddl_teach.sgd.states import pack, unpack
+from ddl_teach.training.consistency.states import pack, unpack
 
 SPACE = Space(
     {

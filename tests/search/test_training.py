@@ -4,25 +4,30 @@ import numpy as np
 import pytest
 
 from ddl_teach.search.training import DigitsTraining
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.states import pack
+from ddl_teach.training.consistency.states import pack
+from ddl_teach.training.tasks.digits import Digits
 
 SETTINGS = {"rate": 0.1, "momentum": 0.8, "hidden": 12, "batch": 7}
 
 
-def test_where_a_training_is_cut_makes_no_difference():
+@pytest.mark.parametrize("cuts", [(12,), (5, 7), (4, 4, 4), (1, 11)], ids=str)
+def test_where_a_training_is_cut_makes_no_difference(cuts):
     training = DigitsTraining()
     whole, loss = training(SETTINGS, None, 12, 3)
-    for cuts in ((12,), (5, 7), (4, 4, 4), (1, 11)):
-        state = None
-        for steps in cuts:
-            before = None if state is None else pack(state)
-            after, loss_then = training(SETTINGS, state, steps, 3)
-            # What it was given is as it was: another trial may go on from there.
-            assert state is None or np.array_equal(pack(state), before)
-            state = after
-        assert loss_then == loss
-        assert np.array_equal(pack(state), pack(whole))
+    state = None
+    for steps in cuts:
+        before = None if state is None else pack(state)
+        after, loss_then = training(SETTINGS, state, steps, 3)
+        # What it was given is as it was: another trial may go on from there.
+        assert state is None or np.array_equal(pack(state), before)
+        state = after
+    assert loss_then == loss
+    assert np.array_equal(pack(state), pack(whole))
+
+
+def test_another_trial_ends_with_other_weights():
+    training = DigitsTraining()
+    whole, _ = training(SETTINGS, None, 12, 3)
     assert not np.array_equal(pack(training(SETTINGS, None, 12, 4)[0]), pack(whole))
 
 

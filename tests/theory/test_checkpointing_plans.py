@@ -31,24 +31,22 @@ def all_plans(first, stop):
     return plans
 
 
-def test_no_plan_is_cheaper_than_the_cheapest():
+@pytest.mark.parametrize("layers", [1, 2, 4, 6])
+def test_no_plan_is_cheaper_than_the_cheapest(layers):
     random.seed(1)
-    for layers in (1, 2, 4, 6):
-        for _ in range(6):
-            chain = Chain(
-                *(tuple(random.randint(low, 5) for _ in range(layers)) for low in (1, 1, 0))
-            )
-            plans = all_plans(0, layers)
-            for memory in range(1, sum(map(chain.kept, range(layers))) + 1):
-                times = [seconds(plan, chain) for plan in plans if peak(plan, chain) <= memory]
-                if not times:
-                    with pytest.raises(Impossible, match="no plan fits"):
-                        cheapest(chain, memory)
-                    continue
-                plan = cheapest(chain, memory)
-                check_plan(plan, layers)
-                assert peak(plan, chain) <= memory
-                assert seconds(plan, chain) == min(times)
+    for _ in range(6):
+        chain = Chain(*(tuple(random.randint(low, 5) for _ in range(layers)) for low in (1, 1, 0)))
+        plans = all_plans(0, layers)
+        for memory in range(1, sum(map(chain.kept, range(layers))) + 1):
+            times = [seconds(plan, chain) for plan in plans if peak(plan, chain) <= memory]
+            if not times:
+                with pytest.raises(Impossible, match="no plan fits"):
+                    cheapest(chain, memory)
+                continue
+            plan = cheapest(chain, memory)
+            check_plan(plan, layers)
+            assert peak(plan, chain) <= memory
+            assert seconds(plan, chain) == min(times)
 
 
 def test_sizes_without_a_common_divisor_never_break_the_limit():
@@ -85,11 +83,11 @@ def test_shrinking_stretches_need_less(most):
     assert most == math.ceil(math.sqrt(2 * layers + 0.25) - 0.5)
 
 
-def test_two_activations_are_enough_for_any_chain():
-    for layers in (2, 5, 9):
-        assert seconds(cheapest(Chain.even(layers), 2), Chain.even(layers)) == (
-            layers * (layers + 1) / 2 - 1
-        )
+@pytest.mark.parametrize("layers", [2, 5, 9])
+def test_two_activations_are_enough_for_any_chain(layers):
+    assert seconds(cheapest(Chain.even(layers), 2), Chain.even(layers)) == (
+        layers * (layers + 1) / 2 - 1
+    )
 
 
 def test_the_trace_computes_each_layer_backward_once_and_right_after_it_is_there():

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ddl_runtime.core.communicator import BACKGROUND_SLOTS
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import Phantom, simulate
 from ddl_teach.collectives import ring
-from ddl_teach.comm.interface import BACKGROUND_SLOTS
-from ddl_teach.comm.networks import Uniform
 from ddl_teach.networks.data_parallel.phantoms import backward_pass
 from ddl_teach.theory import collectives, data_parallel
 

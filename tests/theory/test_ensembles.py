@@ -8,14 +8,14 @@ import pytest
 from ddl_teach.theory.ensembles import majority_error
 
 
+@pytest.mark.parametrize("members", range(1, 9))
 @pytest.mark.parametrize("error", [0.0, 0.1, 0.5, 0.8])
-def test_it_is_the_sum_over_all_outcomes(error):
-    for members in range(1, 9):
-        expected = 0.0
-        for wrong in product((0, 1), repeat=members):
-            chance = math.prod(error if one else 1 - error for one in wrong)
-            expected += chance * (0.5 if 2 * sum(wrong) == members else 2 * sum(wrong) > members)
-        assert majority_error(members, error) == pytest.approx(expected)
+def test_it_is_the_sum_over_all_outcomes(error, members):
+    expected = 0.0
+    for wrong in product((0, 1), repeat=members):
+        chance = math.prod(error if one else 1 - error for one in wrong)
+        expected += chance * (0.5 if 2 * sum(wrong) == members else 2 * sum(wrong) > members)
+    assert majority_error(members, error) == pytest.approx(expected)
 
 
 def test_more_members_help_below_one_half_as_fast_as_hoeffding_says():

@@ -55,11 +55,14 @@ def test_daly_finds_the_best_interval_and_young_comes_near_it_where_saving_is_sh
     assert math.isclose(young(save, mean), daly(save, mean), rel_tol=math.sqrt(save / mean))
 
 
-def test_who_is_told_when_shrinking_wins_finds_both_alike_there():
-    for ranks in (2, 3, 8, 64):
-        left = shrinking_wins_below(ranks, notice=0.5, restart=4.0, again=1.5)
-        assert math.isclose(after_shrinking(left, ranks, 0.5), after_restart(left, 4.0, 1.5))
-        assert after_shrinking(0.9 * left, ranks, 0.5) < after_restart(0.9 * left, 4.0, 1.5)
+@pytest.mark.parametrize("ranks", [2, 3, 8, 64])
+def test_who_is_told_when_shrinking_wins_finds_both_alike_there(ranks):
+    left = shrinking_wins_below(ranks, notice=0.5, restart=4.0, again=1.5)
+    assert math.isclose(after_shrinking(left, ranks, 0.5), after_restart(left, 4.0, 1.5))
+    assert after_shrinking(0.9 * left, ranks, 0.5) < after_restart(0.9 * left, 4.0, 1.5)
+
+
+def test_shrinking_never_wins_where_a_restart_is_cheaper_than_the_notice():
     assert shrinking_wins_below(4, notice=9.0, restart=1.0, again=1.0) == 0
 
 

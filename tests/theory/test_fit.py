@@ -31,21 +31,28 @@ def measured(seed, start, per_byte):
     return sizes, times
 
 
-def test_the_three_costs_come_back_out_of_noisy_times():
+@pytest.fixture(scope="module")
+def fitted():
+    """A model from noisy times of messages and of reductions."""
     sizes, times = measured(1, LATENCY, PER_BYTE)
     reduced_sizes, reduced_times = measured(2, 3e-7, PER_BYTE_REDUCED)
-    model = fit(sizes, times, reduced_nbytes=reduced_sizes, reduced_seconds=reduced_times)
-    for name in ("latency", "per_byte", "per_byte_reduced"):
-        truth, found = getattr(MODEL, name), getattr(model, name)
-        low, high = getattr(model, f"{name}_interval")
-        assert found == pytest.approx(truth, rel=0.03)
-        assert low < found < high
-        assert high - low < 0.1 * truth
-    for name in ALGORITHMS:
-        for nbytes in (0, 10**4, 10**8):
-            assert model.predict(name, 12, nbytes) == pytest.approx(
-                MODEL.predict(name, 12, nbytes), rel=0.04
-            )
+    return fit(sizes, times, reduced_nbytes=reduced_sizes, reduced_seconds=reduced_times)
+
+
+@pytest.mark.parametrize("name", ["latency", "per_byte", "per_byte_reduced"])
+def test_the_three_costs_come_back_out_of_noisy_times(fitted, name):
+    truth, found = getattr(MODEL, name), getattr(fitted, name)
+    low, high = getattr(fitted, f"{name}_interval")
+    assert found == pytest.approx(truth, rel=0.03)
+    assert low < found < high
+    assert high - low < 0.1 * truth
+
+
+@pytest.mark.parametrize("nbytes", [0, 10**4, 10**8])
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_fitted_model_predicts_as_the_true_one(fitted, name, nbytes):
+    right = MODEL.predict(name, 12, nbytes)
+    assert fitted.predict(name, 12, nbytes) == pytest.approx(right, rel=0.04)
 
 
 def test_without_measured_reductions_combining_is_free():

@@ -114,23 +114,27 @@ def test_noise_keeps_ranks_as_far_apart_as_predicted(make, ranks):
     np.testing.assert_allclose(contraction.disagreement(graph), settled, rtol=1e-6)
 
 
-def test_averaged_gradients_part_where_an_eigenvalue_is_negative_and_weights_do_not():
+@pytest.mark.parametrize("ranks", [4, 5, 8, 12])
+def test_averaged_gradients_part_where_an_eigenvalue_is_negative_and_weights_do_not(ranks):
     rate, curvature = 0.1, 1.0
-    for ranks in (4, 5, 8, 12):
-        graph = graphs.ring(ranks)
-        matrix = mixing.mixing_matrix(graph)
-        grown = growth_of_averaged_gradients(graph, rate, curvature)
-        shrunk = growth_of_averaged_weights(graph, rate, curvature)
-        assert shrunk < 1 < grown
-        parts, meets = (np.random.default_rng(1).standard_normal((ranks, 3)) for _ in range(2))
-        for _ in range(1000):
-            parts = parts - rate * matrix @ (curvature * parts)
-            meets = matrix @ meets - rate * curvature * meets
-        after = parts - rate * matrix @ (curvature * parts)
-        both = contraction.consensus_error(after) / contraction.consensus_error(parts)
-        np.testing.assert_allclose(both, grown, rtol=1e-6)
-        assert contraction.consensus_error(meets) < 1e-12
-        assert abs(parts.mean(axis=0)).max() < 1e-9 * abs(parts).max()
+    graph = graphs.ring(ranks)
+    matrix = mixing.mixing_matrix(graph)
+    grown = growth_of_averaged_gradients(graph, rate, curvature)
+    shrunk = growth_of_averaged_weights(graph, rate, curvature)
+    assert shrunk < 1 < grown
+    parts, meets = (np.random.default_rng(1).standard_normal((ranks, 3)) for _ in range(2))
+    for _ in range(1000):
+        parts = parts - rate * matrix @ (curvature * parts)
+        meets = matrix @ meets - rate * curvature * meets
+    after = parts - rate * matrix @ (curvature * parts)
+    both = contraction.consensus_error(after) / contraction.consensus_error(parts)
+    np.testing.assert_allclose(both, grown, rtol=1e-6)
+    assert contraction.consensus_error(meets) < 1e-12
+    assert abs(parts.mean(axis=0)).max() < 1e-9 * abs(parts).max()
+
+
+def test_averaged_gradients_stay_where_no_eigenvalue_is_negative_and_the_graph_is_one():
+    rate, curvature = 0.1, 1.0
     assert growth_of_averaged_gradients(graphs.ring(3), rate, curvature) == pytest.approx(1)
     with pytest.raises(ValueError, match="changes from step to step"):
         growth_of_averaged_gradients(graphs.one_peer_exponential(8), rate, curvature)

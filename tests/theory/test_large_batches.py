@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from ddl_teach.sgd.quadratic import Quadratic
 from ddl_teach.theory.large_batches import (
     Steps,
     best_rate,
     fit_steps,
     noise_and_signal,
-    noisy_bowl,
 )
+from ddl_teach.training.tasks.quadratic import Quadratic
 
 BATCHES = 2.0 ** np.arange(0, 14)
 
@@ -40,24 +39,33 @@ def test_no_number_of_ranks_reaches_the_wall_while_throughput_goes_on():
     np.testing.assert_allclose(told.speed_up(100, 8, efficiency=0.5), speed_ups[2] / 2)
 
 
-def test_a_fit_finds_the_two_numbers_again_also_through_scattered_steps():
-    for told in (Steps(40, 200), Steps(3, 0.5)):
-        found = fit_steps(BATCHES, told.steps(BATCHES))
-        np.testing.assert_allclose(found.fewest, told.fewest)
-        np.testing.assert_allclose(found.noise_scale, told.noise_scale)
+@pytest.mark.parametrize("told", [Steps(40, 200), Steps(3, 0.5)], ids=str)
+def test_a_fit_finds_the_two_numbers_again(told):
+    found = fit_steps(BATCHES, told.steps(BATCHES))
+    np.testing.assert_allclose(found.fewest, told.fewest)
+    np.testing.assert_allclose(found.noise_scale, told.noise_scale)
+
+
+def test_a_fit_finds_the_two_numbers_through_scattered_steps():
     scatter = np.random.default_rng(0).uniform(0.9, 1.1, len(BATCHES))
     found = fit_steps(BATCHES, scatter * Steps(40, 200).steps(BATCHES))
     np.testing.assert_allclose((found.fewest, found.noise_scale), (40, 200), rtol=0.1)
     assert fit_steps([1, 2, 4], [10, 11, 12]).noise_scale == 0
-    for batches, steps, words in (
+
+
+@pytest.mark.parametrize(
+    ("batches", "steps", "words"),
+    [
         ([8], [100], "two different batches"),
         ([8, 8], [100, 90], "two different batches"),
         ([8, 16], [100], "one count for each"),
         ([8, 16], [100, np.inf], "target was not reached"),
         ([8, 16, 32], [100, 50, 24], "no wall yet"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            fit_steps(batches, steps)
+    ],
+)
+def test_what_no_two_numbers_explain_is_refused(batches, steps, words):
+    with pytest.raises(ValueError, match=words):
+        fit_steps(batches, steps)
 
 
 def test_the_best_rate_grows_with_the_batch_first_and_not_at_all_later():
@@ -68,13 +76,15 @@ def test_the_best_rate_grows_with_the_batch_first_and_not_at_all_later():
         2, rtol=0.03,
     )  # fmt: skip
     np.testing.assert_allclose(best_rate(large, greatest, noise_scale), greatest, rtol=1e-3)
-    # It is the best: of one step down a bowl the loss after it, as a function of the rate.
+
+
+@pytest.mark.parametrize("batch", [1, 5, 100])
+def test_the_best_rate_is_the_best_of_one_step_down_a_bowl(batch):
     h, w, noise = 1.3, 2.0, 4.0
     rates = np.linspace(1e-3, 1.5, 20_000)
-    for batch in (1, 5, 100):
-        after = (1 - rates * h) ** 2 * w**2 + rates**2 * noise**2 / batch
-        said = best_rate(batch, 1 / h, noise**2 / (h * w) ** 2)
-        np.testing.assert_allclose(rates[after.argmin()], said, atol=2e-4)
+    loss_after = (1 - rates * h) ** 2 * w**2 + rates**2 * noise**2 / batch
+    said = best_rate(batch, 1 / h, noise**2 / (h * w) ** 2)
+    np.testing.assert_allclose(rates[loss_after.argmin()], said, atol=2e-4)
 
 
 def test_noise_and_signal_come_out_without_bias():
@@ -93,6 +103,26 @@ def test_noise_and_signal_come_out_without_bias():
     assert large.mean() > 1.05 * signal  # what is plainly measured is too much by tr(S)/B
     with pytest.raises(ValueError, match="split its samples in two"):
         noise_and_signal(1.0, 8, 1.0, 8)
+
+
+def noisy_bowl(eigenvalues, noise, batch, rate, steps):
+    """The expected loss of 1/2 sum of h w^2 before each step and after the last, from w = 1.
+
+    Gradients h w carry noise of variance noise^2 / batch in each direction, so that
+
+        E w^2  becomes  (1 - rate h)^2 E w^2 + rate^2 noise^2 / batch
+
+    exactly. Zhang et al., "Which algorithmic choices matter at which batch sizes? Insights from a
+    noisy quadratic model", NeurIPS 2019. Two things are in it: how fast the mean falls, which no
+    batch changes, and the floor of h w^2, rate noise^2 / batch / (2 - rate h), which it lowers.
+    """
+    h = np.asarray(eigenvalues, float)
+    squares = np.ones_like(h)
+    losses = [float(h @ squares) / 2]
+    for _ in range(steps):
+        squares = (1 - rate * h) ** 2 * squares + rate**2 * noise**2 / batch
+        losses.append(float(h @ squares) / 2)
+    return np.array(losses)
 
 
 @pytest.mark.parametrize("batch", [1, 16])

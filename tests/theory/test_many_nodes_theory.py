@@ -5,10 +5,10 @@ from functools import partial
 import numpy as np
 import pytest
 
+from ddl_class.notebook import among_nodes
+from ddl_runtime.topologies.shared_links import Star
 from ddl_teach import simulate
 from ddl_teach.collectives import recursive_doubling
-from ddl_teach.comm.shared_links import Star
-from ddl_teach.course import among_nodes
 from ddl_teach.theory import many_nodes as theory
 from ddl_teach.theory.many_nodes import Link
 

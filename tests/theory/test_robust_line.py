@@ -52,19 +52,19 @@ def test_more_confidence_is_a_wider_interval():
     assert widths == sorted(set(widths))
 
 
-def test_a_late_measurement_hardly_moves_the_line():
+@pytest.mark.parametrize("late", [0, 22, 44])
+def test_a_late_measurement_hardly_moves_the_line(late):
     sizes = np.repeat(SIZES, 5)
     times = noisy(2, sizes)
     before = fit_line(sizes, times, resamples=100)
-    for late in (0, 22, 44):
-        worse = times.copy()
-        worse[late] *= 20
-        after = fit_line(sizes, worse, resamples=100)
-        assert after.start == pytest.approx(before.start, rel=0.03)
-        assert after.per_byte == pytest.approx(before.per_byte, rel=0.03)
-        least_squares = np.polyfit(sizes, worse, 1, w=1 / times)
-        moved = [least_squares[1] / before.start, least_squares[0] / before.per_byte]
-        assert max(moved) > 1.1  # so the test could tell
+    worse = times.copy()
+    worse[late] *= 20
+    after = fit_line(sizes, worse, resamples=100)
+    assert after.start == pytest.approx(before.start, rel=0.03)
+    assert after.per_byte == pytest.approx(before.per_byte, rel=0.03)
+    least_squares = np.polyfit(sizes, worse, 1, w=1 / times)
+    moved = [least_squares[1] / before.start, least_squares[0] / before.per_byte]
+    assert max(moved) > 1.1  # so the test could tell
 
 
 def test_small_messages_count_as_much_as_large_ones():
@@ -76,14 +76,14 @@ def test_small_messages_count_as_much_as_large_ones():
     assert abs(unweighted / 1e-5 - 1) > 0.1
 
 
+@pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize(("start", "per_byte"), [(0.0, 1e-9), (1e-5, 0.0)])
-def test_nothing_is_ever_negative(start, per_byte):
-    for seed in range(10):
-        line = fit_line(SIZES, noisy(seed, SIZES, start, per_byte), resamples=200)
-        assert 0 <= line.start_interval[0] <= line.start_interval[1]
-        assert 0 <= line.per_byte_interval[0] <= line.per_byte_interval[1]
-        assert line.start >= 0
-        assert line.per_byte >= 0
+def test_nothing_is_ever_negative(start, per_byte, seed):
+    line = fit_line(SIZES, noisy(seed, SIZES, start, per_byte), resamples=200)
+    assert 0 <= line.start_interval[0] <= line.start_interval[1]
+    assert 0 <= line.per_byte_interval[0] <= line.per_byte_interval[1]
+    assert line.start >= 0
+    assert line.per_byte >= 0
 
 
 def test_the_same_seed_gives_the_same_interval():

@@ -36,28 +36,26 @@ def test_never_below_what_can_be_proven(name, ranks, nbytes, latency, per_byte):
     assert at_least(PATTERNS[name](ranks, nbytes, latency, per_byte), least)
 
 
+@pytest.mark.parametrize("operation", ["gather", "scatter"])
 @given(RANKS, SIZES, LATENCIES, PER_BYTE)
-def test_linear_gather_and_scatter_cannot_be_beaten(ranks, nbytes, latency, per_byte):
-    for operation in ("gather", "scatter"):
-        least = bounds.lower_bound(operation, ranks, nbytes, latency, per_byte)
-        assert close(PATTERNS[f"{operation}_linear"](ranks, nbytes, latency, per_byte), least)
+def test_linear_gather_and_scatter_cannot_be_beaten(operation, ranks, nbytes, latency, per_byte):
+    least = bounds.lower_bound(operation, ranks, nbytes, latency, per_byte)
+    assert close(PATTERNS[f"{operation}_linear"](ranks, nbytes, latency, per_byte), least)
 
 
+@pytest.mark.parametrize(
+    ("shape", "whole"), [("linear", linear), ("tree", tree)], ids=["linear", "tree"]
+)
 @given(RANKS, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST, OPTIONAL_COST)
 def test_an_allreduce_is_a_reduce_and_a_broadcast(
-    ranks, nbytes, latency, per_byte, reduced, overhead
+    shape, whole, ranks, nbytes, latency, per_byte, reduced, overhead
 ):
-    for shape, whole in (("linear", linear), ("tree", tree)):
-        inwards = PATTERNS[f"reduce_{shape}"](
-            ranks, nbytes, latency, per_byte, per_byte_reduced=reduced, overhead=overhead
-        )
-        outwards = PATTERNS[f"broadcast_{shape}"](
-            ranks, nbytes, latency, per_byte, overhead=overhead
-        )
-        together = whole(
-            ranks, nbytes, latency, per_byte, per_byte_reduced=reduced, overhead=overhead
-        )
-        assert close(inwards + outwards, together)
+    inwards = PATTERNS[f"reduce_{shape}"](
+        ranks, nbytes, latency, per_byte, per_byte_reduced=reduced, overhead=overhead
+    )
+    outwards = PATTERNS[f"broadcast_{shape}"](ranks, nbytes, latency, per_byte, overhead=overhead)
+    together = whole(ranks, nbytes, latency, per_byte, per_byte_reduced=reduced, overhead=overhead)
+    assert close(inwards + outwards, together)
 
 
 @given(POWERS, st.floats(1, 1e9), LATENCIES, PER_BYTE)

@@ -28,11 +28,14 @@ def test_a_rung_takes_as_long_as_its_queue_played_through(jobs, workers):
     )
 
 
-def test_equal_times_leave_nobody_waiting_where_workers_divide_every_rung():
-    for workers in (1, 2, 3, 5, 8, 1000):
-        schedule = [(9 * workers, 1.0), (3 * workers, 3.0), (workers, 9.0)]
-        assert waiting(schedule, workers, differ=False) == 1
-        assert waiting(schedule, workers) >= 1
+@pytest.mark.parametrize("workers", [1, 2, 3, 5, 8, 1000])
+def test_equal_times_leave_nobody_waiting_where_workers_divide_every_rung(workers):
+    schedule = [(9 * workers, 1.0), (3 * workers, 3.0), (workers, 9.0)]
+    assert waiting(schedule, workers, differ=False) == 1
+    assert waiting(schedule, workers) >= 1
+
+
+def test_three_workers_wait_for_the_last_rungs():
     assert waiting([(9, 1.0), (3, 3.0), (1, 9.0)], 3, differ=False) == pytest.approx(15 / 9)
 
 

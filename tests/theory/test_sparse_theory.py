@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
 from ddl_teach.collectives.sparse import dense_second_phase, recursive_doubling, split_allgather
 from ddl_teach.collectives.sparse.stream import Stream
-from ddl_teach.comm.networks import Uniform
 from ddl_teach.theory import sparse
 
 
@@ -19,6 +19,19 @@ def drawn_union(size, entries, ranks, rng):
     return int(hit.sum())
 
 
+def union_spread(size, entries, ranks):
+    """The standard deviation of that number, from one draw of all ranks to the next.
+
+    Two places stay empty together with the chance ((N-k)(N-k-1) / (N(N-1)))^P, which is a little
+    less than the product of both chances: an entry here is one that is not there.
+    """
+    if size == 1:
+        return 0.0
+    empty = (1 - entries / size) ** ranks
+    both = ((size - entries) * (size - entries - 1) / (size * (size - 1))) ** ranks
+    return math.sqrt(max(0.0, size * empty * (1 - empty) + size * (size - 1) * (both - empty**2)))
+
+
 @pytest.mark.parametrize(
     ("size", "entries", "ranks"),
     [(1000, 10, 1), (1000, 10, 8), (1000, 10, 64), (300, 100, 5), (50, 50, 3), (40, 1, 40)],
@@ -26,7 +39,7 @@ def drawn_union(size, entries, ranks, rng):
 def test_the_union_has_the_expected_size_and_spread(size, entries, ranks):
     rng = np.random.default_rng(0)
     draws = np.array([drawn_union(size, entries, ranks, rng) for _ in range(400)])
-    spread = sparse.union_spread(size, entries, ranks)
+    spread = union_spread(size, entries, ranks)
     far = abs(draws.mean() - sparse.union(size, entries, ranks))
     assert far <= 4 * spread / math.sqrt(len(draws)) + 1e-9
     assert draws.std() == pytest.approx(spread, rel=0.15, abs=1e-4)
@@ -43,15 +56,17 @@ def test_unequal_chances_fill_in_more_slowly():
     assert sparse.union_of_chances(equal, 16) == pytest.approx(sparse.union(500, 10, 16))
 
 
+@pytest.mark.parametrize(("itemsize", "limit"), [(4, 1 / 2), (8, 2 / 3)])
+def test_a_sum_is_dense_where_the_dense_message_is_smaller(itemsize, limit):
+    ranks = sparse.dense_after(10_000, 100, itemsize)
+    assert 1 - (1 - 0.01) ** ranks == pytest.approx(limit)
+
+
 def test_the_limits():
     assert sparse.union(1000, 3, 1) == pytest.approx(3)
     assert sparse.union(1000, 0, 9) == 0
     assert sparse.union(1000, 1000, 9) == 1000
-    assert sparse.union_spread(1, 1, 5) == 0
-    for itemsize, limit in ((4, 1 / 2), (8, 2 / 3)):
-        ranks = sparse.dense_after(10_000, 100, itemsize)
-        share = 1 - (1 - 0.01) ** ranks
-        assert share == pytest.approx(limit)
+    assert union_spread(1, 1, 5) == 0
     assert sparse.dense_after(10, 5) == 1
     assert sparse.dense_after(10, 0) == math.inf
 

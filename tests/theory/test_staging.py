@@ -93,19 +93,29 @@ def test_two_chunks_beat_one_from_there_on(route):
     from_here = staging.two_beat_one(route)
     below, above = 0.999 * from_here, 1.001 * from_here
     assert staging.in_equal_chunks(above, 2, route) < staging.staged(above, route)
-    for chunks in (2, 3, 5):
-        assert staging.in_equal_chunks(below, chunks, route) > staging.staged(below, route)
     assert staging.best_chunk(below, route) == below
     if below > 4:  # a chunk holds a byte at least
         assert staging.best_chunk(above, route) == above / 2
 
 
+@pytest.mark.parametrize("chunks", [2, 3, 5])
+@given(COSTLY_ROUTES)
+def test_below_that_no_number_of_chunks_beats_one(chunks, route):
+    below = 0.999 * staging.two_beat_one(route)
+    assert staging.in_equal_chunks(below, chunks, route) > staging.staged(below, route)
+
+
+ONE_STAGE = Route(Stage(0, 0), Stage(1e-6, 1e-9, 5e-6), Stage(0, 0))
+
+
 def test_one_stage_alone_is_never_cut():
-    route = Route(Stage(0, 0), Stage(1e-6, 1e-9, 5e-6), Stage(0, 0))
-    assert staging.two_beat_one(route) == math.inf
-    assert staging.best_chunk(1e6, route) == 1e6
-    for nbytes in (0.0, 1.0, 1e6):
-        assert staging.staged(nbytes, route) == staging.direct(nbytes, route.wire)
+    assert staging.two_beat_one(ONE_STAGE) == math.inf
+    assert staging.best_chunk(1e6, ONE_STAGE) == 1e6
+
+
+@pytest.mark.parametrize("nbytes", [0.0, 1.0, 1e6])
+def test_one_stage_alone_takes_as_long_as_the_wire(nbytes):
+    assert staging.staged(nbytes, ONE_STAGE) == staging.direct(nbytes, ONE_STAGE.wire)
 
 
 @given(COSTLY_ROUTES, st.integers(2, 10**7), st.floats(1, 1e8))
@@ -117,11 +127,11 @@ def test_between_the_slowest_stage_and_no_overlap_at_all(route, nbytes, chunk):
     assert at_least(staging.staged(nbytes, route) + (count - 1) * route.as_one.start, time)
 
 
-def test_long_messages_take_what_the_slowest_stage_takes():
-    for nbytes, more in ((1e6, 2.0), (1e8, 1.1), (1e11, 1.004)):
-        time = staging.pipelined(nbytes, staging.best_chunk(nbytes, PLAIN), PLAIN)
-        assert 1 < time / (nbytes * 1e-10) < more
-        assert staging.staged(nbytes, PLAIN) / (nbytes * 1e-10) > 2.8
+@pytest.mark.parametrize(("nbytes", "more"), [(1e6, 2.0), (1e8, 1.1), (1e11, 1.004)])
+def test_long_messages_take_what_the_slowest_stage_takes(nbytes, more):
+    time = staging.pipelined(nbytes, staging.best_chunk(nbytes, PLAIN), PLAIN)
+    assert 1 < time / (nbytes * 1e-10) < more
+    assert staging.staged(nbytes, PLAIN) / (nbytes * 1e-10) > 2.8
 
 
 def test_sizes_may_be_an_array_and_answers_are_its_likes():

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from ddl_runtime.devices.choice import Reach
+from ddl_runtime.devices.stand_in import StandInDevice
+from ddl_runtime.topologies.point_to_point import HostLink, Uniform
 from ddl_teach import simulate
 from ddl_teach.collectives import ring, staged_once
-from ddl_teach.comm.devices.choice import Reach
-from ddl_teach.comm.devices.stand_in import StandInDevice
-from ddl_teach.comm.networks import HostLink, Uniform
 from ddl_teach.theory import staging
 from ddl_teach.theory.staging import Route, Stage
 
@@ -54,19 +54,19 @@ def table(chunk):
     return {"message": (Reach(0, "pipelined", chunk) if chunk else Reach(0, "staged"),)}
 
 
+@pytest.mark.parametrize("nbytes", SIZES)
+@pytest.mark.parametrize("chunk", CHUNKS)
 @pytest.mark.parametrize("gap", [0.0, 2e-6])
 @pytest.mark.parametrize("link", LINKS)
-def test_a_lone_message_takes_exactly_what_the_formula_says(link, gap):
+def test_a_lone_message_takes_exactly_what_the_formula_says(link, gap, nbytes, chunk):
     link = LINKS[link]
-    for nbytes in SIZES:
-        for chunk in CHUNKS:
-            asked = {"nbytes": nbytes, "table": table(chunk), "network": network(link, gap)}
-            run = simulate(one_message, 2, trace=False, **asked)
-            taken, same = run.results[1]
-            assert same
-            assert taken == pytest.approx(expected(nbytes, chunk, link, gap), rel=1e-12)
-            kind = "device pipelined" if chunk and nbytes > max(chunk, 4000) else "device staged"
-            assert run.ledger[0].by_kind() == {kind: 1}
+    asked = {"nbytes": nbytes, "table": table(chunk), "network": network(link, gap)}
+    run = simulate(one_message, 2, trace=False, **asked)
+    taken, same = run.results[1]
+    assert same
+    assert taken == pytest.approx(expected(nbytes, chunk, link, gap), rel=1e-12)
+    kind = "device pipelined" if chunk and nbytes > max(chunk, 4000) else "device staged"
+    assert run.ledger[0].by_kind() == {kind: 1}
 
 
 def test_without_a_host_link_every_message_goes_directly():
@@ -100,19 +100,17 @@ def all_of_a_ring(comm, nbytes, table, way=ring):
     return taken, bool((x.to_host() == comm.size).all())
 
 
+@pytest.mark.parametrize("chunk", [0, 4096])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
-def test_a_ring_of_messages_between_devices(ranks):
+def test_a_ring_of_messages_between_devices(ranks, chunk):
     link = LINKS["bytes"]
     nbytes = ranks * 4 * 5000
-    for chunk in (0, 4096):
-        asked = {"nbytes": nbytes, "table": table(chunk), "network": network(link)}
-        run = simulate(all_of_a_ring, ranks, trace=False, **asked)
-        formula = staging.allreduce_in_steps(
-            ranks, nbytes, lambda part, chunk=chunk: expected(part, chunk, link)
-        )
-        for taken, right in run.results:
-            assert right
-            assert taken == pytest.approx(formula, rel=1e-12)
+    asked = {"nbytes": nbytes, "table": table(chunk), "network": network(link)}
+    run = simulate(all_of_a_ring, ranks, trace=False, **asked)
+    formula = staging.allreduce_in_steps(ranks, nbytes, lambda part: expected(part, chunk, link))
+    for taken, right in run.results:
+        assert right
+        assert taken == pytest.approx(formula, rel=1e-12)
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4, 5, 8])

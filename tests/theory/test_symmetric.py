@@ -40,21 +40,23 @@ def test_without_latency_the_bandwidth_bound_is_met(name, ranks, nbytes, per_byt
     assert close(PATTERNS[name](ranks, nbytes, 0, per_byte), least)
 
 
-@given(POWERS, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST, OPTIONAL_COST)
-def test_an_allreduce_is_a_reduce_scatter_and_an_allgather(
-    ranks, nbytes, latency, per_byte, reduced, overhead
-):
-    for first, second, whole in (
+@pytest.mark.parametrize(
+    ("first", "second", "whole"),
+    [
         ("reduce_scatter_ring", "allgather_ring", ring),
         ("reduce_scatter_recursive_halving", "allgather_recursive_doubling", rabenseifner),
-    ):
-        apart = PATTERNS[first](
-            ranks, nbytes, latency, per_byte, per_byte_reduced=reduced, overhead=overhead
-        ) + PATTERNS[second](ranks, nbytes, latency, per_byte, overhead=overhead)
-        together = whole(
-            ranks, nbytes, latency, per_byte, per_byte_reduced=reduced, overhead=overhead
-        )
-        assert close(apart, together)
+    ],
+    ids=["ring", "rabenseifner"],
+)
+@given(POWERS, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST, OPTIONAL_COST)
+def test_an_allreduce_is_a_reduce_scatter_and_an_allgather(
+    first, second, whole, ranks, nbytes, latency, per_byte, reduced, overhead
+):
+    apart = PATTERNS[first](
+        ranks, nbytes, latency, per_byte, per_byte_reduced=reduced, overhead=overhead
+    ) + PATTERNS[second](ranks, nbytes, latency, per_byte, overhead=overhead)
+    together = whole(ranks, nbytes, latency, per_byte, per_byte_reduced=reduced, overhead=overhead)
+    assert close(apart, together)
 
 
 @given(POWERS, SIZES, LATENCIES, PER_BYTE)

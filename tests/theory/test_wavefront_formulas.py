@@ -31,14 +31,14 @@ def test_rounds_keep_to_brents_bounds(layers, steps, processors):
     assert wavefront.parallelism(layers, steps) == work / depth
 
 
+@pytest.mark.parametrize("layers", [1, 2, 5, 8, 13])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
-def test_layers_are_shared_out_whole_and_evenly(ranks):
-    for layers in (1, 2, 5, 8, 13):
-        parts = [wavefront.owned(layers, ranks, rank) for rank in range(ranks)]
-        assert [layer for part in parts for layer in part] == list(range(layers))
-        used = [len(part) for part in parts if part]
-        assert len(used) == min(ranks, layers)
-        assert max(used) - min(used) <= 1
+def test_layers_are_shared_out_whole_and_evenly(ranks, layers):
+    parts = [wavefront.owned(layers, ranks, rank) for rank in range(ranks)]
+    assert [layer for part in parts for layer in part] == list(range(layers))
+    used = [len(part) for part in parts if part]
+    assert len(used) == min(ranks, layers)
+    assert max(used) - min(used) <= 1
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,18 @@
 
 import math
 
-from ddl_teach.exchange.forms.deep_gradient_compression import DeepGradientCompression
-from ddl_teach.exchange.forms.dense import Dense
-from ddl_teach.exchange.forms.feedback import Feedback
-from ddl_teach.exchange.forms.half import Half
-from ddl_teach.exchange.forms.nonzero import NonZero
-from ddl_teach.exchange.forms.one_bit import OneBit
-from ddl_teach.exchange.forms.powersgd import PowerSGD
-from ddl_teach.exchange.forms.qsgd import QSGD
-from ddl_teach.exchange.forms.random_k import RandomK
-from ddl_teach.exchange.forms.terngrad import TernGrad
-from ddl_teach.exchange.forms.threshold import Threshold
-from ddl_teach.exchange.forms.top_k import TopK
+from ddl_teach.training.compression.deep_gradient_compression import DeepGradientCompression
+from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.compression.feedback import Feedback
+from ddl_teach.training.compression.half import Half
+from ddl_teach.training.compression.nonzero import NonZero
+from ddl_teach.training.compression.one_bit import OneBit
+from ddl_teach.training.compression.powersgd import PowerSGD
+from ddl_teach.training.compression.qsgd import QSGD
+from ddl_teach.training.compression.random_k import RandomK
+from ddl_teach.training.compression.terngrad import TernGrad
+from ddl_teach.training.compression.threshold import Threshold
+from ddl_teach.training.compression.top_k import TopK
 
 
 def kept(size, density):

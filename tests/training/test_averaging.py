@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from form_table import FORMS, WITH_FEEDBACK
 
+from ddl_runtime.core.arrays import split_evenly
 from ddl_teach import simulate
 from ddl_teach.collectives import recursive_doubling, ring
-from ddl_teach.comm.arrays import split_evenly
-from ddl_teach.exchange.forms.averaging import averager, gathered, through_owners
-from ddl_teach.exchange.forms.dense import Dense
-from ddl_teach.exchange.forms.feedback import Feedback
-from ddl_teach.exchange.forms.half import Half
-from ddl_teach.exchange.forms.one_bit import OneBit
-from ddl_teach.exchange.forms.powersgd import PowerSGD
-from ddl_teach.exchange.forms.qsgd import QSGD
-from ddl_teach.exchange.forms.top_k import TopK
+from ddl_teach.training.compression.averaging import averager, gathered, through_owners
+from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.compression.feedback import Feedback
+from ddl_teach.training.compression.half import Half
+from ddl_teach.training.compression.one_bit import OneBit
+from ddl_teach.training.compression.powersgd import PowerSGD
+from ddl_teach.training.compression.qsgd import QSGD
+from ddl_teach.training.compression.top_k import TopK
 
 ALL = [form for form, _ in FORMS] + WITH_FEEDBACK
 SIZE, STEPS = 53, 4
@@ -79,8 +79,9 @@ def test_the_ledger_says_the_bytes_of_the_formula(ranks):
         assert sent == [3 * expected_bytes(form, rank, ranks, 61) for form in forms]
 
 
+@pytest.mark.parametrize("form", [OneBit(16), TopK(0.2)], ids=str)
 @pytest.mark.parametrize("way", [gathered, through_owners])
-def test_with_feedback_averages_of_many_steps_lose_nothing(way):
+def test_with_feedback_averages_of_many_steps_lose_nothing(way, form):
     def program(comm, form, steps):
         average, total = way(comm, form, SIZE), np.zeros(SIZE)
         for step in range(steps):
@@ -89,17 +90,16 @@ def test_with_feedback_averages_of_many_steps_lose_nothing(way):
             total += x
         return total
 
-    for form in (OneBit(16), TopK(0.2)):
-        apart = {
-            (kept, steps): np.linalg.norm(
-                simulate(program, 3, form=Feedback(form) if kept else form, steps=steps).results[0]
-                - sum(mean(3, step) for step in range(steps))
-            )
-            for kept in (True, False)
-            for steps in (20, 60)
-        }
-        assert apart[True, 60] < 2 * apart[True, 20]  # what is still owed, and no more
-        assert apart[False, 60] > 2 * apart[True, 60]
+    apart = {
+        (kept, steps): np.linalg.norm(
+            simulate(program, 3, form=Feedback(form) if kept else form, steps=steps).results[0]
+            - sum(mean(3, step) for step in range(steps))
+        )
+        for kept in (True, False)
+        for steps in (20, 60)
+    }
+    assert apart[True, 60] < 2 * apart[True, 20]  # what is still owed, and no more
+    assert apart[False, 60] > 2 * apart[True, 60]
 
 
 def test_powersgd_of_many_ranks_is_that_of_their_mean():

@@ -5,41 +5,48 @@ import math
 import numpy as np
 import pytest
 
+from ddl_measure.experiments.forms import only_time
+from ddl_measure.slow_links import SlowLinks
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
 from ddl_teach.collectives import ring
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.exchange.forms import only_time
-from ddl_teach.exchange.forms.averaging import averager
-from ddl_teach.exchange.forms.one_bit import OneBit
-from ddl_teach.measure.slow_links import SlowLinks
 from ddl_teach.theory import compression
+from ddl_teach.training.compression.averaging import averager
+from ddl_teach.training.compression.one_bit import OneBit
 
 BANDWIDTH, LATENCY, ENCODE, DECODE = 1e8, 1e-5, 4e-3, 3e-3
 NETWORK = Uniform(LATENCY, BANDWIDTH)
 
 
+@pytest.mark.parametrize("way", ["gathered", "owners"])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8, 64])
-def test_simulated_ranks_take_the_time_of_the_formula(ranks):
+def test_simulated_ranks_take_the_time_of_the_formula(ranks, way):
     message = ranks * 9_000
     packed = {"message": message, "encode": ENCODE, "decode": DECODE}
-    for way in ("gathered", "owners"):
-        run = simulate(getattr(only_time, way), ranks, network=NETWORK, trace=False, **packed)
-        right = getattr(compression, way)(ranks, **packed)
-        assert math.isclose(run.time, right.seconds(LATENCY, BANDWIDTH), rel_tol=1e-9)
-        assert run.ledger[0].bytes_sent == round(right.bytes)
+    run = simulate(getattr(only_time, way), ranks, network=NETWORK, trace=False, **packed)
+    right = getattr(compression, way)(ranks, **packed)
+    assert math.isclose(run.time, right.seconds(LATENCY, BANDWIDTH), rel_tol=1e-9)
+    assert run.ledger[0].bytes_sent == round(right.bytes)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8, 64])
+def test_a_simulated_dense_exchange_takes_the_time_of_the_formula(ranks):
+    message = ranks * 9_000
     run = simulate(only_time.dense, ranks, network=NETWORK, nbytes=message, trace=False)
     assert math.isclose(run.time, compression.dense(ranks, message).seconds(LATENCY, BANDWIDTH),
                         rel_tol=1e-9, abs_tol=1e-12)  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("factor", "wins"), [(0.5, True), (0.99, True), (1.01, False), (100, False)]
+)
 @pytest.mark.parametrize("way", ["summed", "gathered", "owners"])
-def test_below_the_break_even_bandwidth_compression_wins_and_above_it_loses(way):
+def test_below_the_break_even_bandwidth_compression_wins_and_above_it_loses(way, factor, wins):
     plain = compression.dense(8, 4e6)
     packed = getattr(compression, way)(8, 1e5, ENCODE, DECODE)
     even = compression.break_even(plain, packed, LATENCY)
-    for factor, wins in ((0.5, True), (0.99, True), (1.01, False), (100, False)):
-        times = [it.seconds(LATENCY, factor * even) for it in (packed, plain)]
-        assert (times[0] < times[1]) is wins
+    times = [it.seconds(LATENCY, factor * even) for it in (packed, plain)]
+    assert (times[0] < times[1]) is wins
 
 
 def test_where_it_always_or_never_pays():

@@ -7,19 +7,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ddl_teach.exchange.forms.deep_gradient_compression import DeepGradientCompression
-from ddl_teach.exchange.forms.feedback import Feedback
-from ddl_teach.exchange.forms.one_bit import OneBit
-from ddl_teach.exchange.forms.qsgd import QSGD
-from ddl_teach.exchange.forms.random_k import RandomK
-from ddl_teach.exchange.forms.terngrad import TernGrad
-from ddl_teach.exchange.forms.top_k import TopK
-from ddl_teach.exchange.paths.all_reduce import AllReduce
-from ddl_teach.exchange.refusals import refusal
-from ddl_teach.sgd.synchronous import Synchronous
-from ddl_teach.sgd.updates.adam import Adam
-from ddl_teach.sgd.updates.momentum import Momentum
-from ddl_teach.sgd.updates.sgd import SGD
+from ddl_teach.training.compression.deep_gradient_compression import DeepGradientCompression
+from ddl_teach.training.compression.feedback import Feedback
+from ddl_teach.training.compression.one_bit import OneBit
+from ddl_teach.training.compression.qsgd import QSGD
+from ddl_teach.training.compression.random_k import RandomK
+from ddl_teach.training.compression.terngrad import TernGrad
+from ddl_teach.training.compression.top_k import TopK
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.distribution.all_reduce import AllReduce
+from ddl_teach.training.distribution.sparse_all_reduce import SparseAllReduce
+from ddl_teach.training.optimizers.adam import Adam
+from ddl_teach.training.optimizers.momentum import Momentum
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.refusals import refusal
 
 streams = arrays(np.float64, st.tuples(st.integers(1, 8), st.integers(1, 40)),
                  elements=st.integers(-999, 999).map(float))  # fmt: skip
@@ -114,8 +115,47 @@ def test_its_warm_up_sends_a_quarter_and_less_and_less_and_long_gradients_are_cu
             DeepGradientCompression(**wrong)
 
 
-def test_a_second_momentum_is_refused():
+@pytest.mark.parametrize(
+    "inner", [Feedback(TopK(0.1)), DeepGradientCompression(0.1, momentum=0.5)], ids=str
+)
+def test_a_memory_around_a_memory_is_refused(inner):
+    with pytest.raises(ValueError, match="would be sent twice: take") as refusing:
+        Feedback(inner)
+    assert str(inner) in str(refusing.value)
+
+
+@pytest.mark.parametrize("no_form", [TopK, "top-k", None], ids=str)
+def test_feedback_around_what_is_no_form_is_refused(no_form):
+    with pytest.raises(TypeError, match=r"as TopK\(0.01\), not"):
+        Feedback(no_form)
+
+
+class ForPlainSteps(TopK):
+    """A form that does not go with every rule."""
+
+    def objection(self, when, path, form, update):
+        return f"not with {update}: take SGD(rate)" if update.states else None
+
+
+def test_feedback_objects_to_what_the_form_inside_objects_to():
+    form = Feedback(ForPlainSteps(0.1))
+    reason = refusal(Synchronous(), AllReduce(), form, Momentum(0.1))
+    assert f"{form} makes no sense: not with {Momentum(0.1)}: take SGD(rate)" in reason
+    assert refusal(Synchronous(), AllReduce(), form, SGD(0.1)) is None
+
+
+def test_a_second_phase_objects_to_what_its_form_objects_to():
+    path = SparseAllReduce("dense_second_phase", DeepGradientCompression(0.1))
+    assert "count it twice" in refusal(Synchronous(), path, TopK(0.1), Momentum(0.1))
+    assert refusal(Synchronous(), path, TopK(0.1), SGD(0.1)) is None
+
+
+@pytest.mark.parametrize("update", [Momentum(), Adam()], ids=str)
+def test_a_second_momentum_is_refused(update):
     form = DeepGradientCompression()
-    for update in (Momentum(), Adam()):
-        assert "count it twice" in refusal(Synchronous(), AllReduce(), form, update)
+    assert "count it twice" in refusal(Synchronous(), AllReduce(), form, update)
+
+
+def test_plain_descent_beside_a_forms_momentum_is_not_refused():
+    form = DeepGradientCompression()
     assert refusal(Synchronous(), AllReduce(), form, SGD(0.1)) is None

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ddl_teach import simulate
-from ddl_teach.sgd.gradient_noise import noise_and_signal
-from ddl_teach.sgd.quadratic import Quadratic
+from ddl_teach.training.consistency.gradient_noise import noise_and_signal
+from ddl_teach.training.tasks.quadratic import Quadratic
 
 
 def averages(comm, task, samples, steps):

@@ -5,19 +5,19 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
 from ddl_teach import simulate
-from ddl_teach.comm.networks import TwoLevel, Uniform
-from ddl_teach.exchange.forms.half import Half
-from ddl_teach.exchange.paths.shared_vector import SharedVector
-from ddl_teach.exchange.refusals import refusal
-from ddl_teach.exchange.trainer import train
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.hogwild import Hogwild
-from ddl_teach.sgd.hogwild_threads import train_in_threads
-from ddl_teach.sgd.quadratic import Quadratic
-from ddl_teach.sgd.updates.momentum import Momentum
-from ddl_teach.sgd.updates.sgd import SGD
 from ddl_teach.theory.staleness import stable_rate
+from ddl_teach.training.compression.half import Half
+from ddl_teach.training.consistency.hogwild import Hogwild
+from ddl_teach.training.consistency.hogwild_threads import train_in_threads
+from ddl_teach.training.distribution.shared_vector import SharedVector
+from ddl_teach.training.optimizers.momentum import Momentum
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.refusals import refusal
+from ddl_teach.training.tasks.digits import Digits
+from ddl_teach.training.tasks.quadratic import Quadratic
+from ddl_teach.training.trainer import train
 
 RANKS = (1, 2, 3, 4, 5, 8)
 STEPS = 120

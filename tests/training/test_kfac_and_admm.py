@@ -5,19 +5,19 @@ import pytest
 from sklearn.linear_model import Lasso
 
 from ddl_teach import simulate
-from ddl_teach.exchange.forms.dense import Dense
-from ddl_teach.exchange.paths.all_reduce import AllReduce
-from ddl_teach.exchange.paths.server import Server
-from ddl_teach.exchange.trainer import train
-from ddl_teach.sgd.consensus_admm import ConsensusADMM
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.local import LocalSGD
-from ddl_teach.sgd.quadratic import Quadratic
-from ddl_teach.sgd.service import Service
-from ddl_teach.sgd.synchronous import Synchronous
-from ddl_teach.sgd.synchronous_kfac import SynchronousKFAC
-from ddl_teach.sgd.updates import admm, kfac
-from ddl_teach.sgd.updates.sgd import SGD
+from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.consistency.consensus_admm import ConsensusADMM
+from ddl_teach.training.consistency.local import LocalSGD
+from ddl_teach.training.consistency.station import Service
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.consistency.synchronous_kfac import SynchronousKFAC
+from ddl_teach.training.distribution.all_reduce import AllReduce
+from ddl_teach.training.distribution.server import Server
+from ddl_teach.training.optimizers import admm, curvature, kfac
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.tasks.digits import Digits
+from ddl_teach.training.tasks.quadratic import Quadratic
+from ddl_teach.training.trainer import train
 
 SAMPLES = 120  # divided by 1, 2, 3, 4, 5 and 8
 
@@ -25,7 +25,7 @@ SAMPLES = 120  # divided by 1, 2, 3, 4, 5 and 8
 def test_a_step_is_that_of_the_kronecker_product():
     generator = np.random.default_rng(0)
     inputs, drawn, true = (generator.standard_normal((50, n)) for n in (4, 3, 3))
-    layer = kfac.factors(inputs * [1, 5, 20, 0.1], drawn * [1, 0.1, 7], true)
+    layer = curvature.factors(inputs * [1, 5, 20, 0.1], drawn * [1, 0.1, 7], true)
     damping = 0.3
     share = np.sqrt(np.trace(layer.inputs) / 4 / (np.trace(layer.derivatives) / 3))
     fisher = np.kron(  # of vec(G), row by row
@@ -34,7 +34,7 @@ def test_a_step_is_that_of_the_kronecker_product():
     )
     right = np.linalg.solve(fisher, layer.gradient.ravel()).reshape(3, 4)
     np.testing.assert_allclose(kfac.step(layer, damping), right, rtol=1e-9)
-    sure = kfac.Factors(layer.inputs, np.zeros((3, 3)), layer.gradient)
+    sure = curvature.Factors(layer.inputs, np.zeros((3, 3)), layer.gradient)
     assert np.isfinite(kfac.step(sure, damping)).all()
 
 
@@ -47,7 +47,7 @@ def test_the_factors_are_the_fisher_matrix_where_inputs_and_derivatives_are_inde
         [np.outer(v, v) for a in inputs for d in every for v in [np.outer(d, a).ravel()]], axis=0
     )
     pairs = [(a, d) for a in inputs for d in every]
-    layer = kfac.factors(*(np.array(part) for part in (
+    layer = curvature.factors(*(np.array(part) for part in (
         [a for a, _ in pairs], [d for _, d in pairs], [d for _, d in pairs]
     )))  # fmt: skip
     np.testing.assert_allclose(np.kron(layer.derivatives, layer.inputs), fisher, atol=1e-12)
@@ -59,7 +59,7 @@ def least_squares(comm, inputs, answers):
     a, y = inputs[own], answers[own]
     # Of half the squared error, answers drawn by the model differ by unit normal numbers.
     drawn = np.sqrt(len(y)) * np.linalg.qr(np.random.default_rng(2).normal(size=y.shape))[0]
-    layers = [kfac.factors(a, drawn, -y), kfac.factors(a, drawn, -2 * y)]
+    layers = [curvature.factors(a, drawn, -y), curvature.factors(a, drawn, -2 * y)]
     return [-towards for towards in kfac.distributed(comm, layers, damping=1e-24)]
 
 
@@ -143,12 +143,13 @@ def test_what_is_shared_may_be_made_simple_the_lasso_over_five_ranks():
     best = Lasso(alpha=strength / 80, fit_intercept=False, tol=1e-12).fit(inputs, answers).coef_
     assert 0 < np.count_nonzero(best) < 5
     np.testing.assert_allclose(run.results[0].consensus, best, atol=1e-7)
-    with pytest.raises(Exception, match="must be positive"):
+    with pytest.raises(Exception, match="penalty must be above zero"):
         simulate(quadratic, 2, parts=parts, penalty=0.0, rounds=1)
 
 
+@pytest.mark.parametrize("path", [AllReduce("tree"), Server()], ids=str)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5])
-def test_in_the_trainer_a_step_is_that_of_the_shared_factors(ranks):
+def test_in_the_trainer_a_step_is_that_of_the_shared_factors(ranks, path):
     """Every worker inverts all layers there; here each rank inverts one, and all ways agree."""
     task, damping, rate = Digits(batch=12, hidden=5, dtype="float64"), 0.2, 0.7
 
@@ -164,11 +165,10 @@ def test_in_the_trainer_a_step_is_that_of_the_shared_factors(ranks):
         return weights
 
     wanted = simulate(by_hand, ranks).results[0]
-    for path in (AllReduce("tree"), Server()):
-        given = {"when": SynchronousKFAC(damping), "path": path, "update": SGD(rate), "steps": 3}
-        run = simulate(train, ranks + (path == Server()), task=task, **given)
-        for result in run.results[-ranks:]:
-            np.testing.assert_allclose(result.weights, wanted, rtol=1e-9, atol=1e-12)
+    given = {"when": SynchronousKFAC(damping), "path": path, "update": SGD(rate), "steps": 3}
+    run = simulate(train, ranks + (path == Server()), task=task, **given)
+    for result in run.results[-ranks:]:
+        np.testing.assert_allclose(result.weights, wanted, rtol=1e-9, atol=1e-12)
 
 
 def test_curvature_saves_steps_and_is_asked_of_tasks_that_have_it():

@@ -3,28 +3,28 @@
 import numpy as np
 import pytest
 
+from ddl_runtime.diagnosis.deadlock import Deadlock
 from ddl_teach import simulate
-from ddl_teach.comm.story import Deadlock
-from ddl_teach.exchange.forms.deep_gradient_compression import DeepGradientCompression
-from ddl_teach.exchange.forms.dense import Dense
-from ddl_teach.exchange.forms.feedback import Feedback
-from ddl_teach.exchange.forms.half import Half
-from ddl_teach.exchange.forms.one_bit import OneBit
-from ddl_teach.exchange.forms.qsgd import QSGD
-from ddl_teach.exchange.forms.threshold import Threshold
-from ddl_teach.exchange.forms.top_k import TopK
-from ddl_teach.exchange.paths.all_reduce import AllReduce
-from ddl_teach.exchange.paths.neighbours import Neighbours, mix
-from ddl_teach.exchange.trainer import train
-from ddl_teach.sgd.asynchronous_gossip import AsynchronousGossip
-from ddl_teach.sgd.compressed_gossip import CompressedGossip
-from ddl_teach.sgd.gossip import Gossip
-from ddl_teach.sgd.push_sum import PushSum
-from ddl_teach.sgd.quadratic import Quadratic
-from ddl_teach.sgd.service import Service
-from ddl_teach.sgd.synchronous import Synchronous
-from ddl_teach.sgd.updates.sgd import SGD
 from ddl_teach.theory.gossip import contraction, graphs, mixing
+from ddl_teach.training.compression.deep_gradient_compression import DeepGradientCompression
+from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.compression.feedback import Feedback
+from ddl_teach.training.compression.half import Half
+from ddl_teach.training.compression.one_bit import OneBit
+from ddl_teach.training.compression.qsgd import QSGD
+from ddl_teach.training.compression.threshold import Threshold
+from ddl_teach.training.compression.top_k import TopK
+from ddl_teach.training.consistency.asynchronous_gossip import AsynchronousGossip
+from ddl_teach.training.consistency.compressed_gossip import CompressedGossip
+from ddl_teach.training.consistency.gossip import Gossip
+from ddl_teach.training.consistency.push_sum import PushSum
+from ddl_teach.training.consistency.station import Service
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.distribution.all_reduce import AllReduce
+from ddl_teach.training.distribution.neighbours import Neighbours, mix
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.tasks.quadratic import Quadratic
+from ddl_teach.training.trainer import train
 
 RANKS = (1, 2, 3, 4, 5, 8)
 MIXED = (
@@ -179,19 +179,21 @@ def test_on_a_bowl_the_mean_of_all_ranks_makes_the_steps_of_synchronous_descent(
         np.testing.assert_allclose(ours.mean(axis=0), whole, atol=1e-6)
 
 
-def test_compressed_gossip_in_a_form_that_loses_nothing_is_gossip():
-    for ranks in (2, 5, 8):
-        plain = trained(ranks, Gossip(), graphs.ring)
-        same = trained(ranks, CompressedGossip(pull=1.0), graphs.ring)
-        np.testing.assert_allclose(same, plain, atol=1e-12)
+@pytest.mark.parametrize("ranks", [2, 5, 8])
+def test_compressed_gossip_in_a_form_that_loses_nothing_is_gossip(ranks):
+    plain = trained(ranks, Gossip(), graphs.ring)
+    same = trained(ranks, CompressedGossip(pull=1.0), graphs.ring)
+    np.testing.assert_allclose(same, plain, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("when", "make"), [(PushSum(), graphs.directed), (AsynchronousGossip(), graphs.ring)]
+)
 @pytest.mark.parametrize("ranks", [1, 2, 5, 8])
-def test_push_sum_and_asynchronous_gossip_come_near_the_minimum(ranks):
+def test_push_sum_and_asynchronous_gossip_come_near_the_minimum(ranks, when, make):
     task = Quadratic(SLOPES, noise=0.05)
-    for when, make in ((PushSum(), graphs.directed), (AsynchronousGossip(), graphs.ring)):
-        weights = trained(ranks, when, make, task=task, steps=100)
-        assert all(task.accuracy(own) > 0.97 for own in weights)
+    weights = trained(ranks, when, make, task=task, steps=100)
+    assert all(task.accuracy(own) > 0.97 for own in weights)
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from test_servers import STEPS, follow, one_average, twin
 
+from ddl_runtime.diagnosis.deadlock import RankFailed
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.comm.story import RankFailed
-from ddl_teach.exchange.forms.dense import Dense
-from ddl_teach.exchange.forms.half import Half
-from ddl_teach.exchange.paths.one_sided import OneSided
-from ddl_teach.sgd.asynchronous import Asynchronous
-from ddl_teach.sgd.backup_workers import BackupWorkers
-from ddl_teach.sgd.service import Service
-from ddl_teach.sgd.synchronous import Synchronous
-from ddl_teach.sgd.updates.momentum import Momentum
-from ddl_teach.sgd.updates.sgd import SGD
+from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.compression.half import Half
+from ddl_teach.training.consistency.asynchronous import Asynchronous
+from ddl_teach.training.consistency.backup_workers import BackupWorkers
+from ddl_teach.training.consistency.station import Service
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.distribution.one_sided import OneSided
+from ddl_teach.training.optimizers.momentum import Momentum
+from ddl_teach.training.optimizers.sgd import SGD
 
 
 def all_bounds(comm):

@@ -3,21 +3,21 @@
 import numpy as np
 import pytest
 
+from ddl_runtime.topologies.point_to_point import TwoLevel
 from ddl_teach import simulate
-from ddl_teach.comm.networks import TwoLevel
-from ddl_teach.exchange.paths.server import Server
-from ddl_teach.exchange.trainer import train
-from ddl_teach.sgd.asynchronous import Asynchronous
-from ddl_teach.sgd.backup_workers import BackupWorkers
-from ddl_teach.sgd.damping import inverse
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.lost_updates import lost_share
-from ddl_teach.sgd.paces import ByChance, Even, OneSlow
-from ddl_teach.sgd.quadratic import Quadratic
-from ddl_teach.sgd.stale_synchronous import StaleSynchronous
-from ddl_teach.sgd.synchronous import Synchronous
-from ddl_teach.sgd.updates.sgd import SGD
 from ddl_teach.theory import stragglers
+from ddl_teach.training.consistency.asynchronous import Asynchronous
+from ddl_teach.training.consistency.backup_workers import BackupWorkers
+from ddl_teach.training.consistency.damping import inverse
+from ddl_teach.training.consistency.lost_updates import lost_share
+from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.distribution.server import Server
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.tasks.digits import Digits
+from ddl_teach.training.tasks.paces import ByChance, Even, OneSlow
+from ddl_teach.training.tasks.quadratic import Quadratic
+from ddl_teach.training.trainer import train
 
 
 def ends(when, pace, workers, steps):

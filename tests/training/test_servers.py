@@ -7,19 +7,19 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from ddl_runtime.diagnosis.deadlock import RankFailed
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.comm.story import RankFailed
-from ddl_teach.exchange.forms.dense import Dense
-from ddl_teach.exchange.paths.books import Books
-from ddl_teach.exchange.paths.hierarchical import Hierarchical
-from ddl_teach.exchange.paths.server import Server, Sharded
-from ddl_teach.sgd.service import Service
-from ddl_teach.sgd.stale_synchronous import StaleSynchronous
-from ddl_teach.sgd.synchronous import Synchronous
-from ddl_teach.sgd.updates.momentum import Momentum
-from ddl_teach.sgd.updates.sgd import SGD
 from ddl_teach.theory import servers as theory
+from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
+from ddl_teach.training.consistency.station import Service
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.distribution.books import Books
+from ddl_teach.training.distribution.hierarchical import Hierarchical
+from ddl_teach.training.distribution.server import Server, Sharded
+from ddl_teach.training.optimizers.momentum import Momentum
+from ddl_teach.training.optimizers.sgd import SGD
 
 SIZE, STEPS = 11, 4
 PATHS = (Server(), Sharded(2), Sharded(3), Hierarchical(), Hierarchical(2), Hierarchical(3))
@@ -60,8 +60,10 @@ def all_paths(comm, rule):
     """How far each path's result is from the twin's, and what each sent on the way."""
     apart, sent = [], [comm.ledger.bytes_sent]
     for path in PATHS:
+        servers = getattr(path, "servers", 1) if comm.size > 1 else 0
+        if servers >= comm.size:
+            continue
         mine = follow(comm, path, Service(rule))
-        servers = min(getattr(path, "servers", 1), comm.size - 1)
         right = twin(comm.size - servers, rule)
         apart.append(np.abs(mine - right).max() if isinstance(mine, np.ndarray) else 0.0)
         sent.append(comm.ledger.bytes_sent)
@@ -132,33 +134,33 @@ class Count:
         weights += 1
 
 
+@pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("bound", [0, 1, 3, math.inf])
-def test_nobody_gets_further_ahead_than_the_bound(bound):
+def test_nobody_gets_further_ahead_than_the_bound(bound, seed):
     """Any order of events: whoever can act is drawn by lot."""
-    for seed in range(20):
-        lots, workers, steps = np.random.default_rng(seed), 4, 6
-        books = Books(np.zeros(3), workers, Service(Count(), bound))
-        computing, asked, furthest = set(range(workers)), set(), 0
-        while books.open:
-            worker = lots.choice(sorted(computing))
-            books.push(worker, books.version if not bound else 0, np.ones(3))
-            books.pull(worker)
-            computing.remove(worker)
-            asked.add(worker)
-            for ready in books.answers():
-                asked.remove(ready)
-                present = [books.clock[other] for other in books.here]
-                assert books.clock[ready] - min(present) <= bound
-                furthest = max(furthest, books.clock[ready] - min(present))
-                if books.clock[ready] == steps:
-                    books.leave(ready)
-                else:
-                    computing.add(ready)
-        assert books.clock == [steps] * workers
-        shift = books.shift()
-        assert sorted(shift.workers) == sorted(list(range(workers)) * steps)
-        assert shift.steps == books.weights[0] == (steps if bound == 0 else workers * steps)
-        assert not bound or furthest > 0
+    lots, workers, steps = np.random.default_rng(seed), 4, 6
+    books = Books(np.zeros(3), workers, Service(Count(), bound))
+    computing, asked, furthest = set(range(workers)), set(), 0
+    while books.open:
+        worker = lots.choice(sorted(computing))
+        books.push(worker, books.version if not bound else 0, np.ones(3))
+        books.pull(worker)
+        computing.remove(worker)
+        asked.add(worker)
+        for ready in books.answers():
+            asked.remove(ready)
+            present = [books.clock[other] for other in books.here]
+            assert books.clock[ready] - min(present) <= bound
+            furthest = max(furthest, books.clock[ready] - min(present))
+            if books.clock[ready] == steps:
+                books.leave(ready)
+            else:
+                computing.add(ready)
+    assert books.clock == [steps] * workers
+    shift = books.shift()
+    assert sorted(shift.workers) == sorted(list(range(workers)) * steps)
+    assert shift.steps == books.weights[0] == (steps if bound == 0 else workers * steps)
+    assert not bound or furthest > 0
 
 
 def test_staleness_counts_the_steps_in_between():
@@ -251,10 +253,35 @@ def test_who_counts_as_dead_may_come_back():
     assert all(np.array_equal(x, run.results[1]) for x in run.results[2:])
 
 
+@pytest.mark.parametrize(
+    ("servers", "ranks", "instead"),
+    [
+        (2, 2, r"Server\(\)"),
+        (4, 3, r"Sharded\(2\)"),
+        (4, 4, r"Sharded\(3\)"),
+        (5, 5, r"Sharded\(4\)"),
+        (9, 8, r"Sharded\(7\)"),
+    ],
+)
+def test_servers_that_leave_no_worker_are_refused(servers, ranks, instead, real):
+    wanted = (
+        rf"Sharded\({servers}\) on {ranks} ranks: {servers} servers leave no worker. Take "
+        rf"{instead}, or begin at least {servers + 1} ranks"
+    )
+    for run in (simulate, real) if ranks < 4 else (simulate,):
+        with pytest.raises(RankFailed, match=wanted):
+            run(follow, ranks, path=Sharded(servers), service=Service(SGD(0.1)))
+
+
+def test_one_rank_alone_is_server_and_worker():
+    run = simulate(follow, 1, path=Sharded(4), service=Service(SGD(0.1)))
+    assert np.array_equal(run.results[0], twin(1, SGD(0.1)))
+
+
 def test_what_cannot_be_is_refused():
-    with pytest.raises(ValueError, match="servers must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match="servers must be at least 1"):
         Sharded(0)
-    with pytest.raises(ValueError, match="group must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match="group must be at least 1"):
         Hierarchical(0)
     with pytest.raises(ValueError, match="patience must be a positive number"):
         Server(patience=0)

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
+from ddl_runtime.topologies.point_to_point import TwoLevel
 from ddl_teach import simulate
-from ddl_teach.comm.networks import TwoLevel
-from ddl_teach.exchange.paths.all_reduce import AllReduce
-from ddl_teach.exchange.paths.server import Server
-from ddl_teach.exchange.paths.shared_vector import SharedVector
-from ddl_teach.exchange.stability import stable_limit
-from ddl_teach.sgd.asynchronous import Asynchronous
-from ddl_teach.sgd.hogwild import Hogwild
-from ddl_teach.sgd.synchronous import Synchronous
 from ddl_teach.theory.staleness import stable_rate
+from ddl_teach.training.consistency.asynchronous import Asynchronous
+from ddl_teach.training.consistency.hogwild import Hogwild
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.distribution.all_reduce import AllReduce
+from ddl_teach.training.distribution.server import Server
+from ddl_teach.training.distribution.shared_vector import SharedVector
+from ddl_teach.training.stability import stable_limit
 
 LOCK_FREE = {"when": Hogwild(), "path": SharedVector()}
 SERVED = {"when": Asynchronous(), "path": Server()}

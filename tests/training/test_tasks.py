@@ -7,17 +7,17 @@ import pytest
 import torch
 
 from ddl_teach import simulate
-from ddl_teach.exchange.trainer import train
 from ddl_teach.networks.models.data import characters, digits
 from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.models.resnet import resnet
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.network_task import NetworkTask
-from ddl_teach.sgd.quadratic import Quadratic
-from ddl_teach.sgd.shares import share, share_of_a_kind
-from ddl_teach.sgd.synchronous import Synchronous
-from ddl_teach.sgd.updates.adam import Adam
+from ddl_teach.training.consistency.shares import share, share_of_a_kind
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.optimizers.adam import Adam
+from ddl_teach.training.tasks.digits import Digits
+from ddl_teach.training.tasks.network_task import NetworkTask
+from ddl_teach.training.tasks.quadratic import Quadratic
+from ddl_teach.training.trainer import train
 
 PRECISE = Digits(batch=7, hidden=9, dtype="float64")
 
@@ -65,17 +65,18 @@ def test_answers_depend_on_the_question_alone(task):
     assert task.initial() is not weights
 
 
+@pytest.mark.parametrize("step", [0, 40])
 @pytest.mark.parametrize("task", [PRECISE, TASKS["network"]], ids=["digits", "network"])
 @pytest.mark.parametrize("parts", [2, 3, 5])
-def test_workers_together_see_what_one_worker_would(task, parts):
+def test_workers_together_see_what_one_worker_would(task, parts, step):
     whole = Digits(7 * parts, 9, dtype="float64") if task is PRECISE else small_network(7 * parts)
     weights = task.initial()
-    for step in (0, 40):  # the second one begins another pass over the data
-        shares = [task.gradient(weights, part, parts, step) for part in range(parts)]
-        loss, gradient = whole.gradient(weights, 0, 1, step)
-        assert np.mean([loss for loss, _ in shares]) == pytest.approx(loss)
-        mean = np.mean([gradient for _, gradient in shares], axis=0)
-        np.testing.assert_allclose(mean, gradient, atol=1e-12)
+    # the second one begins another pass over the data
+    shares = [task.gradient(weights, part, parts, step) for part in range(parts)]
+    loss, gradient = whole.gradient(weights, 0, 1, step)
+    assert np.mean([loss for loss, _ in shares]) == pytest.approx(loss)
+    mean = np.mean([gradient for _, gradient in shares], axis=0)
+    np.testing.assert_allclose(mean, gradient, atol=1e-12)
 
 
 def transposed(arrays):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ddl_teach.course import torchs_hooks
+from ddl_class.notebook import torchs_hooks
 
 RANKS, SHAPES = 2, ((10, 64), (10,))
 

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from ddl_teach.sgd.rates import WarmUp, linear_scaling, square_root_scaling
-from ddl_teach.sgd.updates.adagrad import AdaGrad
-from ddl_teach.sgd.updates.adam import Adam
-from ddl_teach.sgd.updates.adamw import AdamW
-from ddl_teach.sgd.updates.lamb import LAMB
-from ddl_teach.sgd.updates.lars import LARS
-from ddl_teach.sgd.updates.momentum import Momentum
-from ddl_teach.sgd.updates.nesterov import Nesterov
-from ddl_teach.sgd.updates.rmsprop import RMSProp
-from ddl_teach.sgd.updates.sgd import SGD
+from ddl_teach.training.consistency.rates import WarmUp, linear_scaling, square_root_scaling
+from ddl_teach.training.optimizers.adagrad import AdaGrad
+from ddl_teach.training.optimizers.adam import Adam
+from ddl_teach.training.optimizers.adamw import AdamW
+from ddl_teach.training.optimizers.lamb import LAMB
+from ddl_teach.training.optimizers.lars import LARS
+from ddl_teach.training.optimizers.momentum import Momentum
+from ddl_teach.training.optimizers.nesterov import Nesterov
+from ddl_teach.training.optimizers.rmsprop import RMSProp
+from ddl_teach.training.optimizers.sgd import SGD
 
 STEPS, LAYERS = 12, (0, 30, 35, 47)
 SIZE = LAYERS[-1]
@@ -84,10 +84,14 @@ def test_a_rate_may_be_a_function_of_the_step_as_torchs_schedulers_are():
         warnings.simplefilter("ignore")  # torch's own, of its schedulers
         right = torchs(torch.optim.SGD, {"lr": 0.3}, weights, gradients, schedule)
     np.testing.assert_allclose(ours(SGD(WARM), weights, gradients), right, rtol=1e-12)
-    for rule in RULES:  # all of them take such a rate
-        changing = type(rule)(**{**vars(rule), "rate": WARM})
-        constant = type(rule)(**{**vars(rule), "rate": 0.3})
-        assert not np.allclose(*(ours(it, weights, gradients) for it in (changing, constant)))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+def test_every_rule_takes_a_rate_that_is_a_function_of_the_step(rule):
+    weights, gradients = numbers(0, 1)[0], numbers(1)
+    changing = type(rule)(**{**vars(rule), "rate": WARM})
+    constant = type(rule)(**{**vars(rule), "rate": 0.3})
+    assert not np.allclose(*(ours(it, weights, gradients) for it in (changing, constant)))
 
 
 @each
@@ -169,23 +173,26 @@ def test_every_layer_moves_by_the_same_share_of_its_length_however_large_gradien
     np.testing.assert_allclose(shares, 0.01, rtol=1e-4)
 
 
-def test_layers_of_zeros_do_not_stand_still_and_wrong_layers_are_refused():
-    for rule in (LARS(LAYERS, 0.1), LAMB(LAYERS, 0.1)):
-        weights, (gradient,) = np.zeros(SIZE), numbers(10, 1)
-        gradient[:30] = 0
-        moved = ours(rule, weights, [gradient])
-        assert np.all(moved[:30] == 0)
-        assert np.all(moved[30:] != 0)
-        for layers in ((), (0,), (1, 5), (0, 5, 5)):
-            with pytest.raises(ValueError, match="the size of the whole vector last"):
-                type(rule)(layers)
+@pytest.mark.parametrize("rule", [LARS(LAYERS, 0.1), LAMB(LAYERS, 0.1)], ids=["LARS", "LAMB"])
+def test_layers_of_zeros_do_not_stand_still_and_wrong_layers_are_refused(rule):
+    weights, (gradient,) = np.zeros(SIZE), numbers(10, 1)
+    gradient[:30] = 0
+    moved = ours(rule, weights, [gradient])
+    assert np.all(moved[:30] == 0)
+    assert np.all(moved[30:] != 0)
+    for layers in ((), (0,), (1, 5), (0, 5, 5)):
+        with pytest.raises(ValueError, match="the size of the whole vector last"):
+            type(rule)(layers)
+
+
+@pytest.mark.parametrize("batch", [1, 7, 512])
+def test_square_root_scaling_keeps_the_variance_of_an_update(batch):
+    """It is rate^2 / batch."""
+    assert square_root_scaling(0.1, batch, 64) ** 2 / batch == pytest.approx(0.01 / 64)
 
 
 def test_rates_scale_with_the_batch():
     assert linear_scaling(0.1, 8192, 256) == pytest.approx(3.2)  # Goyal et al. 2017
-    # The variance of an update, rate^2 / batch, stays as it was.
-    for batch in (1, 7, 512):
-        assert square_root_scaling(0.1, batch, 64) ** 2 / batch == pytest.approx(0.01 / 64)
     with pytest.raises(ValueError, match="numbers of samples"):
         linear_scaling(0.1, 0, 256)
     with pytest.raises(ValueError, match="zero or more"):

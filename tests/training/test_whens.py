@@ -4,27 +4,30 @@ import numpy as np
 import pytest
 
 from ddl_teach import simulate
-from ddl_teach.exchange.forms.dense import Dense
-from ddl_teach.exchange.forms.feedback import Feedback
-from ddl_teach.exchange.forms.top_k import TopK
-from ddl_teach.exchange.paths.all_reduce import AllReduce
-from ddl_teach.exchange.paths.server import Server, Sharded
-from ddl_teach.exchange.trainer import train
-from ddl_teach.sgd.adaptive_local import AdaptiveLocalSGD
-from ddl_teach.sgd.asynchronous import Asynchronous
-from ddl_teach.sgd.backup_workers import BackupWorkers
-from ddl_teach.sgd.block_momentum import BlockMomentum
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.elastic import Elastic
-from ddl_teach.sgd.local import LocalSGD
-from ddl_teach.sgd.post_local import PostLocalSGD
-from ddl_teach.sgd.quadratic import Quadratic
-from ddl_teach.sgd.stale_synchronous import StaleSynchronous
-from ddl_teach.sgd.synchronous import Synchronous
-from ddl_teach.sgd.updates.adam import Adam
-from ddl_teach.sgd.updates.momentum import Momentum
-from ddl_teach.sgd.updates.sgd import SGD
 from ddl_teach.theory.elastic import share_of_the_way
+from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.compression.feedback import Feedback
+from ddl_teach.training.compression.top_k import TopK
+from ddl_teach.training.consistency.adaptive_local import AdaptiveLocalSGD
+from ddl_teach.training.consistency.asynchronous import Asynchronous
+from ddl_teach.training.consistency.backup_workers import BackupWorkers
+from ddl_teach.training.consistency.block_momentum import BlockMomentum
+from ddl_teach.training.consistency.elastic import Elastic
+from ddl_teach.training.consistency.local import LocalSGD
+from ddl_teach.training.consistency.post_local import PostLocalSGD
+from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.distribution.all_reduce import AllReduce
+from ddl_teach.training.distribution.server import Server, Sharded
+from ddl_teach.training.optimizers.adagrad import AdaGrad
+from ddl_teach.training.optimizers.adam import Adam
+from ddl_teach.training.optimizers.momentum import Momentum
+from ddl_teach.training.optimizers.nesterov import Nesterov
+from ddl_teach.training.optimizers.rmsprop import RMSProp
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.tasks.digits import Digits
+from ddl_teach.training.tasks.quadratic import Quadratic
+from ddl_teach.training.trainer import train
 
 TASK = Digits(batch=3, hidden=5, dtype="float64")
 RULES = {"sgd": SGD(0.3), "momentum": Momentum(0.1), "adam": Adam(0.01)}
@@ -53,8 +56,8 @@ def proofs(comm):
         found[name, "other"] = apart(train(when=LocalSGD(3), **settings).weights, everybody)
         if name != "adam":  # whose steps are not linear in the gradients
             found[name, "period 1"] = apart(train(when=LocalSGD(1), **settings).weights, everybody)
-        path = Server() if name == "adam" else Sharded(2)
-        serving = min(path.servers, comm.size - 1)
+        path = Server() if name == "adam" or comm.size == 2 else Sharded(2)
+        serving = path.servers if comm.size > 1 else 0
         served = train(when=StaleSynchronous(0), path=path, **settings).weights
         averaged = train(when=Synchronous(), path=path, **settings).weights
         workers = comm.split(0 if comm.rank >= serving else None)
@@ -72,6 +75,26 @@ def test_period_one_and_bound_zero_are_synchronous(real, ranks):
             others = [found.pop((name, "other")) for name in RULES]
             assert ranks == 1 or min(others) > 1e-4, "a period of 3 is something else"
             assert max(found.values()) < CLOSE
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 5, 8])
+@pytest.mark.parametrize(
+    ("rule", "alike"),
+    [
+        (SGD(0.3), True),
+        (Momentum(0.1), True),
+        (Nesterov(0.1), True),
+        (Adam(0.01), False),
+        (AdaGrad(0.1), False),
+        (RMSProp(0.01), False),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_averaging_weights_is_averaging_gradients_where_no_gradient_is_squared(rule, alike, ranks):
+    gradients = trained(ranks, Synchronous(), update=rule)[0].weights
+    weights = trained(ranks, LocalSGD(1), update=rule)[0].weights
+    assert (apart(weights, gradients) < CLOSE) == alike
+    assert alike or apart(weights, gradients) > 1e-4
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 5])

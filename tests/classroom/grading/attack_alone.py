@@ -15,10 +15,11 @@ from handed_in import Desk
 from harm import HARMING
 
 import ddl_teach
-from ddl_teach.course.grading.assignment import read_assignment
-from ddl_teach.course.grading.inside import kernel
-from ddl_teach.course.grading.sandbox import Limits, Nursery
-from ddl_teach.course.grading.scoring import score_answers
+from ddl_class.grading.assignment import read_assignment
+from ddl_class.grading.inside import kernel
+from ddl_class.grading.sandbox import Limits, Nursery
+from ddl_class.grading.scoring import score_answers
+from ddl_class.grading.submission import Answers
 
 WALLED = (
     "instead",
@@ -67,7 +68,7 @@ def main(walls, user, folder):
     earned = {}
     with Nursery([desk.source, desk.submissions, desk.out], walls) as nursery:
         for name, attack in QUICK.items():
-            answers = {"06.ring": attack.source(**places)}
+            answers = Answers({"06.ring": attack.source(**places)})
             score, _ = score_answers(nursery, assignment, answers, 1, limits)
             earned[name] = score.points, score.message
         json.dump({"walls": nursery.walls, "earned": earned}, sys.stdout)

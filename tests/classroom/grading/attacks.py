@@ -46,7 +46,7 @@ class Attack:
 FORGING = {
     "patches check": Attack(
         "pass",
-        "import ddl_teach.course\nddl_teach.course.check = ddl_teach.course.judge = print\n"
+        "import ddl_class\nddl_class.check = ddl_class.judge = print\n"
         "check = judge = stage = print",
         told="x itself is unchanged",
     ),
@@ -66,7 +66,8 @@ FORGING = {
     ),
     "patches the communicator": Attack(
         "x *= 7",
-        "from ddl_teach.comm.ledger import Ledger\nLedger.bytes_sent = property(lambda _: 0)\n"
+        "from ddl_runtime.records.ledger import Ledger\n"
+        "Ledger.bytes_sent = property(lambda _: 0)\n"
         "import ddl_teach\nddl_teach.simulate = print",
     ),
     "says that it is alone": Attack(
@@ -140,7 +141,7 @@ FORGING = {
 
 WIRE = """
 import os, struct, sys
-import ddl_teach.comm.arrays
+import ddl_runtime.core.arrays
 
 def said(comm, text):
     os.write(3, struct.pack('<I', len(text)) + text)
@@ -216,6 +217,13 @@ SNOOPING = {
         "    for name in ('mark', 'grades.csv', 'honest00.ipynb'):\n"
         "        attempt(lambda: open(f'{place}/{name}', 'w'))\n"
         "    shutil.rmtree(place, ignore_errors=True)",
+        earns=True,
+    ),
+    "changes modes and times of what else is there": Attack(
+        "import os\nfor place in ('<marks>', '<submissions>', '<out>', '<source>'):\n"
+        "    attempt(os.chmod, place, 0o777)\n    attempt(os.utime, place, (0, 0))\n"
+        "    attempt(os.chown, place, -1, -1)\n    attempt(os.setxattr, place, 'user.x', b'')\n"
+        "    attempt(os.truncate, place, 0)",
         earns=True,
     ),
     "looks at the grader": Attack(

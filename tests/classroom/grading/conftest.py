@@ -1,18 +1,15 @@
 """One nursery for all tests of a file, with either wall."""
 
 import pytest
+from behind_walls import nursery_or_skip
 
-from ddl_teach.course.grading.sandbox import BOTH_WALLS, SECOND_WALL, Limits, NoWalls, Nursery
-from ddl_teach.course.grading.untrusted_stage import UntrustedStage
+from ddl_class.grading.sandbox import BOTH_WALLS, SECOND_WALL, Limits
+from ddl_class.grading.untrusted_stage import UntrustedStage
 
 
 @pytest.fixture(scope="module", params=[BOTH_WALLS, SECOND_WALL])
 def nursery(request):
-    try:
-        nursery = Nursery(walls=request.param)
-    except NoWalls as error:
-        pytest.skip(str(error))
-    with nursery:
+    with nursery_or_skip(request.param) as nursery:
         yield nursery
 
 

@@ -7,7 +7,7 @@ import os
 from notebook_cells import RING
 
 import ddl_teach
-from ddl_teach.course import release
+from ddl_class.release import release
 
 SOURCE = '''\
 # %% [markdown]
@@ -16,7 +16,7 @@ SOURCE = '''\
 # %%
 import numpy as np
 
-from ddl_teach.course import Engines, check, judge
+from ddl_class import Engines, check, judge
 
 engines = Engines(4)
 

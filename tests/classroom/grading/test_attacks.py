@@ -16,8 +16,10 @@ from attacks import FORGING, SNOOPING, TALKING
 from handed_in import HONEST, Desk, odd_files
 from harm import HARMING
 
-from ddl_teach.course.grading.batch import grade
-from ddl_teach.course.grading.sandbox import Limits
+from ddl_class.grading.batch import grade
+from ddl_class.grading.sandbox import Limits
+
+pytestmark = pytest.mark.slow
 
 ATTACKS = FORGING | TALKING | SNOOPING | HARMING
 MEMORY = 300 * 2**20

@@ -15,13 +15,16 @@ import pytest
 from handed_in import CROSSOVER, RING, RING_STUB, Desk
 from nbgrader.api import Gradebook
 
-from ddl_teach.cli import main
-from ddl_teach.course.grading import batch
-from ddl_teach.course.grading.command import summary
-from ddl_teach.course.grading.sandbox import Limits
-from ddl_teach.course.grading.scoring import Score
-from ddl_teach.course.grading.submission import find_submissions
-from ddl_teach.course.mistake import Mistake
+from ddl_class.cli import main
+from ddl_class.commands.mistake import Mistake
+from ddl_class.exercises import unit_06
+from ddl_class.grading import batch
+from ddl_class.grading.command import summary
+from ddl_class.grading.sandbox import Limits
+from ddl_class.grading.scoring import Score
+from ddl_class.grading.submission import find_submissions
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -61,6 +64,20 @@ def test_what_was_graded_is_not_graded_again_unless_it_changed(desk, graded):
     assert len(graded) == 5
 
 
+def test_a_corrected_judge_is_asked_anew(desk, graded, monkeypatch):
+    desk.hand_in("ann", desk.notebook("# ann"))
+    grade(desk)
+    read = Path.read_bytes
+    judge = Path(unit_06.__file__).resolve()
+    monkeypatch.setattr(
+        Path, "read_bytes", lambda path: read(path) + b"# corrected" * (path == judge)
+    )
+    grade(desk)
+    assert graded == ["# ann", "# ann"]
+    grade(desk)
+    assert len(graded) == 2
+
+
 def test_a_break_costs_nothing_that_was_done(desk, graded, monkeypatch):
     for number in range(6):
         desk.hand_in(f"s{number}", desk.notebook(f"# {number}"))
@@ -76,7 +93,7 @@ def test_a_break_costs_nothing_that_was_done(desk, graded, monkeypatch):
         grade(desk)
     assert not (desk.out / "grades.csv").exists()
     assert {f"# {number}" for number in range(3)} <= set(graded)
-    (desk.out / "verdicts" / "s0.json").write_text('{"half": ')
+    (desk.out / "verdicts" / "06_two" / "s0.json").write_text('{"half": ')
     graded.clear()
     monkeypatch.setattr(batch, "score_answers", whole)
     assert len(grade(desk)) == 6
@@ -86,8 +103,11 @@ def test_a_break_costs_nothing_that_was_done(desk, graded, monkeypatch):
 
 
 def test_a_defect_of_the_grader_costs_the_others_nothing(desk, monkeypatch):
+    failures = []
+
     def score(nursery, assignment, answers, seed, limits):
         if "bob" in answers["06.ring"]:
+            failures.append(answers)
             raise ZeroDivisionError("no idea")
         return [Score(one.name, 1.0, 2.0, "right") for one in assignment.exercises]
 
@@ -98,7 +118,11 @@ def test_a_defect_of_the_grader_costs_the_others_nothing(desk, monkeypatch):
     assert ann.scores[0].points == 1
     assert "grade by hand: ZeroDivisionError" in bob.scores[0].message
     assert "so look yourself: bob (06.ring), bob (06.crossover)" in summary([ann, bob], desk.out)
-    assert not (desk.out / "verdicts" / "bob.json").exists()
+    rows = list(csv.DictReader((desk.out / "grades.csv").open()))
+    assert [row["student"] for row in rows if "grade by hand" in row["message"]] == ["bob"] * 2
+    before = len(failures)
+    grade(desk)
+    assert len(failures) > before, "a failure of ours is no verdict to go on with"
 
 
 def test_both_layouts_are_found(desk):
@@ -164,7 +188,9 @@ def test_the_command_grades_and_keeps_the_books(desk, capsys):
     ]
 
     assert booked_scores(desk) == {"ann": 4, "bob": 2, "eve": 2, "odd": 0}
-    pages = {path.stem: path.read_text() for path in (desk.out / "feedback").glob("*.html")}
+    pages = {
+        path.stem: path.read_text() for path in (desk.out / "feedback" / "06_two").glob("*.html")
+    }
     assert set(pages) == {"ann", "bob", "eve", "odd"}
     for page in pages.values():
         assert script not in page
@@ -176,7 +202,9 @@ def test_the_command_grades_and_keeps_the_books(desk, capsys):
     assert "this is not a notebook" in pages["odd"]
 
     # Typed again, nothing is done twice; a changed submission is entered anew.
-    before = {path: path.stat().st_mtime_ns for path in (desk.out / "feedback").glob("*.html")}
+    before = {
+        path: path.stat().st_mtime_ns for path in (desk.out / "feedback" / "06_two").glob("*.html")
+    }
     desk.hand_in("bob", desk.notebook())
     assert main(words) == 0
     after = {path: path.stat().st_mtime_ns for path in before}
@@ -186,7 +214,7 @@ def test_the_command_grades_and_keeps_the_books(desk, capsys):
 
 def booked_scores(desk):
     """What nbgrader's gradebook says."""
-    with Gradebook(f"sqlite:///{desk.out / 'nbgrader' / 'gradebook.db'}") as gradebook:
+    with Gradebook(f"sqlite:///{desk.out / 'nbgrader' / '06_two' / 'gradebook.db'}") as gradebook:
         found = gradebook.assignment_submissions("06_two")
         return {submission.student.id: submission.score for submission in found}
 
@@ -239,7 +267,7 @@ def test_a_verdict_is_plain_data(desk):
     desk.hand_in("ann", desk.notebook(RING, CROSSOVER))
     shutil.rmtree(desk.out, ignore_errors=True)
     (verdict,) = grade(desk, limits=Limits(seconds=200))
-    kept = json.loads((desk.out / "verdicts" / "ann.json").read_text())
+    kept = json.loads((desk.out / "verdicts" / "06_two" / "ann.json").read_text())
     assert kept["scores"][0] == {
         "exercise": "06.ring",
         "points": 2,
@@ -247,5 +275,6 @@ def test_a_verdict_is_plain_data(desk):
         "message": "right",
         "printed": "",
         "doubtful": False,
+        "limit": "",
     }
     assert kept["digest"] == verdict.digest

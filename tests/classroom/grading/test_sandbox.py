@@ -1,8 +1,8 @@
 """Each wall holds alone, for root and for an ordinary user; without any, nothing is graded."""
 
-import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -11,11 +11,15 @@ from pathlib import Path
 import attack_alone
 import psutil
 import pytest
+from behind_walls import told_by
 
-from ddl_teach.course.grading import sandbox
-from ddl_teach.course.grading.inside import system_calls
-from ddl_teach.course.grading.sandbox import BOTH_WALLS, SECOND_WALL, Limits, NoWalls, Nursery
-from ddl_teach.course.grading.untrusted_stage import UntrustedStage
+from ddl_class.commands.mistake import Mistake
+from ddl_class.grading import sandbox
+from ddl_class.grading.inside import system_calls
+from ddl_class.grading.sandbox import BOTH_WALLS, SECOND_WALL, Limits, Nursery
+from ddl_class.grading.untrusted_stage import UntrustedStage
+
+pytestmark = pytest.mark.slow
 
 BY_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 ORDINARY = 12_345
@@ -38,15 +42,9 @@ def test_attacks_break_on_each_wall(walls, user, tmp_path):
         "PYTHONDONTWRITEBYTECODE": "1",
         "SECRET_OF_THE_GRADER": "1",
     }
-    done = subprocess.run(
-        [sys.executable, attack_alone.__file__, walls, str(user), str(tmp_path / "desk")],
-        capture_output=True, text=True, env=environment, timeout=280, cwd="/",
-    )  # fmt: skip
-    if "NoWalls" in done.stderr:
-        pytest.skip(done.stderr)
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert walls in told["walls"]
+    words = str(user), str(tmp_path / "desk")
+    program = attack_alone.__file__
+    told = told_by(sys.executable, program, walls, *words, env=environment, cwd="/")
     for name, attack in attack_alone.QUICK.items():
         points, message = told["earned"][name]
         assert points == (2 if attack.earns else 0), (name, message)
@@ -59,13 +57,13 @@ def test_without_walls_nothing_is_graded(monkeypatch):
         raise OSError("Operation not permitted: unshare")
 
     monkeypatch.setattr(Nursery, "birth", fail)
-    with pytest.raises(NoWalls, match=r"(?s)not permitted: unshare.*grade on Linux 5\.13"):
+    with pytest.raises(Mistake, match=r"(?s)not permitted: unshare.*grade on Linux 5\.13"):
         Nursery()
 
 
 def test_elsewhere_than_on_linux_nothing_is_graded(monkeypatch):
     monkeypatch.setattr(sandbox.sys, "platform", "darwin")
-    with pytest.raises(NoWalls, match=r"(?s)darwin has neither.*a container of the course"):
+    with pytest.raises(Mistake, match=r"(?s)darwin has neither.*a container of the course"):
         Nursery()
 
 
@@ -77,8 +75,23 @@ def test_the_second_wall_does_not_suffice_without_the_third(monkeypatch):
             pass
 
     monkeypatch.setattr(Nursery, "birth", lambda *_: Newborn())
-    with pytest.raises(NoWalls, match="without seccomp"):
+    with pytest.raises(Mistake, match="without seccomp"):
         Nursery(walls=SECOND_WALL)
+
+
+@pytest.mark.parametrize(
+    ("ending", "limit"),
+    [
+        ({"alone": True, "status": -signal.SIGKILL, "reason": "memory"}, "memory"),
+        ({"alone": True, "status": -signal.SIGKILL, "reason": ""}, "time or memory"),
+        ({"alone": True, "status": -signal.SIGXCPU, "reason": ""}, "time or memory"),
+        ({"alone": True, "status": -signal.SIGSEGV, "reason": ""}, ""),
+        ({"alone": True, "status": 1, "reason": ""}, ""),
+        ({"alone": False, "status": -signal.SIGKILL, "reason": ""}, ""),
+    ],
+)
+def test_an_end_says_which_limit_can_have_brought_it(ending, limit):
+    assert sandbox._how_it_ended(**ending).limit == limit
 
 
 def test_what_ends_takes_everything_with_it(nursery):
@@ -93,7 +106,7 @@ def test_what_ends_takes_everything_with_it(nursery):
 def test_no_rank_outlives_the_grader(hard):
     program = """
 import sys, time
-from ddl_teach.course.grading.sandbox import Limits, Nursery
+from ddl_class.grading.sandbox import Limits, Nursery
 nursery = Nursery()
 rank = nursery.birth(Limits(seconds=1000))
 rank.tell(("cells", [("a cell", "while True: pass")], "f"), time.monotonic() + 99)

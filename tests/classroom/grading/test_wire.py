@@ -12,14 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ddl_class.grading.inside import wire
 from ddl_teach import Phantom
-from ddl_teach.course.grading.inside import wire
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**500), 2**500) | st.floats() | st.text()
     | st.binary() | st.complex_numbers(),
     lambda inner: st.lists(inner, max_size=4) | st.tuples(inner, inner)
-    | st.dictionaries(st.text() | st.integers(), inner, max_size=4),
+    | st.dictionaries(st.text() | st.integers(), inner, max_size=4)
+    | st.sets(st.integers(), max_size=1),
     max_leaves=20,
 )  # fmt: skip
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddl_teach.comm.timeline import Timeline
-from ddl_teach.plots.activity import KINDS, activity, finding, in_words
+from ddl_runtime.pictures.activity import KINDS, activity, finding, in_words
+from ddl_runtime.records.timeline import Timeline
 
 
 def span(kind, start, end):

@@ -3,16 +3,12 @@
 import numpy as np
 import pytest
 
-from ddl_teach.plots.algorithms import plot_times
-from ddl_teach.plots.style import ALGORITHM_COLOURS, algorithm_colour
+from ddl_class.plots.algorithms import plot_times
+from ddl_runtime.pictures.style import ALGORITHM_COLOURS, algorithm_colour
 
 SIZES = 2.0 ** np.arange(6, 20, 2)
 RING = (SIZES, 1e-5 + SIZES * 1e-9)
 DOUBLING = (SIZES, 2e-6 + SIZES * 4e-9)
-
-
-def title(figure):
-    return figure.axes[0].get_title(loc="left")
 
 
 def test_each_curve_is_drawn_with_its_points():
@@ -37,29 +33,6 @@ def test_intervals_are_drawn():
     assert [segment[1][1] for segment in segments] == pytest.approx(times * 1.2)
 
 
-def test_the_title_names_the_winners():
-    given = {"ring": RING, "recursive_doubling": DOUBLING}
-    assert title(plot_times(given)) == "Recursive doubling is fastest at 64 B, ring at 256 KiB"
-
-
-def test_the_title_compares_the_last_with_the_first():
-    slower = (SIZES, 1.5 * RING[1])
-    assert title(plot_times({"ring": RING}, measured={"ring": slower})) == (
-        "Measured: 1.5 times the time predicted"
-    )
-    assert title(plot_times({"ring": RING}, {"ring": RING})) == "Simulated: as predicted"
-
-
-def test_of_several_algorithms_the_title_names_the_winners_of_the_last_ground():
-    slow = {"ring": (SIZES, 2 * RING[1]), "recursive_doubling": (SIZES, 2 * DOUBLING[1])}
-    both = {"ring": RING, "recursive_doubling": DOUBLING}
-    words = title(plot_times(both, measured=slow)).replace("\n", " ")
-    assert words == (
-        "Measured: recursive doubling is fastest at 64 B, ring at 256 KiB; 2 times the time "
-        "predicted"
-    )
-
-
 def test_the_alt_text_tells_where_each_curve_lies():
     alt = plot_times({"ring": RING}, measured={"ring": (SIZES, 2 * RING[1])}).alt
     assert "Ring, predicted: 10.1 µs for 64 B to 272 µs for 256 KiB." in alt
@@ -74,10 +47,6 @@ def test_of_curves_that_coincide_each_can_be_seen():
     assert large.get_markersize() > small.get_markersize()
 
 
-def test_a_title_of_ones_own():
-    assert title(plot_times({"ring": RING}, title="Look here")) == "Look here"
-
-
 def test_axes_say_their_units_and_an_alt_text_exists():
     figure = plot_times({"ring": RING})
     assert figure.axes[0].get_xlabel() == "vector of each rank (bytes)"
@@ -85,11 +54,6 @@ def test_axes_say_their_units_and_an_alt_text_exists():
     units = {label.get_text().split()[-1] for label in figure.axes[0].get_yticklabels()}
     assert units <= {"", "s", "ms", "µs", "ns"}
     assert "predicted" in figure.alt
-
-
-def test_nothing_to_draw_is_a_mistake_that_says_so():
-    with pytest.raises(ValueError, match="nothing to draw"):
-        plot_times()
 
 
 def test_algorithms_keep_their_colours():

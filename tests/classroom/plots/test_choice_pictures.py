@@ -1,9 +1,8 @@
 """The pictures of choices say who agrees with the truth, and who regrets least."""
 
 import numpy as np
-import pytest
 
-from ddl_teach.plots.choices import plot_choices, plot_regrets
+from ddl_class.plots.choices import plot_choices, plot_regrets
 
 TRUTH = [["ring", "ring"], ["tree", ""]]
 WHERE = {"row_quantity": "ranks", "column_quantity": "bytes of a vector"}
@@ -23,13 +22,6 @@ def test_maps_say_how_often_they_agree_with_the_first():
     assert labels == ["ring", "tree", "(pale: tied)"]
 
 
-def test_one_map_alone_says_how_many_win():
-    figure = plot_choices({"measured": TRUTH}, ["2", "4"], ["1 KiB", "1 MiB"], **WHERE)
-    assert figure._suptitle.get_text() == "measured: 2 ways win somewhere"
-    with pytest.raises(ValueError, match=r"the map of other has shape \(1, 2\), not \(2, 2\)"):
-        plot_choices({"other": [["ring", "tree"]]}, ["2", "4"], ["1", "2"], **WHERE)
-
-
 def test_the_least_regret_is_named_with_those_that_are_as_good():
     regrets = {"tree": [0.0, 0.3, 0.1], "network": [0.0, 0.5, 0.1], "always ring": [0.5, 2, 3.0]}
     means = {"tree": (0.13, 0.0, 0.3), "network": (0.2, 0.0, 0.5), "always ring": (1.8, 0.5, 3.0)}
@@ -41,5 +33,3 @@ def test_the_least_regret_is_named_with_those_that_are_as_good():
     assert [text.get_text() for text in ax.get_yticklabels()] == list(regrets)
     dots = [line for line in ax.lines if line.get_marker() == "."]
     np.testing.assert_allclose(dots[2].get_xdata(), [1.5, 3, 4])
-    with pytest.raises(ValueError, match="give both of each chooser"):
-        plot_regrets(regrets, {"tree": (0.1, 0.0, 0.2)})

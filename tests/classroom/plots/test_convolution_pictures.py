@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from ddl_teach.plots.convolutions import Swept, method_name, plot_sweep
-from ddl_teach.plots.im2col import plot_im2col
-from ddl_teach.plots.method_map import plot_method_map
-from ddl_teach.plots.spread import plot_spread
-from ddl_teach.plots.winograd_error import plot_errors
+from ddl_class.plots.convolutions import Swept, method_name, plot_sweep
+from ddl_class.plots.im2col import plot_im2col
+from ddl_class.plots.method_map import plot_method_map
+from ddl_class.plots.spread import plot_spread
+from ddl_class.plots.winograd_error import plot_errors
+from tests.classroom.plots.figures import title
 
 KERNELS = [3, 5, 7]
 PANELS = {
@@ -15,10 +16,6 @@ PANELS = {
     "operations": {"im2col": [1e6, 2e6, 4e6], "fft": [1.5e6] * 3},
     "memory": {"im2col": [2**20, 2**21, 2**22], "winograd_4x4": [2**20, np.nan, np.nan]},
 }
-
-
-def title(figure):
-    return figure.get_suptitle() or figure.axes[0].get_title(loc="left")
 
 
 def test_a_sweep_says_where_methods_meet_and_by_which_source():
@@ -33,15 +30,6 @@ def test_a_sweep_says_where_methods_meet_and_by_which_source():
     assert figure.axes[-1].get_xlabel() == "kernel size"
 
 
-def test_a_sweep_without_a_crossing_says_what_was_varied():
-    assert title(plot_sweep(Swept("channels", KERNELS, PANELS))) == "By channels"
-
-
-def test_curves_of_another_length_are_refused():
-    with pytest.raises(ValueError, match="time of fft has 2 values over 3 of batch"):
-        Swept("batch", KERNELS, {"time": {"fft": [1.0, 2.0]}})
-
-
 def test_a_matrix_of_patches_says_what_it_takes():
     image = np.arange(9.0).reshape(3, 3)
     matrix = np.stack([image[i : i + 2, j : j + 2].ravel() for i in (0, 1) for j in (0, 1)])
@@ -49,8 +37,6 @@ def test_a_matrix_of_patches_says_what_it_takes():
     assert title(figure) == "9 pixels become 4 x 4 = 16 numbers: 1.78 times the memory"
     assert "The matrix begins with 0 1 3 4; " in figure.alt
     assert {text.get_text() for text in figure.axes[0].texts} == set("012345678")
-    with pytest.raises(ValueError, match="matrix has shape"):
-        plot_im2col(image, np.zeros((2, 2, 2)))
 
 
 def test_a_blot_is_counted():
@@ -59,10 +45,6 @@ def test_a_blot_is_counted():
     figure = plot_spread({"direct": bad, "FFT": np.full((4, 5), np.inf)})
     assert title(figure) == "One bad pixel spoils outputs: 4 by direct, 20 by FFT"
     assert title(figure) in figure.alt
-    with pytest.raises(ValueError, match="direct has shape"):
-        plot_spread({"direct": bad[0]})
-    with pytest.raises(ValueError, match="nothing to draw"):
-        plot_spread({})
 
 
 def test_a_map_says_who_wins_how_much_of_it():
@@ -81,16 +63,15 @@ def test_a_map_says_who_wins_how_much_of_it():
 
 def test_an_error_is_shown_beside_what_it_buys():
     figure = plot_errors([1, 2, 4], [1.0, 2.0, 10.0])
-    assert title(figure) == "m = 4: 4 times fewer multiplications, 10 times the error"
     assert "1: 1, 2: 2, 4: 10" in figure.alt
-    with pytest.raises(ValueError, match="2 tiles and 1 errors"):
-        plot_errors([1, 2], [1.0])
 
 
-def test_methods_have_names_that_people_use():
-    assert [method_name(one) for one in ("fft", "im2col", "winograd_6x6")] == [
-        "FFT", "im2col", "Winograd 6x6",
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [("fft", "FFT"), ("im2col", "im2col"), ("winograd_6x6", "Winograd 6x6")],
+)
+def test_methods_have_names_that_people_use(method, name):
+    assert method_name(method) == name
 
 
 def test_sources_that_agree_share_a_line():

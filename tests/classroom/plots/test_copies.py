@@ -1,10 +1,9 @@
 """The picture of a message's way between devices: a row for each stage, and what they overlap."""
 
-import numpy as np
 import pytest
 
-from ddl_teach.comm.timeline import Timeline
-from ddl_teach.plots.copies import busy_at_once, plot_copies
+from ddl_class.plots.copies import busy_at_once, plot_copies
+from ddl_runtime.records.timeline import Timeline
 
 
 def span(kind, start, end):
@@ -48,9 +47,3 @@ def test_the_title_says_whether_stages_work_at_once():
 def test_overlap_counts_each_moment_once():
     assert busy_at_once([(0, 2), (1, 3), (1.5, 2.5)]) == pytest.approx(1.5)
     assert busy_at_once([(0, 1), (1, 2)]) == 0
-
-
-def test_an_empty_timeline_says_what_is_missing():
-    with pytest.raises(ValueError, match="trace=False"):
-        plot_copies(Timeline([[], []]))
-    assert np.isfinite(busy_at_once([(0, 0)]))

@@ -7,7 +7,7 @@ import matplotlib
 import numpy as np
 import pytest
 
-from ddl_teach.plots.style import (
+from ddl_runtime.pictures.style import (
     new_axes,
     rank_colour,
     size_text,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from ddl_teach.plots import (
+from ddl_class.plots import (
     convolutions,
     copies,
     grids,
@@ -25,8 +25,8 @@ from ddl_teach.plots import (
     search,
     spread,
     staging,
-    style,
 )
+from ddl_runtime.pictures import style
 
 SEEN = {
     "by all cones": np.eye(3),

@@ -5,7 +5,7 @@ import itertools
 import pytest
 from matplotlib.colors import to_rgb
 
-from ddl_teach.plots.progress import STATES, Column, Tile, plot_progress
+from ddl_class.plots.progress import STATES, Column, Tile, plot_progress
 
 
 def words(figure):
@@ -38,7 +38,7 @@ def test_title_and_alt_text_count():
     figure = plot_progress([Column("06 Rings", tiles)])
     finding = "1 of 2 exercises solved, 2 of 5 points"
     assert figure.axes[0].get_title(loc="left") == finding
-    assert figure.alt == f"Progress over the course: {finding}. 06 Rings: one solved, two tried."
+    assert figure.alt == f"Progress over the course. {finding}. 06 Rings: one solved, two tried."
 
 
 def test_states_can_be_told_apart_without_colours():

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ddl_teach.plots.search import DECISIONS, LINES, ROWS, plot_search
+from ddl_class.plots.search import DECISIONS, LINES, ROWS, plot_search
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ddl_teach.plots.staging import (
+from ddl_class.plots.staging import (
     NOTHING_RECORDED,
     path_colour,
     plot_chunk_sizes,
@@ -46,13 +46,6 @@ def test_paths_are_compared_where_all_were_measured():
     assert title(ax) == "x"
     assert "64 KiB: 218 MB/s" in rates.alt
     assert ax.lines[0].get_ydata()[0] == pytest.approx(1024 / 4e-4)
-
-
-def test_paths_without_a_common_size_are_not_compared():
-    figure = plot_paths({"a": ([1], [1.0]), "b": ([2], [1.0])})
-    assert "not measured at the same sizes" in figure.alt
-    with pytest.raises(ValueError, match="nothing to draw"):
-        plot_paths()
 
 
 def test_a_table_is_a_bar_for_each_reign():

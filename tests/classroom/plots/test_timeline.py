@@ -5,11 +5,11 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.quiver import Quiver
 
+from ddl_runtime.pictures.style import KIND_COLOURS, new_axes
+from ddl_runtime.pictures.timeline import PIXELS, plot_timeline
+from ddl_runtime.records.timeline import Timeline
 from ddl_teach import simulate
 from ddl_teach.comm import Phantom
-from ddl_teach.comm.timeline import Timeline
-from ddl_teach.plots.style import KIND_COLOURS, new_axes
-from ddl_teach.plots.timeline import PIXELS, alt_text, plot_timeline
 
 
 def rotate(comm):
@@ -126,7 +126,7 @@ def test_the_title_is_the_finding_unless_given():
     timeline = simulate(rotate, ranks=2).timeline
     assert "2 ranks take" in timeline.plot().axes[0].get_title(loc="left")
     assert timeline.plot(title="Mine").axes[0].get_title(loc="left") == "Mine"
-    assert timeline.plot().alt == alt_text(timeline)
+    assert "2 ranks, one below the other" in timeline.plot().alt
 
 
 def test_existing_axes_are_drawn_into():

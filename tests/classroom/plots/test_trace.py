@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ddl_runtime.pictures.trace import _microseconds, nesting_lanes, write_trace
+from ddl_runtime.records.timeline import Timeline
 from ddl_teach import simulate
 from ddl_teach.comm import Phantom
-from ddl_teach.comm.timeline import Timeline
-from ddl_teach.plots.trace import _microseconds, nesting_lanes, write_trace
 
 
 def busy(comm):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from ddl_runtime.diagnosis.deadlock import Deadlock
+from ddl_runtime.pictures.style import Picture
+from ddl_runtime.pictures.waits import CLOSED
 from ddl_teach import simulate
-from ddl_teach.comm.story import Deadlock
-from ddl_teach.plots.style import Picture
-from ddl_teach.plots.waits import CLOSED, plot_waits
 
 
 def deadlock(program, ranks):
@@ -72,8 +72,3 @@ def test_of_many_ranks_some_are_drawn_and_the_rest_is_counted():
     figure = deadlock(after_you, 100).plot()
     assert "and 88 more ranks that wait" in words(figure)
     assert "100 ranks wait" in figure.alt
-
-
-def test_waits_of_nobody_are_no_picture():
-    with pytest.raises(ValueError, match="nobody waits"):
-        plot_waits([], [])

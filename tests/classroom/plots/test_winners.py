@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from ddl_teach.plots.winners import plot_winners
+from ddl_class.plots.winners import plot_winners
 
 RANKS = [2, 4, 8]
 SIZES = 2.0 ** np.arange(6, 20, 2)

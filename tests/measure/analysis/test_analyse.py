@@ -8,9 +8,9 @@ from modules import Branches, Functional, InPlace, Odd, Shared, Wrapped
 from torch import nn
 from torch.nn import functional
 
-from ddl_teach.measure.allocations import peak_allocation
-from ddl_teach.operators.analysis import Cost, Pass, analyse
-from ddl_teach.operators.zoo import vgg16
+from ddl_measure.allocations import peak_allocation
+from ddl_measure.analysis import Cost, Pass, analyse
+from ddl_measure.zoo import vgg16
 from ddl_teach.theory.work_depth import (
     activation,
     average_pooling,
@@ -21,6 +21,8 @@ from ddl_teach.theory.work_depth import (
     softmax,
 )
 from ddl_teach.theory.work_depth.counting import WorkDepth, elementwise
+
+pytestmark = pytest.mark.slow
 
 
 def cost(one):
@@ -228,12 +230,15 @@ def test_the_table_reads():
     assert "20 x 500" in html
 
 
-def test_networks_that_compute_nothing_have_a_table_too():
-    for network in (nn.Identity(), nn.Flatten(), nn.Sequential()):
-        analysis = analyse(network, torch.empty(2, 3))
-        assert analysis.forward == analysis.backward == Pass()
-        assert type(network).__name__ in str(analysis)
-        assert type(network).__name__ in analysis._repr_html_()
+@pytest.mark.parametrize("network", [nn.Identity(), nn.Flatten(), nn.Sequential()])
+def test_networks_that_compute_nothing_have_a_table_too(network):
+    analysis = analyse(network, torch.empty(2, 3))
+    assert analysis.forward == analysis.backward == Pass()
+    assert type(network).__name__ in str(analysis)
+    assert type(network).__name__ in analysis._repr_html_()
+
+
+def test_an_empty_batch_is_no_work():
     empty = analyse(nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU()), torch.empty(0, 3, 8, 8))
     assert empty.forward.work == 0
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from ddl_teach.operators.analysis import analyse, layer_times
-from ddl_teach.operators.analysis.layer_times import layer_rates
+from ddl_measure.analysis import analyse, layer_times
+from ddl_measure.analysis.layer_times import layer_rates
 
 
 class Sleeper(nn.Module):

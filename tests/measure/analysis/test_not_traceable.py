@@ -5,7 +5,7 @@ import torch
 from modules import Chooses, Counts, Picks, Wrong
 from torch import nn
 
-from ddl_teach.operators.analysis import NotTraceable, analyse
+from ddl_measure.analysis import NotTraceable, analyse
 
 ON_NUMBERS = "depends on numbers, and there are none here, only shapes"
 

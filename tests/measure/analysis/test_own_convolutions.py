@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from ddl_teach.operators.analysis import analyse
+from ddl_measure.analysis import analyse
 from ddl_teach.operators.convolution.layer import Convolution2d, use
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.winograd_matrices import matrices

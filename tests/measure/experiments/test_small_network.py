@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from ddl_teach.operators.precision import small_network, sums
+from ddl_measure.experiments.precision import small_network, sums
 
 
 def in_float64(task):
@@ -20,7 +20,7 @@ def in_float64(task):
     outputs = small_network.MILLI * torch.tanh(torch.tanh(x @ w0) @ w1) @ w2
     loss = (outputs - y).square().mean()
     parts = torch.autograd.grad(loss, [w0, w1, w2])
-    return float(loss), torch.cat([part.flatten() for part in parts]).numpy()
+    return loss.item(), torch.cat([part.flatten() for part in parts]).numpy()
 
 
 def test_the_scaled_gradient_is_that_of_float64_and_the_plain_one_mostly_zero():

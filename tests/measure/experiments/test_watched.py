@@ -2,14 +2,14 @@
 
 import numpy as np
 
+from ddl_measure.experiments.training.watched import Watched
+from ddl_measure.to_accuracy import reached
 from ddl_teach import simulate
-from ddl_teach.exchange.trainer import train
-from ddl_teach.measure.to_accuracy import reached
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.paces import Even
-from ddl_teach.sgd.synchronous import Synchronous
-from ddl_teach.sgd.updates.sgd import SGD
-from ddl_teach.sgd.watched import Watched
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.tasks.digits import Digits
+from ddl_teach.training.tasks.paces import Even
+from ddl_teach.training.trainer import train
 
 DIGITS, STEPS, PAUSE = Digits(hidden=16), 40, 0.1
 

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
+from ddl_measure.levels.distributed import measure_distributed
+from ddl_measure.scaling import Baseline
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.exchange.trainer import train
-from ddl_teach.measure.levels.distributed import measure_distributed
-from ddl_teach.measure.scaling import Baseline
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.synchronous import Synchronous
-from ddl_teach.sgd.updates.sgd import SGD
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.tasks.digits import Digits
+from ddl_teach.training.trainer import train
 
 RANKS, STEPS, SAMPLES = (1, 2, 3, 4, 5, 8), 2, 120
 ONE = Baseline(1, 2 * SAMPLES, (0.24,), "one simulated rank, a millisecond a sample")

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
+from ddl_measure.levels.distributed import measure_distributed
+from ddl_measure.levels.networks import Part, measure_network
+from ddl_measure.levels.operators import compare
+from ddl_measure.levels.training import measure_training, series
+from ddl_measure.reports.file import from_json, to_json
+from ddl_measure.reports.report import Data, Entry, Made, Report, Trial
+from ddl_measure.reports.review import review
+from ddl_measure.scaling import Baseline
 from ddl_teach import simulate
-from ddl_teach.measure.levels.distributed import measure_distributed
-from ddl_teach.measure.levels.networks import Part, measure_network
-from ddl_teach.measure.levels.operators import compare
-from ddl_teach.measure.levels.training import measure_training, series
-from ddl_teach.measure.reports.file import from_json, to_json
-from ddl_teach.measure.reports.report import Data, Entry, Made, Report, Trial
-from ddl_teach.measure.reports.review import review
-from ddl_teach.measure.scaling import Baseline
 
 SEEDS = 6
 MACHINE = {"processor": "two cores", "cores": "2", "memory": "8 GiB", "system": "Linux"}

@@ -5,12 +5,12 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from lenet import lenet
 from torch import nn
 
-from ddl_teach.measure.levels.events import Events, Stop
-from ddl_teach.measure.levels.networks import Part, as_one, measure_network
-from ddl_teach.measure.levels.torch_parts import torch_part, torch_parts
-from ddl_teach.networks.models.lenet import lenet
+from ddl_measure.levels.events import Events, Stop
+from ddl_measure.levels.networks import Part, as_one, measure_network
+from ddl_measure.levels.torch_parts import torch_part, torch_parts
 
 WIDTH, ROWS = 256, 128
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from ddl_teach.measure.levels.networks import as_one
-from ddl_teach.measure.levels.operators import (
+from ddl_measure.levels.networks import as_one
+from ddl_measure.levels.operators import (
     GOOD,
     check_gradient,
     compare,
@@ -13,7 +13,7 @@ from ddl_teach.measure.levels.operators import (
     errors,
     heat_map,
 )
-from ddl_teach.measure.levels.torch_parts import for_arrays, torch_part, torch_parts
+from ddl_measure.levels.torch_parts import for_arrays, torch_part, torch_parts
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.operators.convolution.methods import METHODS
 

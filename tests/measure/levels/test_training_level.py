@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from ddl_teach.measure.levels.events import Events, Stop
-from ddl_teach.measure.levels.torch_parts import torch_rule
-from ddl_teach.measure.levels.training import divergence, measure_training, rule_of, series
-from ddl_teach.measure.to_accuracy import reached
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.updates.adam import Adam
-from ddl_teach.sgd.updates.momentum import Momentum
-from ddl_teach.sgd.updates.sgd import SGD
+from ddl_measure.levels.events import Events, Stop
+from ddl_measure.levels.torch_parts import torch_rule
+from ddl_measure.levels.training import divergence, measure_training, rule_of, series
+from ddl_measure.to_accuracy import reached
+from ddl_teach.training.optimizers.adam import Adam
+from ddl_teach.training.optimizers.momentum import Momentum
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.tasks.digits import Digits
 
 
 class Learner:

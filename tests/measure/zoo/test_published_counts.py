@@ -4,12 +4,14 @@ import math
 
 import pytest
 import torch
+from published import ALEXNET_UNITS, LENET5_LAYERS, PUBLISHED
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from ddl_teach.operators.analysis import analyse
-from ddl_teach.operators.zoo import alexnet, gpt2, lenet5, resnet50, vgg16
-from ddl_teach.operators.zoo.published import ALEXNET_UNITS, LENET5_LAYERS, PUBLISHED
+from ddl_measure.analysis import analyse
+from ddl_measure.zoo import alexnet, gpt2, lenet5, resnet50, vgg16
+
+pytestmark = pytest.mark.slow
 
 IMAGES = {"LeNet-5": (1, 1, 32, 32), "GPT-2": (1, 1024)}
 NETWORKS = {

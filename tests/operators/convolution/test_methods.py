@@ -6,7 +6,7 @@ import pytest
 import torch
 from operators.convolution.shapes import expected, passes, problems, settings, tensors
 
-from ddl_teach.measure.allocations import peak_allocation
+from ddl_measure.allocations import peak_allocation
 from ddl_teach.operators.convolution import blocks, fft
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
@@ -43,16 +43,16 @@ def test_forward_and_both_gradients_are_torchs_for_hundreds_of_shapes(name):
     assert max(worst_errors(method, able)) < 1e-10
 
 
+@pytest.mark.parametrize("size", [1, 5000])
 @every_method
-def test_blocks_and_slices_of_any_size_give_the_same(name, monkeypatch):
+def test_blocks_and_slices_of_any_size_give_the_same(name, monkeypatch, size):
     method = find(name)
     able = [problem for problem in problems(20, seed=1) if not method.refusal(problem)]
-    for size in (1, 5000):
-        monkeypatch.setattr(blocks, "BLOCK", size)
-        monkeypatch.setattr(blocks, "MOST", size)
-        monkeypatch.setattr(fft, "BLOCK", size)
-        monkeypatch.setattr(fft, "HELD", size)
-        assert max(worst_errors(method, able)) < 1e-10
+    monkeypatch.setattr(blocks, "BLOCK", size)
+    monkeypatch.setattr(blocks, "MOST", size)
+    monkeypatch.setattr(fft, "BLOCK", size)
+    monkeypatch.setattr(fft, "HELD", size)
+    assert max(worst_errors(method, able)) < 1e-10
 
 
 def test_doing_nothing_would_not_pass():
@@ -155,24 +155,27 @@ def test_tiles_that_leave_no_digit_are_refused_by_name(dtype, kernel, largest):
     assert "fits into none" in refused.refusal(long, dtype)
 
 
-def test_a_stride_of_one_method_is_every_second_output_of_none():
+@pytest.mark.parametrize("name", ["direct", "im2col", "fft"])
+def test_a_stride_of_one_method_is_every_second_output_of_none(name):
     plain = Convolution(2, 3, 13, 11, 4, (5, 4), padding=(2, 1))
     x, weight, _ = tensors(plain)
-    for name in ("direct", "im2col", "fft"):
-        dense = find(name).forward(x, weight, **settings(plain))
-        strided = find(name).forward(x, weight, **settings(replace(plain, stride=(2, 3))))
-        assert torch.allclose(strided, dense[:, :, ::2, ::3], atol=1e-12)
+    dense = find(name).forward(x, weight, **settings(plain))
+    strided = find(name).forward(x, weight, **settings(replace(plain, stride=(2, 3))))
+    assert torch.allclose(strided, dense[:, :, ::2, ::3], atol=1e-12)
 
 
-def test_blocks_cover_everything_once():
-    for images, rows, row_bytes, filters in (
+@pytest.mark.parametrize(
+    ("images", "rows", "row_bytes", "filters"),
+    [
         (1, 1, 1, 1),
         (5, 10, 300_000, 1),
         (7, 99, 1 << 20, 5 << 20),
         (3, 2, 1 << 30, 1 << 30),
-    ):
-        seen, room = torch.zeros(images, rows), blocks.room(filters)
-        for some, high in blocks.blocks(images, rows, row_bytes, room):
-            seen[some, high] += 1
-            assert seen[some, high].numel() * row_bytes <= max(room, row_bytes)
-        assert (seen == 1).all()
+    ],
+)
+def test_blocks_cover_everything_once(images, rows, row_bytes, filters):
+    seen, room = torch.zeros(images, rows), blocks.room(filters)
+    for some, high in blocks.blocks(images, rows, row_bytes, room):
+        seen[some, high] += 1
+        assert seen[some, high].numel() * row_bytes <= max(room, row_bytes)
+    assert (seen == 1).all()

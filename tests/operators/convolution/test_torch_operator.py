@@ -14,6 +14,8 @@ from ddl_teach.operators.convolution.operator import (
     weight_gradient,
 )
 
+pytestmark = pytest.mark.slow
+
 NUMBERS = ([1, 1], [1, 0], 2, "winograd_2x2", None)
 
 
@@ -46,7 +48,7 @@ def test_torch_finds_the_three_operators_well_made():
         assert set(results.values()) == {"SUCCESS"}
 
 
-BACKENDS = ["eager", "aot_eager", "inductor"]
+BACKENDS = ["eager", "aot_eager", pytest.param("inductor", marks=pytest.mark.long)]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -9,20 +9,20 @@ import pytest
 from ddl_teach.operators.convolution.winograd_matrices import matrices, points
 
 
+@pytest.mark.parametrize("taps", range(1, 8))
 @pytest.mark.parametrize("outputs", range(1, 9))
-def test_any_tile_gives_the_correlation_exactly(outputs):
+def test_any_tile_gives_the_correlation_exactly(outputs, taps):
     draw = random.Random(outputs)
-    for taps in range(1, 8):
-        data, kernel, result = matrices(outputs, taps)
-        size = outputs + taps - 1
-        assert data.shape == (size, size)
-        assert kernel.shape == (size, taps)
-        assert result.shape == (outputs, size)
-        for _ in range(3):
-            w = np.array([Fraction(draw.randint(-99, 99), 7) for _ in range(taps)])
-            x = np.array([Fraction(draw.randint(-99, 99), 5) for _ in range(size)])
-            y = result @ ((kernel @ w) * (data @ x))
-            assert list(y) == [sum(w * x[place : place + taps]) for place in range(outputs)]
+    data, kernel, result = matrices(outputs, taps)
+    size = outputs + taps - 1
+    assert data.shape == (size, size)
+    assert kernel.shape == (size, taps)
+    assert result.shape == (outputs, size)
+    for _ in range(3):
+        w = np.array([Fraction(draw.randint(-99, 99), 7) for _ in range(taps)])
+        x = np.array([Fraction(draw.randint(-99, 99), 5) for _ in range(size)])
+        y = result @ ((kernel @ w) * (data @ x))
+        assert list(y) == [sum(w * x[place : place + taps]) for place in range(outputs)]
 
 
 def test_f23_and_f43_are_lavin_and_grays_up_to_the_scale_of_a_row():

@@ -1,10 +1,6 @@
 """The shortest schedule of a tiny graph, found by trying everything.
 
-Nobody knows a fast way: with three processors even graphs of unit operations are an open
-question, and with as many as one likes the problem is NP-complete (Ullman 1975). So this walks
-through all sets of operations that can be done after 1, 2, 3, ... steps, which are up to 2^n.
-What to look at: how seldom the greedy schedule is longer, and never by more than a factor of 2 -
-1/p.
+It walks through all sets of operations that can be done after 1, 2, 3, ... steps, up to 2^n.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from passes import CASES
 
+pytestmark = pytest.mark.slow
+
 each = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 

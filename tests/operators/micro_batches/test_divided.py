@@ -7,9 +7,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from ddl_measure.experiments.micro_batches.measured import plan
+from ddl_measure.experiments.micro_batches.rooms import rooms_of
 from ddl_teach.operators.convolution.operator import convolve
 from ddl_teach.operators.micro_batches import operator, planning
-from ddl_teach.operators.micro_batches.rooms import rooms_of
 from ddl_teach.operators.micro_batches.transform import (
     Untransformable,
     in_micro_batches,
@@ -206,7 +207,7 @@ def test_other_refusals(network, x):
 def test_a_whole_network_is_planned_transformed_and_stays_below_its_limit(together):
     network, x = Residual(), torch.randn(6, 3, 20, 20)
     few = {"methods": ["im2col", "fft"], "sizes": [1, 2, 6], "repetitions": 1}
-    generous = planning.plan(network, x, limit=2**40, together=together, **few)
+    generous = plan(network, x, limit=2**40, together=together, **few)
     jobs = generous.jobs
     least = [
         min(one.workspace for one in job.offers) for by in jobs.values() for job in by.values()

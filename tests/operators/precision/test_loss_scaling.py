@@ -108,12 +108,16 @@ def test_without_scaling_gradients_vanish_and_with_it_they_are_those_of_float32(
         assert (one - other).norm() <= 0.02 * other.norm()
 
 
-def test_lower_layers_learn_only_with_scaling(data):
+@pytest.mark.parametrize(
+    ("scale", "learns"),
+    [(static(1.0), False), (static(65_536.0), True), (LossScale(), True)],
+    ids=["no scale", "static", "dynamic"],
+)
+def test_lower_layers_learn_only_with_scaling(data, scale, learns):
     begun = masters_of(Network().half())
-    for scale, learns in ((static(1.0), False), (static(65_536.0), True), (LossScale(), True)):
-        _, masters, _ = trained(data, scale)
-        assert torch.equal(masters[0], begun[0]) is not learns
-        assert not torch.equal(masters[4], begun[4])
+    _, masters, _ = trained(data, scale)
+    assert torch.equal(masters[0], begun[0]) is not learns
+    assert not torch.equal(masters[4], begun[4])
 
 
 def test_a_scale_that_is_too_large_backs_off_and_nothing_is_spoilt(data):

@@ -35,16 +35,16 @@ def wide(total):
     return np.asarray(total.double() if isinstance(total, torch.Tensor) else total, float)
 
 
-def test_ones_of_half_precision_stop_at_2048_and_of_bfloat16_at_256():
-    for name, stop in (("float16", 2048), ("bfloat16", 256)):
-        ones = numbers(name, np.ones(3000))
-        assert wide(in_order(ones[:stop])) == wide(in_order(ones)) == stop
-        assert rounding.find_format(name).ones_stop == stop
-        nearest = wide(numbers(name, np.array([3000.0])))[0]
-        for way in (pairwise, kahan, wider):
-            assert wide(way(ones)) == nearest
-        assert wide(neumaier(ones)) == min(2 * stop, nearest)  # its second sum stops as well
-        assert wide(stochastic(ones, np.random.default_rng(0))) == pytest.approx(3000, rel=0.15)
+@pytest.mark.parametrize(("name", "stop"), [("float16", 2048), ("bfloat16", 256)])
+def test_ones_of_half_precision_stop_at_2048_and_of_bfloat16_at_256(name, stop):
+    ones = numbers(name, np.ones(3000))
+    assert wide(in_order(ones[:stop])) == wide(in_order(ones)) == stop
+    assert rounding.find_format(name).ones_stop == stop
+    nearest = wide(numbers(name, np.array([3000.0])))[0]
+    for way in (pairwise, kahan, wider):
+        assert wide(way(ones)) == nearest
+    assert wide(neumaier(ones)) == min(2 * stop, nearest)  # its second sum stops as well
+    assert wide(stochastic(ones, np.random.default_rng(0))) == pytest.approx(3000, rel=0.15)
 
 
 @each_format
@@ -95,17 +95,21 @@ def test_a_large_term_does_not_fool_neumaier():
     assert neumaier(x) == exact(x) == 2
 
 
-def test_stochastic_rounding_is_right_on_average_and_only_then():
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_stochastic_rounding_is_right_on_average_and_only_then(name):
     generator = np.random.default_rng(2)
-    for name in ("float16", "bfloat16"):
-        into = rounding.find_format(name)
-        # Also among the subnormal numbers, and just below the largest.
-        for value in (1.0 + into.unit_roundoff / 2, -3.3, 1.7 * into.smallest, 0.0):
-            rounded = stochastic_round(np.full(20_000, value), into, generator)
-            low, high = rounded.min(), rounded.max()
-            assert low <= value <= high
-            np.testing.assert_array_equal(wide(numbers(name, rounded)), rounded)
-            assert rounded.mean() == pytest.approx(value, abs=4 * (high - low) / math.sqrt(20_000))
+    into = rounding.find_format(name)
+    # Also among the subnormal numbers, and just below the largest.
+    for value in (1.0 + into.unit_roundoff / 2, -3.3, 1.7 * into.smallest, 0.0):
+        rounded = stochastic_round(np.full(20_000, value), into, generator)
+        low, high = rounded.min(), rounded.max()
+        assert low <= value <= high
+        np.testing.assert_array_equal(wide(numbers(name, rounded)), rounded)
+        assert rounded.mean() == pytest.approx(value, abs=4 * (high - low) / math.sqrt(20_000))
+
+
+def test_stochastic_rounding_reaches_infinity_and_sums_that_differ():
+    generator = np.random.default_rng(2)
     half = rounding.find_format("float16")
     assert set(stochastic_round(np.full(99, 65_519.0), half, generator)) == {65_504.0, np.inf}
     sums = stochastic(np.ones((10_000, 20), np.float16), generator).astype(float)

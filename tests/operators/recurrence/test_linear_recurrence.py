@@ -36,17 +36,17 @@ def test_all_ways_give_the_states(way, length):
     np.testing.assert_allclose(tensors.numpy(), wanted, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("way", [scan.in_order, scan.doubling, scan.sweeps])
 @pytest.mark.parametrize("length", LENGTHS)
-def test_the_gradients_are_a_scan_backwards(length):
+def test_the_gradients_are_a_scan_backwards(length, way):
     a, b = (torch.from_numpy(part).requires_grad_() for part in sequence(length))
     of_states = torch.from_numpy(sequence(length, seed=1)[1])
-    for way in (scan.in_order, scan.doubling, scan.sweeps):
-        states = way(a, b)
-        wanted = torch.autograd.grad(states, [a, b], of_states, materialize_grads=True)
-        plain = a.detach(), states.detach(), of_states
-        for numbers in (plain, [tensor.numpy() for tensor in plain]):
-            for one, other in zip(scan.gradients(*numbers), wanted, strict=True):
-                np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
+    states = way(a, b)
+    wanted = torch.autograd.grad(states, [a, b], of_states, materialize_grads=True)
+    plain = a.detach(), states.detach(), of_states
+    for numbers in (plain, [tensor.numpy() for tensor in plain]):
+        for one, other in zip(scan.gradients(*numbers), wanted, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
 
 
 class Counted:
@@ -62,6 +62,7 @@ class Counted:
         return Counted(self.value + other.value, max(self.depth, other.depth) + 1)
 
 
+@pytest.mark.parametrize("length", [2, 3, 8, 33, 100])
 @pytest.mark.parametrize(
     ("way", "deepest"),
     [
@@ -70,15 +71,14 @@ class Counted:
         (scan.sweeps, lambda length: 2 * np.ceil(np.log2(length))),
     ],
 )
-def test_the_depth_is_what_the_table_says(way, deepest):
-    for length in (2, 3, 8, 33, 100):
-        a, b = (
-            np.array([[Counted(value)] for value in part[:, 0]], dtype=object)
-            for part in sequence(length, 1)
-        )
-        depth = max(state.depth for state in way(a, b)[:, 0])
-        assert depth <= 2 * deepest(length)  # a combination is a product and a sum, in a row
-        assert depth >= min(2 * (length - 1), 2 * np.floor(np.log2(length)))
+def test_the_depth_is_what_the_table_says(way, deepest, length):
+    a, b = (
+        np.array([[Counted(value)] for value in part[:, 0]], dtype=object)
+        for part in sequence(length, 1)
+    )
+    depth = max(state.depth for state in way(a, b)[:, 0])
+    assert depth <= 2 * deepest(length)  # a combination is a product and a sum, in a row
+    assert depth >= min(2 * (length - 1), 2 * np.floor(np.log2(length)))
 
 
 def share(comm, a, b, scan_part):

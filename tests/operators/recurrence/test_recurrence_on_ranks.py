@@ -6,9 +6,10 @@ import itertools
 import pytest
 import torch
 
+from ddl_measure.experiments.recurrence import timing
+from ddl_runtime.topologies.point_to_point import Machine, Uniform
 from ddl_teach import simulate
-from ddl_teach.comm.networks import Machine, Uniform
-from ddl_teach.operators.recurrence import on_ranks, stack, timing
+from ddl_teach.operators.recurrence import on_ranks, stack
 from ddl_teach.operators.recurrence.cell import Weights
 from ddl_teach.operators.recurrence.stack import Stack
 from ddl_teach.theory import wavefront as theory
@@ -98,10 +99,10 @@ def test_the_formula_is_the_simulated_time(network):
             assert took <= formula * (1 + 1e-12)
 
 
-def test_a_rank_for_each_layer_and_a_free_network_take_one_cell_a_wavefront():
-    for layers, steps in ((1, 1), (4, 9), (9, 4), (40, 25)):
-        took = simulated(layers, steps, layers, 1, NETWORKS[0])
-        assert took == pytest.approx(theory.wavefronts(layers, steps) * 2e-6)
+@pytest.mark.parametrize(("layers", "steps"), [(1, 1), (4, 9), (9, 4), (40, 25)])
+def test_a_rank_for_each_layer_and_a_free_network_take_one_cell_a_wavefront(layers, steps):
+    took = simulated(layers, steps, layers, 1, NETWORKS[0])
+    assert took == pytest.approx(theory.wavefronts(layers, steps) * 2e-6)
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4, 6])

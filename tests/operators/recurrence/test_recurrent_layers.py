@@ -10,6 +10,8 @@ from ddl_teach.operators.recurrence import all_steps, cells, fused, per_gate, st
 from ddl_teach.operators.recurrence.module import WAYS, Recurrent
 from ddl_teach.operators.recurrence.stack import Stack
 
+pytestmark = pytest.mark.slow
+
 KINDS = (torch.nn.RNN, torch.nn.GRU, torch.nn.LSTM)
 LAYERS = {"per_gate": per_gate, "fused": fused, "all_steps": all_steps}
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)

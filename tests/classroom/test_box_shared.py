@@ -1,0 +1,165 @@
+"""One box, and two processes or two checkouts of the course that know of it."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from boxes import box_or_skip, owner_of
+
+from ddl_class.cli import main
+from ddl_class.clusters import many_nodes
+from ddl_class.clusters.box import faults, plan
+from ddl_class.clusters.box.box import Box
+from ddl_class.commands.mistake import Mistake
+from ddl_runtime.diagnosis.deadlock import TimedOut
+from ddl_teach import launch
+
+pytestmark = pytest.mark.box
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 60.0  # seconds for what must come
+NAME = f"shared-{os.getpid()}"
+
+
+@pytest.fixture(scope="module")
+def box():
+    with box_or_skip(NAME) as made:
+        yield made
+
+
+@pytest.fixture
+def sound(box):
+    yield box
+    for node in box.nodes:
+        box.mend(node)
+
+
+def in_another_terminal(*words):
+    """`ddl-teach box ...`, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "ddl_teach", "box", words[0], "--name", NAME, *words[1:]],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def pass_on_for_ever(comm, marks):
+    x, y = np.zeros(1000), np.zeros(1000)
+    comm.barrier()
+    Path(marks).touch()
+    while True:
+        comm.sendrecv(x, 1 - comm.rank, y, 1 - comm.rank)
+
+
+def test_a_cable_that_another_process_cuts_is_named(sound):
+    marks = sound.folder / "passing"
+    told = []
+
+    def second_terminal():
+        deadline = time.monotonic() + PATIENCE
+        while not marks.exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        told.append(in_another_terminal("fault", "node1", "cut"))
+
+    other = threading.Thread(target=second_terminal)
+    other.start()
+    with pytest.raises(TimedOut) as caught:
+        launch(pass_on_for_ever, 2, on=sound, timeout=10, marks=str(marks))
+    other.join()
+    assert told == ["node1's cable is out\n"]
+    assert "What is wrong there: node1's cable is out." in str(caught.value)
+    assert f"Mend it first: ddl-teach box mend --name {NAME}" in str(caught.value)
+    assert "more time" not in str(caught.value)
+    assert "sendrecv or" not in str(caught.value)
+    in_another_terminal("mend")
+    assert sound.troubles() == []
+
+
+def test_changes_of_two_processes_add_up(sound):
+    in_another_terminal("fault", "node0", "slow", "10mbit")
+    faults.cut(sound, "node1")
+    assert [not link.plugged for link in Box.find(NAME).links.values()] == [False, True]
+    assert Box.find(NAME).links["node0"].rate == sound.asked.rate / 10
+
+
+@pytest.mark.parametrize("damage", ["half", "gone", "other"])
+def test_what_was_known_of_cables_lasts_while_the_file_cannot_be_read(sound, damage):
+    faults.cut(sound, "node1")
+    file = sound.folder / "state.json"
+    whole = file.read_text()
+    try:
+        file.write_text({"half": whole[: len(whole) // 2], "gone": "", "other": "{}"}[damage])
+        if damage == "gone":
+            file.unlink()
+        assert sound.troubles() == ["node1's cable is out"]
+    finally:
+        file.write_text(whole)
+
+
+def test_of_a_box_that_is_gone_this_is_said():
+    other = box_or_skip(f"{NAME}-g")
+    seen = Box.find(f"{NAME}-g")
+    other.down()
+    assert seen.troubles() == [f"the box '{NAME}-g' is gone"]
+    assert seen.cure == f"ddl-teach box up --name {NAME}-g"
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    """A box that another checkout of the course has made, and that checkout."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "ddl_teach", tmp_path / "ddl_teach", ignore=ignored)
+    with owner_of(f"{NAME}-e", tmp_path) as process:
+        if not process.stdout.readline():
+            pytest.skip("no box can be made here")
+        yield Box.find(f"{NAME}-e"), tmp_path
+        process.kill()
+
+
+def test_a_box_of_another_checkout_is_named_and_left_alone(elsewhere, monkeypatch, capsys):
+    box, course = elsewhere
+    whose = f"The box '{NAME}-e' belongs to the course in {course}."
+    with pytest.raises(Mistake, match=re.escape(whose)) as caught:
+        Box.up(name=f"{NAME}-e")
+    assert "box down" not in str(caught.value)
+    assert main(["box", "status", "--name", f"{NAME}-e"]) == 0
+    assert whose in capsys.readouterr().err
+    (course / "program.py").write_text("def rank(comm):\n    return comm.rank\n")
+    assert (
+        main(["run", f"{course / 'program.py'}:rank", "--box", f"{NAME}-e", "--ranks", "2"]) == 2
+    )
+    assert whose in capsys.readouterr().err
+    at = plan.path_of
+    monkeypatch.setattr(plan, "path_of", lambda name: box.folder if name == "box" else at(name))
+    with many_nodes._box(2, "100mbit") as own:
+        assert own.folder == at(f"notebook-{os.getpid()}")
+        assert whose in capsys.readouterr().out
+    assert box.hosts.alive
+
+
+def test_unit_20_takes_the_box_that_is_up_if_it_is_this_checkouts(box, monkeypatch, capsys):
+    monkeypatch.setattr(plan, "path_of", lambda name: box.folder)
+    assert many_nodes._box(2, "100mbit").hosts.head == box.hosts.head
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("to", ["folder", "nothing"])
+def test_a_link_in_the_place_of_the_boxes_folder_is_not_followed(tmp_path, monkeypatch, to):
+    monkeypatch.setattr(plan, "path_of", lambda name: tmp_path / "link" / name)
+    (tmp_path / "folder" / "box").mkdir(parents=True)
+    (tmp_path / "folder" / "box" / "mine").touch()
+    (tmp_path / "link").symlink_to(tmp_path / to)
+    for act in (plan.new_folder, Box.find):
+        with pytest.raises(Mistake, match="have it removed"):
+            act("box")
+    assert (tmp_path / "folder" / "box" / "mine").exists()

@@ -1,0 +1,222 @@
+"""What the house is measured by: circles of files, foreign privates, sliced classes, types, loops.
+
+    python -m tests.house      # today's numbers, and where each of them comes from
+
+`test_ratchets.py` holds the numbers: they may only fall.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+from tests import looped_cases
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("ddl_runtime", "ddl_teach", "ddl_measure", "ddl_class")
+
+LIBRARIES = ("torch", "numpy", "ipyparallel", "IPython", "mpi4py", "matplotlib", "greenlet")
+OTHERS = frozenset({*sys.stdlib_module_names, *LIBRARIES})
+# Not private by their libraries' own word.
+PUBLIC = {"_replace", "_asdict", "_fields", "_make", "_exit", "_getframe"}
+
+
+@dataclass(eq=False)
+class Module:
+    """One file of the packages."""
+
+    name: str
+    path: Path
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """Its source, parsed."""
+        return ast.parse(self.path.read_text(), str(self.path))
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """Each name that an import binds anywhere in the file: its full name."""
+        bound = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    whole = alias.name if alias.asname else alias.name.split(".")[0]
+                    bound[alias.asname or whole] = whole
+            elif isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    bound[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+        return bound
+
+
+@cache
+def modules() -> dict[str, Module]:
+    """Every file of the packages, by its full name."""
+    known = {}
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            name = name.removesuffix(".__init__")
+            known[name] = Module(name, path)
+    return known
+
+
+def imports(module: Module) -> set[str]:
+    """The packages' files that a file imports, those for type checking included."""
+    wanted = set()
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            wanted |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            wanted.add(str(node.module))
+            wanted |= {f"{node.module}.{alias.name}" for alias in node.names}
+    # A package's own face is no circle: importing a file runs it in any case.
+    faces = {name for name in wanted if module.name.startswith(f"{name}.")}
+    return (wanted & modules().keys()) - faces - {module.name}
+
+
+def circles() -> list[list[str]]:
+    """Files that import each other in a circle, the largest first (Tarjan's components)."""
+    graph = {name: sorted(imports(module)) for name, module in modules().items()}
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    components: list[list[str]] = []
+
+    def visit(name: str) -> None:
+        order[name] = lowest[name] = len(order)
+        stack.append(name)
+        for other in graph[name]:
+            if other not in order:
+                visit(other)
+                lowest[name] = min(lowest[name], lowest[other])
+            elif other in stack:
+                lowest[name] = min(lowest[name], order[other])
+        if lowest[name] == order[name]:
+            component = stack[stack.index(name) :]
+            del stack[stack.index(name) :]
+            components.append(sorted(component))
+
+    sys.setrecursionlimit(10_000)
+    for name in graph:
+        if name not in order:
+            visit(name)
+    return sorted((one for one in components if len(one) > 1), key=len, reverse=True)
+
+
+def foreign_privates() -> list[str]:
+    """Where a file reads a private attribute of an object that is not its own."""
+    return [
+        f"{module.path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)}"
+        for module in modules().values()
+        for node in _private_reads(module)
+    ]
+
+
+def _private_reads(module: Module) -> Iterator[ast.Attribute]:
+    own: dict[ast.AST, set[str]] = {}
+    for each in ast.walk(module.tree):
+        if isinstance(each, ast.ClassDef):
+            own |= dict.fromkeys(ast.walk(each), _privates_of(each))
+    for node in ast.walk(module.tree):
+        if not isinstance(node, ast.Attribute) or not node.attr.startswith("_"):
+            continue
+        if node.attr.startswith("__") or node.attr in PUBLIC | own.get(node, set()):
+            continue
+        match node.value:
+            case ast.Name(id="self" | "cls") | ast.Call(func=ast.Name(id="super")):
+                continue
+        root = ast.unparse(node.value).split(".")[0]  # also of `torch.Tensor`, as its own word
+        if module.aliases.get(root, "").split(".")[0] in OTHERS:
+            continue
+        yield node
+
+
+def _privates_of(each: ast.ClassDef) -> set[str]:
+    """The private attributes that a class defines itself, on the class or on its instances."""
+    defined = {node.name for node in each.body if isinstance(node, ast.FunctionDef)}
+    for node in ast.walk(each):
+        match node:
+            case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Store()):
+                defined.add(attr)
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+                defined.add(name)
+    return defined
+
+
+FREE = {"Protocol", "ABC", "NamedTuple", "Enum"}
+
+
+def sliced_classes() -> list[str]:
+    """Classes whose only subclass stands in another file; abstract bases are free."""
+    homes: dict[str, tuple[Module, ast.ClassDef]] = {}
+    for module in modules().values():
+        for node in module.tree.body:
+            if isinstance(node, ast.ClassDef):
+                homes[f"{module.name}.{node.name}"] = module, node
+    heirs: dict[str, list[str]] = {}
+    for name, (module, node) in homes.items():
+        for base in _bases(module, node):
+            heirs.setdefault(base, []).append(name)
+    return sorted(
+        f"{base} <- {names[0]}"
+        for base, names in heirs.items()
+        if base in homes
+        and len(names) == 1
+        and homes[base][0] is not homes[names[0]][0]
+        and not _is_abstract(homes[base][1])
+    )
+
+
+def _bases(module: Module, node: ast.ClassDef) -> Iterator[str]:
+    for base in node.bases:
+        base = base.value if isinstance(base, ast.Subscript) else base
+        first, *rest = ast.unparse(base).split(".")
+        yield ".".join([module.aliases.get(first, f"{module.name}.{first}"), *rest])
+
+
+def _is_abstract(node: ast.ClassDef) -> bool:
+    words = {part.split("[")[0].split(".")[-1] for part in map(ast.unparse, node.bases)}
+    return bool(words & FREE) or any(
+        isinstance(part, ast.Name | ast.Attribute) and ast.unparse(part).endswith("abstractmethod")
+        for part in ast.walk(node)
+    )
+
+
+def type_errors() -> Counter[str]:
+    """How many errors a strict type checker finds in each room."""
+    with tempfile.TemporaryDirectory() as folder:
+        strict = ["--strict", "--ignore-missing-imports", "--python-version", "3.11"]
+        form = ["--no-error-summary", "--hide-error-context", "--cache-dir", folder]
+        checked = subprocess.run(
+            [sys.executable, "-m", "mypy", *strict, *form, *PACKAGES],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+    if checked.returncode > 1:
+        raise RuntimeError(checked.stderr or checked.stdout)
+    errors = [line for line in checked.stdout.splitlines() if ": error: " in line]
+    return Counter(".".join(Path(line.split(":")[0]).parts[:-1][:2]) for line in errors)
+
+
+def main() -> None:
+    """Print all numbers with their places."""
+    for title, places in (
+        ("circles of files", [", ".join(circle) for circle in circles()]),
+        ("reads of another object's privates", foreign_privates()),
+        ("classes cut over two files", sliced_classes()),
+        ("tests that loop over their cases", looped_cases.loops_over_cases()),
+        ("errors of types", [f"{room}: {count}" for room, count in type_errors().items()]),
+    ):
+        print(f"{title}: {len(places)}", *places, sep="\n  ")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+"""Would the tests notice? Plant one fault at a time in a room and run the tests that mirror it.
+
+    python -m tests.mutation collectives                 # 60 mutants, always the same
+    python -m tests.mutation theory --mutants 20 --seed 3
+    python -m tests.mutation networks --only pipelines/one_f_one_b.py
+
+A *mutant* is the room with one small change in one line: `-` for `+`, `<=` for `<`, one more, a
+statement left out. It is *killed* if a test fails among those that import the changed file, or a
+file that stands on it. A survivor is a hole in the tests, or no fault at all:
+`tests/survivors.toml` says why for each that stays. The command ends with 1 if fewer than 95% are
+killed, or if a survivor is not in that list.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tests import house
+
+ROOT = Path(__file__).resolve().parents[1]
+EXPLAINED = Path(__file__).parent / "survivors.toml"
+TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
+ROOMS = ("plain", "theory", "collectives", "operators", "networks", "training")
+WANTED = 0.95
+SECONDS = 900  # a mutant that hangs is killed by its tests' own limits long before
+
+SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv, ast.Pow: ast.Mult, ast.MatMult: ast.Add,
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq, ast.And: ast.Or, ast.Or: ast.And, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+    ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One changed line of one file."""
+
+    path: Path  # below ddl_teach
+    line: int
+    before: str
+    after: str
+    source: str  # the whole changed file
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.before}  ->  {self.after}"
+
+
+def mutants(path: Path) -> Iterator[Mutant]:
+    """Every mutant of a file."""
+    source = (ROOT / "ddl_teach" / path).read_text()
+    lines = source.splitlines(keepends=True)
+    for node, replacement in _changes(ast.parse(source)):
+        first, last = node.lineno - 1, node.end_lineno
+        start = len(lines[first].encode()[: node.col_offset].decode())
+        end = len(lines[last - 1].encode()[: node.end_col_offset].decode())
+        text = "".join([lines[first][:start], replacement, lines[last - 1][end:]])
+        before = lines[first][start:end] if last == first + 1 else ast.unparse(node)
+        shown = (" ".join(before.split()), " ".join(replacement.split()))
+        changed = "".join([*lines[:first], text, *lines[last:]])
+        try:
+            compile(changed, str(path), "exec")
+        except SyntaxError:
+            continue
+        yield Mutant(path, node.lineno, *shown, changed)
+
+
+def _changes(tree: ast.Module) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
+    """Pairs of a node and the text that takes its place."""
+    for node in _executed(tree):
+        match node:
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in SWAPPED:
+                yield node, f"({ast.unparse(ast.BinOp(left, SWAPPED[type(op)](), right))})"
+            case ast.Compare(left=left, ops=[op], comparators=comparators) if type(op) in SWAPPED:
+                yield (
+                    node,
+                    f"({ast.unparse(ast.Compare(left, [SWAPPED[type(op)]()], comparators))})",
+                )
+            case ast.BoolOp(op=op, values=values):
+                yield node, f"({ast.unparse(ast.BoolOp(SWAPPED[type(op)](), values))})"
+            case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=operand):
+                yield node, f"({ast.unparse(operand)})"
+            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+                yield node, f"{value + 1}"
+            case ast.Constant(value=bool() as value):
+                yield node, f"{not value}"
+            case ast.AugAssign(target=target, op=op, value=value):
+                yield node, f"{ast.unparse(target)} = {ast.unparse(value)}"
+                if type(op) in SWAPPED:
+                    yield node, ast.unparse(ast.AugAssign(target, SWAPPED[type(op)](), value))
+            case ast.Expr(value=ast.Call()):
+                yield node, "pass"
+
+
+def _executed(tree: ast.AST) -> Iterator[ast.AST]:
+    """What runs and matters: no annotations, no texts of errors, no `__repr__`."""
+    for node in ast.iter_child_nodes(tree):
+        match node:
+            case ast.Raise() | ast.Import() | ast.ImportFrom() | ast.JoinedStr():
+                continue
+            case ast.FunctionDef(name="__repr__" | "__str__" | "__init_subclass__"):
+                continue
+            case ast.arg() | ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                continue
+            case ast.AnnAssign(value=value):
+                if value is not None:
+                    yield from _executed(ast.Expr(value))
+                continue
+        yield node
+        yield from _executed(node)
+
+
+def mirrors(path: Path) -> list[Path]:
+    """The tests that reach this file of the package by fewest steps, the room's own first.
+
+    Most tests take a file by the face of its folder, or by a file that stands on it.
+    """
+    goal = "ddl_teach." + ".".join(path.with_suffix("").parts)
+    steps = {test: _steps(_imports_of(test), goal) for test in TESTS}
+    own_room = {test: path.parts[0] in test.parts for test in TESTS}
+    near = min((count for count in steps.values() if count is not None), default=0)
+    reaching = [
+        test
+        for test, count in steps.items()
+        if count is not None and (count == near or (count == near + 1 and own_room[test]))
+    ]
+    own_name = f"test_{path.stem}"
+    reaching.sort(key=lambda test: (test.stem != own_name, not own_room[test], steps[test], test))
+    # Registries import by name, which no look at the imports shows.
+    beside = sorted((ROOT / "tests" / path.parent).glob("test_*.py"))
+    reaching += [test for test in beside if test not in reaching]
+    return [test.relative_to(ROOT) for test in reaching]
+
+
+@cache
+def _imports_of(test: Path) -> frozenset[str]:
+    return frozenset(house.imports(house.Module(f"tests.{test.stem}", test)))
+
+
+@cache
+def _graph() -> dict[str, set[str]]:
+    return {name: house.imports(module) for name, module in house.modules().items()}
+
+
+@cache
+def _steps(first: frozenset[str], goal: str) -> int | None:
+    """How many files away from these imports the goal is; None if it is never reached."""
+    reached, edge, count = set(first), set(first), 0
+    while edge and goal not in edge:
+        edge = set().union(*(_graph()[name] for name in edge)) - reached
+        reached |= edge
+        count += 1
+    return count if edge else None
+
+
+def survives(mutant: Mutant, copy: Path) -> bool:
+    """Whether all tests that mirror its file pass in this copy of the project."""
+    changed = copy / "ddl_teach" / mutant.path
+    whole = changed.read_text()
+    changed.write_text(mutant.source)
+    try:
+        tests = subprocess.run(
+            [sys.executable, "-B", "-m", "pytest", "-qx", "--timeout=60", "-p", "no:cacheprovider"]
+            + [str(test) for test in mirrors(mutant.path)],
+            cwd=copy,
+            env=os.environ | {"PYTHONPATH": str(copy)},
+            capture_output=True,
+            timeout=SECONDS,
+        )
+        return tests.returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        changed.write_text(whole)
+
+
+def chosen(room: str, only: str | None, count: int, seed: int) -> list[Mutant]:
+    """So many mutants of a room, drawn by the seed from all files that tests mirror."""
+    folder = ROOT / "ddl_teach" / room
+    paths = [path.relative_to(ROOT / "ddl_teach") for path in sorted(folder.rglob("*.py"))]
+    wanted = [path for path in paths if only is None or path.match(only)]
+    every = [mutant for path in wanted if mirrors(path) for mutant in mutants(path)]
+    return random.Random(seed).sample(every, min(count, len(every)))
+
+
+def main() -> int:
+    """Plant and count; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("room", choices=ROOMS)
+    parser.add_argument("--mutants", type=int, default=60, metavar="N")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", metavar="FILE.py", help="this file of the room alone")
+    options = parser.parse_args()
+    known = tomllib.loads(EXPLAINED.read_text()) if EXPLAINED.exists() else {}
+    planted = chosen(options.room, options.only, options.mutants, options.seed)
+    survivors = []
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "copy")
+        ignored = shutil.ignore_patterns(".venv", ".git", "built", "__pycache__")
+        shutil.copytree(ROOT, copy, ignore=ignored)
+        for number, mutant in enumerate(planted, start=1):
+            lives = survives(mutant, copy)
+            survivors += [mutant] if lives else []
+            state = "SURVIVES" if lives else "killed"
+            print(f"{number}/{len(planted)} {state:<8} {mutant} (line {mutant.line})", flush=True)
+    killed = 1 - len(survivors) / len(planted)
+    unexplained = [mutant for mutant in survivors if str(mutant) not in known]
+    print(f"{options.room}: {killed:.1%} of {len(planted)} mutants killed, seed {options.seed}")
+    for mutant in unexplained:
+        print(f"not explained in {EXPLAINED.name}: {mutant}")
+    return int(killed < WANTED or bool(unexplained))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,182 @@
+"""Each plain collective gives what its product gives, at the cost that its docstring says."""
+
+import numpy as np
+import pytest
+from comparing import assert_all_close, assert_differs, changed, vector
+
+from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
+from ddl_teach import simulate
+from ddl_teach.collectives import hierarchical, rabenseifner, recursive_doubling, ring, tree
+from ddl_teach.collectives.sparse import recursive_doubling as sparse
+from ddl_teach.collectives.sparse.stream import Stream
+from ddl_teach.plain import rabenseifner as plain_rabenseifner
+from ddl_teach.plain import recursive_doubling as plain_doubling
+from ddl_teach.plain import (
+    ring_allreduce,
+    sparse_allreduce,
+    tree_broadcast,
+    two_level_allreduce,
+)
+from ddl_teach.theory import collectives as theory
+from ddl_teach.theory import rooted
+
+ALLREDUCES = {  # plain file and product
+    "ring": (ring_allreduce, ring),
+    "recursive doubling": (plain_doubling, recursive_doubling),
+    "Rabenseifner": (plain_rabenseifner, rabenseifner),
+    "two levels": (two_level_allreduce, hierarchical),
+}
+COSTS = Uniform(latency=1e-6, bandwidth=1e9)
+LONG = 3 * 5 * 8  # all rank counts divide it
+
+
+def dense_both(comm, name, length, change=None):
+    """What the plain file makes of all ranks' vectors, and what the product makes of them."""
+    results = []
+    mine, product = ALLREDUCES[name]
+    for file in (changed(mine, change), product):
+        x = vector(comm.rank, length)
+        file.allreduce(comm, x)
+        results.append(x)
+    return results
+
+
+def assert_same_bits(results):
+    assert len({mine.tobytes() for mine, _ in results}) == 1
+
+
+@pytest.mark.parametrize("name", ALLREDUCES)
+@pytest.mark.parametrize("length", [37, 3])  # of three numbers some chunks are empty
+def test_an_allreduce_gives_what_its_product_gives(run, name, length):
+    results = run(dense_both, name=name, length=length).results
+    assert_all_close(results)
+    assert_same_bits(results)
+
+
+def nodes_of(size):
+    return TwoLevel(size, between=COSTS)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_two_levels_on_nodes(ranks, size):
+    network, settings = nodes_of(size), {"name": "two levels", "length": 37}
+    results = simulate(dense_both, ranks, network=network, **settings).results
+    assert_all_close(results)
+    assert_same_bits(results)
+
+
+def tree_both(comm, verb, root, change=None):
+    results = []
+    for file in (changed(tree_broadcast, change), tree):
+        x = vector(comm.rank)
+        getattr(file, verb)(comm, x, root)
+        results.append(x)
+    return results
+
+
+def test_a_broadcast_gives_what_its_product_gives(run, ranks):
+    assert_all_close(run(tree_both, verb="broadcast", root=ranks // 2).results)
+
+
+def test_a_reduction_gives_what_its_product_gives_on_the_root(run, ranks):
+    root = ranks // 2
+    assert_all_close([run(tree_both, verb="reduce", root=root).results[root]])
+
+
+def sparse_vector(rank, density):
+    rng = np.random.default_rng(rank)
+    return np.where(rng.random(60) < density, rng.standard_normal(60), 0.0)
+
+
+def sparse_both(comm, density, change=None):
+    x = sparse_vector(comm.rank, density)
+    product = sparse.allreduce(comm, Stream.of(x)).dense()
+    changed(sparse_allreduce, change).allreduce(comm, x)
+    return x, product
+
+
+@pytest.mark.parametrize("density", [0.0, 0.1, 0.9])
+def test_a_sparse_allreduce_gives_what_its_product_gives(run, density):
+    results = run(sparse_both, density=density).results
+    assert_all_close(results)
+    assert_same_bits(results)
+
+
+CHANGES = [
+    (dense_both, "ring", "incoming += arriving", "incoming[...] = arriving"),
+    (dense_both, "recursive doubling", "x += arriving  #", "x[...] = arriving  #"),
+    (dense_both, "recursive doubling", "core)\n        x += arriving", "core)"),
+    (dense_both, "Rabenseifner", "own += arriving", "own -= arriving"),
+    (dense_both, "Rabenseifner", "distance //= 2", "distance = 0"),
+    (dense_both, "two levels", "tree_broadcast.reduce(node, x)", ""),
+    (tree_both, "broadcast", "while distance < comm.size", "while False"),
+    (tree_both, "reduce", "x += arriving", "x -= arriving"),
+    (sparse_both, 0.9, "x[indices] += values", "x[indices] = values"),
+    (sparse_both, 0.9, "x[:] = 0", ""),
+]
+SETTINGS = {
+    dense_both: lambda name: {"name": name, "length": 37},
+    tree_both: lambda verb: {"verb": verb, "root": 0},
+    sparse_both: lambda density: {"density": density},
+}
+
+
+@pytest.mark.parametrize(("program", "case", "old", "new"), CHANGES)
+def test_a_change_of_the_plain_file_is_noticed(program, case, old, new):
+    settings = SETTINGS[program](case)
+    run = simulate(program, 5, network=nodes_of(2), change=(old, new), **settings)
+    assert_differs(run.results)
+
+
+# The formulas of the docstrings, in virtual time and on the ledger.
+
+
+def call(comm, verb):
+    VERBS[verb](comm, np.ones(LONG))
+
+
+VERBS = {
+    **{name: mine.allreduce for name, (mine, _) in ALLREDUCES.items()},
+    "broadcast": tree_broadcast.broadcast,
+    "reduction": tree_broadcast.reduce,
+}
+
+
+@pytest.mark.parametrize(
+    ("verb", "formula", "exact"),
+    [
+        ("ring", theory.ring, (1, 2, 3, 4, 5, 8)),
+        ("recursive doubling", theory.recursive_doubling, (1, 2, 4, 8)),
+        ("Rabenseifner", theory.rabenseifner, (1, 2, 4, 8)),
+        ("broadcast", rooted.broadcast_tree, (1, 2, 4, 8)),
+        ("reduction", rooted.reduce_tree, (1, 2, 4, 8)),
+    ],
+)
+def test_virtual_time_is_the_formula_and_elsewhere_at_most_that(verb, formula, exact, ranks):
+    expected = formula(ranks, 8 * LONG, *COSTS.fixed_link)
+    found = simulate(call, ranks, network=COSTS, verb=verb).time
+    assert found <= expected * (1 + 1e-9)
+    assert (ranks not in exact) or found == pytest.approx(expected, rel=1e-9)
+
+
+def test_only_leaders_send_to_other_nodes(ranks):
+    run = simulate(call, ranks, network=nodes_of(2), verb="two levels")
+    nodes = (ranks + 1) // 2
+    for rank, ledger in enumerate(run.ledger):
+        to_others = sum(one.bytes for one in ledger.messages if one.peer // 2 != rank // 2)
+        chunks = [len(chunk) for chunk in np.array_split(np.ones(LONG), nodes)]
+        expected = 8 * (2 * LONG - chunks[rank // 2] - chunks[(rank // 2 + 1) % nodes])
+        assert to_others == (expected if rank % 2 == 0 else 0)
+
+
+def same_or_other_places(comm, shared):
+    x = np.zeros(8 * comm.size)
+    start = 0 if shared else 8 * comm.rank
+    x[start : start + 8] = 1
+    sparse_allreduce.allreduce(comm, x)
+
+
+@pytest.mark.parametrize(("shared", "times"), [(True, 3), (False, 7)])
+def test_a_sparse_allreduce_on_eight_ranks_sends_the_bytes_of_its_formula(shared, times):
+    run = simulate(same_or_other_places, 8, shared=shared)
+    assert [ledger.bytes_sent for ledger in run.ledger] == [12 * 8 * times + 8 * 3] * 8

@@ -1,0 +1,141 @@
+"""Numbers in the prose are what the code computes, what was recorded, or what others have said."""
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ddl_teach.operators.recurrence import scan
+from ddl_teach.theory.failures import young
+from ddl_teach.theory.gossip import contraction
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def prose(pattern):
+    """The words of the files, on one line, without marks of comments."""
+    [path] = ROOT.glob(pattern)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return " ".join(" ".join(line.removeprefix("#").split()) for line in lines)
+
+
+def said(pattern, sentence):
+    """The numbers in the one sentence that reads like this, with `#` for each number."""
+    form = re.escape(sentence).replace(r"\#", r"(\d[\d,]*(?:\.\d+)?)")
+    [found] = re.findall(form, prose(pattern))
+    return [float(n.replace(",", "")) for n in ([found] if isinstance(found, str) else found)]
+
+
+def recorded(zeros, form, size):
+    """How many times as long as the dense product the sparse one took: the median."""
+    text = (ROOT / "benchmarks/results/pruned_products.txt").read_text()
+    block = text.partition(f"{size} x {size} times a batch")[2].partition("\n\n")[0]
+    [ratio] = re.findall(rf"{zeros}% zeros  {form} .*sparse / dense +([\d.]+)", block)
+    return float(ratio)
+
+
+UNIT_12 = "notebooks/source/12_*.py"
+
+
+def test_a_pruned_layer_took_what_was_recorded():
+    times = said(UNIT_12, "took **# to # times as long** as the dense one")
+    assert times == [round(recorded(90, "layer", size)) for size in (512, 1024)]
+
+
+def test_pruned_columns_took_what_was_recorded():
+    sentence = (
+        "it took # times as long as the dense one with 1024 x 1024 weights and # times with "
+        "512 x 512: a tenth of the operations, and at best # times as fast"
+    )
+    large, small = (recorded(90, "columns", size) for size in (1024, 512))
+    assert said(UNIT_12, sentence) == [large, small, round(1 / min(large, small), 1)]
+
+
+def test_products_with_99_zeros_in_100_took_what_was_recorded():
+    sentence = (
+        "At 99% zeros it took # and # times as long; the layer still took # times as long with "
+        "1024 x 1024 weights, and # times with 512 x 512"
+    )
+    recorded_ones = [recorded(99, form, n) for form in ("columns", "layer") for n in (1024, 512)]
+    assert said(UNIT_12, sentence) == recorded_ones
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sentence"),
+    [
+        ("notebooks/source/15_*.py", "around once, and # to be forgotten"),
+        ("slides/decks/5_*.md", "On a ring of 64, # steps until one percent"),
+    ],
+)
+def test_a_ring_of_64_forgets_in_as_many_steps_as_is_said(pattern, sentence):
+    second = contraction.ring(64)
+    [steps] = said(pattern, sentence)
+    assert second**steps <= 0.01 < second ** (steps - 1)
+    assert steps == math.ceil(contraction.steps_until(0.01, second))
+
+
+def test_the_notebook_compares_the_prediction_with_the_same_number():
+    [compared] = re.findall(
+        r'reveal\("15\.steps", (.*?)\) plot', prose("notebooks/source/15_*.py")
+    )
+    found = eval(compared, {"np": np, "contraction": contraction})
+    assert [found] == said("notebooks/source/15_*.py", "around once, and # to be forgotten")
+
+
+def guesses(weights, terms):
+    """How often unit 04's cell scans; its states are compared with those step by step."""
+    [path] = ROOT.glob("notebooks/source/04_*.py")
+    cells = path.read_text(encoding="utf-8").split("\n# %%\n")
+    [before] = [cell for cell in cells if cell.startswith("states, guess, rounds")]
+    [newton] = [cell for cell in cells if cell.startswith("while np.abs(guess")]
+    names = {"a": weights, "b": terms, "np": np, "scan": scan}
+    exec(before, names)
+    exec(newton.partition("print(")[0], names)
+    return names["rounds"] if np.isfinite(names["guess"]).all() else math.inf
+
+
+def test_larger_weights_need_as_many_more_scans_as_is_said():
+    weights, terms = np.random.default_rng(2).uniform(-1, 1, (2, 4096, 8))
+    few = guesses(weights, terms)
+    assert few < 10
+    assert round(guesses(3 * weights, terms) / few) == 4
+    with np.errstate(all="ignore"):
+        assert guesses(10 * weights, terms) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sentence"),
+    [
+        ("notebooks/source/02_*.py", "tries up to # of them once for each new shape"),
+        ("notebooks/source/03_*.py", "times up to # of them once for each shape"),
+        ("notebooks/source/17_learning*.py", "by trying up to #, once for each new shape"),
+    ],
+)
+def test_torch_tries_as_many_algorithms_as_is_said(pattern, sentence):
+    header = Path(torch.__file__).parent / "include/ATen/Context.h"
+    [limit] = re.findall(r"benchmark_limit_cudnn = (\d+);", header.read_text())
+    assert said(pattern, sentence) == [float(limit)]
+
+
+def test_failures_of_a_large_training_and_what_follows():
+    unit = "notebooks/source/20_*.py"
+    cards, in_a_node, nodes = said(unit, "trained on # GPUs, # in a node: # nodes")
+    assert cards == in_a_node * nodes
+    days, failures = said(unit, "In # days # interruptions")
+    save, hours = said(unit, "for $C = #$ minute and $M = #$ hours")
+    assert round(days * 24 / failures) == hours
+    every = young(save, 60 * hours)
+    assert said(unit, "that is every # minutes, and a tenth") == [round(every)]
+    assert save / every + every / (120 * hours) == pytest.approx(0.1, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "notebooks/source").glob("*.py")), ids=lambda it: it.stem
+)
+def test_notebooks_name_units_and_no_part_of_the_course(path):
+    # Readers would count the parts from the first folder, the decks do from the second.
+    words = prose(f"notebooks/source/{path.name}")
+    assert re.findall(r"[Pp]art \d+ of the course", words) == []
