@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from book.glossary import Term, taught_in
 from book.papers import Citation, Paper
-from ddl_teach.course.exercises.registry import units
+from ddl_class.exercises.registry import units
 
 
 def page(

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = "ddl_teach"
+PACKAGES = ("ddl_teach", "ddl_runtime", "ddl_measure", "ddl_class")
+HIDDEN = ("__main__", "course")  # what runs, and what only says that it has moved
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -47,12 +48,12 @@ class Module:
 
 
 class Index:
-    """All modules of the package, or of some of its rooms."""
+    """All modules of the packages, or of some of their folders."""
 
-    def __init__(self, root: Path = ROOT, rooms: Sequence[str] = ("",)) -> None:
-        found = {path for room in rooms for path in (root / PACKAGE / room).rglob("*.py")}
-        files = sorted({root / PACKAGE / "__init__.py"} | found)
-        modules = (read_module(path, root) for path in files if path.stem != "__main__")
+    def __init__(self, root: Path = ROOT, rooms: Sequence[str] = PACKAGES) -> None:
+        found = {path for room in rooms for path in (root / room).rglob("*.py")}
+        files = sorted({root / PACKAGES[0] / "__init__.py"} | found)
+        modules = (read_module(path, root) for path in files if path.stem not in HIDDEN)
         self.modules = {module.name: module for module in modules}
         self.objects = set(self.modules)
         for module in self.modules.values():
@@ -63,7 +64,12 @@ class Index:
 
     def resolve(self, module: str, words: str) -> str | None:
         """The full name of what `words` mean in a module, if it is one of ours."""
-        places = [f"{module}.{words}", self._imported(module, words), f"{PACKAGE}.{words}", words]
+        places = [
+            f"{module}.{words}",
+            self._imported(module, words),
+            f"{PACKAGES[0]}.{words}",
+            words,
+        ]
         above = module
         while above := above.rpartition(".")[0]:
             places.append(f"{above}.{words}")
@@ -98,12 +104,12 @@ def read_module(path: Path, root: Path) -> Module:
 
 def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
     for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGES):
             for alias in node.names:
                 yield alias.asname or alias.name, f"{node.module}.{alias.name}"
         elif isinstance(node, ast.Import):
             for alias in node.names:
-                if alias.asname and alias.name.startswith(PACKAGE):
+                if alias.asname and alias.name.startswith(PACKAGES):
                     yield alias.asname, alias.name
 
 

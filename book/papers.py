@@ -13,7 +13,7 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from book.code_index import ROOT
+from book.code_index import PACKAGES, ROOT
 
 LIST = Path(__file__).resolve().parent / "papers.txt"
 YEAR = r"(?:19|20)\d\d"
@@ -112,7 +112,7 @@ def citations(papers: Iterable[Paper], texts: Iterable[tuple[str, str]]) -> list
 
 def texts(root: Path = ROOT) -> Iterator[tuple[str, str]]:
     """Where papers are cited: paragraph by paragraph, on one line each, with their places."""
-    for path in sorted((root / "ddl_teach").rglob("*.py")):
+    for path in sorted(path for name in PACKAGES for path in (root / name).rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
         for node in ast.walk(tree):

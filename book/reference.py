@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from book.code_index import Index, Module, Name
+from book import plain_files
+from book.code_index import PACKAGES, Index, Module, Name
 from book.docstrings import to_markdown
 
 ORDER = (
-    "theory comm collectives operators networks sgd exchange surviving search measure plots course"
+    "plain theory comm collectives operators networks training fault_tolerance search"
 ).split()
-"""The rooms from the ground up; the others follow by their names."""
+"""The rooms of what is read from the ground up; the other packages follow."""
 
 Translate = Callable[[str], str]
 
@@ -35,10 +36,10 @@ def pages(index: Index) -> dict[str, str]:
     return {"reference/index": "\n".join(lines) + "\n"} | made
 
 
-def _position(folder: str) -> tuple[int, str]:
-    room = [*folder.split("."), ""][1]
-    place = ORDER.index(room) if room in ORDER else len(ORDER)
-    return (place if room else -1), folder
+def _position(folder: str) -> tuple[int, int, str]:
+    package, room, *_ = [*folder.split("."), ""]
+    place = ORDER.index(room) + 1 if room in ORDER else 0
+    return PACKAGES.index(package), place, folder
 
 
 def page(index: Index, folder: str) -> str:
@@ -56,6 +57,10 @@ def _module(index: Index, module: Module) -> Iterator[str]:
     yield f"```{{py:module}} {module.name}\n```"
     translate = partial(to_markdown, link=partial(index.resolve, module.name))
     yield translate(module.text)
+    if links := plain_files.links(module.name):
+        yield translate(links)
+    if plain_files.is_plain(module.name):
+        yield plain_files.source(module.name)
     for one in module.names:
         yield "\n".join(_described(one, translate, fence=6))
 

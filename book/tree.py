@@ -13,7 +13,7 @@ from pathlib import Path
 
 from book import by_unit, glossary, papers, reference, units
 from book.code_index import ROOT, Index
-from ddl_teach.course.curriculum import course_map
+from ddl_class.release.curriculum import course_map
 
 LINK = re.compile(r"\]\((?!\w+:|#)([^)\s#]+)")
 PAGES = Path(__file__).resolve().parent / "pages"
@@ -26,7 +26,8 @@ def chapters() -> dict[str, list[Path]]:
         "Guides": [path for path in guides if path.exists()],
         "Units": sorted(units.SOURCES.glob("*.py"), key=_tour_first),
         "Labs": sorted((ROOT / "labs").glob("*/worksheet.md")),
-        "Clusters": [ROOT / "cluster_setup" / "README.md", ROOT / "CONTRIBUTING.md"],
+        "Clusters": [ROOT / "cluster_setup" / "README.md"],
+        "The project": [ROOT / f"{name}.md" for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY")],
     }
 
 

@@ -21,7 +21,7 @@ from nbformat import NotebookNode
 from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
 
 from book.outputs import as_html
-from ddl_teach.course import release
+from ddl_class.release import release
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "notebooks" / "source"

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ddl_teach.course.exercises.registry import find_exercise, units
+from ddl_class.exercises.registry import find_exercise, units
 
 DOCS = Path(__file__).resolve().parent
 SOURCES = DOCS.parent / "notebooks" / "source"

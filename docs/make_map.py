@@ -13,7 +13,7 @@ from pathlib import Path
 
 from PIL import Image, PngImagePlugin
 
-from ddl_teach.course.curriculum import course_map
+from ddl_class.release.curriculum import course_map
 
 COLOURS = 64  # a third of the file, and no difference to be seen
 PATH = Path(__file__).resolve().parent / "course_map.png"

@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from ddl_class.plots.algorithms import plot_times
+from ddl_runtime.pictures.style import Picture, in_style
+from ddl_runtime.pictures.timeline import plot_timeline
 from ddl_teach import Comm, Phantom, Ranks, simulate
 from ddl_teach.collectives import recursive_doubling, ring
-from ddl_teach.comm.networks import Machine, Uniform
-from ddl_teach.plots.algorithms import plot_times
-from ddl_teach.plots.style import Picture, in_style
-from ddl_teach.plots.timeline import plot_timeline
+from ddl_teach.comm import Machine, Uniform
 from ddl_teach.theory.fit import CostModel, fit
 
 PATH = Path(__file__).resolve().parent / "ring.png"

@@ -5,7 +5,7 @@
 Each file of `notebooks/source` becomes the learner's notebook beside this file and, where it has
 exercises, the solved one in `notebooks/solved`; without outputs and always to the same bytes. Edit
 the source, never the notebook; `tests/test_notebooks.py` compares them. How a source is written
-stands in `ddl_teach/course/release.py`.
+stands in `ddl_class/release/release.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # also where the package is not installed
 
-from ddl_teach.course import release
+from ddl_class.release import release
 
 
 def made() -> dict[Path, str]:

@@ -26,9 +26,9 @@ from typing import Any
 
 import matplotlib
 
-from ddl_teach.course.exercises.registry import find_exercise
-from ddl_teach.plots.style import Picture
-from ddl_teach.plots.svg import Drawing
+from ddl_class.exercises.registry import find_exercise
+from ddl_class.plots.svg import Drawing
+from ddl_runtime.pictures.style import Picture
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_LINES = 24  # of code that can be read from the last row

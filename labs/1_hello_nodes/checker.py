@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ddl_teach.course.labs.marking import (
+from ddl_class.labs.marking import (
     Contradiction,
     Mark,
     messages,

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from ddl_class.commands.program_file import load_program
+from ddl_class.labs.hand_in import Lab, Question, main
+from ddl_measure.near_and_far import ENDS, near_and_far, nodes_of
+from ddl_measure.ping_pong import ping_pong
 from ddl_teach import Comm
-from ddl_teach.course.labs.hand_in import Lab, Question, main
-from ddl_teach.course.program_file import load_program
-from ddl_teach.measure.near_and_far import ENDS, near_and_far, nodes_of
-from ddl_teach.measure.ping_pong import ping_pong
 
 
 def hello(

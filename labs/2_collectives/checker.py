@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.course.labs.marking import (
+from ddl_class.labs.marking import (
     Contradiction,
     Mark,
     choice,
@@ -21,7 +21,7 @@ from ddl_teach.course.labs.marking import (
     ranks_of,
     repeated,
 )
-from ddl_teach.measure.interval import interval
+from ddl_measure.interval import interval
 from ddl_teach.theory.collectives import hierarchical, ring
 from ddl_teach.theory.fit import fit
 from ddl_teach.theory.many_nodes import Link, dealt_ring, one_ring, swapping

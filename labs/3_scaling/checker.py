@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ddl_teach.course.labs.marking import (
+from ddl_class.labs.marking import (
     Contradiction,
     Mark,
     choice,
@@ -20,8 +20,8 @@ from ddl_teach.course.labs.marking import (
     ranks_of,
     repeated,
 )
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.scaling import Baseline, Measured, Row, strong, weak
+from ddl_measure.interval import interval
+from ddl_measure.scaling import Baseline, Measured, Row, strong, weak
 from ddl_teach.theory.collectives import ring
 from ddl_teach.theory.fit import fit
 

@@ -19,20 +19,20 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from ddl_class.commands.mistake import Mistake
+from ddl_class.commands.program_file import load_program
+from ddl_class.labs.hand_in import Lab, Question, main
+from ddl_class.notebook import gloo
+from ddl_measure.experiments.models.asleep import asleep as put_to_sleep
+from ddl_measure.near_and_far import ENDS, near_and_far, nodes_of
+from ddl_measure.repetitions import side_by_side
+from ddl_measure.slowest_rank import slowest_of_all
 from ddl_teach import Comm
 from ddl_teach.collectives import ring
-from ddl_teach.course import gloo
-from ddl_teach.course.labs.hand_in import Lab, Question, main
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.course.program_file import load_program
-from ddl_teach.measure.near_and_far import ENDS, near_and_far, nodes_of
-from ddl_teach.measure.repetitions import side_by_side
-from ddl_teach.measure.slowest_rank import slowest_of_all
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.data_parallel.ladder import Rung, step_of
 from ddl_teach.networks.data_parallel.overlapped import Overlapped
 from ddl_teach.networks.data_parallel.shards import own_part
-from ddl_teach.networks.models.asleep import asleep as put_to_sleep
 from ddl_teach.networks.models.data import digits
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.twin import copies, largest_difference

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.collectives.on_devices import ONCE, STEPS
-from ddl_teach.course.labs.marking import Contradiction, Mark, choice, number, predicted, repeated
-from ddl_teach.measure.device_messages import (
+from ddl_class.labs.marking import Contradiction, Mark, choice, number, predicted, repeated
+from ddl_measure.device_messages import (
     ALLREDUCE,
     ALONE,
     BANDWIDTH,
@@ -25,9 +24,10 @@ from ddl_teach.measure.device_messages import (
     SHORT,
     TURNS,
 )
-from ddl_teach.measure.device_paths import route_of
-from ddl_teach.measure.device_run import GPU, HOST, STAND_IN, DeviceRun, Way, from_plain
-from ddl_teach.measure.interval import ratio_of_turns
+from ddl_measure.device_paths import route_of
+from ddl_measure.device_run import GPU, HOST, STAND_IN, DeviceRun, Way, from_plain
+from ddl_measure.interval import ratio_of_turns
+from ddl_teach.collectives.on_devices import ONCE, STEPS
 from ddl_teach.theory import staging
 
 KIB, MB = 1 << 10, 1e6

@@ -15,13 +15,10 @@ from datetime import date
 
 import numpy as np
 
-from ddl_teach import Comm
-from ddl_teach.collectives import ring, staged_once
-from ddl_teach.collectives.on_devices import ONCE
-from ddl_teach.course import device_places as places
-from ddl_teach.course.labs.hand_in import Lab, Question, main
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.measure.device_messages import (
+from ddl_class.commands.mistake import Mistake
+from ddl_class.labs.hand_in import Lab, Question, main
+from ddl_class.notebook import device_places as places
+from ddl_measure.device_messages import (
     ALLREDUCE,
     BANDWIDTH,
     COPY_IN,
@@ -33,7 +30,10 @@ from ddl_teach.measure.device_messages import (
     measure_copies,
     measure_messages,
 )
-from ddl_teach.measure.device_run import GPU, HOST, STAND_IN, DeviceRun, Row, Way, as_plain
+from ddl_measure.device_run import GPU, HOST, STAND_IN, DeviceRun, Row, Way, as_plain
+from ddl_teach import Comm
+from ddl_teach.collectives import ring, staged_once
+from ddl_teach.collectives.on_devices import ONCE
 from ddl_teach.theory.robust_line import FEWEST_SIZES
 
 KIB, MIB = 1 << 10, 1 << 20

@@ -15,7 +15,7 @@ from typing import Any
 
 from program import machine, paper
 
-from ddl_teach.course.labs.marking import (
+from ddl_class.labs.marking import (
     Contradiction,
     Mark,
     choice,
@@ -26,7 +26,7 @@ from ddl_teach.course.labs.marking import (
     ranks_of,
     repeated,
 )
-from ddl_teach.measure.interval import Interval, interval
+from ddl_measure.interval import Interval, interval
 from ddl_teach.theory.grids.grid import AXES, Grid
 from ddl_teach.theory.grids.search import in_order
 from ddl_teach.theory.grids.seconds import Seconds

@@ -14,13 +14,13 @@ from dataclasses import asdict
 
 import numpy as np
 
+from ddl_class.commands.mistake import Mistake
+from ddl_class.labs.hand_in import Lab, Question, main
+from ddl_class.notebook.this_machine import these_nodes
+from ddl_measure.interval import interval
+from ddl_measure.near_and_far import near_and_far, nodes_of
 from ddl_teach import Comm
 from ddl_teach.collectives import ring
-from ddl_teach.course.labs.hand_in import Lab, Question, main
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.course.this_machine import these_nodes
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.near_and_far import near_and_far, nodes_of
 from ddl_teach.theory.grids.cluster import Cluster
 from ddl_teach.theory.grids.grid import Grid
 from ddl_teach.theory.grids.layers import Network, transformer
@@ -44,7 +44,7 @@ def grids(
         )
     import torch
 
-    from ddl_teach.networks.grid.measured import in_turns
+    from ddl_measure.experiments.grid.measured import in_turns
 
     torch.set_num_threads(1)
     # As the model has it: neighbours are on one node, however the ranks were dealt out.

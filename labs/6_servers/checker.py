@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from ddl_teach.course.labs.marking import (
+from ddl_class.labs.marking import (
     Contradiction,
     Mark,
     choice,

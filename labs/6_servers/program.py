@@ -13,26 +13,26 @@ from __future__ import annotations
 
 import numpy as np
 
+from ddl_class.commands.mistake import Mistake
+from ddl_class.labs.hand_in import Lab, Question, main
+from ddl_measure.cables import cables, received, received_since
+from ddl_measure.experiments.training.watched import Watched
+from ddl_measure.to_accuracy import reached
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
-from ddl_teach.course.labs.hand_in import Lab, Question, main
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.exchange.paths.all_reduce import AllReduce
-from ddl_teach.exchange.paths.neighbours import Neighbours
-from ddl_teach.exchange.paths.path import Path
-from ddl_teach.exchange.paths.server import Server, Sharded
-from ddl_teach.exchange.trainer import train
-from ddl_teach.measure.cables import cables, received, received_since
-from ddl_teach.measure.to_accuracy import reached
-from ddl_teach.sgd.asynchronous import Asynchronous
-from ddl_teach.sgd.asynchronous_gossip import AsynchronousGossip
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.gossip import Gossip
-from ddl_teach.sgd.paces import OneSlow
-from ddl_teach.sgd.synchronous import Synchronous
-from ddl_teach.sgd.updates.sgd import SGD
-from ddl_teach.sgd.watched import Watched
-from ddl_teach.sgd.when import When
+from ddl_teach.training.consistency.asynchronous import Asynchronous
+from ddl_teach.training.consistency.asynchronous_gossip import AsynchronousGossip
+from ddl_teach.training.consistency.gossip import Gossip
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.consistency.when import When
+from ddl_teach.training.distribution.all_reduce import AllReduce
+from ddl_teach.training.distribution.neighbours import Neighbours
+from ddl_teach.training.distribution.path import Path
+from ddl_teach.training.distribution.server import Server, Sharded
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.tasks.digits import Digits
+from ddl_teach.training.tasks.paces import OneSlow
+from ddl_teach.training.trainer import train
 
 WAYS: dict[str, tuple[When, Path, int]] = {  # when ranks agree, along which path; servers
     "server": (Synchronous(), Server(), 1),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from ddl_teach.course.labs.marking import (
+from ddl_class.labs.marking import (
     Contradiction,
     Mark,
     choice,

@@ -12,19 +12,19 @@ from __future__ import annotations
 
 import math
 
+from ddl_class.commands.mistake import Mistake
+from ddl_class.labs.hand_in import Lab, Question, main
+from ddl_measure.cables import cables
+from ddl_measure.experiments.forms.measured import in_turns, packing
+from ddl_measure.interval import interval
 from ddl_teach.comm import Comm
-from ddl_teach.course.labs.hand_in import Lab, Question, main
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.exchange.forms.averaging import way_of
-from ddl_teach.exchange.forms.dense import Dense
-from ddl_teach.exchange.forms.form import Form
-from ddl_teach.exchange.forms.measured import in_turns, packing
-from ddl_teach.exchange.forms.one_bit import OneBit
-from ddl_teach.exchange.forms.qsgd import QSGD
-from ddl_teach.exchange.forms.terngrad import TernGrad
-from ddl_teach.exchange.forms.top_k import TopK
-from ddl_teach.measure.cables import cables
-from ddl_teach.measure.interval import interval
+from ddl_teach.training.compression.averaging import way_of
+from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.one_bit import OneBit
+from ddl_teach.training.compression.qsgd import QSGD
+from ddl_teach.training.compression.terngrad import TernGrad
+from ddl_teach.training.compression.top_k import TopK
 
 PACKED: dict[str, Form] = {
     "1 bit": OneBit(),  # a sign for each number, and two means for each bucket

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.course.labs.marking import Contradiction, Mark, number, positive, predicted
+from ddl_class.labs.marking import Contradiction, Mark, number, positive, predicted
 from ddl_teach.theory.failures import shrinking_wins_below, young
 
 PREDICTIONS = ("delayed", "lossy", "pause", "again")

@@ -23,16 +23,16 @@ from typing import Any
 import numpy as np
 import psutil
 
+from ddl_class.commands.mistake import Mistake
+from ddl_class.labs.hand_in import Lab, Question, main
 from ddl_teach import Comm
 from ddl_teach.collectives import ring
-from ddl_teach.course.labs.hand_in import Lab, Question, main
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.updates.momentum import Momentum
-from ddl_teach.surviving.checkpoints import Checkpoints
-from ddl_teach.surviving.progress import Plan, Progress
-from ddl_teach.surviving.restarting import resume
-from ddl_teach.surviving.shrinking import survive
+from ddl_teach.fault_tolerance.checkpoints import Checkpoints
+from ddl_teach.fault_tolerance.progress import Plan, Progress
+from ddl_teach.fault_tolerance.restarting import resume
+from ddl_teach.fault_tolerance.shrinking import survive
+from ddl_teach.training.optimizers.momentum import Momentum
+from ddl_teach.training.tasks.digits import Digits
 
 NAP = 0.05  # seconds
 

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from ddl_teach.course.competition.judge import faults, raced
-from ddl_teach.course.labs.marking import Contradiction, Mark, choice, number, positive, predicted
-from ddl_teach.measure.interval import Interval, interval
-from ddl_teach.measure.reports.cases import find
-from ddl_teach.measure.reports.file import from_json
-from ddl_teach.measure.reports.report import Report
+from ddl_class.competition.judge import faults, raced
+from ddl_class.labs.marking import Contradiction, Mark, choice, number, positive, predicted
+from ddl_measure.interval import Interval, interval
+from ddl_measure.reports.cases import find
+from ddl_measure.reports.file import from_json
+from ddl_measure.reports.report import Report
 
 TENTH = 1.1  # what is shortened by less is not called so
 CLOSE = 0.03  # nearer to a tenth than this, both answers are right

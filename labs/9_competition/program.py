@@ -15,16 +15,16 @@ import math
 import shlex
 from pathlib import Path
 
+from ddl_class.commands.mistake import Mistake
+from ddl_class.commands.program_file import BrokenFile, load_program
+from ddl_class.competition.disciplines import DISCIPLINES
+from ddl_class.competition.entry import SEEDS, Form, entry_of, read_form
+from ddl_class.competition.ground import ground
+from ddl_class.competition.lap import Train, lap
+from ddl_class.labs.hand_in import Lab, Question, main
+from ddl_measure.reports.file import to_json
+from ddl_measure.to_accuracy import reached
 from ddl_teach.comm import Comm
-from ddl_teach.course.competition.disciplines import DISCIPLINES
-from ddl_teach.course.competition.entry import SEEDS, Form, entry_of, read_form
-from ddl_teach.course.competition.ground import ground
-from ddl_teach.course.competition.lap import Train, lap
-from ddl_teach.course.labs.hand_in import Lab, Question, main
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.course.program_file import BrokenFile, load_program
-from ddl_teach.measure.reports.file import to_json
-from ddl_teach.measure.to_accuracy import reached
 
 HOME = Path(__file__).parent
 HOUSE = str(HOME / "house_digits.py")

@@ -23,8 +23,8 @@ import time
 
 import numpy as np
 
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal
 from ddl_teach import simulate
-from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal
 
 engines = Engines(4)
 
@@ -129,7 +129,7 @@ def arrive(comm, times=50):
 
 
 # %%
-from ddl_teach.plots.arrivals import plot_arrivals
+from ddl_class.plots.arrivals import plot_arrivals
 
 moments = np.array(engines.run(arrive).results)
 by_number = (np.diff(moments, axis=0) > 0).all(axis=0).sum()
@@ -176,7 +176,7 @@ def ping_pong(comm, ball, rounds):
 
 # %%
 run = simulate(ping_pong, 2, ball=np.zeros(3), rounds=3)
-run.timeline.plot(title="One ball: who does not send waits for it")
+run.timeline.plot(title="Your ping-pong on 2 simulated ranks")
 
 # %% name="00.ping_pong" tags=["check"]
 check("00.ping_pong", ping_pong)
@@ -210,8 +210,8 @@ engines.run(after_you, mine=np.ones(10), received=np.zeros(10))
 
 # %%
 story = sys.last_value
-reveal("00.deadlock", 0)
 assert sorted(story.cycle) == [0, 1, 2, 3]
+reveal("00.deadlock", 4 - len(story.cycle))  # who is in the cycle still waits for its message
 story.plot()
 
 # %% [markdown]
@@ -235,7 +235,7 @@ def pass_right(comm, mine, received):
 
 # %%
 run = simulate(pass_right, 4, mine=np.ones(10_000), received=np.zeros(10_000))
-run.timeline.plot(title="All four send and receive at the same time")
+run.timeline.plot(title="Your program on 4 simulated ranks")
 
 # %% name="00.no_deadlock" tags=["check"]
 check("00.no_deadlock", pass_right)
@@ -344,7 +344,7 @@ def go_round(comm, rounds=1):
 
 
 # %%
-from ddl_teach.comm.networks import Uniform
+from ddl_teach.comm import Uniform
 
 network = Uniform(latency=1e-6, bandwidth=10e9)
 run = simulate(go_round, 65_536, network=network)
@@ -392,7 +392,7 @@ print("PyTorch: I am rank", dist.get_rank(), "of", dist.get_world_size())
 # %%
 import subprocess
 
-from ddl_teach.comm.processes import mpi_command
+from ddl_runtime.launcher.mpiexec import mpi_command
 
 torchrun = [sys.executable, *"-m torch.distributed.run --standalone --nproc-per-node 2".split()]
 for launcher, text in ((mpi_command(2), with_mpi), ([*torchrun, "--no-python"], with_torch)):
@@ -432,6 +432,6 @@ for launcher, text in ((mpi_command(2), with_mpi), ([*torchrun, "--no-python"], 
 #
 # - Unit 05 measures what a message costs, unit 06 adds up vectors with nothing but messages.
 # - `notebooks/00_tour.ipynb` is a quick tour of all that is in this box.
-# - `ddl_teach/comm/story.py` finds out who waits for whom, in a few lines.
+# - `ddl_runtime/diagnosis/deadlock.py` finds out who waits for whom, in a few lines.
 # - Coffman, Elphick and Shoshani, "System deadlocks", *Computing Surveys*, 1971: what has to come
 #   together so that nobody can go on.

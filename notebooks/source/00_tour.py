@@ -9,7 +9,7 @@
 # read what it says before you go on. The first one draws a map of the course.
 
 # %%
-from ddl_teach.course.curriculum import course_map
+from ddl_class.release.curriculum import course_map
 
 course_map()
 
@@ -210,7 +210,7 @@ def doubling(comm):
 
 
 # %%
-from ddl_teach.comm.networks import Uniform
+from ddl_teach.comm import Uniform
 
 big = simulate(doubling, ranks, network=Uniform(latency, bandwidth))
 print(f"simulated: {big.time * 1e6:.0f} µs, formula: {formula * 1e6:.0f} µs")
@@ -283,7 +283,7 @@ low, measured, high = np.max(launch(stopwatch, count, sizes=sizes).results, axis
 assert np.allclose(simulated, predicted)
 
 # %%
-from ddl_teach.plots.algorithms import plot_times
+from ddl_class.plots.algorithms import plot_times
 
 plot_times(
     predicted={"ring": (sizes, predicted)},
@@ -310,7 +310,7 @@ def after_you(comm):
 
 
 # %%
-from ddl_teach.comm.story import Deadlock
+from ddl_teach.comm import Deadlock
 
 try:
     launch(after_you, ranks=2)
@@ -339,7 +339,7 @@ def stumble(comm):
 
 
 # %%
-from ddl_teach.comm.story import RankFailed
+from ddl_teach.comm import RankFailed
 
 try:
     launch(stumble, ranks=3)

@@ -17,13 +17,13 @@
 import numpy as np
 import torch
 
-from ddl_teach.course import check, hint, judge, predict, progress, reveal, yours
+from ddl_class import check, hint, judge, predict, progress, reveal, yours
+from ddl_class.plots.operation_graph import plot_operation_graph
+from ddl_class.plots.schedule import plot_schedule
+from ddl_class.plots.work_depth import plot_bounds, plot_layers
 from ddl_teach.operators.graphs import fully_connected as graphs
 from ddl_teach.operators.graphs.execute import run_on_threads
 from ddl_teach.operators.graphs.schedule import finished, greedy
-from ddl_teach.plots.operation_graph import plot_operation_graph
-from ddl_teach.plots.schedule import plot_schedule
-from ddl_teach.plots.work_depth import plot_bounds, plot_layers
 
 # %% [markdown]
 # ## 1. A sum · *beginner*
@@ -380,8 +380,8 @@ plot_bounds(work, depth, simulated, measured=measured, unit="s")
 # ResNet-50 apart, on one image, and draws all layers that compute something.
 
 # %%
-from ddl_teach.operators.analysis import analyse
-from ddl_teach.operators.zoo.resnet50 import ResNet50
+from ddl_measure.analysis import analyse
+from ddl_measure.zoo.resnet50 import ResNet50
 
 for n in (8, 64, 512, 4096, 8192):
     it = fully_connected.forward(n, n, n, bias=False)
@@ -440,7 +440,7 @@ plot_layers(names, [it.work for it in found.values()], [it.depth for it in found
 # on all.
 
 # %%
-from ddl_teach.measure.repetitions import side_by_side
+from ddl_measure.repetitions import side_by_side
 
 for x in (torch.rand(32, 32), torch.rand(1024, 1024)):
     ways = {p: lambda p=p, x=x: (torch.set_num_threads(p), x @ x) for p in {1, cores}}

@@ -31,11 +31,11 @@ import math
 import numpy as np
 import torch
 
-from ddl_teach.course import check, hint, judge, predict, progress, reveal, yours
+from ddl_class import check, definition, hint, judge, predict, progress, reveal, yours
+from ddl_class.plots.convolutions import Swept, plot_sweep
+from ddl_class.plots.im2col import plot_im2col
+from ddl_class.plots.spread import plot_spread
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.plots.convolutions import Swept, plot_sweep
-from ddl_teach.plots.im2col import plot_im2col
-from ddl_teach.plots.spread import plot_spread
 
 
 # %%
@@ -48,6 +48,14 @@ torch.set_num_threads(1)
 x, weight = np.random.randn(2, 3, 8, 9), np.random.randn(4, 3, 3, 3)
 theirs = torch.nn.functional.conv2d(torch.from_numpy(x), torch.from_numpy(weight))
 assert np.allclose(by_definition(x, weight), theirs)
+
+# %% [markdown]
+# The library has each convolution of this unit on one screen, for reading. Here is the definition,
+# folded: click on the line to unfold it. Others come after your own, when `check` has found yours
+# right.
+
+# %%
+definition("direct_convolution")
 
 # %% [markdown]
 # The four ways are
@@ -126,7 +134,13 @@ judge("02.im2col", im2col, seed=21)
 # Now a convolution is a matrix product: one row of weights for each output channel, times your
 # matrix. Nothing was saved; there are as many multiplications as before. But a matrix product is
 # what processors are best at, and what people have made fast for fifty years (Chellapilla and
-# others, 2006). Your prediction was about its price.
+# others, 2006). Both together, on one screen:
+
+# %%
+definition("im2col")
+
+# %% [markdown]
+# Your prediction was about its price.
 
 
 # %%
@@ -209,6 +223,12 @@ judge("02.winograd", winograd, seed=22)
 ### END HIDDEN TESTS
 
 # %% [markdown]
+# The same on one screen, for heights and widths that are odd as well:
+
+# %%
+definition("winograd")
+
+# %% [markdown]
 # Larger tiles save more: $F(m \times m, r \times r)$ takes $(m + r - 1)^2$ multiplications for
 # $m^2$ outputs. The tile is $m + r - 1$, and it is the *tile's* square that counts. For kernels of
 # 3 x 3, which take 9 by the definition, that makes
@@ -265,8 +285,12 @@ judge("02.fft", fft_convolution, seed=23)
 
 # %% [markdown]
 # One bad pixel, and the whole image is lost: every wave goes through every pixel. It is the same
-# with rounding. A bright spot in one corner takes away digits in the other.
-#
+# with rounding. A bright spot in one corner takes away digits in the other. On one screen:
+
+# %%
+definition("fft_convolution")
+
+# %% [markdown]
 # ## 5. Where they meet · *intermediate*
 #
 # For the definition, and so for im2col, an operation is a multiplication or an addition, and there
@@ -341,8 +365,8 @@ predict("02.error", ...)
 # next product reads them. `sweep` does all three, for each of a list of problems.
 
 # %%
+from ddl_measure.experiments.convolution.sweep import sweep
 from ddl_teach.operators.convolution.rates import butterfly_rate, machine_rates
-from ddl_teach.operators.convolution.sweep import sweep
 
 rates, kernels, found = machine_rates(), list(range(3, 16, 2)), {}
 slower = rates.product / butterfly_rate()
@@ -377,7 +401,7 @@ plot_sweep(*(Swept.of(f"kernel size, {c} channels", kernels, found[c]) for c in 
 # frequencies for each image: a share of $1/C = 1/3$ for each product, instead of $1/64$.
 #
 # Measure it yourself: the kernel stays 7 x 7, the channels that come in grow; and beside it the
-# batch, for $1/N$ stands in your formula next to $1/C$.
+# batch, for $1/N$ stands in the formula of section 5 next to $1/C$.
 
 # %%
 from ddl_teach.theory.convolution_time import meeting_kernel, seconds
@@ -392,15 +416,15 @@ plot_sweep(Swept.of("input channels", channels, wider), Swept.of("batch", batche
 # %% [markdown]
 # Left im2col grows in step with the channels, and the FFT's curve is flat as long as bringing 64
 # channels back is most of its work. Right both grow with the batch, but a single image pays for
-# all kernels' transforms alone. Your own formula says it in one line. Put in how much slower
-# transforms are here:
+# all kernels' transforms alone. The formula says it in one line. The library's is called
+# `meeting_kernel`; if you have written `crossover` in section 5, put yours in its place. The last
+# argument is how much slower transforms are here:
 
 # %%
-my_crossover = yours("02.crossover", crossover, meeting_kernel)
 for came_in in (1, 3, 16, 64, 256):
-    counted, timed = (my_crossover(8, came_in, 64, 32, factor) for factor in (1.0, slower))
+    counted, timed = (meeting_kernel(8, came_in, 64, 32, factor) for factor in (1.0, slower))
     print(f"{came_in:4} channels: from r = {counted:4.1f} by count, {timed:4.1f} with your rates")
-assert my_crossover(8, 3, 64, 32, slower) > my_crossover(8, 64, 64, 32, slower)
+assert meeting_kernel(8, 3, 64, 32, slower) > meeting_kernel(8, 64, 64, 32, slower)
 
 # %% [markdown]
 # So the first layer of a network, with three colours coming in, is the last place for an FFT,
@@ -418,8 +442,8 @@ assert my_crossover(8, 3, 64, 32, slower) > my_crossover(8, 64, 64, 32, slower)
 # Take the definition in float64 as the truth, and see what each tile makes of it in float32.
 
 # %%
-from ddl_teach.operators.convolution.methods import METHODS, find
-from ddl_teach.plots.winograd_error import plot_errors
+from ddl_class.plots.winograd_error import plot_errors
+from ddl_teach.operators.convolution.methods import find
 
 x, weight = torch.randn(2, 64, 24, 24), torch.randn(32, 64, 3, 3)
 truth, tiles = by_definition(x.double().numpy(), weight.double().numpy()), [2, 3, 4, 6, 8, 10]
@@ -459,7 +483,7 @@ def predicted(way, machine):
 # %%
 from dataclasses import replace
 
-from ddl_teach.plots.method_map import plot_method_map
+from ddl_class.plots.method_map import plot_method_map
 
 more = {name: 10 * rate for name, rate in vars(rates).items()}
 machines = {"your machine": rates, "products 10 x": replace(rates, product=more["product"])}
@@ -479,9 +503,9 @@ plot_method_map(maps, sizes, channels, row_quantity="kernel size", column_quanti
 # direct, GEMM (that is im2col), implicit GEMM (im2col whose matrix is never stored, but made piece
 # by piece where it is used), FFT, FFT by tiles, Winograd. oneDNN, behind torch on processors, has
 # direct with blocked loops, GEMM and Winograd. Both choose by a heuristic, or by trying:
-# `torch.backends.cudnn.benchmark = True` tries all of them once for each new shape. And both
-# refuse what would need more workspace than they are given. The course's chooser does the same,
-# and says why.
+# `torch.backends.cudnn.benchmark = True` tries up to 10 of them once for each new shape, or as
+# many as `benchmark_limit` says. And both refuse what would need more workspace than they are
+# given. The course's chooser does the same, and says why.
 #
 # And every method is a *custom operator* of torch: a network uses it by name, differentiates
 # through it and can be compiled with it. The second cell below runs one network by each method:
@@ -489,6 +513,7 @@ plot_method_map(maps, sizes, channels, row_quantity="kernel size", column_quanti
 
 # %%
 from ddl_teach.operators.convolution.chooser import choose
+from ddl_teach.operators.convolution.methods import METHODS
 
 deep = Convolution(4, 256, 28, 28, 256, padding=1)
 for problem in (deep, Convolution(4, 3, 64, 64, 64, 11, padding=5)):
@@ -515,7 +540,7 @@ assert network[0].method == name
 # torch's time.
 
 # %%
-from ddl_teach.measure.repetitions import side_by_side
+from ddl_measure.repetitions import side_by_side
 
 x, weight = torch.randn(4, 32, 34, 34), torch.randn(32, 32, 3, 3)
 race = {"torch": lambda: torch.nn.functional.conv2d(x, weight)}

@@ -13,19 +13,20 @@
 # 2018, who called it mu-cuDNN).
 #
 # Which pieces, and each by which method? In this unit you write the two classic ways to decide
-# such a thing: dynamic programming and an integer program. You need unit 02. *Beginners* should
-# take sections 1 to 3 and 6, the others are marked. It takes about an hour and a half.
+# such a thing: dynamic programming and an integer program. You need unit 02. *Beginners* take
+# sections 1 to 3 and 6, *intermediate* readers all but section 5, *advanced* ones everything.
+# It takes about an hour and a half.
 
 # %%
 import numpy as np
 from scipy.optimize import milp
 
-from ddl_teach.course import check, hint, judge, predict, progress, reveal, yours
+from ddl_class import check, hint, judge, predict, progress, reveal, yours
+from ddl_class.plots.micro_batches import plot_divisions, plot_front, plot_limits
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.micro_batches import dynamic, predicted
 from ddl_teach.operators.micro_batches.front import desirable
 from ddl_teach.operators.micro_batches.offers import Job, Offer
-from ddl_teach.plots.micro_batches import plot_divisions, plot_front, plot_limits
 from ddl_teach.theory.convolution_time import Rates
 
 # %% [markdown]
@@ -158,7 +159,7 @@ times = {1: 10.0, 3: 12.0, 4: 13.0}
 pieces = divide(6, times)
 print(pieces, "take", sum(times[size] for size in pieces))
 rows = {"greedy: 33": [("fft", m) for m in (4, 1, 1)], "yours": [("fft", m) for m in pieces]}
-plot_divisions(rows, title="The largest piece first is not the best division")
+plot_divisions(rows, title="Your division beside the greedy one")
 
 # %% name="03.divide" tags=["check"]
 check("03.divide", divide)
@@ -305,12 +306,10 @@ judge("03.share", share, seed=34)
 # %%
 import torch
 
+from ddl_measure.zoo.resnet50 import ResNet50
 from ddl_teach.operators.micro_batches.integer import share as library_share
-from ddl_teach.operators.micro_batches.rooms import rooms_of
 from ddl_teach.operators.micro_batches.transform import sites
-from ddl_teach.operators.zoo.resnet50 import ResNet50
 
-torch.set_num_threads(1)
 with torch.device("meta"):
     places = sites(ResNet50(), torch.empty(64, 3, 224, 224))
 
@@ -343,10 +342,15 @@ plot_limits(rooms, {"whole batches": whole, "micro-batches": pieces}, title=titl
 #
 # A convolution on your machine: `measure` runs every method on every size, some pieces in a row,
 # and counts the bytes that were allocated. Only the forward pass here, to be quick, and on one
-# core: torch was told so above, as two threads that share a busy core wait for each other.
+# core: the next line tells torch so, as two threads that share a busy core wait for each other.
 
 # %%
-from ddl_teach.operators.micro_batches.measured import measure
+import torch
+
+torch.set_num_threads(1)
+
+# %%
+from ddl_measure.experiments.micro_batches.measured import measure
 
 layer = Convolution(16, 32, 24, 24, 32, kernel=(3, 3), padding=(1, 1))
 job = measure(layer, passes=["forward"])["forward"]
@@ -376,8 +380,8 @@ plot_front([d.workspace for d in front], [d.seconds for d in front], whole)
 # %%
 from torch import nn
 
-from ddl_teach.operators.micro_batches.planning import plan
-from ddl_teach.operators.micro_batches.transform import in_micro_batches
+from ddl_measure.experiments.micro_batches.measured import plan
+from ddl_teach.operators.micro_batches.transform import in_micro_batches, sites
 
 layers = [nn.Conv2d(8, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU()]
 layers += [nn.Conv2d(32, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 32, 5, padding=2)]
@@ -405,7 +409,7 @@ print([getattr(one.target, "__name__", one.target) for one in calls])
 # counts what each convolution takes while the whole network runs: never more than was planned.
 
 # %%
-from ddl_teach.measure.repetitions import side_by_side
+from ddl_measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.rates import machine_rates
 from ddl_teach.operators.micro_batches.planning import decide
 
@@ -423,9 +427,13 @@ formula = [predicted.seconds_of(one.divisions, shapes, mine) for one in plans]
 factor = np.median(np.divide(measured, pieces))
 title = f"The network takes {factor:.2f} times what its measured pieces add up to"
 curves = {"sum of measured pieces": pieces, "formula, three rates": formula}
+plot_limits(limits, curves, {"the whole network": measured}, title=title)
+
+# %%
+from ddl_measure.experiments.micro_batches.rooms import rooms_of
+
 largest = [max(one.nbytes for one in rooms_of(lambda run=run: run(x))) for run in cuts.values()]
 assert all(np.less_equal(largest, [one.workspace for one in plans])), "more than was planned"
-plot_limits(limits, curves, {"the whole network": measured}, title=title)
 
 # %% [markdown]
 # The sum of the pieces leaves out what is no convolution, and every measurement was made on a
@@ -455,7 +463,7 @@ assert off[0] > 100 * off[1]
 # - **cuDNN** offers several algorithms for a convolution, and each says what workspace it needs.
 #   Frameworks set limits: Caffe's cuDNN layer has 8 MiB written in its code, PaddlePaddle's flag
 #   `FLAGS_conv_workspace_size_limit` is 512 MB by default. `torch.backends.cudnn.benchmark = True`
-#   times them once for each shape and keeps the fastest that fits.
+#   times up to 10 of them once for each shape and keeps the fastest that fits.
 # - **mu-cuDNN** slipped in between framework and cuDNN, measured micro-batches, and decided by the
 #   two programs that you have written: 1.63 times as fast for AlexNet, 1.21 times for ResNet-18,
 #   on a P100-SXM2 (Oyama et al., 2018).

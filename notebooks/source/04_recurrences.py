@@ -19,9 +19,9 @@ import numpy as np
 from scipy.special import expit as sigmoid
 from torch import cat, nn, randn, set_num_threads, tensor
 
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class.plots.wavefront import plot_wavefronts
 from ddl_teach import simulate
-from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
-from ddl_teach.plots.wavefront import plot_wavefronts
 
 engines = Engines(2)
 set_num_threads(1)  # of torch: here only the order and the size of products differ
@@ -116,7 +116,7 @@ judge("04.fused", lstm_step, seed=41)
 # cell; torch's own LSTM stands below.
 
 # %%
-from ddl_teach.measure.repetitions import side_by_side
+from ddl_measure.repetitions import side_by_side
 from ddl_teach.operators.recurrence.module import Recurrent
 
 torchs, words = nn.LSTM(64, 64).requires_grad_(False), randn(32, 4, 64)
@@ -230,7 +230,7 @@ def layer_on_rank(comm, x, w, u, seconds):
 # %%
 small = {"x": np.ones((9, 1, 2)), "w": np.eye(2), "u": np.eye(2), "seconds": 10e-6}
 run = simulate(layer_on_rank, 4, **small)
-run.timeline.plot(title="Four ranks, nine steps: the wavefront is a parallelogram")
+run.timeline.plot(title="Your layers on 4 simulated ranks, nine steps")
 
 # %% name="04.ranks" tags=["check"]
 check("04.ranks", layer_on_rank)
@@ -239,6 +239,8 @@ judge("04.ranks", layer_on_rank, ranks=(6, 7, 9), seed=43)
 ### END HIDDEN TESTS
 
 # %% [markdown]
+# In the picture of a right answer the wavefront is a parallelogram.
+#
 # ### What nobody has at home
 #
 # Now 1,000 layers on 1,000 ranks, with 1,000 steps, first by the formula: a rank has $L / P$
@@ -253,8 +255,9 @@ judge("04.ranks", layer_on_rank, ranks=(6, 7, 9), seed=43)
 
 
 # %%
-from ddl_teach.comm.networks import Machine, Uniform
-from ddl_teach.operators.recurrence import on_ranks, timing
+from ddl_measure.experiments.recurrence import timing
+from ddl_teach.comm import Machine, Uniform
+from ddl_teach.operators.recurrence import on_ranks
 from ddl_teach.theory import wavefront as theory
 
 my_layer = yours("04.ranks", layer_on_rank, on_ranks.simple_layer)
@@ -309,7 +312,7 @@ grid = {"layers": 6, "steps": 32, "flops": 1, "nbytes": 4, "network": here, "mac
 simulated = [simulate(on_ranks.only_time, 2, chunk=chunk, **grid).time for chunk in chunks]
 
 # %%
-from ddl_teach.plots.chunks import plot_chunks
+from ddl_class.plots.chunks import plot_chunks
 
 assert np.allclose(simulated, predicted)
 took = np.max(engines.run(timing.passes, **setting).results, axis=0)
@@ -373,8 +376,8 @@ def pairwise_sum(x):
 
 
 # %%
-from ddl_teach.operators.precision import sums
-from ddl_teach.plots.rounding import plot_sum_errors
+from ddl_class.plots.rounding import plot_sum_errors
+from ddl_measure.experiments.precision import sums
 
 my_sum = yours("04.pairwise", pairwise_sum, sums.WAYS["pairwise"])
 errors = sums.errors(sums.WAYS | {"pairwise": my_sum}, [2**k for k in range(3, 15)])
@@ -404,8 +407,8 @@ judge("04.pairwise", pairwise_sum, seed=44)
 
 
 # %%
-from ddl_teach.operators.precision import small_network
-from ddl_teach.plots.magnitudes import plot_magnitudes
+from ddl_class.plots.magnitudes import plot_magnitudes
+from ddl_measure.experiments.precision import small_network
 
 task = small_network.make_task()
 _, large = small_network.loss_and_gradient(task, task.weights, scale=2.0**16)
@@ -445,7 +448,7 @@ def scaled_step(weights, gradient, scale, good, interval, rate):
 
 
 # %%
-from ddl_teach.plots.loss_scale import plot_loss_scale
+from ddl_class.plots.loss_scale import plot_loss_scale
 
 my_step = yours("04.scaling", scaled_step, small_network.scaled_step)
 plain = small_network.train(task, my_step, scale=1.0, interval=10**9)
@@ -507,15 +510,42 @@ assert np.allclose(scan.doubling(a, b), scan.in_order(a, b))
 ways = {way.__name__: way for way in (scan.in_order, scan.doubling, scan.sweeps)}
 times = side_by_side({name: lambda way=way: way(a, b) for name, way in ways.items()})
 print({name: f"{np.median(times[name]) * 1e3:.2f} ms" for name in ways})
-progress()
 
 # %% [markdown]
 # 12 rounds instead of 4,096 steps, though `doubling` computes 12 times as much; `sweeps` (Blelloch
-# 1990) computes twice as much in 24. With the tanh between the steps it does not work: what two
-# steps do together is then no step of the same kind. So this is what is sequential for good: not
-# the recurrence but its *nonlinearity*. Models for very long sequences keep the recurrence linear
-# and put the nonlinearity between the layers (Martin and Cundy 2018, and the state space models
-# since). On ranks, `scan_on_ranks.py` gives each its part of the sequence.
+# 1990) computes twice as much in 24. On ranks, `scan_on_ranks.py` gives each its part of the
+# sequence.
+#
+# With the tanh between the steps a scan alone does not do it: what two steps do together is then
+# no step of the same kind. Many models for very long sequences therefore keep the recurrence
+# linear and put the nonlinearity between the layers (Martin and Cundy 2018, and the state space
+# models since). But the nonlinearity is not sequential for good either. Guess all states at once.
+# At the guess, put its tangent in place of the tanh: that is a linear recurrence, and a scan finds
+# a better guess. This is Newton's method (DEER: Lim et al. 2024). First the states step by step,
+# to compare with, then the guesses:
+
+# %%
+states, guess, rounds = [np.zeros(8)], np.zeros_like(b), 0
+for decay, more in zip(a, b, strict=True):
+    states.append(np.tanh(decay * states[-1] + more))
+
+# %%
+while np.abs(guess - states[1:]).max() > 1e-12:
+    before = np.concatenate([states[:1], guess[:-1]])
+    value = np.tanh(a * before + b)
+    slope = a * (1 - value**2)
+    guess, rounds = scan.doubling(slope, value - slope * before), rounds + 1
+print(f"{rounds} scans of 12 rounds each, instead of 4,096 steps")
+assert rounds < 10
+progress()
+
+# %% [markdown]
+# What remains in a row are the guesses, and their number depends on the network. A network that
+# forgets needs a few; three times as large weights need about four times as many scans here, and
+# with still larger ones the numbers overflow. Gonzalez et al. (2024) shorten the steps against
+# that. A state of $H$ numbers has a slope of $H \times H$ numbers. ParaRNN takes cells whose
+# slopes are diagonal or small blocks, and trains nonlinear networks of 7 billion parameters with
+# them (Danieli et al. 2025).
 #
 # ## Three questions
 #
@@ -553,6 +583,12 @@ progress()
 #   weights.
 # - E. Martin and C. Cundy, "Parallelizing linear recurrent neural nets over sequence length",
 #   *ICLR*, 2018.
+# - Y. H. Lim, Q. Zhu, J. Selfridge and M. F. Kasim, "Parallelizing non-linear sequential models
+#   over the sequence length", *ICLR*, 2024, and X. Gonzalez, A. Warrington, J. Smith and S.
+#   Linderman, "Towards scalable and stable parallelization of nonlinear RNNs", *NeurIPS*, 2024:
+#   Newton's method over all steps.
+# - F. Danieli, P. Rodriguez, M. Sarabia, X. Suau and L. Zappella, "ParaRNN: unlocking parallel
+#   training of nonlinear RNNs for large language models", 2025.
 # - S. Hochreiter and J. Schmidhuber, "Long short-term memory", *Neural Computation*, 1997; J.
 #   Elman, "Finding structure in time", *Cognitive Science*, 1990.
 #

@@ -18,11 +18,11 @@
 # %%
 import numpy as np
 
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class.plots.messages import plot_messages
+from ddl_measure.ping_pong import ping_pong as library_ping_pong
 from ddl_teach import Phantom, simulate
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
-from ddl_teach.measure.ping_pong import ping_pong as library_ping_pong
-from ddl_teach.plots.messages import plot_messages
+from ddl_teach.comm import Uniform
 from ddl_teach.theory.fit import fit
 
 engines = Engines(2)
@@ -116,7 +116,7 @@ def ping_pong(comm, nbytes, turns):
 # %%
 run = simulate(ping_pong, 2, network=network, nbytes=6000, turns=3)
 print("rank 0 says:", run.results[0], "seconds")
-run.timeline.plot(title="One ball: who does not send waits for it")
+run.timeline.plot(title="Your ping-pong on 2 simulated ranks")
 
 # %% name="05.ping_pong" tags=["check"]
 check("05.ping_pong", ping_pong)
@@ -148,11 +148,27 @@ times = np.array(run.results[0])
 fastest = times.min(axis=0)
 
 # %% [markdown]
+# Now two numbers for all that: a latency, and what each further byte takes. The course lays the
+# line through the points that fits them best, and says how sure it is. A few points that lie far
+# off cannot bend it.
+
+# %%
+assert fastest[-1] > fastest[0] > 0
+model = fit(sizes, fastest)
+latency, per_byte = model.latency, model.per_byte
+low, high = (1e6 * edge for edge in model.latency_interval)
+print(f"latency {latency * 1e6:.1f} µs ({low:.1f} to {high:.1f})")
+print(f"bandwidth {1e-9 / per_byte:.2f} GB a second")
+all_times = np.tile(sizes, len(times)), times.ravel()
+plot_messages(*all_times, latency=latency, per_byte=per_byte)
+
+# %% [markdown]
 # ## 4. A line through the points · *intermediate*
 #
-# There are as many equations $\text{latency} + \text{size} \cdot \text{per\_byte} =
-# \text{seconds}$ as sizes, and two unknowns (`per_byte` is 1 / bandwidth). No line fits all.
-# *Least squares* takes the one whose errors, squared and added up, are smallest. But which errors?
+# How does one find such a line? There are as many equations
+# $\text{latency} + \text{size} \cdot \text{per\_byte} = \text{seconds}$ as sizes, and two unknowns
+# (`per_byte` is 1 / bandwidth). No line fits all. *Least squares* takes the one whose errors,
+# squared and added up, are smallest. But which errors?
 #
 # The longest message takes some hundred times as long as the shortest. If its time is wrong by
 # 10 percent, that is ten latencies. Counted in seconds, only long messages matter then; what comes
@@ -188,18 +204,13 @@ judge("05.fit", fit_line, seed=52)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The course has a fit of its own. A few points that lie far off cannot bend its line, and it says
-# how sure it is. Then all that you measured, and your line, in one picture.
+# From here on your line takes the place of the course's. How far apart are they?
 
 # %%
-assert fastest[-1] > fastest[0] > 0
-model = fit(sizes, fastest)
-low, high = (1e6 * edge for edge in model.latency_interval)
-print(f"The course finds a latency of {model.latency * 1e6:.1f} µs, {low:.1f} to {high:.1f}.")
 my_fit = yours("05.fit", fit_line, lambda *_: (model.latency, model.per_byte))
 latency, per_byte = my_fit(sizes, fastest)
+print(f"yours {latency * 1e6:.1f} µs, the course's {model.latency * 1e6:.1f} µs")
 assert min(latency, per_byte) > 0
-all_times = np.tile(sizes, len(times)), times.ravel()
 plot_messages(*all_times, latency=latency, per_byte=per_byte)
 
 # %% [markdown]
@@ -226,7 +237,7 @@ judge("05.half_bandwidth", half_bandwidth, seed=53)
 # %% [markdown]
 # ## 6. Prediction, simulation, measurement · *beginner*
 #
-# Three answers to one question. The formula, with your two numbers; the simulator, which runs your
+# Three answers to one question. The formula, with the two numbers; the simulator, which runs your
 # own ping-pong in a network that has them; and your ranks. The simulator knows no formula, only
 # ports that are busy and ways that take time.
 
@@ -378,7 +389,7 @@ ways = {
 # units of mpi4py's `Send`.
 
 # %%
-from ddl_teach.course import stopwatch
+from ddl_class import stopwatch
 
 file = f"file://{tempfile.mkdtemp()}/meeting"
 engines.run(lambda comm: dist.init_process_group("gloo", file, rank=comm.rank, world_size=2))

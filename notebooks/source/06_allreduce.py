@@ -9,8 +9,8 @@
 # numbers, and how well it is done often decides whether ten machines are worth ten machines.
 #
 # In this unit you write the three algorithms that libraries use, from nothing but send and
-# receive. You need units 00 and 05: what a rank is, and what a message costs. *Beginners* should
-# take the first three sections, *intermediate* readers also the next two, *advanced* ones all.
+# receive. You need units 00 and 05: what a rank is, and what a message costs. *Beginners* take
+# sections 1 to 3, 7 and 10, *intermediate* readers all but section 6, *advanced* ones all.
 # It takes about two hours; nobody minds if you come back tomorrow.
 #
 # ## 1. Everybody to one · *beginner*
@@ -23,10 +23,10 @@
 # %%
 import numpy as np
 
+from ddl_class import Engines, animate, check, hint, judge, predict, progress, reveal, yours
 from ddl_teach import simulate
 from ddl_teach.collectives import linear, native, rabenseifner, recursive_doubling, ring
-from ddl_teach.comm.arrays import split_evenly
-from ddl_teach.course import Engines, animate, check, hint, judge, predict, progress, reveal, yours
+from ddl_teach.comm import split_evenly
 
 engines = Engines(4)
 animate(linear.allreduce)
@@ -99,7 +99,7 @@ def ring_reduce_scatter(comm, x):
 
 
 # %%
-animate(ring_reduce_scatter)
+animate(ring_reduce_scatter, goal="reduce_scatter")
 
 # %% name="06.reduce_scatter" tags=["check"]
 check("06.reduce_scatter", ring_reduce_scatter)
@@ -143,11 +143,12 @@ judge("06.ring", ring_allreduce, ranks=(6, 7, 12), seed=62)
 #
 # $$\text{bytes} = 2\,\frac{P-1}{P}\,n.$$
 #
-# That is less than two vectors, however many ranks there are, and no algorithm gets by with less:
-# it is *bandwidth-optimal* (Patarasuk and Yuan, 2009). The **ledger** of a run holds every
-# message, so you need not believe it. The next cell runs on your engines: four processes, real
-# messages. From here on the notebook works with your ring, or with the library's if yours is not
-# right yet.
+# That is less than two vectors, however many ranks there are, and no algorithm gets by with less
+# as long as only the ranks add: it is *bandwidth-optimal* (Patarasuk and Yuan, 2009). There are
+# also switches that add what passes through them; then each rank sends its vector once (Graham et
+# al., 2016). The **ledger** of a run holds every message, so you need not believe it. The next
+# cell runs on your engines: four processes, real messages. From here on the notebook works with
+# your ring, or with the library's if yours is not right yet.
 
 
 # %%
@@ -329,9 +330,10 @@ judge("06.rabenseifner", halving_allreduce, ranks=(2, 16, 32), seed=66)
 #
 # Now 65,536 ranks, on a good network: a latency of 1 µs and 10 GB a second. Nobody lends you that
 # many processes, but you can simulate them: the function runs on each of them, and the clock is
-# computed. First your own recursive doubling adds up the numbers of 4,096 ranks. Then the
-# library's goes to 65,536, with vectors of 1 MiB. These are `Phantom`s, which stand for vectors
-# of which only the size matters. Their million messages take 10 to 30 seconds of your time.
+# computed. First your own swapping adds up the numbers of 4,096 ranks. Then the library's
+# recursive doubling, which takes any number of ranks, goes to 65,536, with vectors of 1 MiB. These
+# are `Phantom`s, which stand for vectors of which only the size matters. Their million messages
+# take 10 to 30 seconds of your time.
 #
 # A ring of 65,536 is too much even for a simulation: it would take 131,070 steps and send 8.6
 # billion messages. But where we can try its formula, with 128 ranks, it holds exactly, and so does
@@ -340,17 +342,17 @@ judge("06.rabenseifner", halving_allreduce, ranks=(2, 16, 32), seed=66)
 
 # %%
 from ddl_teach import Phantom
-from ddl_teach.comm.networks import Uniform
+from ddl_teach.comm import Uniform
 
-my_doubling = yours("06.recursive_doubling", doubling_allreduce, recursive_doubling.allreduce)
+my_swap = yours("06.swap", swap_allreduce, recursive_doubling.allreduce)
 good, many, mega = Uniform(latency=1e-6, bandwidth=10e9), 65_536, Phantom(2**20)
-some = simulate(add_up, 4096, network=good, allreduce=my_doubling, length=1, trace=False)
+some = simulate(add_up, 4096, network=good, allreduce=my_swap, length=1, trace=False)
 assert all(x == 4096 * 4097 / 2 for x in some.results)
 big = simulate(recursive_doubling.allreduce, many, network=good, x=mega, trace=False)
 print(f"4,096 numbers: {some.time * 1e6:.1f} µs; 65,536 vectors of 1 MiB: {big.time * 1e6:.0f} µs")
 
 # %%
-from ddl_teach.plots.algorithms import plot_times
+from ddl_class.plots.algorithms import plot_times
 from ddl_teach.theory import collectives as theory
 
 run = simulate(add_up, 128, network=good, allreduce=my_ring, length=1024, trace=False)
@@ -358,7 +360,7 @@ assert np.isclose(run.time, theory.ring(128, 8 * 1024, 1e-6, 1e-10))
 assert np.isclose(big.time, theory.recursive_doubling(many, 2**20, 1e-6, 1e-10))
 three, sizes = ("ring", "recursive_doubling", "rabenseifner"), 2.0 ** np.arange(6, 35)
 times = {name: theory.formula(name)(many, sizes, 1e-6, 1e-10) for name in three}
-reveal("06.many", times["ring"][sizes == 2**20].item() / big.time)
+reveal("06.many", (times["ring"] / times["recursive_doubling"])[sizes == 2**20].item())
 plot_times({name: (sizes, times[name]) for name in three})
 
 # %% [markdown]
@@ -386,7 +388,7 @@ def ten_steps(comm, x):
 
 
 # %%
-from ddl_teach.course import stopwatch
+from ddl_class import stopwatch
 from ddl_teach.theory.fit import fit
 
 tried = [2**k for k in range(6, 21, 2)]
@@ -403,10 +405,9 @@ print(f"latency {model.latency * 1e6:.0f} µs, {1e-9 / model.per_byte:.2f} GB a 
 # the simulation (squares), and your machine (dots, with the middle half of the turns as bars).
 
 # %%
-from ddl_teach.course import gloo
+from ddl_class.notebook import gloo
 
-my_halving = yours("06.rabenseifner", halving_allreduce, rabenseifner.allreduce)
-ways = [my_ring, my_doubling, my_halving, native.allreduce, gloo.allreduce]
+ways = [my_ring, my_swap, rabenseifner.allreduce, native.allreduce, gloo.allreduce]
 sizes = np.array([2**k for k in range(9, 23, 2)])
 took = engines.run(stopwatch, sizes=sizes, ways=ways, timeout=100, trace=False).results
 slowest = np.max(took, axis=0)
@@ -431,9 +432,9 @@ plot_times(
 #
 # ### The surprise
 #
-# The ring moves the fewest bytes that are possible, and it loses: not now and then, but below a
-# size that two numbers foretell. The next cell computes it, compares it with the simulation at all
-# our sizes, and lays your prediction beside your engines.
+# The ring moves the fewest bytes that ranks can get by with, and it loses: not now and then, but
+# below a size that two numbers foretell. The next cell computes it, compares it with the
+# simulation at all our sizes, and lays your prediction beside your engines.
 
 # %%
 from ddl_teach.theory.crossover import crossovers
@@ -478,14 +479,15 @@ plot_times(measured={name: (sizes, measured[k]) for name, k in shown.items()})
 # ## 10. Explore · *beginner*
 #
 # Move the sliders. Left is a map: which algorithm wins, for every number of ranks and every size.
-# Right are the times of all algorithms at your point of it. It begins with your machine. Which of
-# the sliders moves the borders to the right, which to the left? Can you find a network in which
-# the plain way of section 1 wins?
+# Right are the times of all algorithms at your point of it. It begins with the network of section
+# 7; if you have done section 8, put in `model.latency` and `1 / model.per_byte`. Which of the
+# sliders moves the borders to the right, which to the left? Can you find a network in which the
+# plain way of section 1 wins?
 
 # %%
-from ddl_teach.course import explore
+from ddl_class import explore
 
-explore(latency=model.latency, bandwidth=1 / model.per_byte, ranks=4)
+explore(latency=1e-6, bandwidth=10e9, ranks=4)
 
 # %% [markdown]
 # ## Three questions
@@ -510,8 +512,8 @@ explore(latency=model.latency, bandwidth=1 / model.per_byte, ranks=4)
 # <details><summary>An answer</summary>
 #
 # About 10 ms with either. Nobody can have the whole sum before the last one has brought its part,
-# so an all-reduce makes everybody wait for the slowest, however clever it is. Part 4 of the course
-# is about not waiting.
+# so an all-reduce makes everybody wait for the slowest, however clever it is. Unit 14 is about not
+# waiting.
 #
 # </details>
 #
@@ -539,6 +541,8 @@ explore(latency=model.latency, bandwidth=1 / model.per_byte, ranks=4)
 #   algorithm for which size, and folding.
 # - R. Rabenseifner, "Optimization of collective reduction operations", *ICCS*, 2004: halving and
 #   doubling.
+# - R. Graham et al., "Scalable hierarchical aggregation protocol (SHArP): a hardware architecture
+#   for efficient data reduction", *COMHPC*, 2016: switches that add.
 # - E. Chan, M. Heimlich, A. Purkayastha and R. van de Geijn, "Collective communication: theory,
 #   practice, and experience", *Concurrency and Computation*, 2007: all of them from one building
 #   set, with lower bounds.
@@ -548,6 +552,7 @@ explore(latency=model.latency, bandwidth=1 / model.per_byte, ranks=4)
 #   trees.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019: where all-reduce stands in the whole picture.
+# - `ddl_teach/theory/bounds.py`: what no algorithm can beat, for each collective.
 #
 # The algorithms of the library stand in `ddl_teach/collectives`, one a file, and now you can read
 # them. `progress()` shows how far you have come in the whole course. Unit 07 asks who copies the

@@ -10,20 +10,21 @@
 #
 # You need no GPU for this unit, and you need never have seen one. A *stand-in* takes its place: it
 # does what a GPU does to those who program it, only slowly enough to look on. You need unit 05:
-# what a message costs. *Beginners* take sections 1 to 3 and 8, *intermediate* readers go on to 7,
-# *advanced* ones take all. About two hours.
+# what a message costs. *Beginners* take sections 1 to 3, 8 and 9, *intermediate* readers all
+# but section 10, *advanced* ones everything. About two hours.
 #
 # The first cell starts two engines.
 
 # %%
 import numpy as np
 
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class.notebook import by_hand
+from ddl_class.plots.copies import plot_copies
+from ddl_runtime.devices.stand_in import StandInDevice
+from ddl_runtime.devices.timed import TimedDevice
 from ddl_teach import simulate
-from ddl_teach.comm.devices.stand_in import StandInDevice
-from ddl_teach.comm.devices.timed import TimedDevice
-from ddl_teach.comm.networks import HostLink, Uniform
-from ddl_teach.course import Engines, by_hand, check, hint, judge, predict, progress, reveal, yours
-from ddl_teach.plots.copies import plot_copies
+from ddl_teach.comm import HostLink, Uniform
 
 engines = Engines(2)
 
@@ -182,7 +183,7 @@ def copy_out(comm, values):
 # %%
 run = simulate(copy_out, 1, values=values[:100_000])
 print(run.results[0][:8], "should be", 2 * values[:8])
-plot_copies(run.timeline, title="The copy follows the first kernel and runs beside the second")
+plot_copies(run.timeline, title="Your kernels and copies on one simulated GPU")
 
 # %% name="07.copy_out" tags=["check"]
 check("07.copy_out", copy_out)
@@ -338,7 +339,7 @@ print(f"in such chunks {in_chunks:.2f} times as long")
 # should.
 
 # %%
-from ddl_teach.course import stopwatch
+from ddl_class import stopwatch
 
 way = yours("07.pipelined", pipelined, partial(by_hand.pipelined, kernel=double))
 sizes = [2**k for k in range(14, 22)]
@@ -349,7 +350,7 @@ turns = engines.run(stopwatch, **given, turns=5, timeout=100).results[1][..., 0]
 measured = np.quantile(turns, [0.5, 0.25, 0.75], axis=0).T
 
 # %%
-from ddl_teach.plots.staging import plot_chunk_sizes
+from ddl_class.plots.staging import plot_chunk_sizes
 
 copy, wire = staging.Stage(2e-4, 5e-9), staging.Stage(0, 5e-9, delay=1e-4)
 slow, my_chunk = staging.Route(copy, wire, copy), yours("07.chunk", best_chunk, by_hand.best_chunk)
@@ -422,7 +423,7 @@ def by_each_path(comm, ways, sizes, turns=7):
 
 
 # %%
-from ddl_teach.comm.devices.choice import Reach
+from ddl_runtime.devices.choice import Reach
 
 ways, many = [Reach(0, "staged"), Reach(0, "pipelined", 1 << 18)], 2 ** np.arange(19, 23)
 run = engines.run(by_each_path, ways=ways, sizes=many, trace=False, timeout=100)
@@ -486,8 +487,8 @@ judge("07.own_gpu", own_gpu, ranks=(1, 6, 9), seed=76)
 #     python -m benchmarks.on_a_gpu
 
 # %%
-from ddl_teach.comm.devices.awareness import awareness
-from ddl_teach.course.beside_gpus import measure_here, plot_beside_recorded
+from ddl_class.notebook.beside_gpus import measure_here, plot_beside_recorded
+from ddl_runtime.devices.awareness import awareness
 
 print(engines.run(lambda comm: awareness()).results[0])
 plot_beside_recorded(measure_here(engines))
@@ -610,8 +611,8 @@ reveal("07.once", in_steps / once)
 # - A. Bienz et al., "Modeling data movement performance on heterogeneous architectures", 2020: the
 #   formulas of this unit, fitted to real machines.
 # - NVIDIA, *CUDA C++ programming guide*: asynchronous concurrent execution, streams and events.
-# - `ddl_teach/theory/staging.py` for the formulas, `ddl_teach/comm/devices` for what the
+# - `ddl_teach/theory/staging.py` for the formulas, `ddl_runtime/devices` for what the
 #   communicator does, `docs/cuda_aware_mpi.md` for getting a CUDA-aware MPI.
 #
-# `progress()` shows how far you have come. Unit 08 trains on several ranks, on GPUs if you have
-# them. Stop your engines when you are done: `engines.stop()`.
+# `progress()` shows how far you have come. Unit 08 trains one network on several ranks. Stop your
+# engines when you are done: `engines.stop()`.

@@ -11,8 +11,8 @@
 # It looks as if nothing could go wrong. In this unit you show that $P$ ranks make *exactly* the
 # steps of one, to the last digits; then you see two ways in which they silently do not; and then
 # you hide the messages behind the work. You need unit 06, where ranks add vectors. *Beginners*
-# take sections 1 to 4, *intermediate* readers go on to 6, *advanced* ones take all. About 90
-# minutes.
+# take sections 1 to 4, *intermediate* readers all but section 7, *advanced* ones everything.
+# About 90 minutes.
 #
 # ## 1. One step · *beginner*
 #
@@ -24,10 +24,10 @@ from functools import partial
 
 import numpy as np
 
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class.plots.bucket_sizes import plot_bucket_sizes
 from ddl_teach import simulate
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
-from ddl_teach.plots.bucket_sizes import plot_bucket_sizes
+from ddl_teach.comm import Uniform
 
 engines = Engines(4)
 
@@ -384,7 +384,7 @@ def watch(comm):
 
 my_fill = yours("08.fill", fill, theory.last_first)
 timeline = simulate(watch, 3, network=Uniform(1e-4, 2e6)).timeline
-timeline.plot(title="Two of three buckets travel under the pass; the last cannot hide")
+timeline.plot(title="Your pass and its three buckets on 3 simulated ranks")
 
 # %% name="08.overlap" tags=["check"]
 check("08.overlap", overlapped)
@@ -393,8 +393,9 @@ judge("08.overlap", overlapped, ranks=(6, 7, 12), seed=84)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The green bars are the pass, the stripes on them are messages. Compare with the picture of
-# section 1, where the ranks stood and waited.
+# The green bars are the pass, the stripes on them are messages. In a right answer two of the three
+# buckets travel under the pass, and the last cannot hide. Compare with the picture of section 1,
+# where the ranks stood and waited.
 #
 # ## 8. Your own ranks · *intermediate*
 #
@@ -407,8 +408,8 @@ judge("08.overlap", overlapped, ranks=(6, 7, 12), seed=84)
 # (dots, with the middle half of the turns as bars).
 
 # %%
+from ddl_class import stopwatch
 from ddl_teach.collectives import ring
-from ddl_teach.course import stopwatch
 from ddl_teach.theory.fit import fit
 
 tried, layers = [2**k for k in range(13, 24, 2)], {"seconds": [5e-3] * 16, "nbytes": [2**19] * 16}
@@ -445,7 +446,7 @@ plot_bucket_sizes((limits, line), (limits, simulated), (limits, middle, low, hig
 
 
 # %%
-from ddl_teach.course.race import race
+from ddl_class.notebook.race import race
 
 make, batch = partial(mlp.mlp, (64, 512, 512, 512, 10)), (images[:16].flatten(1), labels[:16])
 found = engines.run(race, 2, make=make, batch=batch, trace=False, timeout=120).results
@@ -493,10 +494,11 @@ for name, median in medians.items():
 #
 # <details><summary>An answer</summary>
 #
-# For plain gradient descent it is the same. But an optimizer remembers: momentum, squares of
-# gradients. Each rank would feed its memory with its own gradients, and divide by its own squares.
-# The averaged weights are then not those of any training on the whole batch. (It can still be
-# worth doing, now and then instead of every step: part 4 of the course.)
+# For plain gradient descent it is the same, and with momentum too. A step with momentum is a sum
+# of old gradients with fixed weights. Each rank has its own ones there, but the mean of the ranks'
+# sums is the sum of the means. Adam divides by the root of squared gradients. Each rank would
+# divide by its own squares, and the averaged weights are then not those of any training on the
+# whole batch. (It can still be worth doing, now and then instead of every step: unit 14.)
 #
 # </details>
 #

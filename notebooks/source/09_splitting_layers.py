@@ -21,11 +21,10 @@
 import numpy as np
 from torch import device, from_numpy, randn
 
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
 from ddl_teach import simulate
 from ddl_teach.collectives import ring
-from ddl_teach.comm.arrays import split_evenly
-from ddl_teach.comm.networks import Machine, Uniform
-from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_teach.comm import Machine, Uniform, split_evenly
 
 engines = Engines(4)
 
@@ -49,7 +48,8 @@ predict("09.crossover", ...)
 # by rows, and they fit together.
 
 # %%
-from ddl_teach.plots.split_layers import plot_cuts, plot_either_way, plot_ways
+from ddl_class.plots.split_layers import plot_cuts, plot_either_way, plot_ways
+from ddl_teach.networks.spatial.halo import with_halo as library
 
 matrices = [("x", 4, 5, ""), ("A", 5, 8, "columns"), ("relu(x A)", 4, 8, "columns"),
             ("B", 8, 5, "rows"), ("y", 4, 5, "sum")]  # fmt: skip
@@ -173,12 +173,11 @@ judge("09.pair_gradients", pair_gradients, ranks=(2, 6, 7), seed=92)
 # your four engines for five steps, and once more alone, and compares every parameter.
 
 # %%
-from ddl_teach.course import gloo, stopwatch
+from ddl_class import stopwatch
+from ddl_class.notebook import gloo
 from ddl_teach.networks import twin
 from ddl_teach.networks.models import alexnet, data, gpt, mlp
-from ddl_teach.networks.spatial import only_time as on_tiles
-from ddl_teach.networks.spatial.halo import with_halo as library
-from ddl_teach.networks.tensor import one_weird_trick, only_time
+from ddl_teach.networks.tensor import one_weird_trick
 from ddl_teach.networks.tensor.gpt import train_split
 from ddl_teach.theory import ring_bytes, split_layers
 from ddl_teach.theory.fit import fit
@@ -298,6 +297,10 @@ for ranks in (2, 4, 64, 1024):
 # an array of that size, and Rabenseifner's algorithm adds up.
 
 # %%
+from ddl_measure.experiments.spatial import only_time as on_tiles
+from ddl_measure.experiments.tensor import only_time
+
+# %%
 reveal("09.tiles", 2 * 1024 / (2 * 32 + 2 * (32 + 2)))
 lines, squares = on_tiles.compared(4 ** np.arange(2, 6), 1024, maps=64, images=16, network=good)
 assert all(np.allclose(lines[name][1], squares[name][1]) for name in lines)
@@ -312,9 +315,11 @@ plot_ways("ranks", lines, squares, title="Work shrinks, its sum does not")
 # The squares lie on the lines: simulation and formula agree. Overlap hides most of a halo while
 # tiles are large. Where a tile is so small that its edges travel longer than its inside is
 # computed, the lines bend. With the pair, from 64 ranks on, most of the time is the sum, which
-# stays, and 1,024 ranks are 45 times as fast as one. That is why systems split layers within one
-# machine, among 8 GPUs or so with fast links, and do something else between machines: units 10 and
-# 12.
+# stays, and 1,024 ranks are 45 times as fast as one. That is why systems split layers only as far
+# as fast links reach. Mostly these join the 8 GPUs of one machine, as those of Narayanan et al.
+# (2021) and of Llama 3 (Dubey et al., 2024). There are also racks of 72 GPUs with such links
+# between all of them (NVIDIA's GB200 NVL72). Between machines one does something else: units 10
+# and 12.
 #
 # ## 5. Which split for which layer? · *beginner*
 #
@@ -322,8 +327,8 @@ plot_ways("ranks", lines, squares, title="Work shrinks, its sum does not")
 # operations and parameters, layer by layer.
 
 # %%
-from ddl_teach.operators.analysis import analyse
-from ddl_teach.operators.zoo.alexnet import OneColumn
+from ddl_measure.analysis import analyse
+from ddl_measure.zoo.alexnet import OneColumn
 
 with device("meta"):
     table = analyse(OneColumn(), randn(1, 3, 224, 224))
@@ -335,7 +340,6 @@ reveal("09.work", 100 * work[:5].sum() / work.sum())
 # %%
 wide = [3 * 224**2, 64 * 27**2, 192 * 13**2, 384 * 13**2, 256 * 13**2, 9216, 4096, 4096]
 names = [f"convolution {k}" for k in range(1, 6)] + [f"fully connected {k}" for k in range(1, 4)]
-tens = [(x.double(), y) for x, y in data.batches(data.digits(), size=24, steps=5)]  # for later
 reveal("09.crossover", 9216 * 4096 / 9216)
 plot_either_way(names, weights.tolist(), [128 * one for one in wide])
 
@@ -403,6 +407,9 @@ judge("09.hybrid", hybrid, ranks=(2, 6, 7), seed=96)
 # `ddl_teach/networks/tensor/one_weird_trick.py`. Again it is compared with a single process.
 
 # %%
+tens = [(x.double(), y) for x, y in data.batches(data.digits(), size=24, steps=5)]
+
+# %%
 given = {"network": alexnet.alexnet(width=512).double(), "batches": tens, "timeout": 100}
 sent, together = engines.run(one_weird_trick.train, **given, trace=False).results[0]
 by_data = ring_bytes.allreduce(sum(one.numel() for one in together.values()), 4, 0, 8)
@@ -422,7 +429,7 @@ assert twin.largest_difference(together, twin.train(given["network"], tens).para
 # and 4,096 tokens, and one expert that a third of the tokens want.
 
 # %%
-from ddl_teach.networks.experts.only_time import only_time as experts
+from ddl_measure.experiments.experts.only_time import only_time as experts
 
 even = np.full((8, 16), 32)
 crowd = np.full((8, 16), 23) + 9 * 16 * (np.arange(16) == 5)
@@ -554,6 +561,8 @@ progress()
 #   Computing Surveys*, 2019, section 6: data, model and hybrid parallelism side by side.
 # - `ddl_teach/networks/conjugates.py`: five operators, of which each does one thing forwards and
 #   another one backwards. The whole library of this unit stands on them.
+# - `ddl_teach/networks/experts/spread.py`: experts on ranks of their own, to which tokens travel;
+#   `ddl_teach/networks/spatial/network.py`: a whole network on strips of its images.
 #
 # Unit 10 splits a network the third way: layer by layer, each rank some of them, one after the
 # other. Then somebody waits.

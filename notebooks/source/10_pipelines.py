@@ -11,8 +11,8 @@
 # which is memory.
 #
 # You write two such orders and then a worker that needs none. You need units 00 and 05.
-# *Beginners* take sections 1 to 4, *intermediate* readers go on to 8, *advanced* ones read all.
-# It takes about two hours.
+# *Beginners* take sections 1 to 4 and 9, *intermediate* readers all but section 11, *advanced*
+# ones everything. It takes about two hours.
 #
 # ## 1. One at a time · *beginner*
 #
@@ -23,12 +23,12 @@
 # busy.
 
 # %%
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class.plots.pipelines import plot_idle, plot_pipeline, plot_wait_and_memory
+from ddl_measure.experiments.pipelines.phantom_stage import Costs, timed
 from ddl_teach import simulate
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_teach.comm import Uniform
 from ddl_teach.networks.pipelines.naive import naive
-from ddl_teach.networks.pipelines.phantom_stage import Costs, timed
-from ddl_teach.plots.pipelines import plot_idle, plot_pipeline, plot_wait_and_memory
 
 free = Uniform(latency=0.0, bandwidth=float("inf"))
 run = simulate(timed, 4, network=free, schedule=naive(4, 8))
@@ -106,7 +106,7 @@ def gpipe_order(rank, ranks, micro_batches):
 from ddl_teach.networks.pipelines.messages import schedule_of, written
 
 run = simulate(timed, 4, network=free, schedule=schedule_of(gpipe_order, 4, 8))
-plot_pipeline(run.timeline, title="GPipe")
+plot_pipeline(run.timeline, title="Your GPipe")
 
 # %% name="10.gpipe" tags=["check"]
 check("10.gpipe", gpipe_order)
@@ -121,6 +121,16 @@ judge("10.gpipe", gpipe_order, seed=102)
 # Now look at the middle, at the moment before the first backward pass on rank 0: eight forward
 # passes are done, none is undone. Eight micro-batches lie in memory.
 #
+# The library has a definition of each such algorithm on one screen, for reading: a whole step,
+# with its messages. When your answer is right the next cell shows it, folded. Click on the line
+# to unfold it.
+
+# %%
+from ddl_class import definition
+
+definition("gpipe")
+
+# %% [markdown]
 # ## 3. One forward, one backward · *beginner*
 #
 # The last rank can do better at once: it may go backward with micro-batch 0 right after it went
@@ -150,7 +160,7 @@ def one_f_one_b_order(rank, ranks, micro_batches):
 # %%
 run = simulate(timed, 4, network=free, schedule=schedule_of(one_f_one_b_order, 4, 8))
 print("kept at most, by rank:", [passed.peak for passed in run.results])
-plot_pipeline(run.timeline, title="1F1B")
+plot_pipeline(run.timeline, title="Your 1F1B")
 
 # %% name="10.one_f_one_b" tags=["check"]
 check("10.one_f_one_b", one_f_one_b_order)
@@ -160,8 +170,13 @@ judge("10.one_f_one_b", one_f_one_b_order, seed=103)
 
 # %% [markdown]
 # The same number of steps, to the last one. The bubble has the same size and another shape. But
-# rank $r$ keeps at most $P - r$ micro-batches, however many pass by: 4, 3, 2, 1.
-#
+# rank $r$ keeps at most $P - r$ micro-batches, however many pass by: 4, 3, 2, 1. Here too the
+# whole step fits on one screen:
+
+# %%
+definition("one_f_one_b")
+
+# %% [markdown]
 # ## 4. The surprise: the same bubble, another memory · *beginner*
 #
 # Now 32 ranks and 128 micro-batches, which nobody has at home. From here on the notebook works
@@ -336,8 +351,13 @@ judge("10.message_driven", message_driven, ranks=(6, 7), seed=104)
 
 # %% [markdown]
 # The product of the weights 2, 0.5, 3 and 1 is 3. Four inputs of 1 give gradients of
-# $4 \cdot 3 \cdot 3$ divided by the own weight: 18, 72, 12 and 36.
-#
+# $4 \cdot 3 \cdot 3$ divided by the own weight: 18, 72, 12 and 36. On one screen, for any
+# stages and not for numbers only:
+
+# %%
+definition("message_driven")
+
+# %% [markdown]
 # In the library the same idea is one instruction, `RunArrived`, in the schedule `message_driven`.
 # So it can be simulated like all others. First with messages that take no time, then with
 # messages that take 6 ms, each time beside 1F1B, for several limits. A turn takes 3 ms.
@@ -373,8 +393,8 @@ reveal("10.limit", enough)
 # What if passes take uneven times? Let each vary at random by half.
 
 # %%
-from ddl_teach.comm.networks import Machine
-from ddl_teach.course import stopwatch
+from ddl_class import stopwatch
+from ddl_teach.comm import Machine
 
 ways = {"1F1B": one_f_one_b(4, 64), "limit 4": driven(4, 64, 4), "limit 16": driven(4, 64, 16)}
 luck = [Machine(jitter=0.5, seed=seed) for seed in range(5)]
@@ -430,14 +450,18 @@ plot_pipeline(engines.run(timed, schedule=schedule, costs=pace).timeline, title=
 # All this is worth something only if the network that comes out is the same. Here the stages
 # compute: four layers that read handwritten digits, one on each of four ranks, ten steps. Beside
 # them a single process trains the whole network on whole batches. Then all parameters are
-# compared.
+# compared. Beside your 1F1B stand three orders of the library, which sections 5 and 7 explain.
 
 # %%
 from ddl_teach.networks import twin
 from ddl_teach.networks.models.data import batches, digits
 from ddl_teach.networks.models.mlp import mlp
+from ddl_teach.networks.pipelines.gems import gems
+from ddl_teach.networks.pipelines.message_driven import message_driven as driven
 from ddl_teach.networks.pipelines.training import together, train
+from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 
+# %%
 given = {"model": mlp((64, 48, 48, 48, 10)), "batches": batches(digits(flat=True), 32, steps=10)}
 untrained = twin.copies(given["model"].named_parameters())
 alone = twin.train(mlp((64, 48, 48, 48, 10)), given["batches"])

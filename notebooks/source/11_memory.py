@@ -10,8 +10,8 @@
 # what all of them kept before; **offload**, where what is needed once a step waits somewhere else;
 # and **checkpointing**, where what was computed is forgotten and computed again.
 #
-# *Beginners* should take sections 1 to 3 and 7; *intermediate* readers all but what is marked
-# *advanced*. You need unit 06, whose ring you will use, and unit 08. It takes about two hours.
+# *Beginners* take sections 1 to 3, 5 and 8, *intermediate* readers all but the last part
+# of 8. You need unit 06, whose ring you will use, and unit 08. It takes about two hours.
 #
 # ## 1. What is in there · *beginner*
 #
@@ -33,11 +33,10 @@ from dataclasses import asdict
 
 import numpy as np
 
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class.plots.memory import plot_held, plot_over_time, plot_tradeoff
 from ddl_teach import simulate
-from ddl_teach.comm.arrays import split_evenly
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
-from ddl_teach.plots.memory import plot_held, plot_over_time, plot_tradeoff
+from ddl_teach.comm import Uniform, split_evenly
 
 # %%
 engines = Engines(4)
@@ -52,20 +51,20 @@ predict("11.hundred", ...)
 # %%
 from torch import bfloat16
 
-from ddl_teach.course import gloo
+from ddl_class.notebook import gloo
 from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.memory.training import train
 from ddl_teach.networks.models.data import batches, characters, digits
 from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.networks.models.mlp import mlp
-from ddl_teach.sgd.updates.adam import Adam
 from ddl_teach.theory import memory as theory
+from ddl_teach.training.optimizers.adam import Adam
 
 # %%
 given = {"batches": batches(characters(), 2, 1), "keep": resident(Adam()), "timeout": 100}
 run = engines.run(train, 1, stage=1, model=gpt(width=64).to(bfloat16), **given)
 held = run.results[0].held
-reveal("11.weights", 100 * held.weights / held.total)
+reveal("11.weights", 100 * held.weights / (held.total - held.activations))
 plot_held({"one rank": asdict(held)}, title="Optimizer states, not weights, fill the memory")
 
 # %% [markdown]
@@ -276,7 +275,7 @@ plot_held({name: asdict(held) for name, held in stages.items()}, title="Stage 1 
 
 
 # %%
-from ddl_teach.networks.memory import only_time
+from ddl_measure.experiments.memory import only_time
 
 given = {"weights": [billions // 4] * 4, "seconds": 0.2, "network": Uniform(5e-6, 25e9)}
 for stage in (1, 3):

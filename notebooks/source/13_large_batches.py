@@ -10,7 +10,7 @@
 # In this unit you find out when that happens, and why. You write what lets large batches learn at
 # all: a learning rate that grows with the batch, and warms up; a measurement of how noisy
 # gradients are; and LARS. You need unit 08. *Beginners* take sections 1 to 4, *intermediate*
-# readers go on to 7, *advanced* ones take all. About 90 minutes.
+# readers all but section 7, *advanced* ones everything. About 90 minutes.
 #
 # ## 1. What a larger batch is good for · *beginner*
 #
@@ -21,11 +21,11 @@
 # %%
 import numpy as np
 
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class.plots import large_batches as pictures
 from ddl_teach import simulate
 from ddl_teach.collectives import recursive_doubling
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
-from ddl_teach.plots import large_batches as pictures
+from ddl_teach.comm import Uniform
 
 engines = Engines(4)
 
@@ -113,7 +113,7 @@ judge("13.rate", learning_rate, seed=131)
 # recognised then.
 
 # %%
-from ddl_teach.sgd.digits import Digits
+from ddl_teach.training.tasks.digits import Digits
 
 
 def descend(task, rate, weights, steps, target=0.2):
@@ -132,7 +132,7 @@ def descend(task, rate, weights, steps, target=0.2):
 
 
 # %%
-from ddl_teach.sgd.rates import WarmUp, linear_scaling
+from ddl_teach.training.consistency.rates import WarmUp, linear_scaling
 
 
 def library_rate(step, batch, base, reference, warm_up):
@@ -231,7 +231,7 @@ def listen(comm, task, rate, steps, measure):
 
 
 # %%
-from ddl_teach.sgd import gradient_noise
+from ddl_teach.training.consistency import gradient_noise
 
 my_measure = yours("13.noise", noise_and_signal, gradient_noise.noise_and_signal)
 given = {"task": Digits(16), "rate": 0.3, "steps": 120, "measure": my_measure}
@@ -430,7 +430,7 @@ def compare(comm, task, stretch, update, rate, most=60):
 
 
 # %%
-from ddl_teach.sgd.updates.lars import LARS
+from ddl_teach.training.optimizers.lars import LARS
 
 
 def library_lars(comm, weights, gradients, moments, rate):
@@ -528,5 +528,5 @@ for step in range(1, 31):
 # - S. Ma, R. Bassily and M. Belkin, "The power of interpolation", *ICML*, 2018: why there is a
 #   wall, proved.
 #
-# All update rules stand in `ddl_teach/sgd/updates`, one a file. `progress()` shows how far you
-# have come. Here all ranks waited for each other in every step; in unit 14 nobody waits.
+# All update rules stand in `ddl_teach/training/optimizers`, one a file. `progress()` shows how far
+# you have come. Here all ranks waited for each other in every step; in unit 14 nobody waits.

@@ -21,21 +21,21 @@
 # %%
 import numpy as np
 
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class.plots import losses, staleness
 from ddl_teach import ANY, simulate
-from ddl_teach.comm.networks import Machine, TwoLevel, Uniform
-from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
-from ddl_teach.exchange.paths.server import Server
-from ddl_teach.plots import losses, staleness
-from ddl_teach.sgd.quadratic import Quadratic
+from ddl_teach.comm import Machine, TwoLevel, Uniform
+from ddl_teach.training.distribution.server import Server
+from ddl_teach.training.tasks.quadratic import Quadratic
 
 engines = Engines(4)
 
 # %%
-from ddl_teach.exchange.trainer import train
-from ddl_teach.sgd.asynchronous import Asynchronous
-from ddl_teach.sgd.paces import ByChance, Even, OneSlow
-from ddl_teach.sgd.synchronous import Synchronous
-from ddl_teach.sgd.updates.sgd import SGD
+from ddl_teach.training.consistency.asynchronous import Asynchronous
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.tasks.paces import ByChance, Even, OneSlow
+from ddl_teach.training.trainer import train
 
 fast, bowl = Uniform(1e-4, 1e9), {"task": Quadratic(), "path": Server(), "steps": 5}
 for when, how in ((Synchronous(), "All wait for the slowest"), (Asynchronous(), "Nobody waits")):
@@ -184,13 +184,24 @@ def bounded(comm, weights, seconds, bound):
 # %%
 slow = {"network": fast, "machine": Machine(stragglers={3: 4.0})}
 run = simulate(bounded, 4, weights=np.zeros(4), seconds=[5e-3] * 6, bound=2, **slow)
-run.timeline.plot(title="Rank 3 is slow: the others get two steps ahead, then they wait for it")
+run.timeline.plot(title="Your server and 3 simulated workers, of which rank 3 is slow")
 
 # %% name="14.bounded" tags=["check"]
 check("14.bounded", bounded)
 ### BEGIN HIDDEN TESTS
 judge("14.bounded", bounded, ranks=(6, 7, 12), seed=142)
 ### END HIDDEN TESTS
+
+# %% [markdown]
+# In the picture of a right answer the others get two steps ahead of rank 3, and then wait for it.
+#
+# The library has a definition of each way to train on one screen, for reading. When your answer is
+# right the next cell shows it, folded. Click on the line to unfold it.
+
+# %%
+from ddl_class import definition
+
+definition("stale_synchronous")
 
 # %% [markdown]
 # ## 4. Hundreds of workers · *intermediate*
@@ -202,10 +213,10 @@ judge("14.bounded", bounded, ranks=(6, 7, 12), seed=142)
 # formula; 256 workers are simulated.
 
 # %%
-from ddl_teach.sgd.backup_workers import BackupWorkers
-from ddl_teach.sgd.damping import inverse
-from ddl_teach.sgd.stale_synchronous import StaleSynchronous
 from ddl_teach.theory import stragglers
+from ddl_teach.training.consistency.backup_workers import BackupWorkers
+from ddl_teach.training.consistency.damping import inverse
+from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
 
 
 def ends(when, pace, steps):
@@ -260,7 +271,7 @@ staleness.plot_paces(curves)
 
 
 # %%
-from ddl_teach.exchange.stability import stable_limit
+from ddl_teach.training.stability import stable_limit
 
 even, slow = Even(0.002), OneSlow(0.002, times=5, worker=2)
 given = {**bowl, "steps": 40}
@@ -272,9 +283,9 @@ runs = {
 staleness.plot_ages({name: run.results[0].shift.staleness for name, run in runs.items()})
 
 # %%
-from ddl_teach.exchange.paths.shared_vector import SharedVector
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.hogwild import Hogwild
+from ddl_teach.training.consistency.hogwild import Hogwild
+from ddl_teach.training.distribution.shared_vector import SharedVector
+from ddl_teach.training.tasks.digits import Digits
 
 free = {"when": Hogwild(), "path": SharedVector(), "steps": 28, "pace": even, "trace": False}
 found = [simulate(stable_limit, n, network=TwoLevel(n), **free) for n in (1, 2, 4, 8)]
@@ -348,11 +359,17 @@ judge("14.lockfree", lock_free, seed=143)
 
 
 # %%
-from ddl_teach.sgd.lost_updates import lost_share
+from ddl_teach.training.consistency.lost_updates import lost_share
 
 lost = [engines.run(lost_share, write_back=way).results[0] for way in (False, True)]
 print(f"lost: {lost[0]:.2%} of what was added, {lost[1]:.0%} of what was written back")
 assert lost[0] < lost[1]
+
+# %% [markdown]
+# What each worker runs fits on one screen. A gradient touches few of the weights there:
+
+# %%
+definition("hogwild")
 
 # %% [markdown]
 # ## 7. Now and then · *beginner*
@@ -397,6 +414,15 @@ judge("14.local", local, ranks=(6, 7, 12), seed=144)
 ### END HIDDEN TESTS
 
 # %% [markdown]
+# When your answer is right the next cell shows the library's definition on one screen, folded.
+# Click on the line to unfold it.
+
+# %%
+from ddl_class import definition
+
+definition("local_sgd")
+
+# %% [markdown]
 # ## 8. On springs · *intermediate*
 #
 # Or never agree. In **elastic averaging** (Zhang, Choromanska and LeCun, 2015) every rank $i$
@@ -431,6 +457,13 @@ judge("14.elastic", elastic, ranks=(6, 7, 12), seed=145)
 ### END HIDDEN TESTS
 
 # %% [markdown]
+# The paper keeps the centre on a server, which no worker waits for longer than for its own answer.
+# So does the definition on one screen:
+
+# %%
+definition("elastic_averaging")
+
+# %% [markdown]
 # ## 9. Which is best? · *beginner*
 #
 # Ask back: best by what? Your engines learn the digits in four ways, each with a rate that suits
@@ -438,10 +471,12 @@ judge("14.elastic", elastic, ranks=(6, 7, 12), seed=145)
 # against epochs (how often all pictures have been seen), seconds, and bytes.
 
 # %%
-from ddl_teach.exchange.paths.all_reduce import AllReduce
-from ddl_teach.sgd.elastic import Elastic
-from ddl_teach.sgd.local import LocalSGD
+from ddl_teach.training.consistency.elastic import Elastic
+from ddl_teach.training.consistency.local import LocalSGD
+from ddl_teach.training.distribution.all_reduce import AllReduce
+from ddl_teach.training.tasks.digits import Digits
 
+# %%
 four = {
     "synchronous": (Synchronous(), AllReduce(), 0.4),
     "local (8 steps)": (LocalSGD(8), AllReduce(), 0.4),
@@ -452,7 +487,8 @@ four = {
 
 # %%
 def learn(when, path, rate):
-    given = {"task": Digits(), "steps": 40, "pace": slow, "update": SGD(rate)}
+    pace = OneSlow(0.002, times=5, worker=2)
+    given = {"task": Digits(), "steps": 40, "pace": pace, "update": SGD(rate)}
     found = engines.run(train, when=when, path=path, timeout=60, **given).results
     diaries = [(it.losses, it.seconds, it.bytes) for it in found if it.weights is not None]
     return losses.mean_curve(diaries, epochs_a_step=16 * len(diaries) / 1438)
@@ -471,7 +507,7 @@ losses.plot_losses({name: learn(*way) for name, way in four.items()})
 #
 # `torch.distributed` has an averager of weights, which is told of every step. The next cell fits
 # with it what you have fitted in section 7, from the same samples, on two of your engines over
-# gloo. In short (all of it: `ddl_teach/course/torchs_local.py`):
+# gloo. In short (all of it: `ddl_class/notebook/torchs_local.py`):
 #
 # ```python
 # averager = PeriodicModelAverager(period, warmup_steps=period - 1)
@@ -484,7 +520,7 @@ losses.plot_losses({name: learn(*way) for name, way in four.items()})
 # after each `period` steps again.
 
 # %%
-from ddl_teach.course import torchs_local
+from ddl_class.notebook import torchs_local
 
 my_local = yours("14.local", local, torchs_local.by_hand)
 ours, theirs = engines.run(torchs_local.side_by_side, 2, local=my_local, timeout=60).results[0]
@@ -555,5 +591,5 @@ assert np.allclose(ours, theirs)
 # - S. Levin and R. May, "A note on difference-delay equations", 1976: the formula, found for
 #   animals.
 #
-# The library's ways stand in `ddl_teach/sgd`, one a file. `progress()` shows how far you have
-# come. Unit 15 asks along which paths the updates travel.
+# The library's ways stand in `ddl_teach/training/consistency`, one a file. `progress()` shows how
+# far you have come. Unit 15 asks along which paths the updates travel.

@@ -11,8 +11,8 @@
 #
 # In this unit you write a parameter server and cut it into shards; you count what comes in at its
 # door; and then you do without, by gossip. You need unit 06, where the ring comes from.
-# *Beginners* take sections 1 to 4, *intermediate* readers go on to 8, *advanced* ones take all.
-# About two hours.
+# *Beginners* take sections 1 to 4, *intermediate* readers all but section 9, *advanced* ones
+# everything. About two hours.
 #
 # ## 1. The middle of the star · *beginner*
 #
@@ -22,11 +22,10 @@
 # %%
 import numpy as np
 
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
 from ddl_teach import simulate
 from ddl_teach.collectives import linear, native, ring
-from ddl_teach.comm import ANY, Phantom
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_teach.comm import ANY, Phantom, Uniform
 from ddl_teach.theory import servers as theory
 
 engines = Engines(5)
@@ -34,9 +33,9 @@ engines = Engines(5)
 # %%
 x, network = np.ones(100_000), Uniform(latency=1e-5, bandwidth=1e9)
 star = simulate(linear.allreduce, 5, network=network, x=x).timeline
-display(star.plot(title="A server: its port is always busy, the others' hardly ever"))
+display(star.plot(title="An all-reduce through a server"))
 around = simulate(ring.allreduce, 5, network=network, x=x).timeline
-around.plot(title="A ring: all ports are busy, and it is over sooner")
+around.plot(title="The same all-reduce round a ring")
 
 # %% [markdown]
 # With $P$ workers and $n$ bytes of gradients, all of $P\,n$ comes in at the server, and as much
@@ -92,6 +91,16 @@ judge("15.server", server, ranks=(6, 7, 12), seed=151)
 ### END HIDDEN TESTS
 
 # %% [markdown]
+# The library has a definition of each way on one screen, for reading: a whole training, here with
+# a server. When your answer is right the next cell shows it, folded. Click on the line to unfold
+# it.
+
+# %%
+from ddl_class import definition
+
+definition("parameter_server")
+
+# %% [markdown]
 # ## 3. Shards · *beginner*
 #
 # One door is narrow, so open several. Now ranks $0$ to $S-1$ are servers, and server $s$ is
@@ -140,8 +149,8 @@ judge("15.sharded", sharded, ranks=(6, 7, 12), seed=152)
 # small vector of 8 kB; how much comes in *per byte of the vector* does not depend on its size.
 
 # %%
-from ddl_teach.exchange.paths.server import Server, mean_of_workers
-from ddl_teach.plots.ingress import plot_ingress
+from ddl_class.plots.ingress import plot_ingress
+from ddl_teach.training.distribution.mean import mean_of_workers
 
 my_sharded = yours("15.sharded", sharded, mean_of_workers)
 
@@ -198,7 +207,7 @@ for way in ("one server", "2 servers"):
 plot_ingress(lines, simulated, counted)
 
 # %%
-from ddl_teach.course import stopwatch
+from ddl_class import stopwatch
 
 my_server = yours("15.server", server, mean_of_workers)
 three = {"your server": my_server, "our ring": ring.allreduce, "MPI's own": native.allreduce}
@@ -241,9 +250,10 @@ def training(comm, path, falls_silent=None, steps=6):
 
 
 # %%
-from ddl_teach.exchange.forms.dense import Dense
-from ddl_teach.sgd.service import Service
-from ddl_teach.sgd.updates.sgd import SGD
+from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.consistency.station import Service
+from ddl_teach.training.distribution.server import Server
+from ddl_teach.training.optimizers.sgd import SGD
 
 how = {"path": Server(patience=1.0), "falls_silent": (1, 2)}
 for run in (simulate(training, 5, **how), engines.run(training, **how)):
@@ -252,9 +262,9 @@ for run in (simulate(training, 5, **how), engines.run(training, **how)):
     assert shift.steps == 6
 
 # %%
-from ddl_teach.exchange.paths.one_sided import OneSided
-from ddl_teach.sgd.asynchronous import Asynchronous
-from ddl_teach.sgd.updates.momentum import Momentum
+from ddl_teach.training.consistency.asynchronous import Asynchronous
+from ddl_teach.training.distribution.one_sided import OneSided
+from ddl_teach.training.optimizers.momentum import Momentum
 
 run = engines.run(training, path=OneSided(), timeout=60)
 kinds = run.ledger[0].by_kind()
@@ -279,11 +289,11 @@ print(OneSided().objection(Asynchronous(), OneSided(), Dense(), Momentum(0.1, 0.
 # even the most stubborn disagreement down to a hundredth of what it was?
 
 # %%
-from ddl_teach.exchange.consensus import agree
-from ddl_teach.exchange.paths import neighbours
-from ddl_teach.plots.gossip import plot_consensus, plot_disagreement, plot_graphs
-from ddl_teach.sgd.digits import Digits
+from ddl_class.plots.gossip import plot_consensus, plot_disagreement, plot_graphs
 from ddl_teach.theory.gossip import contraction, graphs, mixing
+from ddl_teach.training.consensus import agree
+from ddl_teach.training.distribution import neighbours
+from ddl_teach.training.tasks.digits import Digits
 
 predict("15.steps", ...)
 four = (graphs.ring, graphs.torus, graphs.exponential, graphs.one_peer_exponential)
@@ -354,6 +364,12 @@ judge("15.mix", mix, ranks=(6, 7, 12), seed=154)
 ### END HIDDEN TESTS
 
 # %% [markdown]
+# On one screen, a training by gossip on a ring:
+
+# %%
+definition("gossip")
+
+# %% [markdown]
 # Everybody begins with a random vector, then they gossip. How far are they from their mean after
 # $t$ steps? Theory has one number for that, the **second eigenvalue** of $W$ (the first is 1 and
 # belongs to the mean): no disagreement is larger than $\lambda_2^t$ times what it was.
@@ -379,7 +395,7 @@ def apart(graph, **how):
 graphs_of_64 = [make(64) for make in four]
 simulated = {graph.name: apart(graph) for graph in graphs_of_64}
 predicted = {graph.name: contraction.expected_errors(graph, 40) for graph in graphs_of_64}
-reveal("15.steps", contraction.steps_until(0.01, contraction.ring(64)))
+reveal("15.steps", np.ceil(contraction.steps_until(0.01, contraction.ring(64))))
 plot_consensus(simulated, predicted)
 
 # %% [markdown]
@@ -491,7 +507,7 @@ assert min(by_weights) > 0.85 > max(by_gradients)
 #
 # `torch.distributed` itself has no gossip: its ranks agree by collectives. But it has messages,
 # and lists of them that begin together. The next cell gossips with those, over gloo, on a ring
-# of three engines, and so does yours. In short (all: `ddl_teach/course/torchs_gossip.py`):
+# of three engines, and so does yours. In short (all: `ddl_class/notebook/torchs_gossip.py`):
 #
 # ```python
 # calls = [P2POp(isend, mine, to) for to in targets]
@@ -501,7 +517,7 @@ assert min(by_weights) > 0.85 > max(by_gradients)
 # ```
 
 # %%
-from ddl_teach.course import torchs_gossip
+from ddl_class.notebook import torchs_gossip
 
 given = {"matrices": mixing.mixing_matrices(graphs.ring(3)), "steps": 12, "timeout": 60}
 both = [engines.run(agree, 3, mix=way, **given).results for way in (my_mix, torchs_gossip.mix)]
@@ -566,6 +582,7 @@ assert np.allclose(*both)
 # - L. Xiao and S. Boyd, "Fast linear iterations for distributed averaging", 2004.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019, section 7.
+# - `ddl_teach/theory/gossip/gradients.py`: why neighbours average weights and not gradients.
 #
-# The paths stand in `ddl_teach/exchange/paths`, one a file. `progress()` shows how far you have
-# come. Unit 16 asks what of a gradient may be thrown away before it travels.
+# The paths stand in `ddl_teach/training/distribution`, one a file. `progress()` shows how far you
+# have come. Unit 16 asks what of a gradient may be thrown away before it travels.

@@ -22,9 +22,9 @@
 # %%
 import numpy as np
 
-from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
-from ddl_teach.plots import forms as plots
-from ddl_teach.sgd.digits import Digits
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class.plots import forms as plots
+from ddl_teach.training.tasks.digits import Digits
 
 engines, task = Engines(4), Digits()
 _, gradient = task.gradient(task.initial(), part=0, parts=1, step=0)
@@ -96,8 +96,8 @@ def descend(send, steps=200):
 
 
 # %%
-from ddl_teach.course.exercises import form_judges
-from ddl_teach.exchange.forms import top_k as library
+from ddl_class.exercises.unit_16 import form_judges
+from ddl_teach.training.compression import top_k as library
 
 my_top_k = yours("16.top_k", top_k, library.largest)
 
@@ -336,8 +336,8 @@ judge("16.sparse_sum", sparse_sum, ranks=(16,), seed=165)
 ### END HIDDEN TESTS
 
 # %%
+from ddl_class.exercises.unit_16.sparse_judges import swapped
 from ddl_teach import simulate
-from ddl_teach.course.exercises.sparse_judges import swapped
 
 my_sum = yours("16.sparse_sum", sparse_sum, swapped)
 
@@ -351,7 +351,7 @@ def filled(comm):
 # Now let 2 to 256 ranks do it, each with entries at 1% of 4,000 places, and count.
 
 # %%
-from ddl_teach.plots.fill_in import plot_fill_in
+from ddl_class.plots.fill_in import plot_fill_in
 from ddl_teach.theory import sparse
 
 ranks, counts = range(1, 257), [2, 4, 8, 16, 32, 64, 128, 256]
@@ -380,9 +380,10 @@ plot_fill_in({"1% a rank": (ranks, line)}, {"1% a rank": (counts, held)})
 # ranks of your prediction: computed (lines), and simulated with phantoms (squares).
 
 # %%
-from ddl_teach.exchange.forms import dense, half, only_time
-from ddl_teach.exchange.forms import one_bit as bits
+from ddl_measure.experiments.forms import only_time
 from ddl_teach.theory import compression
+from ddl_teach.training.compression import dense, half
+from ddl_teach.training.compression import one_bit as bits
 
 packing = {"message": bits.OneBit().nbytes(1_000_000), "encode": 10e-3, "decode": 5e-3}
 ways = {"32 bits": compression.dense(64, 4e6), "1 bit": compression.owners(64, **packing)}
@@ -411,7 +412,7 @@ plots.plot_bandwidths(computed, {"32 bits": (few, plain), "1 bit": (few, packed)
 
 
 # %%
-from ddl_teach.exchange.forms.measured import averages
+from ddl_measure.experiments.forms.measured import averages
 
 size, rates = 250_000, [1e7, 5e7, 2e8, 1e9]
 asked = {"size": size, "bandwidths": [np.inf, *rates], "trace": False, "timeout": 100}
@@ -444,11 +445,11 @@ plots.plot_bandwidths(computed, measured=measured, even=even)
 # forms. The picture has bytes on its axis in place of steps.
 
 # %%
-from ddl_teach.exchange.forms import powersgd, qsgd
-from ddl_teach.exchange.forms.feedback import Feedback
-from ddl_teach.exchange.trainer import train
-from ddl_teach.sgd.synchronous import Synchronous
-from ddl_teach.sgd.updates.sgd import SGD
+from ddl_teach.training.compression import powersgd, qsgd
+from ddl_teach.training.compression.feedback import Feedback
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.trainer import train
 
 forms = {"32 bits": dense.Dense(), "4 bits, drawn": qsgd.QSGD(levels=7)}
 forms["rank 1, memory"] = Feedback(powersgd.PowerSGD(1, shapes=task.shapes))
@@ -540,6 +541,6 @@ plots.plot_descents(losses, title, across=sent, **told)
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019: section 7.
 #
-# All forms stand in `ddl_teach/exchange/forms`, one a file, and the sparse all-reduces in
+# All forms stand in `ddl_teach/training/compression`, one a file, and the sparse all-reduces in
 # `ddl_teach/collectives/sparse`. *Advanced*: the notebook `16_sparse_by_nature` trains on real
 # data whose gradients are sparse by themselves. `progress()` shows how far you have come.

@@ -10,9 +10,9 @@
 # source code of Python's own library.
 #
 # There is nothing to be written in this notebook; it is to be run, read and changed. You need unit
-# 16; units 14 and 15 help. *Beginners* read sections 1 to 3, *intermediate* readers go on to 5,
-# *advanced* ones take all. About 40 minutes. All numbers depend a little on your version of
-# Python, for it is its code that is read.
+# 16; units 14 and 15 help. *Beginners* read sections 1 to 3, *intermediate* readers all
+# but sections 6 and 7, *advanced* ones everything. About 40 minutes. All numbers depend a little
+# on your version of Python, for it is its code that is read.
 #
 # ## 1. What code consists of · *beginner*
 #
@@ -24,7 +24,7 @@ import ast
 
 import numpy as np
 
-from ddl_teach.sgd.statements.spelling import headers, spell
+from ddl_teach.training.tasks.statements.spelling import headers, spell
 
 lines = "first = self.queue.pop(0)\nif first is None:\n    raise KeyError('empty')"
 print(*(spell(header) for header in headers(ast.parse(lines).body)), sep="\n")
@@ -34,7 +34,7 @@ print(*(spell(header) for header in headers(ast.parse(lines).body)), sep="\n")
 # out: nothing is learnt from it.
 
 # %%
-from ddl_teach.sgd.statements.corpus import read
+from ddl_teach.training.tasks.statements.corpus import read
 
 corpus = read()
 print(f"{len(corpus.vocabulary):,} statements that recur, {len(corpus.pairs):,} pairs of them")
@@ -58,7 +58,7 @@ for statement, count in zip(corpus.vocabulary[:6], corpus.counts, strict=False):
 # with negative sampling*, made for words in 2013 and used on compiled code in 2018.
 
 # %%
-from ddl_teach.sgd.statements.embedding import Statements
+from ddl_teach.training.tasks.statements.embedding import Statements
 
 task = Statements(corpus, batch=64)
 start = task.initial()
@@ -82,7 +82,7 @@ assert np.count_nonzero(whole) <= len(places)
 # Three lines. Note what the update costs: it is as long as the gradient, not as the table.
 
 # %%
-from ddl_teach.sgd.statements import downstream
+from ddl_teach.training.tasks.statements import downstream
 
 alone, table = Statements(corpus, batch=256), start.copy()
 for step in range(600):
@@ -123,14 +123,14 @@ assert alone.loss(table) < 0.8 * alone.loss(start)
 # plain vector where that is smaller. The table they end with must be the same.
 
 # %%
-from ddl_teach.course import Engines
-from ddl_teach.exchange.forms.dense import Dense
-from ddl_teach.exchange.forms.nonzero import NonZero
-from ddl_teach.exchange.paths.all_reduce import AllReduce
-from ddl_teach.exchange.paths.sparse_all_reduce import SparseAllReduce
-from ddl_teach.exchange.trainer import train
-from ddl_teach.sgd.synchronous import Synchronous
-from ddl_teach.sgd.updates.sgd import SGD
+from ddl_class import Engines
+from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.compression.nonzero import NonZero
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.distribution.all_reduce import AllReduce
+from ddl_teach.training.distribution.sparse_all_reduce import SparseAllReduce
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.trainer import train
 
 engines = Engines(4)
 
@@ -159,10 +159,10 @@ assert few < full / 2
 # touched, and since the task knows which rows its next step will look at, they pull no others.
 
 # %%
-from ddl_teach.exchange.paths.server import Sharded
-from ddl_teach.exchange.paths.shared_vector import SharedVector
-from ddl_teach.sgd.hogwild import Hogwild
-from ddl_teach.sgd.stale_synchronous import StaleSynchronous
+from ddl_teach.training.consistency.hogwild import Hogwild
+from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
+from ddl_teach.training.distribution.server import Sharded
+from ddl_teach.training.distribution.shared_vector import SharedVector
 
 free, nothing = trained(Hogwild(), SharedVector(), Dense(), rate=10)
 served, rows_only = trained(StaleSynchronous(0), Sharded(2), NonZero(), rate=20, steps=300)
@@ -195,7 +195,7 @@ steps = [
 chances = np.bincount(np.concatenate(steps), minlength=rows) / len(steps)
 
 # %%
-from ddl_teach.plots.fill_in import plot_fill_in
+from ddl_class.plots.fill_in import plot_fill_in
 from ddl_teach.theory import sparse as fills
 
 equal = [fills.union(rows, len(seen[0]), int(P)) / rows for P in ranks]
@@ -291,9 +291,9 @@ def both_ways(comm, task, weights):
 # %%
 from torch import distributed, sparse_coo_tensor
 
+from ddl_class.notebook import gloo
 from ddl_teach.collectives.sparse import recursive_doubling
 from ddl_teach.collectives.sparse.stream import Stream
-from ddl_teach.course import gloo
 
 run = engines.run(both_ways, 2, task=task, weights=table, timeout=100)
 assert np.allclose(*run.results[0], atol=1e-6)
@@ -312,8 +312,8 @@ assert np.allclose(*run.results[0], atol=1e-6)
 # the last one ended, so both may try eight times with the same gradients, and without a memory.)
 
 # %%
-from ddl_teach.course import torchs_hooks
-from ddl_teach.sgd.digits import Digits
+from ddl_class.notebook import torchs_hooks
+from ddl_teach.training.tasks.digits import Digits
 
 digits = Digits()
 own = [digits.gradient(digits.initial(), worker, 2, 0)[1] for worker in (0, 1)]
@@ -371,6 +371,6 @@ for name, (ours, theirs) in run.results[0].items():
 # - B. Recht et al., "HOGWILD!: a lock-free approach to parallelizing stochastic gradient descent",
 #   *NIPS*, 2011.
 #
-# The corpus and the task stand in `ddl_teach/sgd/statements`, the three ways of adding streams up
-# in `ddl_teach/collectives/sparse`, and longer trainings along all paths in
+# The corpus and the task stand in `ddl_teach/training/tasks/statements`, the three ways of adding
+# streams up in `ddl_teach/collectives/sparse`, and longer trainings along all paths in
 # `benchmarks/results/statements.txt`.

@@ -30,7 +30,7 @@
 # %%
 import numpy as np
 
-from ddl_teach.plots import architectures as pictures
+from ddl_class.plots import architectures as pictures
 from ddl_teach.search.architectures.cells import CELLS, EDGES, living, text
 
 
@@ -79,8 +79,8 @@ assert len(set(networks)) < len(networks)
 # %%
 import torch
 
+from ddl_class.plots.search import plot_search
 from ddl_teach import simulate
-from ddl_teach.plots.search import plot_search
 from ddl_teach.search import by_ranks
 from ddl_teach.search.architectures.evolution import Evolution
 from ddl_teach.search.architectures.training import CellTraining
@@ -179,7 +179,7 @@ assert max(tested) < 0.5
 from ddl_teach.search.architectures.agreement import kendall_interval
 from ddl_teach.search.architectures.shared import SharedTask, SharedTraining
 from ddl_teach.search.training import advanced
-from ddl_teach.sgd.updates.momentum import Momentum
+from ddl_teach.training.optimizers.momentum import Momentum
 
 task = SharedTask()
 weights = advanced(task, Momentum(0.02), None, steps=300)["weights"]
@@ -265,10 +265,9 @@ for name, likely in told[0].likely.items():
 # head learn.
 
 # %%
+from ddl_measure.experiments.architectures.costs import Scaling, costs
 from ddl_teach.collectives import ring
-from ddl_teach.comm import Phantom
-from ddl_teach.comm.networks import Machine, Uniform
-from ddl_teach.search.architectures.costs import Scaling, costs
+from ddl_teach.comm import Machine, Phantom, Uniform
 
 nothing = dict.fromkeys(EDGES, "none")
 by_hand = {"all conv3": {**dict.fromkeys(EDGES, "conv3"), "head": "mean"},
@@ -308,7 +307,7 @@ for ranks in (1, 4, 16, 64):
 # price. The others are the *Pareto front*. To *search* for such networks, a price must be named.
 # That of MnasNet (Tan and others, 2019) is
 # $\text{error}\cdot(\text{seconds}/\text{target})^{\text{power}}$: with a power of 0.3, twice as
-# fast may have 23% more errors. (In the library `Priced(training, scaling)` is the same for any
+# fast may have 23% more errors. (In the library `Priced(training, seconds)` is the same for any
 # search.) Here are the cells of your evolution and the three by hand; who wins, at which power?
 
 # %%

@@ -10,8 +10,8 @@
 #
 # In this unit you write a search that stops early, and one that waits for nobody; you find out
 # when that pays; you let networks copy each other's weights, breed, answer together and teach each
-# other. You need units 06 and 08. *Beginners* take sections 1 to 5, *intermediate* readers also 6,
-# 7 and 10, *advanced* ones take all. About two hours.
+# other. You need units 06 and 08. *Beginners* take sections 1 to 5, *intermediate* readers all
+# but sections 8 and 9, *advanced* ones everything. About two hours.
 #
 # ## 1. Twenty-seven tries · *beginner*
 #
@@ -28,9 +28,9 @@
 # %%
 import numpy as np
 
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class.plots import searching as pictures
 from ddl_teach import simulate
-from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
-from ddl_teach.plots import searching as pictures
 from ddl_teach.search.space import LogUniform, Space, UniformNumber
 from ddl_teach.search.training import DigitsTraining, advanced
 
@@ -165,11 +165,11 @@ predict("17.busy", ...)
 predict("17.seeds", ...)
 
 # %%
-from ddl_teach.plots.search import plot_search
+from ddl_class.plots.search import plot_search
+from ddl_measure.experiments.search.waits import PLAN, Pace, compared, pretended, told
 from ddl_teach.search import by_ranks
 from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
-from ddl_teach.search.waits import PLAN, Pace, compared, pretended, told
 
 mine = {"promote": yours("17.promote", promote, None)}
 for search in SuccessiveHalving(trials=24, **PLAN), AsynchronousHalving(budget=48, **PLAN, **mine):
@@ -229,10 +229,10 @@ pictures.plot_waiting(lines, simulated, measured)
 # which differ by their seeds only.
 
 # %%
-from ddl_teach.course.live_search import LiveSearch
-from ddl_teach.search import by_view
+from ddl_class.engines import by_view
+from ddl_class.notebook.live_search import LiveSearch
 from ddl_teach.search.space import Choice
-from ddl_teach.sgd.digits import Digits
+from ddl_teach.training.tasks.digits import Digits
 
 wide = Space({**space.axes, "hidden": Choice(8, 32, 128), "batch": Choice(8, 32, 128)})
 decider = AsynchronousHalving(wide, budget=2700, rungs=3, eta=3, least=20, **mine)
@@ -319,7 +319,7 @@ def member(comm, exploit):
 
 
 # %%
-from ddl_teach.plots.population import plot_population
+from ddl_class.plots.population import plot_population
 
 apart = simulate(member, 16, exploit=lambda *_: None).results
 copying = simulate(member, 16, exploit=exploit).results
@@ -456,9 +456,9 @@ def together(comm, ensemble, task):
 
 
 # %%
-from ddl_teach.plots.consolidation import plot_consolidated
+from ddl_class.plots.consolidation import plot_consolidated
 from ddl_teach.search.consolidation.matching import matched_mean
-from ddl_teach.sgd.updates.momentum import Momentum
+from ddl_teach.training.optimizers.momentum import Momentum
 
 run = engines.run(together, ensemble=ensemble, task=Digits(), timeout=60)
 members, told = zip(*run.results, strict=True)

@@ -9,8 +9,8 @@
 # *true* measurements, and undone. You write what undoes them: an interval, a time to a target, and
 # a small review that reads reports as a strict reader does.
 #
-# You need unit 08, and unit 13 helps. *Beginners* take sections 1 to 4, *intermediate* readers go
-# on to 7, *advanced* ones take all. About two hours.
+# You need unit 08, and unit 13 helps. *Beginners* take sections 1 to 4, *intermediate* readers all
+# but sections 9 and 10, *advanced* ones everything. About two hours.
 #
 # ## 1. A fine result · *beginner*
 #
@@ -21,12 +21,12 @@
 # %%
 import numpy as np
 
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class.notebook.true_measurements import true_measurements
+from ddl_class.plots.fooling import plot_panel, plot_trick
+from ddl_measure.reports.twelve_ways.all_ways import WAYS
+from ddl_measure.slowest_rank import slowest_of_all
 from ddl_teach.collectives import ring
-from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
-from ddl_teach.course.true_measurements import true_measurements
-from ddl_teach.measure.reports.twelve_ways.all_ways import WAYS
-from ddl_teach.measure.slowest_rank import slowest_of_all
-from ddl_teach.plots.fooling import plot_panel, plot_trick
 
 engines = Engines(4)
 
@@ -86,7 +86,7 @@ judge("18.lucky", lucky, seed=181)
 # %%
 from math import comb
 
-from ddl_teach.measure.repetitions import side_by_side
+from ddl_measure.repetitions import side_by_side
 
 numbers = np.random.default_rng(0).normal(size=200_000)
 both = side_by_side({it: lambda: np.sort(numbers) for it in ("A", "B")}, repetitions=20)
@@ -139,7 +139,7 @@ judge("18.interval", interval, seed=182)
 ### END HIDDEN TESTS
 
 # %%
-from ddl_teach.measure import interval as library
+from ddl_measure import interval as library
 
 my_interval = yours("18.interval", interval, library.interval)
 shown = "{:.3f} ({:.3f} to {:.3f})"
@@ -233,10 +233,9 @@ judge("18.scaling", scaling, seed=184)
 # two, measured on real ranks with make-believe accelerators: left what fools, right what does not.
 
 # %%
+from ddl_measure.reports.twelve_ways.trick import Line, Panel
 from ddl_teach import simulate
-from ddl_teach.comm import Phantom
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.measure.reports.twelve_ways.trick import Line, Panel
+from ddl_teach.comm import Phantom, Uniform
 
 
 def step(comm, samples):
@@ -295,8 +294,8 @@ judge("18.target", to_target, seed=185)
 ### END HIDDEN TESTS
 
 # %%
-from ddl_teach.measure.reports.twelve_ways import curves
-from ddl_teach.measure.reports.twelve_ways.trick import entry_of
+from ddl_measure.reports.twelve_ways import curves
+from ddl_measure.reports.twelve_ways.trick import entry_of
 
 named = [entry_of(true, f"average {when}") for when in ("now and then", "at every step")]
 pairs = [list(zip(curves.seconds(it), curves.accuracies(it), strict=True)) for it in named]
@@ -322,7 +321,7 @@ plot_trick(tricks[10])
 from functools import partial
 from itertools import product
 
-from ddl_teach.sgd.digits import Digits
+from ddl_teach.training.tasks.digits import Digits
 
 tasks = {it: Digits(256, 256, dtype=it) for it in ("float64", "float32")}
 start = {it: task.initial() for it, task in tasks.items()}
@@ -420,8 +419,8 @@ judge("18.review", faults, seed=186)
 ### END HIDDEN TESTS
 
 # %%
-from ddl_teach.measure.reports.review import review
-from ddl_teach.measure.reports.review import told as said
+from ddl_measure.reports.review import review
+from ddl_measure.reports.review import told as said
 
 assert review(true) == ()
 for way, trick in tricks.items():
@@ -439,9 +438,9 @@ for way, trick in tricks.items():
 # an error that belongs into the report. So says the second.
 
 # %%
-from ddl_teach.measure.machine import describe
-from ddl_teach.measure.reports import report as r
-from ddl_teach.measure.reports.made import made
+from ddl_measure.machine import describe
+from ddl_measure.reports import report as r
+from ddl_measure.reports.made import made
 
 
 def entry(dtype, *more):
@@ -541,6 +540,6 @@ print("yours:", shown.format(*my_interval(1e3 * both["A"])), "ms")
 # - G. M. Amdahl, "Validity of the single processor approach to achieving large scale computing
 #   capabilities", 1967. - J. L. Gustafson, "Reevaluating Amdahl's law", *CACM*, 1988.
 #
-# The ways stand in `ddl_teach/measure/reports/twelve_ways`, one a file; what finds them in
-# `ddl_teach/measure/reports`. `progress()` shows how far you have come. Unit 19 asks whether it is
+# The ways stand in `ddl_measure/reports/twelve_ways`, one a file; what finds them in
+# `ddl_measure/reports`. `progress()` shows how far you have come. Unit 19 asks whether it is
 # right at all, and whether another can repeat it.

@@ -10,8 +10,8 @@
 #
 # In this unit you learn to ask. You write three checks that need no second author: one for
 # gradients, one for update rules, one for whole trainings. Then you look for planted bugs with
-# them. You need units 06 and 08. *Beginners* take sections 1 to 3, *intermediate* readers go on
-# to 6, *advanced* ones take all. About 80 minutes.
+# them. You need units 06 and 08. *Beginners* take sections 1 to 3, *intermediate* readers all but
+# section 7, *advanced* ones everything. About 80 minutes.
 #
 # ## 1. It still trains · *beginner*
 #
@@ -24,14 +24,16 @@
 # %%
 import numpy as np
 
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class.exercises.planted.suspects import find, parts, suspects, tell
+from ddl_class.plots import validation as pictures
+from ddl_measure.levels.training import rule_of
 from ddl_teach import simulate
-from ddl_teach.course import Engines, check, hint, judge, predict, progress, reveal, yours
-from ddl_teach.course.planted.suspects import find, parts, suspects, tell
-from ddl_teach.measure.levels.training import rule_of
-from ddl_teach.plots import validation as pictures
-from ddl_teach.sgd.digits import Digits
+from ddl_teach.training.tasks.digits import Digits
 
-adams = {f"number {each.number}": each.candidate for each in suspects("sgd.updates.adam.Adam")}
+adams = {
+    f"number {each.number}": each.candidate for each in suspects("training.optimizers.adam.Adam")
+}
 
 # %% [markdown]
 # ### Predict
@@ -116,7 +118,7 @@ judge("19.gradient", gradient_error, seed=191)
 # number by number.
 
 # %%
-from ddl_teach.measure.levels.operators import check_gradient
+from ddl_measure.levels.operators import check_gradient
 
 
 def library_error(forward, backward, x, towards, step):
@@ -158,7 +160,7 @@ def asked(candidate, step=1e-5):
 
 
 # %%
-found = find(lambda candidate: asked(candidate) < 1e-6, "sgd.perceptron.Perceptron")
+found = find(lambda candidate: asked(candidate) < 1e-6, "training.tasks.perceptron.Perceptron")
 print(found, tell(found.caught[0]), sep="\n")
 assert found.all
 
@@ -207,8 +209,8 @@ judge("19.apart", apart, seed=192)
 # %%
 import torch
 
-from ddl_teach.measure.levels.torch_parts import torch_rule
-from ddl_teach.measure.levels.training import divergence
+from ddl_measure.levels.torch_parts import torch_rule
+from ddl_measure.levels.training import divergence
 
 my_apart = yours("19.apart", apart, divergence)
 task = Digits(32, dtype="float64")
@@ -230,7 +232,7 @@ pictures.plot_apart(walks, good=1e-6)
 # fast, how good was it in section 1?
 
 # %%
-found = find(lambda candidate: max(walk(candidate)) < 1e-6, "sgd.updates.adam.Adam")
+found = find(lambda candidate: max(walk(candidate)) < 1e-6, "training.optimizers.adam.Adam")
 whats = {f"number {it}": tell(it).splitlines()[0].split(": ")[1] for it in found.caught}
 print(found, *(f"{name}: {what}" for name, what in whats.items()), sep="\n")
 assert found.all
@@ -296,10 +298,10 @@ assert all(found.all for found in (many, real))
 #
 # | part | to begin with |
 # |---|---|
-# | `sgd.updates.rmsprop.RMSProp` | a `walk`, beside torch's rule of that name |
-# | `sgd.perceptron.softmax` | what must be true of every row? |
+# | `training.optimizers.rmsprop.RMSProp` | a `walk`, beside torch's rule of that name |
+# | `training.tasks.perceptron.softmax` | what must be true of every row? |
 # | `collectives.rabenseifner.allreduce` | it adds up, on 1 to 8 ranks; what else is it for? |
-# | `exchange.forms.top_k.TopK` | a `TopK(0.25)` encodes four numbers: which one stays? |
+# | `training.compression.top_k.TopK` | a `TopK(0.25)` encodes four numbers: which one stays? |
 # | `networks.pipelines.one_f_one_b.order` | every gradient is right; what does a stage hold? |
 #
 # ## 5. Has the recipe worked? · *intermediate*
@@ -344,8 +346,8 @@ judge("19.worked", has_worked, seed=193)
 
 
 # %%
+from ddl_measure.levels.training import measure_training
 from ddl_teach.collectives import ring
-from ddl_teach.measure.levels.training import measure_training
 
 
 def stir(comm, task, weights, rate, step):

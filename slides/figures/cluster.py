@@ -12,18 +12,14 @@ from matplotlib.figure import Figure
 
 from benchmarks.box import ALGORITHMS, RANKS, SIZE
 from benchmarks.recorded import RESULTS, head
-from ddl_teach import Comm, Phantom, simulate
-from ddl_teach.collectives import ring
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.comm.story import StoryError
-from ddl_teach.course.cluster import grounds, node_checks
-from ddl_teach.course.cluster.asking import Answers
-from ddl_teach.course.cluster.on_ranks import MESSAGES, NBYTES
-from ddl_teach.course.cluster.site import SETUP
-from ddl_teach.course.competition.disciplines import DISCIPLINES
-from ddl_teach.course.doctor import report
-from ddl_teach.course.finding import Finding
-from ddl_teach.plots.style import (
+from ddl_class.clusters import grounds, node_checks
+from ddl_class.clusters.asking import Answers
+from ddl_class.clusters.on_ranks import MESSAGES, NBYTES
+from ddl_class.clusters.site import SETUP
+from ddl_class.competition.disciplines import DISCIPLINES
+from ddl_class.doctor.doctor import report
+from ddl_class.doctor.finding import Finding
+from ddl_runtime.pictures.style import (
     INK,
     algorithm_colour,
     describe,
@@ -34,6 +30,9 @@ from ddl_teach.plots.style import (
     spoken,
     time_text,
 )
+from ddl_teach import Comm, Phantom, simulate
+from ddl_teach.collectives import ring
+from ddl_teach.comm import StoryError, Uniform
 from ddl_teach.theory import data_parallel
 from ddl_teach.theory.collectives import formula
 from ddl_teach.theory.crossover import crossovers

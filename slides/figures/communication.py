@@ -9,16 +9,15 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.recorded import head, sides
+from ddl_class.plots.algorithms import plot_times
+from ddl_class.plots.staging import plot_chunk_sizes
+from ddl_measure.device_paths import ASSUMED
+from ddl_measure.ping_pong import ping_pong
+from ddl_runtime.pictures.style import size_text, spoken, time_text
+from ddl_runtime.pictures.timeline import plot_timeline
 from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import hierarchical, linear, rabenseifner, recursive_doubling, ring
-from ddl_teach.comm.networks import TwoLevel, Uniform
-from ddl_teach.comm.story import StoryError
-from ddl_teach.measure.device_paths import ASSUMED
-from ddl_teach.measure.ping_pong import ping_pong
-from ddl_teach.plots.algorithms import plot_times
-from ddl_teach.plots.staging import plot_chunk_sizes
-from ddl_teach.plots.style import size_text, spoken, time_text
-from ddl_teach.plots.timeline import plot_timeline
+from ddl_teach.comm import StoryError, TwoLevel, Uniform
 from ddl_teach.theory import collectives as formulas
 from ddl_teach.theory import staging
 from ddl_teach.theory.crossover import crossovers
@@ -85,22 +84,19 @@ def deadlock_story() -> str:
 def linear_timeline() -> Figure:
     """Everybody sends to rank 0."""
     program = partial(reduce, algorithm="linear", nbytes=80_000)
-    title = "Rank 0's port is busy all the time, the others' hardly ever"
-    return plot_timeline(simulate(program, 8, network=NETWORK).timeline, title=title)
+    return plot_timeline(simulate(program, 8, network=NETWORK).timeline)
 
 
 def doubling_timeline() -> Figure:
     """Three steps on eight ranks."""
     program = partial(reduce, algorithm="recursive_doubling", nbytes=80_000)
-    title = "Partners 1, 2 and 4 places away: three steps, and eight ranks agree"
-    return plot_timeline(simulate(program, 8, network=NETWORK).timeline, title=title)
+    return plot_timeline(simulate(program, 8, network=NETWORK).timeline)
 
 
 def ring_timeline() -> Figure:
     """A ring on eight ranks."""
     program = partial(reduce, algorithm="ring", nbytes=80_000)
-    title = "In a ring all ranks send and receive all the time"
-    return plot_timeline(simulate(program, 8, network=NETWORK).timeline, title=title)
+    return plot_timeline(simulate(program, 8, network=NETWORK).timeline)
 
 
 def sizes() -> Figure:

@@ -8,15 +8,15 @@ from functools import cache
 import numpy as np
 from matplotlib.figure import Figure
 
-from ddl_teach.course.planted.bugs import BUGS
-from ddl_teach.course.true_measurements import true_measurements
-from ddl_teach.measure.interval import coverage
-from ddl_teach.measure.levels.operators import check_gradient
-from ddl_teach.measure.reports.review import review, told
-from ddl_teach.measure.reports.twelve_ways.all_ways import all_tricks
-from ddl_teach.measure.reports.twelve_ways.trick import Trick
-from ddl_teach.plots.fooling import plot_fooling
-from ddl_teach.plots.validation import plot_checks
+from ddl_class.exercises.planted.bugs import BUGS
+from ddl_class.notebook.true_measurements import true_measurements
+from ddl_class.plots.fooling import plot_fooling
+from ddl_class.plots.validation import plot_checks
+from ddl_measure.interval import coverage
+from ddl_measure.levels.operators import check_gradient
+from ddl_measure.reports.review import review, told
+from ddl_measure.reports.twelve_ways.all_ways import all_tricks
+from ddl_measure.reports.twelve_ways.trick import Trick
 
 
 @cache

@@ -9,14 +9,14 @@ from types import ModuleType
 import numpy as np
 from matplotlib.figure import Figure
 
+from ddl_class.doctor.machine_checks import ROOT
+from ddl_class.plots.checkpoints import plot_checkpoints
+from ddl_class.plots.nodes import plot_nodes, plot_share_of_work
+from ddl_measure.traffic import between_nodes
+from ddl_runtime.core import fault_tolerance
 from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import recursive_doubling, ring
-from ddl_teach.comm import survivors
-from ddl_teach.course.machine_checks import ROOT
-from ddl_teach.measure.traffic import between_nodes
-from ddl_teach.plots.checkpoints import plot_checkpoints
-from ddl_teach.plots.nodes import plot_nodes, plot_share_of_work
-from ddl_teach.surviving import preemption
+from ddl_teach.fault_tolerance import preemption
 from ddl_teach.theory import failures
 from ddl_teach.theory.many_nodes import Link, by_leaders, one_ring
 
@@ -98,7 +98,7 @@ def best_interval() -> str:
 
 def protocol() -> str:
     """How one goes on without the dead, in the words of the library."""
-    return _example(survivors)
+    return _example(fault_tolerance)
 
 
 def pre_empted() -> str:

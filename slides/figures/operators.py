@@ -7,23 +7,23 @@ import torch
 from matplotlib.figure import Figure
 
 from benchmarks.recorded import head, sides
+from ddl_class.plots.magnitudes import plot_magnitudes
+from ddl_class.plots.method_map import plot_method_map
+from ddl_class.plots.micro_batches import plot_divisions, plot_front
+from ddl_class.plots.operation_graph import plot_operation_graph
+from ddl_class.plots.rounding import plot_sum_errors
+from ddl_class.plots.schedule import plot_schedule
+from ddl_class.plots.spread import plot_spread
+from ddl_class.plots.wavefront import plot_wavefronts
+from ddl_class.plots.winograd_error import plot_errors
+from ddl_class.plots.work_depth import plot_bounds
+from ddl_measure.experiments.precision import small_network, sums
 from ddl_teach.operators.convolution.methods import find
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.graphs import fully_connected
 from ddl_teach.operators.graphs.schedule import greedy
 from ddl_teach.operators.micro_batches import dynamic, predicted
 from ddl_teach.operators.micro_batches.front import desirable
-from ddl_teach.operators.precision import small_network, sums
-from ddl_teach.plots.magnitudes import plot_magnitudes
-from ddl_teach.plots.method_map import plot_method_map
-from ddl_teach.plots.micro_batches import plot_divisions, plot_front
-from ddl_teach.plots.operation_graph import plot_operation_graph
-from ddl_teach.plots.rounding import plot_sum_errors
-from ddl_teach.plots.schedule import plot_schedule
-from ddl_teach.plots.spread import plot_spread
-from ddl_teach.plots.wavefront import plot_wavefronts
-from ddl_teach.plots.winograd_error import plot_errors
-from ddl_teach.plots.work_depth import plot_bounds
 from ddl_teach.theory.convolution_cost import cost
 from ddl_teach.theory.convolution_time import Rates, seconds
 from ddl_teach.theory.wavefront import fronts

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
+from ddl_class.exercises.registry import find_exercise, units
+from ddl_class.release.curriculum import LESSONS, PARTS
+from ddl_runtime.pictures.style import INK, describe, in_style, new_axes, time_text
 from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import recursive_doubling, ring
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.comm.story import StoryError
-from ddl_teach.course.curriculum import LESSONS, PARTS
-from ddl_teach.course.exercises.registry import find_exercise, units
-from ddl_teach.plots.style import INK, describe, in_style, new_axes, time_text
+from ddl_teach.comm import StoryError, Uniform
 
 # Ben-Nun & Hoefler, "Demystifying parallel and distributed deep learning", ACM CSUR 52(4), 2019.
 LAYERS = {"papers that say what carries their messages": 55, "of these: MPI": 29}

@@ -9,31 +9,31 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.recorded import RESULTS, head
+from ddl_class.plots import forms as form_pictures
+from ddl_class.plots import large_batches as batch_pictures
+from ddl_class.plots import staleness as staleness_pictures
+from ddl_class.plots.fill_in import plot_fill_in
+from ddl_class.plots.gossip import plot_consensus, plot_graphs
+from ddl_class.plots.ingress import plot_ingress
+from ddl_class.plots.search import plot_search
+from ddl_class.plots.svg import Drawing
+from ddl_measure.experiments.search.waits import PLAN, Pace, pretended
 from ddl_teach import Comm, simulate
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.exchange.consensus import agree
-from ddl_teach.exchange.forms.feedback import Feedback
-from ddl_teach.exchange.forms.form import Form
-from ddl_teach.exchange.forms.one_bit import OneBit
-from ddl_teach.exchange.forms.top_k import TopK
-from ddl_teach.exchange.paths import neighbours
-from ddl_teach.plots import forms as form_pictures
-from ddl_teach.plots import large_batches as batch_pictures
-from ddl_teach.plots import staleness as staleness_pictures
-from ddl_teach.plots.fill_in import plot_fill_in
-from ddl_teach.plots.gossip import plot_consensus, plot_graphs
-from ddl_teach.plots.ingress import plot_ingress
-from ddl_teach.plots.search import plot_search
-from ddl_teach.plots.svg import Drawing
+from ddl_teach.comm import Uniform
 from ddl_teach.search import by_ranks
+from ddl_teach.search.decider import Decider
 from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
-from ddl_teach.search.job import Decider
-from ddl_teach.search.waits import PLAN, Pace, pretended
-from ddl_teach.sgd.digits import Digits
 from ddl_teach.theory import compression, sparse, staleness, stragglers
 from ddl_teach.theory.gossip import contraction, graphs, mixing
 from ddl_teach.theory.large_batches import Steps, fit_steps
+from ddl_teach.training.compression.feedback import Feedback
+from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.one_bit import OneBit
+from ddl_teach.training.compression.top_k import TopK
+from ddl_teach.training.consensus import agree
+from ddl_teach.training.distribution import neighbours
+from ddl_teach.training.tasks.digits import Digits
 
 GRAPHS = (graphs.ring, graphs.torus, graphs.exponential, graphs.one_peer_exponential)
 PACKING = {"message": OneBit().nbytes(1_000_000), "encode": 10e-3, "decode": 5e-3}
