@@ -27,9 +27,9 @@ from PIL import Image
 from benchmarks.claims import SUBJECTS, Claim, Subject, claims
 from benchmarks.recorded import RESULTS
 from benchmarks.remeasure import QUICK, ROOT, Round, measure_all, throw_away
-from ddl_teach.measure.machine import keep
-from ddl_teach.measure.whole_file import write_whole
-from ddl_teach.plots.peers import plot_peers
+from ddl_class.plots.peers import plot_peers
+from ddl_measure.machine import keep
+from ddl_runtime.records.whole_file import write_whole
 
 PICTURE = ROOT / "docs" / "peers.png"
 INTERRUPTED = 130

@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from ddl_measure.interval import interval
+from ddl_measure.machine import describe, heading, keep
 from ddl_teach import Comm, Ranks
 from ddl_teach.collectives import rabenseifner, recursive_doubling, ring, shared_memory
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.machine import describe, heading, keep
 
 RESULTS = Path(__file__).parent / "results" / "allreduce.txt"
 SIZES = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20]

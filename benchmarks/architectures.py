@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ddl_measure.experiments.architectures.costs import Costs, Scaling, costs, step_seconds
+from ddl_measure.interval import interval
+from ddl_measure.machine import describe, heading, keep
 from ddl_teach import Comm, Ranks
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.machine import describe, heading, keep
 from ddl_teach.search.architectures.agreement import kendall_interval
 from ddl_teach.search.architectures.cells import CELLS, Genotype, text
-from ddl_teach.search.architectures.costs import Costs, Scaling, costs
 from ddl_teach.search.architectures.evolution import Evolution
 from ddl_teach.search.architectures.front import undominated
 from ddl_teach.search.architectures.priced import Priced
@@ -36,10 +36,10 @@ from ddl_teach.search.architectures.reinforce import Reinforce
 from ddl_teach.search.architectures.shared import SharedTask
 from ddl_teach.search.architectures.training import CellTraining
 from ddl_teach.search.by_ranks import search
+from ddl_teach.search.decider import Decider
 from ddl_teach.search.deciders.random import RandomSearch
-from ddl_teach.search.job import Decider
 from ddl_teach.search.training import advanced
-from ddl_teach.sgd.updates.momentum import Momentum
+from ddl_teach.training.optimizers.momentum import Momentum
 
 RESULTS = Path(__file__).parent / "results" / "architectures.txt"
 DECIDERS: dict[str, Callable[..., Decider]] = {
@@ -48,7 +48,7 @@ DECIDERS: dict[str, Callable[..., Decider]] = {
     "controller": lambda *plan: Reinforce(*plan, ahead=2),
 }
 TRAINING, SCALING = CellTraining(), Scaling()
-PRICED = Priced(TRAINING, SCALING)
+PRICED = Priced(TRAINING, step_seconds)
 SHARED_RATE, SCORED = 0.02, 200
 AGAIN = (1001, 1002, 1003)  # seeds that no search has used
 COMPARED = 40  # genotypes whose scores are correlated

@@ -17,13 +17,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.products import STEPS, TASK
+from ddl_measure.machine import describe, heading, keep
 from ddl_teach import simulate
-from ddl_teach.comm.networks import TwoLevel
-from ddl_teach.exchange.product import every_pair, sensible
-from ddl_teach.exchange.trainer import train
-from ddl_teach.measure.machine import describe, heading, keep
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.updates.sgd import SGD
+from ddl_teach.comm import TwoLevel
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.product import every_pair, sensible
+from ddl_teach.training.tasks.digits import Digits
+from ddl_teach.training.trainer import train
 
 RESULTS = Path(__file__).parent / "results" / "catalogue.txt"
 

@@ -4,11 +4,11 @@
 
 Measures this machine's points and the constants of its cost models, keeps them as plain rows and
 numbers in results/choices/ (--again judges what was kept), lets every chooser learn and choose as
-search.choosing.judge says, and writes who chose how well: accuracy (the fastest; the fastest or
-one tied with it), the regret (mean with a 95% interval over whole groups, median, worst), and how
-much more its mean is than that of the better of the two cost models. It is called better or worse
-than the model only where the whole interval of the difference says so. Above each table: how noisy
-the labels are.
+`measure.experiments.choosing.judge` says, and writes how well each chose: accuracy (the fastest;
+the fastest or one tied with it), the regret (mean with a 95% interval over whole groups, median,
+worst), and how much more its mean is than that of the better of the two cost models. It is called
+better or worse than the model only where the whole interval of the difference says so. Above each
+table: how noisy the labels are.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from ddl_measure.experiments.choosing import allreduces, convolutions
+from ddl_measure.experiments.choosing.judge import BEST, Verdict, judge, mean_with_interval
+from ddl_measure.machine import describe, heading, keep
 from ddl_teach import Ranks
-from ddl_teach.comm.networks import Machine
-from ddl_teach.measure.machine import describe, heading, keep
+from ddl_teach.comm import Machine
 from ddl_teach.operators.convolution.rates import machine_rates
-from ddl_teach.search.choosing import allreduces, convolutions
 from ddl_teach.search.choosing.cost_model import constants, fitted
 from ddl_teach.search.choosing.decision_tree import decision_tree
-from ddl_teach.search.choosing.judge import BEST, Verdict, judge, mean_with_interval
 from ddl_teach.search.choosing.most_frequent import most_frequent
 from ddl_teach.search.choosing.points import Learner, Points, load
 from ddl_teach.search.choosing.small_network import small_network

@@ -18,15 +18,15 @@ from pathlib import Path
 
 import numpy as np
 
+from ddl_measure.experiments.consolidation.consolidated import consolidate
+from ddl_measure.interval import interval
+from ddl_measure.machine import describe, heading, keep
 from ddl_teach import Ranks
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.machine import describe, heading, keep
-from ddl_teach.search.consolidation.consolidated import consolidate
 from ddl_teach.search.consolidation.line import along, barrier
 from ddl_teach.search.consolidation.matching import match, twin
 from ddl_teach.search.training import DigitsTraining
-from ddl_teach.sgd.digits import Digits
 from ddl_teach.theory.ensembles import majority_error
+from ddl_teach.training.tasks.digits import Digits
 
 RESULTS = Path(__file__).parent / "results" / "consolidation.txt"
 WIDTHS = ((8, 8), (32, 32), (128, 128), (128, 8))  # of members, and of student and pupil

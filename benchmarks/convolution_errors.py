@@ -17,8 +17,8 @@ from statistics import median
 import torch
 from torch import Tensor
 
-from ddl_teach.measure.machine import describe, heading, keep
-from ddl_teach.operators.convolution.errors import relative_error
+from ddl_measure.experiments.convolution.errors import relative_error
+from ddl_measure.machine import describe, heading, keep
 from ddl_teach.operators.convolution.methods import METHODS
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.winograd import LARGEST_TILE, Winograd

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import torch
 
-from ddl_teach.measure.machine import describe, heading, keep
+from ddl_measure.experiments.convolution.sweep import Sweep, sweep
+from ddl_measure.machine import describe, heading, keep
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.rates import machine_rates
-from ddl_teach.operators.convolution.sweep import Sweep, sweep
 
 RESULTS = Path(__file__).parent / "results" / "convolution_sweeps.txt"
 METHODS = ("direct", "im2col", "fft", "winograd_2x2", "winograd_4x4")

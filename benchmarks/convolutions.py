@@ -28,16 +28,16 @@ from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.convolution_targets import verdicts
 from benchmarks.layers import shared
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.machine import PACKAGES, describe, heading, keep
-from ddl_teach.measure.repetitions import side_by_side
+from ddl_measure.interval import interval
+from ddl_measure.machine import PACKAGES, describe, heading, keep
+from ddl_measure.repetitions import side_by_side
+from ddl_measure.zoo.alexnet import AlexNet
+from ddl_measure.zoo.resnet50 import ResNet50
+from ddl_measure.zoo.vgg16 import VGG16
 from ddl_teach.operators.convolution.chooser import Choice, choose
 from ddl_teach.operators.convolution.methods import METHODS
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.rates import machine_rates
-from ddl_teach.operators.zoo.alexnet import AlexNet
-from ddl_teach.operators.zoo.resnet50 import ResNet50
-from ddl_teach.operators.zoo.vgg16 import VGG16
 from ddl_teach.theory.convolution_cost import PASSES, Cost, cost
 
 RESULTS = Path(__file__).parent / "results"

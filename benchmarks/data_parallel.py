@@ -20,10 +20,10 @@ import numpy as np
 import torch
 from torch import nn
 
+from ddl_measure.interval import interval
+from ddl_measure.machine import describe, heading, keep
+from ddl_measure.repetitions import side_by_side
 from ddl_teach import Comm, Ranks
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.machine import describe, heading, keep
-from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.networks.data_parallel.ladder import Rung, rungs, step_of
 from ddl_teach.networks.models.alexnet import alexnet
 from ddl_teach.networks.models.data import digits

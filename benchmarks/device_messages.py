@@ -28,12 +28,8 @@ import numpy as np
 
 from benchmarks.gpu import report
 from benchmarks.gpu.peers import peers_of
-from ddl_teach import Comm, Ranks
-from ddl_teach.collectives import staged_once
-from ddl_teach.collectives.on_devices import ONCE
-from ddl_teach.comm.arrays import Array
-from ddl_teach.course.device_places import about, device_here, place_of, reads_device_memory
-from ddl_teach.measure.device_messages import (
+from ddl_class.notebook.device_places import about, device_here, place_of, reads_device_memory
+from ddl_measure.device_messages import (
     ALLREDUCE,
     BANDWIDTH,
     BOTH_WAYS,
@@ -42,8 +38,12 @@ from ddl_teach.measure.device_messages import (
     measure_copies,
     measure_messages,
 )
-from ddl_teach.measure.device_run import GPU, HOST, DeviceRun, Row, Way, save
-from ddl_teach.measure.machine import heading, keep
+from ddl_measure.device_run import GPU, HOST, DeviceRun, Row, Way, save
+from ddl_measure.machine import heading, keep
+from ddl_runtime.core.arrays import Array
+from ddl_teach import Comm, Ranks
+from ddl_teach.collectives import staged_once
+from ddl_teach.collectives.on_devices import ONCE
 from ddl_teach.theory.robust_line import FEWEST_SIZES
 
 RESULTS = Path(__file__).parent / "results"

@@ -18,27 +18,27 @@ from pathlib import Path
 
 import numpy as np
 
+from ddl_measure.experiments.forms import only_time
+from ddl_measure.experiments.forms.measured import averages
+from ddl_measure.interval import interval
+from ddl_measure.machine import describe, heading, keep
+from ddl_measure.repetitions import side_by_side
 from ddl_teach import Ranks
-from ddl_teach.exchange.forms import only_time
-from ddl_teach.exchange.forms.averaging import way_of
-from ddl_teach.exchange.forms.deep_gradient_compression import DeepGradientCompression
-from ddl_teach.exchange.forms.dense import Dense
-from ddl_teach.exchange.forms.feedback import Feedback
-from ddl_teach.exchange.forms.form import Form
-from ddl_teach.exchange.forms.half import Half
-from ddl_teach.exchange.forms.measured import averages
-from ddl_teach.exchange.forms.one_bit import OneBit
-from ddl_teach.exchange.forms.powersgd import PowerSGD
-from ddl_teach.exchange.forms.qsgd import QSGD
-from ddl_teach.exchange.forms.random_k import RandomK
-from ddl_teach.exchange.forms.terngrad import TernGrad
-from ddl_teach.exchange.forms.threshold import Threshold
-from ddl_teach.exchange.forms.top_k import TopK
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.machine import describe, heading, keep
-from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.theory import compression
 from ddl_teach.theory.crossover import crossing
+from ddl_teach.training.compression.averaging import way_of
+from ddl_teach.training.compression.deep_gradient_compression import DeepGradientCompression
+from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.compression.feedback import Feedback
+from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.half import Half
+from ddl_teach.training.compression.one_bit import OneBit
+from ddl_teach.training.compression.powersgd import PowerSGD
+from ddl_teach.training.compression.qsgd import QSGD
+from ddl_teach.training.compression.random_k import RandomK
+from ddl_teach.training.compression.terngrad import TernGrad
+from ddl_teach.training.compression.threshold import Threshold
+from ddl_teach.training.compression.top_k import TopK
 
 RESULTS = Path(__file__).parent / "results" / "forms.txt"
 COPY = "memory copy"

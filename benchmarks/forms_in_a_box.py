@@ -22,15 +22,15 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.forms import FORMS
+from ddl_class.clusters.box.box import Box
+from ddl_class.clusters.box.links import read_rate
+from ddl_measure.cables import Cables, cables
+from ddl_measure.experiments.forms.measured import in_turns, packing
+from ddl_measure.interval import Interval, ratio_of_turns
+from ddl_measure.machine import describe, heading, keep
 from ddl_teach import Comm, Ranks
-from ddl_teach.course.box.box import Box
-from ddl_teach.course.box.links import read_rate
-from ddl_teach.exchange.forms.averaging import way_of
-from ddl_teach.exchange.forms.measured import in_turns, packing
-from ddl_teach.measure.cables import Cables, cables
-from ddl_teach.measure.interval import Interval, ratio_of_turns
-from ddl_teach.measure.machine import describe, heading, keep
 from ddl_teach.theory import compression
+from ddl_teach.training.compression.averaging import way_of
 
 RESULTS = Path(__file__).parent / "results" / "forms_in_a_box.txt"
 NAMES = ("dense", "1 bit", "QSGD, 7 levels", "TernGrad", "top 1%", "1 bit, feedback")

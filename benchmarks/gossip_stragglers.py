@@ -20,20 +20,20 @@ from pathlib import Path
 
 import numpy as np
 
+from ddl_measure.interval import interval, ratio_of_turns
+from ddl_measure.machine import describe, heading, keep
+from ddl_measure.repetitions import side_by_side
 from ddl_teach import Comm, Ranks, simulate
-from ddl_teach.exchange.paths.neighbours import Neighbours
-from ddl_teach.exchange.trainer import Result, train
-from ddl_teach.measure.interval import interval, ratio_of_turns
-from ddl_teach.measure.machine import describe, heading, keep
-from ddl_teach.measure.repetitions import side_by_side
-from ddl_teach.sgd.asynchronous_gossip import AsynchronousGossip
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.gossip import Gossip
-from ddl_teach.sgd.paces import Even, OneSlow
-from ddl_teach.sgd.updates.sgd import SGD
-from ddl_teach.sgd.when import When
-from ddl_teach.sgd.worker import Pace
 from ddl_teach.theory.gossip.graphs import ring
+from ddl_teach.training.consistency.asynchronous_gossip import AsynchronousGossip
+from ddl_teach.training.consistency.gossip import Gossip
+from ddl_teach.training.consistency.when import When
+from ddl_teach.training.consistency.worker import Pace
+from ddl_teach.training.distribution.neighbours import Neighbours
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.tasks.digits import Digits
+from ddl_teach.training.tasks.paces import Even, OneSlow
+from ddl_teach.training.trainer import Result, train
 
 RESULTS = Path(__file__).parent / "results" / "gossip_stragglers.txt"
 PAUSE, TIMES, STEPS = 4e-3, 5.0, 60

@@ -19,14 +19,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ddl_teach.comm.ledger import Ledger
-from ddl_teach.measure.interval import interval, ratio_of_turns
-from ddl_teach.measure.levels.events import Events
-from ddl_teach.measure.levels.networks import Part, pass_through
-from ddl_teach.measure.levels.training import measure_training
-from ddl_teach.measure.machine import describe, heading, keep
-from ddl_teach.measure.repetitions import side_by_side
-from ddl_teach.measure.traffic import traffic
+from ddl_measure.interval import interval, ratio_of_turns
+from ddl_measure.levels.events import Events
+from ddl_measure.levels.networks import Part, pass_through
+from ddl_measure.levels.training import measure_training
+from ddl_measure.machine import describe, heading, keep
+from ddl_measure.repetitions import side_by_side
+from ddl_measure.traffic import traffic
+from ddl_runtime.records.ledger import Ledger
 
 RESULTS = Path(__file__).parent / "results" / "harness.txt"
 STEP = 0.01  # seconds

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ddl_measure.slow_links import SlowLinks
 from ddl_teach import Comm, Ranks
 from ddl_teach.collectives import ring
-from ddl_teach.measure.slow_links import SlowLinks
-from ddl_teach.sgd.digits import Digits
+from ddl_teach.training.tasks.digits import Digits
 
 
 @dataclass(frozen=True)

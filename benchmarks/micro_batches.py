@@ -24,19 +24,20 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.machine import describe, heading, keep
-from ddl_teach.measure.repetitions import side_by_side
+from ddl_measure.experiments.micro_batches.measured import measure
+from ddl_measure.experiments.micro_batches.measured import plan as plan_measured
+from ddl_measure.experiments.micro_batches.rooms import rooms_of
+from ddl_measure.interval import interval
+from ddl_measure.machine import describe, heading, keep
+from ddl_measure.repetitions import side_by_side
+from ddl_measure.zoo.alexnet import IMAGE, OneColumn
 from ddl_teach.operators.convolution.methods import METHODS
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.micro_batches import divided, planning
 from ddl_teach.operators.micro_batches.dynamic import divide
 from ddl_teach.operators.micro_batches.front import desirable
-from ddl_teach.operators.micro_batches.measured import measure
 from ddl_teach.operators.micro_batches.offers import Division, Job, TooLittle
-from ddl_teach.operators.micro_batches.rooms import rooms_of
 from ddl_teach.operators.micro_batches.transform import in_micro_batches
-from ddl_teach.operators.zoo.alexnet import IMAGE, OneColumn
 
 RESULTS = Path(__file__).parent / "results" / "micro_batches.txt"
 PACKAGES = ("numpy", "torch", "scipy")
@@ -133,7 +134,7 @@ def whole_network(batch: int, limits: Sequence[int], repetitions: int) -> str:
     network, x = OneColumn().eval(), torch.randn(batch, *IMAGE)
     lines = ["AlexNet, whole: limit, room planned and taken, seconds, whole batches / pieces"]
     with torch.no_grad():
-        jobs = planning.plan(network, x, limit=math.inf, passes=["forward"]).jobs
+        jobs = plan_measured(network, x, limit=math.inf, passes=["forward"]).jobs
         for limit in limits:
             runs, rooms = {}, {}
             for kind in ("whole", "pieces"):

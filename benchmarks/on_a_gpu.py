@@ -10,7 +10,7 @@
 
 It takes about ten minutes, and two ranks; on one GPU they share it. Everything is recorded, every
 repetition of it, with machine, date, versions, GPU, driver and command: the raw numbers in
-ddl_teach/course/recorded/gpu, where unit 07 finds them, tables and pictures in
+ddl_class/notebook/recorded/gpu, where unit 07 finds them, tables and pictures in
 benchmarks/results/gpu. Please send both. What cannot run is told with its reason, and the rest is
 recorded all the same. Without a GPU it says so and measures nothing; --stand-in runs all the same
 code on the stand-in device, records nothing, and is an exercise only.
@@ -28,14 +28,14 @@ from typing import Any
 from benchmarks import device_messages
 from benchmarks.gpu import report
 from benchmarks.pipelines import meet
+from ddl_class.notebook.device_places import about, device_here
+from ddl_measure.device_messages import ALONE, LATENCY
+from ddl_measure.device_run import GPU, STAND_IN, DeviceRun, Row, save
+from ddl_measure.machine import heading, keep
 from ddl_teach import Comm, Ranks
-from ddl_teach.comm.story import StoryError
-from ddl_teach.course.device_places import about, device_here
-from ddl_teach.measure.device_messages import ALONE, LATENCY
-from ddl_teach.measure.device_run import GPU, STAND_IN, DeviceRun, Row, save
-from ddl_teach.measure.machine import heading, keep
+from ddl_teach.comm import StoryError
 
-RAW = Path(__file__).parents[1] / "ddl_teach" / "course" / "recorded" / "gpu"
+RAW = Path(__file__).parents[1] / "ddl_class" / "notebook" / "recorded" / "gpu"
 TABLES = Path(__file__).parent / "results" / "gpu"
 NO_GPU = """\
 There is no GPU here that torch can use, so there is nothing to record: nothing was measured.

@@ -12,10 +12,10 @@ from functools import partial
 
 import numpy as np
 
+from ddl_measure.repetitions import side_by_side
 from ddl_teach import Comm
 from ddl_teach.collectives import linear, native, ring
-from ddl_teach.measure.repetitions import side_by_side
-from ddl_teach.sgd.digits import Digits
+from ddl_teach.training.tasks.digits import Digits
 
 PARTS = {
     "a step": ("input", "gradient", "update"),

@@ -29,13 +29,13 @@ from typing import Any
 
 import numpy as np
 
+from ddl_measure.experiments.pipelines.phantom_stage import Costs, timed
+from ddl_measure.interval import interval
+from ddl_measure.machine import describe, heading, keep
+from ddl_measure.repetitions import side_by_side
 from ddl_teach import Comm, Ranks
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.machine import describe, heading, keep
-from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
-from ddl_teach.networks.pipelines.phantom_stage import Costs, timed
 from ddl_teach.theory import pipelines as theory
 
 RESULTS = Path(__file__).parent / "results" / "pipelines.txt"

@@ -6,7 +6,8 @@ Every combination that makes sense trains the digits. On `--timed` ranks all tak
 that rotates; a time is that of the slowest rank for one whole training, opening the path included,
 over its steps. Shown are medians, and how wide their nonparametric 95% intervals are. On all
 numbers of `--ranks` the accuracy on held-out digits is that of the worst worker. With a server one
-rank does not train, so a path with servers has fewer workers on as many ranks.
+rank does not train, so a path with servers has fewer workers on as many ranks, and where none
+would be left, it does not take part.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from pathlib import Path
 
 import numpy as np
 
+from ddl_measure.interval import interval
+from ddl_measure.machine import describe, heading, keep
+from ddl_measure.repetitions import side_by_side
 from ddl_teach import Comm, Ranks
-from ddl_teach.exchange.forms.feedback import Feedback
-from ddl_teach.exchange.product import FORMS, Combination, sensible
-from ddl_teach.exchange.trainer import train
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.machine import describe, heading, keep
-from ddl_teach.measure.repetitions import side_by_side
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.updates.sgd import SGD
+from ddl_teach.training.compression.feedback import Feedback
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.product import FORMS, Combination, fits, sensible
+from ddl_teach.training.tasks.digits import Digits
+from ddl_teach.training.trainer import train
 
 RESULTS = Path(__file__).parent / "results" / "products.txt"
 TASK, RULE, STEPS = Digits(batch=32, hidden=32), SGD(0.2), 20
@@ -88,22 +89,22 @@ def main() -> None:
     parts = [heading(describe())]
     for count in dict.fromkeys([*chosen.ranks, chosen.timed]):
         repetitions = chosen.repetitions if count == chosen.timed else 1
+        own = [one for one in combinations if fits(one.path, count)]
         with Ranks(count) as ranks:
             run = ranks.run(
-                measure, combinations=combinations, repetitions=repetitions, trace=False,
-                timeout=3600,
-            )  # fmt: skip
-        for place, one in enumerate(combinations):
+                measure, combinations=own, repetitions=repetitions, trace=False, timeout=3600
+            )
+        for place, one in enumerate(own):
             accuracy[one] = min(accuracy[one], *(found[place][0] for found in run.results))
         if count == chosen.timed:
             slowest = [
                 interval(np.max([found[place][1] for found in run.results], axis=0))
-                for place in range(len(combinations))
+                for place in range(len(own))
             ]
             wide = np.median([(high - low) / median for median, low, high in slowest])
             cells = {
                 one: f"{1e3 * median:.2f}"
-                for one, (median, _, _) in zip(combinations, slowest, strict=True)
+                for one, (median, _, _) in zip(own, slowest, strict=True)
             }
             parts.append(table(
                 f"milliseconds of a step on {count} ranks; medians of {repetitions} trainings of "

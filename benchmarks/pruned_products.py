@@ -25,16 +25,16 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from ddl_measure.interval import interval
+from ddl_measure.machine import describe, heading, keep
+from ddl_measure.repetitions import side_by_side
 from ddl_teach import Comm, simulate
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.machine import describe, heading, keep
-from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.networks.memory import measured
 from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.memory.sharded_states import ShardedStates
 from ddl_teach.networks.pruning.kept import expand, largest
 from ddl_teach.networks.pruning.training import Pruned
-from ddl_teach.sgd.updates.adam import Adam
+from ddl_teach.training.optimizers.adam import Adam
 
 RESULTS = Path(__file__).parent / "results" / "pruned_products.txt"
 SHAPES = ((64, 512, 512), (512, 1024, 1024))  # batch, inputs, outputs

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ddl_measure.interval import interval
+from ddl_measure.machine import describe, heading, keep
 from ddl_teach import Comm, Ranks
 from ddl_teach.collectives import ring
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.machine import describe, heading, keep
 
 RESULTS = Path(__file__).parent / "results" / "recording.txt"
 STEPS = 300

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import torch
 
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.machine import describe, heading, keep
-from ddl_teach.measure.repetitions import side_by_side
+from ddl_measure.interval import interval
+from ddl_measure.machine import describe, heading, keep
+from ddl_measure.repetitions import side_by_side
 from ddl_teach.operators.recurrence import all_steps, cells, fused, per_gate, stack, wavefront
 from ddl_teach.operators.recurrence.stack import Stack
 

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from benchmarks.claims import full_name
 from benchmarks.recorded import head
-from ddl_teach.measure.whole_file import write_whole
+from ddl_runtime.records.whole_file import write_whole
 
 ROOT = Path(__file__).parents[1]
 QUICK = {

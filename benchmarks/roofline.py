@@ -17,12 +17,12 @@ from pathlib import Path
 
 import torch
 
-from ddl_teach.measure.ceilings import Ceilings, Rate, ceilings
-from ddl_teach.measure.machine import describe, heading, keep
-from ddl_teach.operators.analysis import analyse
-from ddl_teach.operators.analysis.layer_times import LayerRate, layer_rates, layer_times
-from ddl_teach.operators.zoo import alexnet, resnet50
-from ddl_teach.plots.roofline import plot_roofline
+from ddl_class.plots.roofline import plot_roofline
+from ddl_measure.analysis import analyse
+from ddl_measure.analysis.layer_times import LayerRate, layer_rates, layer_times
+from ddl_measure.ceilings import Ceilings, Rate, ceilings
+from ddl_measure.machine import describe, heading, keep
+from ddl_measure.zoo import alexnet, resnet50
 from ddl_teach.theory.roofline import Roof
 
 RESULTS = Path(__file__).parent / "results" / "roofline.txt"

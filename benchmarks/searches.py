@@ -30,20 +30,21 @@ import numpy as np
 from optuna import pruners, samplers
 
 from benchmarks.optuna_decider import OptunaDecider
+from ddl_measure.interval import interval, ratio_of_turns
+from ddl_measure.machine import PACKAGES, describe, heading, keep
 from ddl_teach import Ranks, simulate
-from ddl_teach.measure.interval import interval, ratio_of_turns
-from ddl_teach.measure.machine import PACKAGES, describe, heading, keep
 from ddl_teach.search import by_ranks
-from ddl_teach.search.attempt import attempt
+from ddl_teach.search.attempt import State, attempt
 from ddl_teach.search.conductor import Conductor
+from ddl_teach.search.decider import Decider
 from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
 from ddl_teach.search.deciders.random import RandomSearch
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
-from ddl_teach.search.job import Decider, Job
+from ddl_teach.search.job import Job, Settings
 from ddl_teach.search.population import Plan, train_population
 from ddl_teach.search.report import Report
-from ddl_teach.search.space import Choice, LogUniform, Settings, Space, UniformNumber
-from ddl_teach.search.training import DigitsTraining, State
+from ddl_teach.search.space import Choice, LogUniform, Space, UniformNumber
+from ddl_teach.search.training import DigitsTraining
 
 RESULTS = Path(__file__).parent / "results" / "searches.txt"
 SPACE = Space(

@@ -22,14 +22,14 @@ from pathlib import Path
 
 import numpy as np
 
+from ddl_measure.interval import interval
+from ddl_measure.machine import describe, heading, keep
+from ddl_measure.repetitions import side_by_side
 from ddl_teach import Comm, Ranks
-from ddl_teach.exchange.forms.dense import Dense
-from ddl_teach.exchange.paths.server import Server
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.machine import describe, heading, keep
-from ddl_teach.measure.repetitions import side_by_side
-from ddl_teach.sgd.service import Service
-from ddl_teach.sgd.updates.sgd import SGD
+from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.consistency.station import Service
+from ddl_teach.training.distribution.server import Server
+from ddl_teach.training.optimizers.sgd import SGD
 
 RESULTS = Path(__file__).parent / "results" / "servers.txt"
 IN_A_ROW = 8  # updates, so that the last answer counts little

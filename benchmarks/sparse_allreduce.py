@@ -20,14 +20,14 @@ from pathlib import Path
 
 import numpy as np
 
+from ddl_measure.interval import interval
+from ddl_measure.machine import describe, heading, keep
+from ddl_measure.repetitions import side_by_side
 from ddl_teach import Comm, Ranks
 from ddl_teach.collectives import ring
 from ddl_teach.collectives.sparse import dense_second_phase, recursive_doubling, split_allgather
 from ddl_teach.collectives.sparse.stream import Stream
-from ddl_teach.exchange.forms.qsgd import QSGD
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.machine import describe, heading, keep
-from ddl_teach.measure.repetitions import side_by_side
+from ddl_teach.training.compression.qsgd import QSGD
 
 RESULTS = Path(__file__).parent / "results" / "sparse_allreduce.txt"
 DENSITIES = (0.0001, 0.001, 0.01, 0.1)

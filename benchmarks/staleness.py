@@ -17,24 +17,24 @@ from pathlib import Path
 
 import numpy as np
 
+from ddl_measure.interval import interval
+from ddl_measure.machine import describe, heading, keep
 from ddl_teach import Ranks, Run, simulate
-from ddl_teach.comm.networks import TwoLevel
-from ddl_teach.exchange.paths.server import Server
-from ddl_teach.exchange.paths.shared_vector import SharedVector
-from ddl_teach.exchange.stability import stable_limit
-from ddl_teach.exchange.trainer import train
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.machine import describe, heading, keep
-from ddl_teach.sgd.asynchronous import Asynchronous
-from ddl_teach.sgd.hogwild import Hogwild
-from ddl_teach.sgd.paces import Even, OneSlow
-from ddl_teach.sgd.quadratic import Quadratic
-from ddl_teach.sgd.stale_synchronous import StaleSynchronous
-from ddl_teach.sgd.synchronous import Synchronous
-from ddl_teach.sgd.updates.sgd import SGD
-from ddl_teach.sgd.when import When
+from ddl_teach.comm import TwoLevel
 from ddl_teach.theory.staleness import stable_rate, stable_step
 from ddl_teach.theory.stragglers import bounded_time
+from ddl_teach.training.consistency.asynchronous import Asynchronous
+from ddl_teach.training.consistency.hogwild import Hogwild
+from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.consistency.when import When
+from ddl_teach.training.distribution.server import Server
+from ddl_teach.training.distribution.shared_vector import SharedVector
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.stability import stable_limit
+from ddl_teach.training.tasks.paces import Even, OneSlow
+from ddl_teach.training.tasks.quadratic import Quadratic
+from ddl_teach.training.trainer import train
 
 RESULTS = Path(__file__).parent / "results" / "staleness.txt"
 PAUSE, TIMES = 2e-3, 5.0  # seconds of a gradient, and how much slower the straggler is

@@ -2,13 +2,13 @@
 
     python -m benchmarks.statements [--ranks 4] [--pairs 150000] [--batch 64]
 
-The task is `ddl_teach.sgd.statements`: skip-gram with negative sampling over statements of five
-packages of the standard library of the Python that runs; the numbers depend on its version. Every
-training looks at as many pairs. The accuracy is that of the downstream task, which package does a
-function come from, on functions of files that nothing was learnt from; beside it stand always the
-most frequent package and vectors that have learnt nothing. Seconds are of one training each, on
-ranks that share this machine: an order of magnitude, no race. Bytes are those of all ranks
-together. What to look at: the same accuracy for a part of the bytes, and for none.
+The task is `ddl_teach.training.tasks.statements`: skip-gram with negative sampling over statements
+of five packages of the standard library of the Python that runs; the numbers depend on its
+version. Every training looks at as many pairs. The accuracy is that of the downstream task, which
+package does a function come from, on functions of files that nothing was learnt from; beside it
+stand always the most frequent package and vectors that have learnt nothing. Seconds are of one
+training each, on ranks that share this machine: an order of magnitude, no race. Bytes are those of
+all ranks together. What to look at: the same accuracy for a part of the bytes, and for none.
 
 The packages and settings were chosen while looking at one third of the files, the one of the
 table. So the last lines ask about the two other thirds, which nobody looked at before.
@@ -21,28 +21,28 @@ from pathlib import Path
 
 import numpy as np
 
+from ddl_measure.machine import describe, heading, keep
 from ddl_teach import Ranks
-from ddl_teach.exchange.forms.dense import Dense
-from ddl_teach.exchange.forms.feedback import Feedback
-from ddl_teach.exchange.forms.form import Form
-from ddl_teach.exchange.forms.nonzero import NonZero
-from ddl_teach.exchange.forms.qsgd import QSGD
-from ddl_teach.exchange.forms.top_k import TopK
-from ddl_teach.exchange.paths.all_reduce import AllReduce
-from ddl_teach.exchange.paths.path import Path as Way
-from ddl_teach.exchange.paths.server import Sharded
-from ddl_teach.exchange.paths.shared_vector import SharedVector
-from ddl_teach.exchange.paths.sparse_all_reduce import SparseAllReduce
-from ddl_teach.exchange.trainer import train
-from ddl_teach.measure.machine import describe, heading, keep
-from ddl_teach.sgd.asynchronous import Asynchronous
-from ddl_teach.sgd.hogwild import Hogwild
-from ddl_teach.sgd.statements import downstream
-from ddl_teach.sgd.statements.corpus import read
-from ddl_teach.sgd.statements.embedding import Statements
-from ddl_teach.sgd.synchronous import Synchronous
-from ddl_teach.sgd.updates.sgd import SGD
-from ddl_teach.sgd.when import When
+from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.compression.feedback import Feedback
+from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.nonzero import NonZero
+from ddl_teach.training.compression.qsgd import QSGD
+from ddl_teach.training.compression.top_k import TopK
+from ddl_teach.training.consistency.asynchronous import Asynchronous
+from ddl_teach.training.consistency.hogwild import Hogwild
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.consistency.when import When
+from ddl_teach.training.distribution.all_reduce import AllReduce
+from ddl_teach.training.distribution.path import Path as Way
+from ddl_teach.training.distribution.server import Sharded
+from ddl_teach.training.distribution.shared_vector import SharedVector
+from ddl_teach.training.distribution.sparse_all_reduce import SparseAllReduce
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.tasks.statements import downstream
+from ddl_teach.training.tasks.statements.corpus import read
+from ddl_teach.training.tasks.statements.embedding import Statements
+from ddl_teach.training.trainer import train
 
 RESULTS = Path(__file__).parent / "results" / "statements.txt"
 RATE = 0.08  # for each pair of a step: of b pairs that are averaged, b times that

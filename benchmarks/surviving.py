@@ -36,24 +36,27 @@ from pathlib import Path
 
 import numpy as np
 
+from ddl_class.clusters.box import faults
+from ddl_class.clusters.box.box import Box
+from ddl_class.commands.mistake import Mistake
+from ddl_measure.interval import interval
+from ddl_measure.machine import describe, heading, keep
+from ddl_runtime.records.whole_file import write_whole
 from ddl_teach import Comm, launch
-from ddl_teach.comm.story import StoryError
-from ddl_teach.course.box import faults
-from ddl_teach.course.box.box import Box
-from ddl_teach.course.mistake import Mistake
-from ddl_teach.measure.interval import interval
-from ddl_teach.measure.machine import describe, heading, keep
-from ddl_teach.measure.whole_file import write_whole
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.updates.momentum import Momentum
-from ddl_teach.surviving.progress import Plan
-from ddl_teach.surviving.restarting import resume
-from ddl_teach.surviving.shrinking import survive
-from ddl_teach.surviving.under_torchrun import RESULT
+from ddl_teach.comm import StoryError
+from ddl_teach.fault_tolerance.progress import Plan
+from ddl_teach.fault_tolerance.restarting import resume
+from ddl_teach.fault_tolerance.shrinking import survive
+from ddl_teach.fault_tolerance.under_torchrun import RESULT
+from ddl_teach.training.optimizers.momentum import Momentum
+from ddl_teach.training.tasks.digits import Digits
 
 RESULTS = Path(__file__).parent / "results"
 RANKS, STEPS, PACE, EVERY, PATIENCE = 4, 120, 0.05, 20, 10.0
-WORKER, TORCH_WORKER = "ddl_teach.comm.worker", "-u -m ddl_teach.surviving.under_torchrun"
+WORKER, TORCH_WORKER = (
+    "ddl_runtime.launcher.worker",
+    "-u -m ddl_teach.fault_tolerance.under_torchrun",
+)
 LONGEST = 120.0  # seconds for one run
 DETECTOR = {"period": "3", "timeout": str(PATIENCE)}  # Open MPI's own values, written down
 
@@ -176,20 +179,20 @@ def torchrun(box: Box, folder: Path, every: int = EVERY) -> None:
         *("--nproc-per-node", "1", "--max-restarts", "10", "--rdzv-backend", "c10d"),
         *("--rdzv-endpoint", "node0:29400", "--rdzv-id", folder.name),
         *("--rdzv-conf", "last_call_timeout=5"),  # seconds to wait for the fourth; else 30
-        *("-m", "ddl_teach.surviving.under_torchrun", str(folder), "--every", str(every)),
+        *("-m", "ddl_teach.fault_tolerance.under_torchrun", str(folder), "--every", str(every)),
         *("--steps", str(STEPS), "--ranks", str(RANKS), "--seconds", str(PACE)),
         *("--patience", str(PATIENCE)),
     ]
     with (folder / "log").open("w") as log:
         options = {"stdout": log, "stderr": log, "stdin": subprocess.DEVNULL}
-        agents = [subprocess.Popen(box.words(node, words), **options) for node in box.nodes]
+        agents = [subprocess.Popen(box.hosts.words(node, words), **options) for node in box.nodes]
         deadline = time.monotonic() + LONGEST
         while not (folder / RESULT).exists() and time.monotonic() < deadline:
             if all(agent.poll() is not None for agent in agents):
                 break  # they have given up
             time.sleep(0.02)
         for node in box.nodes:
-            for process in box.processes(node):
+            for process in box.hosts.processes(node):
                 process.kill()
         for agent in agents:
             agent.wait()

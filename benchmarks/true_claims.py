@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ddl_teach.measure.reports.cases import find
-from ddl_teach.measure.reports.numbers import good_ratio
-from ddl_teach.measure.reports.report import A_TRAINING, HELD_OUT, Claim, Entry, Report, Series
+from ddl_measure.reports.cases import find
+from ddl_measure.reports.numbers import good_ratio
+from ddl_measure.reports.report import A_TRAINING, HELD_OUT, Claim, Entry, Report, Series
 
 ONE, EIGHT = "weak, 1 ranks", "weak, 8 ranks"
 

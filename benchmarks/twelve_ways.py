@@ -29,12 +29,11 @@ from benchmarks.parts_of_a_step import (
     products,
 )
 from benchmarks.true_claims import claims
-from ddl_teach import Ranks
-from ddl_teach.course.true_measurements import RECORDED
-from ddl_teach.measure.machine import describe
-from ddl_teach.measure.reports.file import save
-from ddl_teach.measure.reports.made import made
-from ddl_teach.measure.reports.report import (
+from ddl_class.notebook.true_measurements import RECORDED
+from ddl_measure.machine import describe
+from ddl_measure.reports.file import save
+from ddl_measure.reports.made import made
+from ddl_measure.reports.report import (
     A_TRAINING,
     HELD_OUT,
     QUANTITIES,
@@ -46,7 +45,8 @@ from ddl_teach.measure.reports.report import (
     Series,
     Trial,
 )
-from ddl_teach.measure.reports.review import review, told
+from ddl_measure.reports.review import review, told
+from ddl_teach import Ranks
 
 LEARNT, HELD = 1437, 360  # pictures
 STEP = ("input", "forward", "backward", "update")

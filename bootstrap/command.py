@@ -12,8 +12,17 @@ from bootstrap.isolation import clean_environment
 # ranks of its own, so a third would only take their cores away.
 TESTS = ["pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
 
+# Which tests are run; a later `-m` of the user's own takes the place of these.
+TIERS = {
+    "--quick": ["-m", "not (real or notebook or browser or box or book or slow or long)"],
+    "": ["-m", "not long"],
+    "--all": [],
+}
+
 USAGE = """python3 start.py              opens the course in JupyterLab
-python3 start.py test         runs every test; further words go to pytest"""
+python3 start.py test         runs the tests; further words go to pytest
+python3 start.py test --quick those of two minutes, before a commit
+python3 start.py test --all   all, also those that take hours"""
 
 
 def main(words: list[str]) -> int:
@@ -21,8 +30,10 @@ def main(words: list[str]) -> int:
     match words:
         case []:
             program = ["ddl_teach", "lab"]
+        case ["test", "--quick" | "--all" as tier, *others]:
+            program = [*TESTS, *TIERS[tier], *others]
         case ["test", *others]:
-            program = [*TESTS, *others]
+            program = [*TESTS, *TIERS[""], *others]
         case ["-h" | "--help" | "help"]:
             print(USAGE)
             return 0

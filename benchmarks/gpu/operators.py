@@ -17,14 +17,14 @@ from torch import nn
 
 from benchmarks.convolutions import contestants
 from benchmarks.layers import shared
+from ddl_class.notebook.device_places import tensors
+from ddl_measure.device_run import GPU, Row, Way
+from ddl_measure.repetitions import side_by_side
+from ddl_measure.zoo.alexnet import AlexNet
+from ddl_measure.zoo.resnet50 import ResNet50
+from ddl_measure.zoo.vgg16 import VGG16
 from ddl_teach import Comm
-from ddl_teach.course.device_places import tensors
-from ddl_teach.measure.device_run import GPU, Row, Way
-from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.zoo.alexnet import AlexNet
-from ddl_teach.operators.zoo.resnet50 import ResNet50
-from ddl_teach.operators.zoo.vgg16 import VGG16
 
 TEST = "convolution"
 MOST_TURNS = 7  # of forty layers and six methods

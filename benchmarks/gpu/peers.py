@@ -15,9 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach import Comm
-from ddl_teach.collectives import native
-from ddl_teach.measure.device_messages import (
+from ddl_measure.device_messages import (
     ALLREDUCE,
     IN_HOST_MEMORY,
     LATENCY,
@@ -26,7 +24,9 @@ from ddl_teach.measure.device_messages import (
     Peer,
     Place,
 )
-from ddl_teach.measure.device_run import GPU, Way
+from ddl_measure.device_run import GPU, Way
+from ddl_teach import Comm
+from ddl_teach.collectives import native
 
 TRIAL = np.ones(256, np.float32)
 

@@ -10,14 +10,14 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
+from ddl_class.plots.staging import plot_chunk_sizes, plot_decisions, plot_paths
+from ddl_measure.device_messages import ALLREDUCE, BANDWIDTH, BOTH_WAYS, LATENCY
+from ddl_measure.device_paths import computed, default_table, route_of, table_of
+from ddl_measure.device_run import HOST, DeviceRun, Way
+from ddl_measure.interval import interval, ratio_of_turns
+from ddl_runtime.devices.choice import PATHS, Table
+from ddl_runtime.pictures.style import rate_text, size_text, time_text
 from ddl_teach.collectives.on_devices import ONCE, STEPS
-from ddl_teach.comm.devices.choice import PATHS, Table
-from ddl_teach.measure.device_messages import ALLREDUCE, BANDWIDTH, BOTH_WAYS, LATENCY
-from ddl_teach.measure.device_paths import computed, default_table, route_of, table_of
-from ddl_teach.measure.device_run import HOST, DeviceRun, Way
-from ddl_teach.measure.interval import interval, ratio_of_turns
-from ddl_teach.plots.staging import plot_chunk_sizes, plot_decisions, plot_paths
-from ddl_teach.plots.style import rate_text, size_text, time_text
 from ddl_teach.theory import staging
 
 MEANS = {

@@ -20,10 +20,10 @@ import torch
 from torch import nn
 
 from benchmarks.data_parallel import FLOOR
+from ddl_class.notebook.device_places import tensors
+from ddl_measure.device_run import GPU, Row, Way
+from ddl_measure.repetitions import side_by_side
 from ddl_teach import Comm
-from ddl_teach.course.device_places import tensors
-from ddl_teach.measure.device_run import GPU, Row, Way
-from ddl_teach.measure.repetitions import side_by_side
 from ddl_teach.networks.data_parallel.ladder import Rung, rungs, step_of
 from ddl_teach.networks.models.descent import Descent
 from ddl_teach.networks.models.mlp import mlp

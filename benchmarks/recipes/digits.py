@@ -7,12 +7,12 @@ What to look at: a larger batch needs a larger rate, and more epochs all the sam
 
 import numpy as np
 
+from ddl_measure.levels.training import measure_training
+from ddl_measure.to_accuracy import Checkpoint
 from ddl_teach import Comm
 from ddl_teach.collectives import ring
-from ddl_teach.measure.levels.training import measure_training
-from ddl_teach.measure.to_accuracy import Checkpoint
-from ddl_teach.sgd.digits import Digits
-from ddl_teach.sgd.updates.momentum import Momentum
+from ddl_teach.training.optimizers.momentum import Momentum
+from ddl_teach.training.tasks.digits import Digits
 
 LOOKS = 4  # at the held-out data in an epoch
 

@@ -10,16 +10,16 @@ What to look at: the winner's accuracy beside those of `digits_on_two_ranks`, wh
 person chose.
 """
 
+from ddl_measure.recipes.carry_out import Searched
+from ddl_measure.reports.report import Trial
+from ddl_measure.to_accuracy import Checkpoint
 from ddl_teach import Comm
-from ddl_teach.measure.recipes.carry_out import Searched
-from ddl_teach.measure.reports.report import Trial
-from ddl_teach.measure.to_accuracy import Checkpoint
 from ddl_teach.search.by_ranks import search
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 from ddl_teach.search.records import Record
 from ddl_teach.search.space import Choice, LogUniform, Space, UniformNumber
 from ddl_teach.search.training import DigitsTraining
-from ddl_teach.sgd.digits import pictures
+from ddl_teach.training.tasks.digits import pictures
 
 SPACE = Space(
     {"rate": LogUniform(1e-3, 3), "momentum": UniformNumber(0, 0.95), "hidden": Choice(8, 16, 32)}

@@ -11,15 +11,15 @@ functions are held out; so the target asks for several looks in a row.
 
 import numpy as np
 
+from ddl_measure.levels.training import measure_training
+from ddl_measure.reports.report import Data
+from ddl_measure.to_accuracy import Checkpoint
 from ddl_teach import Comm
 from ddl_teach.collectives.sparse import recursive_doubling
 from ddl_teach.collectives.sparse.stream import Stream
-from ddl_teach.measure.levels.training import measure_training
-from ddl_teach.measure.reports.report import Data
-from ddl_teach.measure.to_accuracy import Checkpoint
-from ddl_teach.sgd.statements.corpus import read
-from ddl_teach.sgd.statements.downstream import LEAST
-from ddl_teach.sgd.statements.embedding import Statements
+from ddl_teach.training.tasks.statements.corpus import read
+from ddl_teach.training.tasks.statements.downstream import LEAST
+from ddl_teach.training.tasks.statements.embedding import Statements
 
 FOLD = 0  # of the thirds of all files the one held out; settings were chosen by another one
 LOOKS = 2  # at the functions held out in an epoch

@@ -17,13 +17,10 @@ from pathlib import Path
 
 from benchmarks.simgrid.programs import PATTERNS
 from benchmarks.simgrid.runner import NotInstalled, SimGrid
+from ddl_measure import machine
+from ddl_runtime.topologies.shared_links import SharedBus, Star, Topology
 from ddl_teach import simulate
-from ddl_teach.comm.dragonfly import Dragonfly
-from ddl_teach.comm.fat_tree import FatTree
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.comm.shared_links import SharedBus, Star, Topology
-from ddl_teach.comm.torus import Torus
-from ddl_teach.measure import machine
+from ddl_teach.comm import Dragonfly, FatTree, Torus, Uniform
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "simgrid.txt"
 KIB, MIB = 2**10, 2**20

@@ -1,7 +1,7 @@
 """Our networks in SimGrid's language, link by link and route by route."""
 
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.comm.shared_links import Topology
+from ddl_runtime.topologies.shared_links import Topology
+from ddl_teach.comm import Uniform
 
 # CM02 is SimGrid's plain fluid model. The other options take away what it would add for TCP, so
 # that a message alone takes latency + bytes / bandwidth, and messages share links max-min fairly:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from benchmarks.simgrid import platform
-from ddl_teach.comm.networks import Uniform
-from ddl_teach.comm.shared_links import Topology
+from ddl_runtime.topologies.shared_links import Topology
+from ddl_teach.comm import Uniform
 
 SOURCE = Path(__file__).with_name("patterns.cpp")
 HOW_TO_GET_IT = """\
