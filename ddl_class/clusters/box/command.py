@@ -115,7 +115,7 @@ def _exec(options: argparse.Namespace) -> int:
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:
         raise Mistake("box exec NODE COMMAND: the command is missing")
-    words = _find(options).words(options.node, command)
+    words = _find(options).hosts.words(options.node, command)
     os.execvp(words[0], words)  # signals and the exit status are the command's own
 
 
