@@ -9,6 +9,7 @@ import pytest
 from ddl_class.notebook.animation import animate
 from ddl_teach.collectives import ring
 from slides.chromium import SHIFT, find_chromium, opened
+from tests.house import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 SKIPPED = {".venv", ".git", "built", "node_modules", "hand_in"}
@@ -52,7 +53,8 @@ def test_pictures_without_words_are_found():
 
 def plots():
     """Each function that draws for people: where it is, its name, what it calls."""
-    for path in sorted((ROOT / "ddl_teach" / "plots").glob("*.py")):
+    files = [*ROOT.glob("ddl_class/plots/*.py"), *ROOT.glob("ddl_runtime/pictures/*.py")]
+    for path in sorted(files):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef):
                 calls = {
@@ -82,7 +84,7 @@ def test_every_plot_tells_in_words_what_it_shows():
     assert [f"{module}.{name}" for module, name in public if not told(module, name)] == []
 
 
-@pytest.mark.parametrize("folder", ["notebooks/source", "labs", "slides", "ddl_teach"])
+@pytest.mark.parametrize("folder", ["notebooks/source", "labs", "slides", *PACKAGES])
 def test_notebooks_and_labs_draw_by_the_course_s_plots_alone(folder):
     """A picture of pyplot's would have no words."""
     for path in sorted((ROOT / folder).rglob("*.py")):

@@ -33,7 +33,7 @@ def test_the_wheel_holds_every_file_of_the_package(wheel):
     files = [path for name in PACKAGES for path in (ROOT / name).rglob("*") if path.is_file()]
     here = {path.relative_to(ROOT).as_posix() for path in files if path.suffix != ".pyc"}
     with zipfile.ZipFile(wheel) as held:
-        there = {name for name in held.namelist() if name.startswith(PACKAGES)}
+        there = {name for name in held.namelist() if name.split("/")[0] in PACKAGES}
     assert there == here
     assert {f"{name}/py.typed" for name in PACKAGES} < there
 

@@ -23,8 +23,7 @@ from ddl_class.notebook import by_hand
 from ddl_class.plots.copies import plot_copies
 from ddl_runtime.devices.stand_in import StandInDevice
 from ddl_runtime.devices.timed import TimedDevice
-from ddl_teach import simulate
-from ddl_teach.comm import HostLink, Uniform
+from ddl_teach.comm import HostLink, Uniform, simulate
 
 engines = Engines(2)
 

@@ -25,7 +25,6 @@ from ddl_class.plots.grids import PARTS, plot_places, plot_shares
 from ddl_teach import simulate
 from ddl_teach.theory.grids import cluster, layers
 from ddl_teach.theory.grids.grid import Grid, every
-from ddl_teach.theory.grids.search import search, why
 
 engines = Engines(4)
 
@@ -242,6 +241,8 @@ for choice in sorted(mine, key=mine.get)[:5]:
     print(*choice, f"{mine[choice]:.3f} s")
 
 # %%
+from ddl_teach.theory.grids.search import search, why
+
 found = search(gpt, 512, fast, batch=512)
 for choice in [*found[:3], *(one for one in found if 512 in vars(one.grid).values())]:
     print(why(choice, found[0]))

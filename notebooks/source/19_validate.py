@@ -26,14 +26,12 @@ import numpy as np
 
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
 from ddl_class.exercises.planted.suspects import find, parts, suspects, tell
-from ddl_class.plots import validation as pictures
 from ddl_measure.levels.training import rule_of
 from ddl_teach import simulate
 from ddl_teach.training.tasks.digits import Digits
 
-adams = {
-    f"number {each.number}": each.candidate for each in suspects("training.optimizers.adam.Adam")
-}
+adams = suspects("training.optimizers.adam.Adam")
+adams = {f"number {each.number}": each.candidate for each in adams}
 
 # %% [markdown]
 # ### Predict
@@ -128,6 +126,8 @@ def library_error(forward, backward, x, towards, step):
 my_error = yours("19.gradient", gradient_error, library_error)
 
 # %%
+from ddl_class.plots import validation as pictures
+
 steps, x = 10.0 ** np.arange(-13, 0), np.linspace(-1, 1, 9)
 row = [my_error(np.sin, lambda x, t: t * np.cos(x), x, np.ones(9), step) for step in steps]
 assert 1e-8 < steps[np.argmin(row)] < 1e-2

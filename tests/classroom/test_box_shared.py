@@ -20,6 +20,7 @@ from ddl_class.clusters.box.box import Box
 from ddl_class.commands.mistake import Mistake
 from ddl_runtime.diagnosis.deadlock import TimedOut
 from ddl_teach import launch
+from tests.house import PACKAGES
 
 pytestmark = pytest.mark.box
 
@@ -118,7 +119,8 @@ def test_of_a_box_that_is_gone_this_is_said():
 def elsewhere(tmp_path):
     """A box that another checkout of the course has made, and that checkout."""
     ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "ddl_teach", tmp_path / "ddl_teach", ignore=ignored)
+    for name in PACKAGES:
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
     with owner_of(f"{NAME}-e", tmp_path) as process:
         if not process.stdout.readline():
             pytest.skip("no box can be made here")

@@ -151,7 +151,7 @@ def test_the_cell_that_starts_engines_may_be_run_again(cells):
     assert cells.run(START.format(2))[0] == "ok"
     assert cells.run("%px comm.size")[1] == "[0] 2\n[1] 2\n"
     assert await_end(before) == []
-    _, text = cells.run("%px Engines = __import__('ddl_class').course.Engines; Engines()")
+    _, text = cells.run("%px Engines = __import__('ddl_class').Engines; Engines()")
     assert "This runs on an engine already" in text
 
 
