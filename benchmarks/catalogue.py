@@ -33,7 +33,7 @@ def accuracies(task: Digits, rate: float, ranks: int) -> np.ndarray:
     found = []
     for one in every_pair(sensible(SGD(rate))):
         run = simulate(
-            train, ranks, network=TwoLevel(ranks), trace=False, task=task, when=one.when,
+            train, ranks, network=TwoLevel(ranks), trace=False, task=task, consistency=one.consistency,
             path=one.path, form=one.form, update=SGD(rate), steps=STEPS,
         )  # fmt: skip
         workers = [result.weights for result in run.results if result.weights is not None]

@@ -26,8 +26,8 @@ from ddl_measure.repetitions import side_by_side
 from ddl_teach import Comm, Ranks, simulate
 from ddl_teach.theory.gossip.graphs import ring
 from ddl_teach.training.consistency.asynchronous_gossip import AsynchronousGossip
+from ddl_teach.training.consistency.consistency import Consistency
 from ddl_teach.training.consistency.gossip import Gossip
-from ddl_teach.training.consistency.when import When
 from ddl_teach.training.consistency.worker import Pace
 from ddl_teach.training.distribution.neighbours import Neighbours
 from ddl_teach.training.optimizers.sgd import SGD
@@ -39,7 +39,7 @@ RESULTS = Path(__file__).parent / "results" / "gossip_stragglers.txt"
 PAUSE, TIMES, STEPS = 4e-3, 5.0, 60
 TASK, RULE = Digits(batch=8), SGD(0.1)
 TARGET, LAST = 0.7, 32  # of the mean loss of so many gradients, whoever made them
-WHENS: dict[str, When] = {
+WHENS: dict[str, Consistency] = {
     "synchronous": Gossip(),
     "asynchronous": AsynchronousGossip(),
     "the same, ahead=inf": AsynchronousGossip(ahead=math.inf),
@@ -51,9 +51,9 @@ PACES: dict[str, tuple[int | None, Pace]] = {  # who is slow, and how long gradi
 }
 
 
-def trained(comm: Comm, when: When, pace: Pace) -> Result:
+def trained(comm: Comm, consistency: Consistency, pace: Pace) -> Result:
     """One rank's training."""
-    return train(comm, TASK, when, Neighbours(ring), update=RULE, steps=STEPS, pace=pace)
+    return train(comm, TASK, consistency, Neighbours(ring), update=RULE, steps=STEPS, pace=pace)
 
 
 def in_turns(comm: Comm, repetitions: int) -> dict[tuple[str, str], list[Result]]:
@@ -101,8 +101,10 @@ def lines(ranks: int, repetitions: int) -> list[str]:
     for slow, (who, pace) in PACES.items():
         said.append(slow)
         baseline: np.ndarray | None = None
-        for name, when in WHENS.items():
-            twin = simulate(trained, ranks, when=when, pace=pace, trace=False).results
+        for name, consistency in WHENS.items():
+            twin = simulate(
+                trained, ranks, consistency=consistency, pace=pace, trace=False
+            ).results
             turns = list(zip(*(found[slow, name] for found in run.results), strict=True))
             took = np.array([fast_ones(results, who) for results in turns])
             learnt = [to_target(results) for results in turns]

@@ -60,19 +60,19 @@ def short(thing: object) -> str:
     return f"{name}({thing.algorithm})" if hasattr(thing, "algorithm") else name
 
 
-def with_settings(when: object) -> str:
+def with_settings(consistency: object) -> str:
     """The name of a WHEN and its numbers, as it would be called."""
-    settings = (getattr(when, field.name) for field in dataclasses.fields(when))
+    settings = (getattr(consistency, field.name) for field in dataclasses.fields(consistency))
     numbers = [str(one) for one in settings if one is not None and one is not False]
-    return f"{type(when).__name__}({', '.join(numbers)})"
+    return f"{type(consistency).__name__}({', '.join(numbers)})"
 
 
 def table(title: str, cells: dict[Combination, str]) -> str:
     """WHENs and paths down, forms across; a dot where it makes no sense."""
     lines = [title, " " * 44 + "".join(f"{short(form)[:12]:>13}" for form in FORMS)]
-    for when, path in dict.fromkeys((one.when, one.path) for one in cells):
-        row = [cells.get(Combination(when, path, form), ".") for form in FORMS]
-        start = f"{with_settings(when):<26}{short(path):<18}"
+    for consistency, path in dict.fromkeys((one.consistency, one.path) for one in cells):
+        row = [cells.get(Combination(consistency, path, form), ".") for form in FORMS]
+        start = f"{with_settings(consistency):<26}{short(path):<18}"
         lines.append(start + "".join(f"{cell:>13}" for cell in row))
     return "\n".join(lines)
 

@@ -24,10 +24,10 @@ from ddl_teach.comm import TwoLevel
 from ddl_teach.theory.staleness import stable_rate, stable_step
 from ddl_teach.theory.stragglers import bounded_time
 from ddl_teach.training.consistency.asynchronous import Asynchronous
+from ddl_teach.training.consistency.consistency import Consistency
 from ddl_teach.training.consistency.hogwild import Hogwild
 from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
 from ddl_teach.training.consistency.synchronous import Synchronous
-from ddl_teach.training.consistency.when import When
 from ddl_teach.training.distribution.server import Server
 from ddl_teach.training.distribution.shared_vector import SharedVector
 from ddl_teach.training.optimizers.sgd import SGD
@@ -40,7 +40,7 @@ RESULTS = Path(__file__).parent / "results" / "staleness.txt"
 PAUSE, TIMES = 2e-3, 5.0  # seconds of a gradient, and how much slower the straggler is
 LOCK_FREE = {"when": Hogwild(), "path": SharedVector(), "pace": Even(PAUSE), "trace": False}
 BOWL = {"task": Quadratic(), "path": Server(), "update": SGD(1e-3), "trace": False}
-BOUNDS: dict[str, tuple[When, float]] = {
+BOUNDS: dict[str, tuple[Consistency, float]] = {
     "synchronous": (Synchronous(), 0),
     "bound 2": (StaleSynchronous(2), 2),
     "bound 8": (StaleSynchronous(8), 8),
@@ -76,12 +76,12 @@ def ages(ranks: Ranks) -> Iterator[str]:
     """How old the gradients of three real workers are when a server applies them."""
     yield "age of gradients, three real workers: share of each age, and the last one"
     slow = OneSlow(PAUSE, TIMES, worker=2)
-    for name, when, pace in (
+    for name, consistency, pace in (
         ("asynchronous, even", Asynchronous(), Even(PAUSE)),
         ("asynchronous, one slow", Asynchronous(), slow),
         ("bound 2, one slow", StaleSynchronous(2), slow),
     ):
-        run = ranks.run(train, 4, when=when, pace=pace, steps=200, **BOWL)
+        run = ranks.run(train, 4, consistency=consistency, pace=pace, steps=200, **BOWL)
         counts = np.bincount(run.results[0].shift.staleness)
         shares = " ".join(f"{share:6.1%}" for share in counts / counts.sum())
         yield f"{name:<24}{shares}"
@@ -96,10 +96,12 @@ def paces(ranks: Ranks, repetitions: int) -> Iterator[str]:
     def fast(run: Run) -> float:
         return float(np.median([worker.seconds[-1] for worker in run.results[2:]])) / PAUSE
 
-    for name, (when, bound) in BOUNDS.items():
+    for name, (consistency, bound) in BOUNDS.items():
         formula = 30.0 if bound == np.inf else bounded_time(30, int(bound), 1.0, TIMES)
-        simulated = fast(simulate(train, 257, when=when, **given))
-        real = [fast(ranks.run(train, 4, when=when, **given)) for _ in range(repetitions)]
+        simulated = fast(simulate(train, 257, consistency=consistency, **given))
+        real = [
+            fast(ranks.run(train, 4, consistency=consistency, **given)) for _ in range(repetitions)
+        ]
         middle, low, high = interval(real)
         line = f"{name:<16}{formula:>9.1f}{simulated:>15.1f}{middle:>9.1f}"
         yield f"{line}{low:>12.1f} to {high:.1f}"

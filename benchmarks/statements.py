@@ -30,9 +30,9 @@ from ddl_teach.training.compression.nonzero import NonZero
 from ddl_teach.training.compression.qsgd import QSGD
 from ddl_teach.training.compression.top_k import TopK
 from ddl_teach.training.consistency.asynchronous import Asynchronous
+from ddl_teach.training.consistency.consistency import Consistency
 from ddl_teach.training.consistency.hogwild import Hogwild
 from ddl_teach.training.consistency.synchronous import Synchronous
-from ddl_teach.training.consistency.when import When
 from ddl_teach.training.distribution.all_reduce import AllReduce
 from ddl_teach.training.distribution.path import Path as Way
 from ddl_teach.training.distribution.server import Sharded
@@ -49,7 +49,7 @@ RATE = 0.08  # for each pair of a step: of b pairs that are averaged, b times th
 SHOWN = ("_, _ = get_cfws(_)", "raise ValueError(str)", "except OSError:", "_ = []")
 
 
-def ways() -> dict[str, tuple[When, Way, Form]]:
+def ways() -> dict[str, tuple[Consistency, Way, Form]]:
     """By name: WHEN, PATH and FORM."""
     together, sparse = Synchronous(), NonZero()
     return {
@@ -70,14 +70,14 @@ def ways() -> dict[str, tuple[When, Way, Form]]:
 
 
 def line(
-    ranks: Ranks, task: Statements, name: str, way: tuple[When, Way, Form], pairs: int
+    ranks: Ranks, task: Statements, name: str, way: tuple[Consistency, Way, Form], pairs: int
 ) -> tuple[str, np.ndarray]:
     """Train once; the line of the table, and the weights."""
-    when, path, form = way
+    consistency, path, form = way
     workers = ranks.size - (path.servers if isinstance(path, Sharded) else 0)
-    at_once = workers if isinstance(when, Synchronous) else 1
+    at_once = workers if isinstance(consistency, Synchronous) else 1
     run = ranks.run(
-        train, task=task, when=when, path=path, form=form, trace=False, timeout=600,
+        train, task=task, consistency=consistency, path=path, form=form, trace=False, timeout=600,
         update=SGD(RATE * task.batch * at_once), steps=pairs // (task.batch * workers),
     )  # fmt: skip
     weights = next(result.weights for result in reversed(run.results) if result.worker is not None)

@@ -1,4 +1,4 @@
-"""The product: one of each WHEN, PATH and FORM, and all combinations that make sense.
+"""The product: one of each consistency, PATH and FORM, and all combinations that make sense.
 
 What to look at: how few refusals there are, and that each has a reason.
 """
@@ -29,6 +29,7 @@ from ddl_teach.training.consistency.backup_workers import BackupWorkers
 from ddl_teach.training.consistency.block_momentum import BlockMomentum
 from ddl_teach.training.consistency.compressed_gossip import CompressedGossip
 from ddl_teach.training.consistency.consensus_admm import ConsensusADMM
+from ddl_teach.training.consistency.consistency import Consistency
 from ddl_teach.training.consistency.elastic import Elastic
 from ddl_teach.training.consistency.gossip import Gossip
 from ddl_teach.training.consistency.hogwild import Hogwild
@@ -38,7 +39,6 @@ from ddl_teach.training.consistency.push_sum import PushSum
 from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
 from ddl_teach.training.consistency.synchronous import Synchronous
 from ddl_teach.training.consistency.synchronous_kfac import SynchronousKFAC
-from ddl_teach.training.consistency.when import When
 from ddl_teach.training.distribution.all_reduce import AllReduce
 from ddl_teach.training.distribution.hierarchical import Hierarchical
 from ddl_teach.training.distribution.neighbours import Neighbours
@@ -50,7 +50,7 @@ from ddl_teach.training.distribution.sparse_all_reduce import SparseAllReduce
 from ddl_teach.training.optimizers.update import Update
 from ddl_teach.training.refusals import refusal
 
-WHENS: tuple[When[Any], ...] = (
+CONSISTENCIES: tuple[Consistency[Any], ...] = (
     Synchronous(), BackupWorkers(1), StaleSynchronous(0), StaleSynchronous(2), Asynchronous(),
     Hogwild(), LocalSGD(4), PostLocalSGD(8, 4), AdaptiveLocalSGD(6), Elastic(1, 0.5),
     BlockMomentum(4), ConsensusADMM(4), SynchronousKFAC(), Gossip(), CompressedGossip(),
@@ -70,23 +70,23 @@ FORMS: tuple[Form, ...] = (
 class Combination(NamedTuple):
     """One of each."""
 
-    when: When[Any]
+    consistency: Consistency[Any]
     path: Path[Any]
     form: Form
 
     @property
     def name(self) -> str:
         """For instance `LocalSGD(period=4) x Server x Dense`."""
-        return f"{self.when} x {self.path} x {self.form}"
+        return f"{self.consistency} x {self.path} x {self.form}"
 
 
 def all_of(
-    whens: tuple[When[Any], ...] = WHENS,
+    consistencies: tuple[Consistency[Any], ...] = CONSISTENCIES,
     paths: tuple[Path[Any], ...] = PATHS,
     forms: tuple[Form, ...] = FORMS,
 ) -> Iterator[Combination]:
     """Every combination, whether it makes sense or not."""
-    return (Combination(*one_of_each) for one_of_each in product(whens, paths, forms))
+    return (Combination(*one_of_each) for one_of_each in product(consistencies, paths, forms))
 
 
 def sensible(update: Update, **some: tuple[Any, ...]) -> list[Combination]:
@@ -100,8 +100,8 @@ def fits(path: Path[Any], ranks: int) -> bool:
 
 
 def every_pair(combinations: list[Combination], turn: int = 0) -> list[Combination]:
-    """A few of them in which each WHEN meets each of its paths, and forms take turns."""
-    groups: dict[tuple[When[Any], Path[Any]], list[Combination]] = {}
+    """A few of them in which each consistency meets each of its paths, and forms take turns."""
+    groups: dict[tuple[Consistency[Any], Path[Any]], list[Combination]] = {}
     for one in combinations:
-        groups.setdefault((one.when, one.path), []).append(one)
+        groups.setdefault((one.consistency, one.path), []).append(one)
     return [group[(turn + place) % len(group)] for place, group in enumerate(groups.values())]

@@ -5,7 +5,7 @@ trainings, each with a rate in the middle of what is left, say where that ends; 
 the last of them say how stale they were.
 Compare it with `theory.staleness`: `stable_rate` where all are equally old, `stable_step` of the
 histogram where they are not.
-What to look at: it does not matter which WHEN makes gradients stale, only how stale they are.
+What to look at: it does not matter which consistency makes gradients stale, only how stale they are.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
-from ddl_teach.training.consistency.when import When
+from ddl_teach.training.consistency.consistency import Consistency
 from ddl_teach.training.consistency.worker import Pace
 from ddl_teach.training.distribution.path import Path
 from ddl_teach.training.optimizers.sgd import SGD
@@ -37,7 +37,7 @@ class Limit:
 
 def stable_limit(
     comm: Comm,
-    when: When[OwnStation],
+    consistency: Consistency[OwnStation],
     path: Path[OwnStation],
     steps: int,
     pace: Pace | None = None,
@@ -52,7 +52,7 @@ def stable_limit(
     for _ in range(halvings):
         rate = math.sqrt(low * high)
         result = train(
-            comm, Quadratic((1.0,)), when, path, update=SGD(rate), steps=steps, pace=pace
+            comm, Quadratic((1.0,)), consistency, path, update=SGD(rate), steps=steps, pace=pace
         )
         losses = np.array(result.losses or [0.0])
         middle, late = np.array_split(losses, 3)[1:]

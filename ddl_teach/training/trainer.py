@@ -1,10 +1,10 @@
-"""One of each: WHEN ranks agree, along which PATH, in what FORM; and a rule, and a task.
+"""One of each: consistency ranks agree, along which PATH, in what FORM; and a rule, and a task.
 
     train(comm, Digits(), Synchronous(), AllReduce("ring"), Dense(), SGD(0.3), steps=100)
 
 It is a rank program: on simulated ranks the same call trains in virtual time. Every rank opens the
-path; those who are servers serve until all have left, the others train as the WHEN says.
-What to look at: the trainer has no case for any WHEN, path or form.
+path; those who are servers serve until all have left, the others train as the consistency says.
+What to look at: the trainer has no case for any consistency, path or form.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.dense import Dense
 from ddl_teach.training.compression.form import Form
+from ddl_teach.training.consistency.consistency import Consistency
 from ddl_teach.training.consistency.station import Dedicated, Shift, Station
-from ddl_teach.training.consistency.when import When
 from ddl_teach.training.consistency.worker import Pace, Worker
 from ddl_teach.training.distribution.all_reduce import AllReduce
 from ddl_teach.training.distribution.path import Path
@@ -34,7 +34,7 @@ OwnStation = TypeVar("OwnStation", bound=Station)
 class Result:
     """What one rank has of a training.
 
-    Of a worker: its number, the weights that the WHEN calls its result, and its diary, one entry
+    Of a worker: its number, the weights that the consistency calls its result, and its diary, one entry
     for each gradient: the loss on its own share, the seconds since it began, the bytes it had sent
     by then; without servers also how many steps of others each of its updates came after. A rank
     that only serves has a `shift` and no weights.
@@ -54,7 +54,7 @@ class Result:
 def train(
     comm: Comm,
     task: Trainable,
-    when: When[OwnStation],
+    consistency: Consistency[OwnStation],
     path: Path[OwnStation] = AllReduce(),  # type: ignore[assignment]  # for what averages
     form: Form = Dense(),
     update: Update = SGD(0.1),
@@ -67,13 +67,13 @@ def train(
     it sleeps through them, on simulated ones they are all that a gradient costs.
     """
     for name, given, kind, example in (
-        ("task", task, Trainable, "Digits()"), ("when", when, When, "Synchronous()"),
+        ("task", task, Trainable, "Digits()"), ("consistency", consistency, Consistency, "Synchronous()"),
         ("path", path, Path, "AllReduce()"), ("form", form, Form, "Dense()"),
         ("update", update, Update, "SGD(0.1)"),
     ):  # fmt: skip
         if isinstance(given, type) or not isinstance(given, kind):
             raise TypeError(f"train: {name} must be one such as {name}={example}, not {given!r}")
-    reason = refusal(when, path, form, update)
+    reason = refusal(consistency, path, form, update)
     if reason is not None:
         raise ValueError(reason)
     if steps < 0:
@@ -81,12 +81,14 @@ def train(
     weights = task.initial()
     begun = comm.now()
     _, entries = comm.ledger.since(0)
-    station = path.open(comm, when.travels(task, weights), form, when.service(update))
+    station = path.open(
+        comm, consistency.travels(task, weights), form, consistency.service(update)
+    )
     if isinstance(station, Dedicated):
         result = Result(None, None, shift=station.serve())
     else:
         worker = Worker(comm, task, station, update, weights, steps, pace)
-        when.run(worker)
+        consistency.run(worker)
         shift = station.leave()
         result = Result(
             station.worker, worker.weights, tuple(worker.losses), tuple(worker.seconds),

@@ -22,9 +22,9 @@ from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 from ddl_teach.training.consistency.asynchronous import Asynchronous
 from ddl_teach.training.consistency.asynchronous_gossip import AsynchronousGossip
+from ddl_teach.training.consistency.consistency import Consistency
 from ddl_teach.training.consistency.gossip import Gossip
 from ddl_teach.training.consistency.synchronous import Synchronous
-from ddl_teach.training.consistency.when import When
 from ddl_teach.training.distribution.all_reduce import AllReduce
 from ddl_teach.training.distribution.neighbours import Neighbours
 from ddl_teach.training.distribution.path import Path
@@ -34,7 +34,7 @@ from ddl_teach.training.tasks.digits import Digits
 from ddl_teach.training.tasks.paces import OneSlow
 from ddl_teach.training.trainer import train
 
-WAYS: dict[str, tuple[When, Path, int]] = {  # when ranks agree, along which path; servers
+WAYS: dict[str, tuple[Consistency, Path, int]] = {  # when ranks agree, along which path; servers
     "server": (Synchronous(), Server(), 1),
     "server, nobody waits": (Asynchronous(), Server(), 1),
     "two shards": (Synchronous(), Sharded(2), 2),

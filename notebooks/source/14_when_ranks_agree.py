@@ -39,7 +39,7 @@ from ddl_teach.training.trainer import train
 
 fast, bowl = Uniform(1e-4, 1e9), {"task": Quadratic(), "path": Server(), "steps": 5}
 for when, how in ((Synchronous(), "All wait for the slowest"), (Asynchronous(), "Nobody waits")):
-    run = simulate(train, 9, network=fast, when=when, pace=ByChance(0.01), **bowl)
+    run = simulate(train, 9, network=fast, consistency=when, pace=ByChance(0.01), **bowl)
     display(run.timeline.plot(title=f"{how}: five steps in {run.time * 1e3:.0f} ms"))
 
 # %% [markdown]
@@ -276,9 +276,9 @@ from ddl_teach.training.stability import stable_limit
 even, slow = Even(0.002), OneSlow(0.002, times=5, worker=2)
 given = {**bowl, "steps": 40}
 runs = {
-    "even": engines.run(train, when=Asynchronous(), pace=even, **given),
-    "one slow": engines.run(train, when=Asynchronous(), pace=slow, **given),
-    "bounded": engines.run(train, when=StaleSynchronous(3), pace=slow, **given),
+    "even": engines.run(train, consistency=Asynchronous(), pace=even, **given),
+    "one slow": engines.run(train, consistency=Asynchronous(), pace=slow, **given),
+    "bounded": engines.run(train, consistency=StaleSynchronous(3), pace=slow, **given),
 }
 staleness.plot_ages({name: run.results[0].shift.staleness for name, run in runs.items()})
 
@@ -311,7 +311,7 @@ staleness.plot_stable_steps(theory.stable_rate, *points)
 # %%
 digits = {"task": Digits(), "path": Server(), "update": SGD(0.3), "steps": 30, "pace": even}
 for when in (Asynchronous(), Asynchronous(damp=inverse)):
-    learnt = simulate(train, 17, when=when, trace=False, **digits).results[1].weights
+    learnt = simulate(train, 17, consistency=when, trace=False, **digits).results[1].weights
     print(f"damp={when.damp and when.damp.__name__}: {Digits().accuracy(learnt):.1%} are read")
 assert Digits().accuracy(learnt) > 0.8
 
@@ -489,7 +489,7 @@ four = {
 def learn(when, path, rate):
     pace = OneSlow(0.002, times=5, worker=2)
     given = {"task": Digits(), "steps": 40, "pace": pace, "update": SGD(rate)}
-    found = engines.run(train, when=when, path=path, timeout=60, **given).results
+    found = engines.run(train, consistency=when, path=path, timeout=60, **given).results
     diaries = [(it.losses, it.seconds, it.bytes) for it in found if it.weights is not None]
     return losses.mean_curve(diaries, epochs_a_step=16 * len(diaries) / 1438)
 

@@ -174,27 +174,27 @@ def test_in_the_trainer_a_step_is_that_of_the_shared_factors(ranks, path):
 def test_curvature_saves_steps_and_is_asked_of_tasks_that_have_it():
     task = Digits(batch=32)
     settings = {"task": task, "steps": 40, "trace": False}
-    curved = simulate(train, 2, when=SynchronousKFAC(), update=SGD(0.2), **settings)
-    plain = simulate(train, 2, when=Synchronous(), update=SGD(0.2), **settings)
+    curved = simulate(train, 2, consistency=SynchronousKFAC(), update=SGD(0.2), **settings)
+    plain = simulate(train, 2, consistency=Synchronous(), update=SGD(0.2), **settings)
     assert task.loss(curved.results[0].weights) < 0.8 * task.loss(plain.results[0].weights)
     with pytest.raises(Exception, match="tells no factors"):
-        simulate(train, 2, task=Quadratic(), when=SynchronousKFAC(), steps=1)
+        simulate(train, 2, task=Quadratic(), consistency=SynchronousKFAC(), steps=1)
     with pytest.raises(ValueError, match="above zero"):
         SynchronousKFAC(damping=0)
 
 
 @pytest.mark.parametrize("path", [AllReduce(), Server()], ids=["AllReduce", "Server"])
 def test_in_the_trainer_few_steps_of_a_rule_take_the_place_of_the_local_minimum(path):
-    task, when = Quadratic((1.0, 0.4), apart=2.0), ConsensusADMM(period=3, penalty=0.7)
+    task, consistency = Quadratic((1.0, 0.4), apart=2.0), ConsensusADMM(period=3, penalty=0.7)
     settings = {"task": task, "path": path, "update": SGD(0.3)}
-    run = simulate(train, 5, when=when, steps=240, **settings)
+    run = simulate(train, 5, consistency=consistency, steps=240, **settings)
     workers = [result for result in run.results if result.worker is not None]
     for result in workers:
         np.testing.assert_allclose(result.weights, 0, atol=1e-8)  # the mean of all minima
         # What its own data want is what the price holds against: it stays where all agree.
         slope, _ = task.gradient(result.weights, result.worker, len(workers), 0)
         assert result.losses[-1] == pytest.approx(slope, rel=1e-6)
-    odd = simulate(train, 3, when=when, steps=7, **settings).results[-1]
+    odd = simulate(train, 3, consistency=consistency, steps=7, **settings).results[-1]
     assert len(odd.losses) == 7, "the last round is a short one"
     with pytest.raises(ValueError, match="at least one step"):
         ConsensusADMM(period=0)
@@ -204,8 +204,8 @@ def test_where_workers_see_a_few_digits_only_prices_help():
     task = Digits(skewed=True)
     settings = {"task": task, "update": SGD(0.1), "steps": 150, "trace": False}
     ended = [
-        task.loss(simulate(train, 5, when=when, **settings).results[0].weights)
-        for when in (ConsensusADMM(8), LocalSGD(8))
+        task.loss(simulate(train, 5, consistency=consistency, **settings).results[0].weights)
+        for consistency in (ConsensusADMM(8), LocalSGD(8))
     ]
     assert ended[0] < 0.8 * ended[1]
 

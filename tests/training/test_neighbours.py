@@ -155,9 +155,9 @@ def test_simulated_and_real_ranks_give_the_same_bits(both):
             np.testing.assert_array_equal(one, other)
 
 
-def trained(ranks, when, make, form=Dense(), task=Quadratic(SLOPES, apart=1.0), **settings):
+def trained(ranks, consistency, make, form=Dense(), task=Quadratic(SLOPES, apart=1.0), **settings):
     run = simulate(
-        train, ranks, task=task, when=when, path=Neighbours(make), form=form,
+        train, ranks, task=task, consistency=consistency, path=Neighbours(make), form=form,
         **{"update": SGD(0.2), "steps": 30} | settings,
     )  # fmt: skip
     return np.stack([result.weights for result in run.results])
@@ -167,7 +167,7 @@ def trained(ranks, when, make, form=Dense(), task=Quadratic(SLOPES, apart=1.0), 
 def test_on_a_bowl_the_mean_of_all_ranks_makes_the_steps_of_synchronous_descent(ranks):
     settings = {"task": Quadratic(SLOPES, apart=1.0, noise=0.3), "steps": 30}
     twin = simulate(
-        train, ranks, when=Synchronous(), path=AllReduce(), update=SGD(0.2), **settings
+        train, ranks, consistency=Synchronous(), path=AllReduce(), update=SGD(0.2), **settings
     )
     whole = twin.results[0].weights
     for make in (graphs.ring, graphs.one_peer_exponential, graphs.random):
@@ -190,9 +190,9 @@ def test_compressed_gossip_in_a_form_that_loses_nothing_is_gossip(ranks):
     ("when", "make"), [(PushSum(), graphs.directed), (AsynchronousGossip(), graphs.ring)]
 )
 @pytest.mark.parametrize("ranks", [1, 2, 5, 8])
-def test_push_sum_and_asynchronous_gossip_come_near_the_minimum(ranks, when, make):
+def test_push_sum_and_asynchronous_gossip_come_near_the_minimum(ranks, consistency, make):
     task = Quadratic(SLOPES, noise=0.05)
-    weights = trained(ranks, when, make, task=task, steps=100)
+    weights = trained(ranks, consistency, make, task=task, steps=100)
     assert all(task.accuracy(own) > 0.97 for own in weights)
 
 
@@ -231,11 +231,11 @@ def test_a_straggler_holds_up_synchronous_gossip_and_not_the_asynchronous(slow):
     pace = {"pace": lambda worker, step: 1.0 if worker == slow else 0.1, "steps": 20}
     settings = {"task": Quadratic(SLOPES), "path": Neighbours(graphs.ring), "update": SGD(0.1)}
     ended = {
-        when: [
+        consistency: [
             result.seconds[-1]
-            for result in simulate(train, 16, when=when, **settings, **pace).results
+            for result in simulate(train, 16, consistency=consistency, **settings, **pace).results
         ]
-        for when in (Gossip(), AsynchronousGossip(), AsynchronousGossip(ahead=np.inf))
+        for consistency in (Gossip(), AsynchronousGossip(), AsynchronousGossip(ahead=np.inf))
     }
     # Even the rank furthest away waits for it, but for the steps that news need to get there.
     assert min(ended.pop(Gossip())) > 10
@@ -257,10 +257,17 @@ def test_whoever_averages_in_pairs_without_an_order_waits_in_a_circle():
 
 
 def test_what_makes_no_sense_is_refused_with_a_way_out():
-    def attempt(when, make=graphs.ring, form=Dense(), ranks=8):
-        simulate(train, ranks, task=Quadratic(SLOPES), when=when, path=Neighbours(make), form=form)
+    def attempt(consistency, make=graphs.ring, form=Dense(), ranks=8):
+        simulate(
+            train,
+            ranks,
+            task=Quadratic(SLOPES),
+            consistency=consistency,
+            path=Neighbours(make),
+            form=form,
+        )
 
-    for when, make, form, words in (
+    for consistency, make, form, words in (
         (Gossip(), graphs.directed, Dense(), "push-sum"),
         (Gossip(), graphs.ring, OneBit(), "Take Dense"),
         (CompressedGossip(), graphs.one_peer_exponential, OneBit(), "one round only"),
@@ -268,7 +275,7 @@ def test_what_makes_no_sense_is_refused_with_a_way_out():
         (CompressedGossip(), graphs.ring, DeepGradientCompression(0.1), "form without it"),
     ):
         with pytest.raises(Exception, match=words):
-            attempt(when, make, form)
+            attempt(consistency, make, form)
     with pytest.raises(TypeError, match=r"Neighbours\(graphs.ring\)"):
         Neighbours("ring")
     with pytest.raises(Exception, match="has 4 ranks, and here are 8"):

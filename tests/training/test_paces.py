@@ -20,10 +20,10 @@ from ddl_teach.training.tasks.quadratic import Quadratic
 from ddl_teach.training.trainer import train
 
 
-def ends(when, pace, workers, steps):
+def ends(consistency, pace, workers, steps):
     """When each step was computed, by the fast workers whose gradients were never dropped."""
     results = simulate(
-        train, workers + 1, trace=False, task=Quadratic((1.0,)), when=when, path=Server(),
+        train, workers + 1, trace=False, task=Quadratic((1.0,)), consistency=consistency, path=Server(),
         update=SGD(1e-4), pace=pace, steps=steps,
     ).results  # fmt: skip
     seconds = [result.seconds for result in results[2:] if len(result.seconds) == steps]
@@ -41,8 +41,8 @@ def test_paces_are_what_they_say():
 
 
 @pytest.mark.parametrize(("when", "bound"), [(Synchronous(), 0), (StaleSynchronous(2), 2)])
-def test_no_finite_bound_cures_a_persistent_straggler(when, bound):
-    times = ends(when, OneSlow(0.01, 5), workers=200, steps=8)
+def test_no_finite_bound_cures_a_persistent_straggler(consistency, bound):
+    times = ends(consistency, OneSlow(0.01, 5), workers=200, steps=8)
     assert times == pytest.approx(
         [stragglers.bounded_time(step, bound, 0.01, 0.05) for step in range(1, 9)], rel=0.01
     )
@@ -54,8 +54,8 @@ def test_without_a_bound_nobody_notices_the_straggler():
 
 
 @pytest.mark.parametrize(("when", "backups"), [(Synchronous(), 0), (BackupWorkers(5), 5)])
-def test_delays_by_chance_cost_what_the_slowest_awaited_costs(when, backups):
-    times = ends(when, ByChance(0.01), workers=200, steps=8)
+def test_delays_by_chance_cost_what_the_slowest_awaited_costs(consistency, backups):
+    times = ends(consistency, ByChance(0.01), workers=200, steps=8)
     assert times[-1] / 8 == pytest.approx(
         stragglers.slowest(200 - backups, 0.01, backups), rel=0.25
     )
@@ -64,7 +64,7 @@ def test_delays_by_chance_cost_what_the_slowest_awaited_costs(when, backups):
 def test_steps_that_shrink_with_age_keep_many_workers_stable():
     def learn(damp):
         results = simulate(
-            train, 17, trace=False, task=Digits(), when=Asynchronous(damp), path=Server(),
+            train, 17, trace=False, task=Digits(), consistency=Asynchronous(damp), path=Server(),
             update=SGD(0.3), pace=Even(0.01), steps=25,
         ).results  # fmt: skip
         return Digits().accuracy(results[1].weights)

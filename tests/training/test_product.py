@@ -1,4 +1,4 @@
-"""WHEN x PATH x FORM: what makes sense trains, what does not says why."""
+"""consistency x PATH x FORM: what makes sense trains, what does not says why."""
 
 import numpy as np
 import pytest
@@ -29,9 +29,9 @@ from ddl_teach.training.optimizers.lamb import LAMB
 from ddl_teach.training.optimizers.momentum import Momentum
 from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.product import (
+    CONSISTENCIES,
     FORMS,
     PATHS,
-    WHENS,
     all_of,
     every_pair,
     fits,
@@ -51,16 +51,16 @@ def determined(one):
     """Whether nothing depends on who comes first, so that a run can be repeated to the bit."""
     if isinstance(one.path, OneSided):
         return False  # memory adds in the order of arrival
-    if {Averages, Mixes, MixesChanges, PushesSums}.isdisjoint(one.when.needs):
-        return isinstance(one.when, StaleSynchronous) and one.when.bound == 0
+    if {Averages, Mixes, MixesChanges, PushesSums}.isdisjoint(one.consistency.needs):
+        return isinstance(one.consistency, StaleSynchronous) and one.consistency.bound == 0
     # Springs over a server pull whenever their worker comes.
-    return not (isinstance(one.when, Elastic) and Serves in one.path.offers)
+    return not (isinstance(one.consistency, Elastic) and Serves in one.path.offers)
 
 
 def train_all(comm, combinations):
     """The final weights of this rank, one after another; None where it only serves."""
     return [
-        train(comm, TASK, one.when, one.path, one.form, RULE, STEPS).weights
+        train(comm, TASK, one.consistency, one.path, one.form, RULE, STEPS).weights
         for one in combinations
     ]
 
@@ -88,17 +88,25 @@ def test_every_pair_learns_the_digits_and_simulated_to_the_same_bits(real, ranks
 
 def test_every_refusal_says_why_and_what_to_try():
     refused = [one for one in all_of() if refusal(*one, RULE) is not None]
-    assert len(refused) + len(sensible(RULE)) == len(WHENS) * len(PATHS) * len(FORMS)
+    assert len(refused) + len(sensible(RULE)) == len(CONSISTENCIES) * len(PATHS) * len(FORMS)
     for one in refused:
         reason = refusal(*one, RULE)
-        assert str(one.when) in reason
+        assert str(one.consistency) in reason
         assert str(one.path) in reason
         assert str(one.form) in reason
         assert any(word in reason for word in (": take ", "; take ", "Take ")), reason
-    first = {(one.when, one.path): one for one in refused}
+    first = {(one.consistency, one.path): one for one in refused}
     for one in first.values():
         with pytest.raises(Exception, match="makes no sense") as refusing:
-            simulate(train, 2, task=TASK, when=one.when, path=one.path, form=one.form, steps=1)
+            simulate(
+                train,
+                2,
+                task=TASK,
+                consistency=one.consistency,
+                path=one.path,
+                form=one.form,
+                steps=1,
+            )
         assert "ValueError" in str(refusing.value)
 
 
@@ -123,8 +131,8 @@ def test_every_refusal_says_why_and_what_to_try():
         (Synchronous(), AllReduce(), DeepGradientCompression(), Momentum(), "count it twice"),
     ],
 )
-def test_what_makes_no_sense(when, path, form, update, words):
-    assert words in refusal(when, path, form, update)
+def test_what_makes_no_sense(consistency, path, form, update, words):
+    assert words in refusal(consistency, path, form, update)
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: type(path).__name__)

@@ -1,4 +1,4 @@
-"""What a WHEN needs of a path is a Protocol: refusals, stations and a type checker agree on it."""
+"""What a consistency needs of a path is a Protocol: refusals, stations and a type checker agree on it."""
 
 import re
 import subprocess
@@ -19,7 +19,7 @@ from ddl_teach.training.consistency.hogwild import Shares
 from ddl_teach.training.consistency.push_sum import PushesSums
 from ddl_teach.training.consistency.station import Averages, Dedicated, Mixes, Serves, Service
 from ddl_teach.training.optimizers.sgd import SGD
-from ddl_teach.training.product import PATHS, WHENS
+from ddl_teach.training.product import CONSISTENCIES, PATHS
 from ddl_teach.training.refusals import refusal
 
 VERBS = (Averages, Serves, Mixes, MixesChanges, PushesSums, Meets, Shares)
@@ -31,10 +31,12 @@ def name(part):
     return re.sub(r"<function (\w+) at 0x\w+>", r"\1", str(part))
 
 
-@pytest.mark.parametrize("when", WHENS, ids=name)
-def test_what_a_when_needs_is_what_its_worker_has(when):
-    (station,) = get_args(type(when).__orig_bases__[0])
-    assert when.needs == (get_args(station) if isinstance(station, UnionType) else (station,))
+@pytest.mark.parametrize("when", CONSISTENCIES, ids=name)
+def test_what_a_when_needs_is_what_its_worker_has(consistency):
+    (station,) = get_args(type(consistency).__orig_bases__[0])
+    assert consistency.needs == (
+        get_args(station) if isinstance(station, UnionType) else (station,)
+    )
 
 
 def verbs_of_stations(comm, path):
@@ -68,13 +70,15 @@ def program(comm: Comm) -> None:
 @pytest.mark.slow
 def test_a_type_checker_refuses_what_has_no_verb_in_common(tmp_path):
     # One of each class, as its settings do not matter here.
-    whens, paths = ({type(one): one for one in every}.values() for every in (WHENS, PATHS))
-    pairs = [(when, path) for when in whens for path in paths]
+    consistencies, paths = (
+        {type(one): one for one in every}.values() for every in (CONSISTENCIES, PATHS)
+    )
+    pairs = [(consistency, path) for consistency in consistencies for path in paths]
     used = {type(one) for pair in pairs for one in pair}
     imports = [f"from {kind.__module__} import {kind.__name__}" for kind in used]
     calls = [
-        f"    train(comm, Quadratic(), {type(when).__name__}(), {type(path).__name__}())"
-        for when, path in pairs
+        f"    train(comm, Quadratic(), {type(consistency).__name__}(), {type(path).__name__}())"
+        for consistency, path in pairs
     ]
     text = PROGRAM.format(imports="\n".join(imports), calls="\n".join(calls))
     (tmp_path / "program.py").write_text(text)
@@ -87,15 +91,17 @@ def test_a_type_checker_refuses_what_has_no_verb_in_common(tmp_path):
     first = text.splitlines().index(calls[0]) + 1
     wanted = {
         first + place
-        for place, (when, path) in enumerate(pairs)
-        if not set(when.needs) & set(path.offers)
+        for place, (consistency, path) in enumerate(pairs)
+        if not set(consistency.needs) & set(path.offers)
     }
     assert found == wanted, checking.stdout + checking.stderr
     assert 0 < len(wanted) < len(pairs)
 
 
-@pytest.mark.parametrize("when", WHENS, ids=name)
+@pytest.mark.parametrize("when", CONSISTENCIES, ids=name)
 @pytest.mark.parametrize("path", PATHS, ids=name)
-def test_where_no_verb_is_common_the_reason_is_one_of_the_table(when, path):
-    if not set(when.needs) & set(path.offers):
-        assert "this one" not in refusal(when, path, Dense()), "only for verbs of somebody else"
+def test_where_no_verb_is_common_the_reason_is_one_of_the_table(consistency, path):
+    if not set(consistency.needs) & set(path.offers):
+        assert "this one" not in refusal(consistency, path, Dense()), (
+            "only for verbs of somebody else"
+        )

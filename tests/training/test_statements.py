@@ -147,12 +147,14 @@ STEPS = 3
 def along_every_path(comm, task):
     """How far each training ends from the dense one, and the bytes that it sent."""
     settings = {"comm": comm, "task": task, "update": SGD(2.0), "steps": STEPS}
-    dense = train(when=Synchronous(), path=AllReduce("recursive_doubling"), **settings)
+    dense = train(consistency=Synchronous(), path=AllReduce("recursive_doubling"), **settings)
     found = {"dense": (0.0, dense.total_bytes)}
     for way in WAYS:
-        sparse = train(when=Synchronous(), path=SparseAllReduce(way), form=NonZero(), **settings)
+        sparse = train(
+            consistency=Synchronous(), path=SparseAllReduce(way), form=NonZero(), **settings
+        )
         found[way] = np.abs(sparse.weights - dense.weights).max(), sparse.total_bytes
-    gathered = train(when=Synchronous(), form=NonZero(), **settings)
+    gathered = train(consistency=Synchronous(), form=NonZero(), **settings)
     found["gathered"] = np.abs(gathered.weights - dense.weights).max(), gathered.total_bytes
     return found
 
@@ -175,17 +177,17 @@ class Unaware(Statements):
 
 def lock_free_and_served(comm, task, unaware):
     settings = {"comm": comm, "update": SGD(2.0)}
-    free = train(task=task, when=Hogwild(), path=SharedVector(), steps=100, **settings)
+    free = train(task=task, consistency=Hogwild(), path=SharedVector(), steps=100, **settings)
     settings |= {"path": Sharded(min(2, comm.size - 1)), "steps": STEPS}
     averaged, plain = (
-        train(task=task, when=Synchronous(), form=form, **settings)
+        train(task=task, consistency=Synchronous(), form=form, **settings)
         for form in (NonZero(), Dense())
     )
     rows, whole = (
-        train(task=each, when=StaleSynchronous(0), form=NonZero(), **settings)
+        train(task=each, consistency=StaleSynchronous(0), form=NonZero(), **settings)
         for each in (task, unaware)
     )
-    asynchronous = train(task=task, when=Asynchronous(), form=NonZero(), **settings)
+    asynchronous = train(task=task, consistency=Asynchronous(), form=NonZero(), **settings)
     if asynchronous.weights is not None:
         assert np.isfinite(asynchronous.weights).all()
     return free, averaged, plain, rows, whole

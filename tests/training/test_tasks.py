@@ -126,7 +126,7 @@ def test_minima_apart_have_the_mean_zero():
 
 def test_networks_train_as_any_task_does():
     task = NetworkTask(gpt(width=8, heads=2, blocks=1, length=4, tied=True), characters(4), 4)
-    run = simulate(train, 3, task=task, when=Synchronous(), update=Adam(0.02), steps=10)
+    run = simulate(train, 3, task=task, consistency=Synchronous(), update=Adam(0.02), steps=10)
     first, *others = [result.weights for result in run.results]
     assert all((weights == first).all() for weights in others)
     assert task.loss(first) < task.loss(task.initial()) - 0.1

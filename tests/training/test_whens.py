@@ -1,4 +1,4 @@
-"""What each WHEN is equal to, and whom it waits for."""
+"""What each consistency is equal to, and whom it waits for."""
 
 import numpy as np
 import pytest
@@ -36,10 +36,10 @@ STEPS = 12
 FEW = 5
 
 
-def trained(ranks, when, path=AllReduce(), task=TASK, **settings):
+def trained(ranks, consistency, path=AllReduce(), task=TASK, **settings):
     """The results of simulated workers."""
     settings = {"update": SGD(0.3), "steps": STEPS} | settings
-    run = simulate(train, ranks, task=task, when=when, path=path, **settings)
+    run = simulate(train, ranks, task=task, consistency=consistency, path=path, **settings)
     return [result for result in run.results if result.worker is not None]
 
 
@@ -52,17 +52,19 @@ def proofs(comm):
     found = {}
     for name, rule in RULES.items():
         settings = {"comm": comm, "task": TASK, "update": rule, "steps": FEW}
-        everybody = train(when=Synchronous(), **settings).weights
-        found[name, "other"] = apart(train(when=LocalSGD(3), **settings).weights, everybody)
+        everybody = train(consistency=Synchronous(), **settings).weights
+        found[name, "other"] = apart(train(consistency=LocalSGD(3), **settings).weights, everybody)
         if name != "adam":  # whose steps are not linear in the gradients
-            found[name, "period 1"] = apart(train(when=LocalSGD(1), **settings).weights, everybody)
+            found[name, "period 1"] = apart(
+                train(consistency=LocalSGD(1), **settings).weights, everybody
+            )
         path = Server() if name == "adam" or comm.size == 2 else Sharded(2)
         serving = path.servers if comm.size > 1 else 0
-        served = train(when=StaleSynchronous(0), path=path, **settings).weights
-        averaged = train(when=Synchronous(), path=path, **settings).weights
+        served = train(consistency=StaleSynchronous(0), path=path, **settings).weights
+        averaged = train(consistency=Synchronous(), path=path, **settings).weights
         workers = comm.split(0 if comm.rank >= serving else None)
         if workers is not None:  # the same ones, without servers
-            alone = train(**settings | {"comm": workers}, when=Synchronous()).weights
+            alone = train(**settings | {"comm": workers}, consistency=Synchronous()).weights
             found[name, "bound 0"] = apart(served, alone)
             found[name, "averages"] = apart(averaged, alone)
     return found
@@ -114,10 +116,12 @@ def test_elastic_averaging_rests_where_its_springs_balance(path, spring, nearly)
     rate, workers, curvatures = 0.2, 4, (1.0, 0.4)
     task = Quadratic(curvatures, apart=2.0)
     ranks = workers + (path == Server())
-    when = Elastic(period=1, spring=spring)
+    consistency = Elastic(period=1, spring=spring)
     settings = {"path": path, "task": task, "update": SGD(rate), "steps": 400}
-    shares = np.array([share_of_the_way(rate, h, when.spring / workers) for h in curvatures])
-    for result in trained(ranks, when, **settings):
+    shares = np.array(
+        [share_of_the_way(rate, h, consistency.spring / workers) for h in curvatures]
+    )
+    for result in trained(ranks, consistency, **settings):
         wanted = task.minimum(result.worker, workers)
         own = 0.5 * np.array(curvatures) @ (wanted * (1 - shares)) ** 2
         assert result.losses[-1] == pytest.approx(own, rel=nearly)
@@ -147,7 +151,7 @@ def test_block_momentum_is_its_formula(nesterov):
     assert apart(half, trained(2, BlockMomentum(period, 0.5))[0].weights) == 0
 
 
-def rounds_of(when, steps):
+def rounds_of(consistency, steps):
     """How many steps each round had, as an all-reduce sees them."""
     asked, rounds = [], []
 
@@ -160,7 +164,7 @@ def rounds_of(when, steps):
         rounds.append(max(asked) + 1)
 
     task = Counted((1.0, 0.3))
-    trained(1, when, AllReduce(allreduce), task=task, update=SGD(0.1), steps=steps)
+    trained(1, consistency, AllReduce(allreduce), task=task, update=SGD(0.1), steps=steps)
     return np.diff([0, *rounds]).tolist()
 
 
@@ -183,7 +187,7 @@ def one_is_slow(worker, step):
 
 def test_backup_workers_do_not_wait_for_the_last_one():
     run = simulate(
-        train, 4, task=TASK, when=BackupWorkers(1), path=Server(), update=SGD(0.3), steps=STEPS,
+        train, 4, task=TASK, consistency=BackupWorkers(1), path=Server(), update=SGD(0.3), steps=STEPS,
         pace=one_is_slow,
     )  # fmt: skip
     weights = TASK.initial()
@@ -199,9 +203,9 @@ def test_backup_workers_do_not_wait_for_the_last_one():
 
 @pytest.mark.parametrize("bound", [1, 3, None])
 def test_the_bound_is_how_far_ahead_anybody_gets(bound):
-    when = Asynchronous() if bound is None else StaleSynchronous(bound)
+    consistency = Asynchronous() if bound is None else StaleSynchronous(bound)
     run = simulate(
-        train, 4, task=TASK, when=when, path=Server(), update=SGD(0.05), steps=STEPS,
+        train, 4, task=TASK, consistency=consistency, path=Server(), update=SGD(0.05), steps=STEPS,
         pace=one_is_slow,
     )  # fmt: skip
     shift = run.results[0].shift

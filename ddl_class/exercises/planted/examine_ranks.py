@@ -23,8 +23,8 @@ from ddl_teach.networks.shares import own_slice
 from ddl_teach.theory.gossip.graphs import ring
 from ddl_teach.theory.gossip.mixing import mixing_matrix
 from ddl_teach.training.compression.top_k import TopK
+from ddl_teach.training.consistency.consistency import Consistency
 from ddl_teach.training.consistency.station import Service
-from ddl_teach.training.consistency.when import When
 from ddl_teach.training.distribution.neighbours import Neighbours
 from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.tasks.quadratic import Quadratic
@@ -173,7 +173,7 @@ def quantised(candidate: Callable[[], Any]) -> float:
     return errors(mean, vector).relative
 
 
-def gossip(candidate: Callable[[], When]) -> float:
+def gossip(candidate: Callable[[], Consistency]) -> float:
     """Weights of five workers with minima of their own, beside the same steps on a matrix."""
     task, ranks, steps, rate = Quadratic(apart=1.0, noise=0.1), 5, 30, 0.2
     kwargs = {"when": candidate(), "path": Neighbours(ring), "update": SGD(rate), "steps": steps}

@@ -53,11 +53,13 @@ class DeepGradientCompression(Form):
         """A sender's side, with speed, what is owed, and a count of steps."""
         return CorrectedLink(self, seed)
 
-    def objection(self, when: Sends, path: object, form: Form, update: Keeps | None) -> str | None:
+    def objection(
+        self, consistency: Sends, path: object, form: Form, update: Keeps | None
+    ) -> str | None:
         """Why a training with this form would not be what the paper means."""
-        if when.sends != "gradients":
+        if consistency.sends != "gradients":
             return (
-                f"momentum has been applied when {when.sends} travel, and this form would apply "
+                f"momentum has been applied when {consistency.sends} travel, and this form would apply "
                 "it again: take Feedback(TopK()), or Synchronous()"
             )
         if update is not None and update.states:

@@ -40,9 +40,11 @@ class Feedback(Form):
                 f"{self.form} without Feedback around it"
             )
 
-    def objection(self, when: Sends, path: object, form: Form, update: Keeps | None) -> str | None:
+    def objection(
+        self, consistency: Sends, path: object, form: Form, update: Keeps | None
+    ) -> str | None:
         """What the form inside objects to."""
-        return self.form.objection(when, path, form, update)
+        return self.form.objection(consistency, path, form, update)
 
     @property
     def sums(self) -> bool:

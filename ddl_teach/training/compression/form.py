@@ -29,7 +29,7 @@ Allreduce = Callable[[Comm, Array], None]
 
 
 class Sends(Protocol):
-    """What a form needs to know of a WHEN."""
+    """What a form needs to know of a consistency."""
 
     @property
     def sends(self) -> str:
@@ -85,7 +85,9 @@ class Form(ABC):
         """A sender's side; links with different seeds draw different random numbers."""
         return Link(self, seed)
 
-    def objection(self, when: Sends, path: object, form: Form, update: Keeps | None) -> str | None:
+    def objection(
+        self, consistency: Sends, path: object, form: Form, update: Keeps | None
+    ) -> str | None:
         """Why this form makes no sense in such a training: a reason, or None."""
         return None
 

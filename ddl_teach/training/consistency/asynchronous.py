@@ -16,14 +16,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.served import follow_servers
 from ddl_teach.training.consistency.station import Serves, Service
-from ddl_teach.training.consistency.when import AnyWorker, When
 from ddl_teach.training.optimizers.update import Update
 
 
 @dataclass(frozen=True)
-class Asynchronous(When[Serves]):
+class Asynchronous(Consistency[Serves]):
     """`damp(staleness)` is a factor for each gradient; without it all count alike."""
 
     damp: Callable[[int], float] | None = None

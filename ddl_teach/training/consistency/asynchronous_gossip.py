@@ -21,8 +21,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from ddl_teach.comm import Comm
+from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.station import Station
-from ddl_teach.training.consistency.when import AnyWorker, When
 
 
 class Meetings(Protocol):
@@ -44,7 +44,7 @@ class Meets(Station, Protocol):
 
 
 @dataclass(frozen=True)
-class AsynchronousGossip(When[Meets]):
+class AsynchronousGossip(Consistency[Meets]):
     """`seed` draws who asks whom; with `ahead` infinite nobody waits for being asked."""
 
     ahead: float = 2

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.served import follow_servers
 from ddl_teach.training.consistency.station import Serves, Service
-from ddl_teach.training.consistency.when import AnyWorker, When
 from ddl_teach.training.optimizers.update import Update
 
 
 @dataclass(frozen=True)
-class BackupWorkers(When[Serves]):
+class BackupWorkers(Consistency[Serves]):
     """`extra` workers of each step may be late."""
 
     extra: int = 1

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.rounds import train_in_rounds
 from ddl_teach.training.consistency.station import Averages
-from ddl_teach.training.consistency.when import AnyWorker, When
 
 
 @dataclass(frozen=True)
-class BlockMomentum(When[Averages]):
+class BlockMomentum(Consistency[Averages]):
     """Rounds of `period` steps; without a `momentum` it is 1 - 1/P."""
 
     period: int = 8

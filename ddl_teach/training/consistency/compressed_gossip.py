@@ -19,8 +19,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.station import Station
-from ddl_teach.training.consistency.when import AnyWorker, When
 
 
 @runtime_checkable
@@ -32,7 +32,7 @@ class MixesChanges(Station, Protocol):
 
 
 @dataclass(frozen=True)
-class CompressedGossip(When[MixesChanges]):
+class CompressedGossip(Consistency[MixesChanges]):
     """Gossip whose messages may be in any form, on a graph that does not change."""
 
     pull: float = 0.1

@@ -20,14 +20,14 @@ from itertools import islice
 
 import numpy as np
 
+from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.station import Averages
-from ddl_teach.training.consistency.when import AnyWorker, When
 from ddl_teach.training.optimizers import admm
 from ddl_teach.training.optimizers.settings import check_amount
 
 
 @dataclass(frozen=True)
-class ConsensusADMM(When[Averages]):
+class ConsensusADMM(Consistency[Averages]):
     """Rounds of `period` steps, each pulled towards what all agree on with this `penalty`."""
 
     period: int = 8

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ddl_runtime.core.arrays import Array
+from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.station import Averages, Serves, Service
-from ddl_teach.training.consistency.when import AnyWorker, When
 from ddl_teach.training.optimizers.update import Update
 
 
@@ -36,7 +36,7 @@ class Pull:
 
 
 @dataclass(frozen=True)
-class Elastic(When[Serves | Averages]):
+class Elastic(Consistency[Serves | Averages]):
     """Springs every `period` steps; in all they move the centre by `spring` of the mean way."""
 
     period: int = 4

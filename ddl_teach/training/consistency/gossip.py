@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.station import Mixes
-from ddl_teach.training.consistency.when import AnyWorker, When
 
 
 @dataclass(frozen=True)
-class Gossip(When[Mixes]):
+class Gossip(Consistency[Mixes]):
     """Mix the weights in every step; afterwards each worker has weights of its own."""
 
     needs = (Mixes,)

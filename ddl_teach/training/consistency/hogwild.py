@@ -19,8 +19,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.station import Station
-from ddl_teach.training.consistency.when import AnyWorker, When
 
 
 @runtime_checkable
@@ -50,7 +50,7 @@ class Touches(Protocol):
 
 
 @dataclass(frozen=True)
-class Hogwild(When[Shares]):
+class Hogwild(Consistency[Shares]):
     """Lock-free; the momentum and the like of each worker's rule are its own."""
 
     needs = (Shares,)

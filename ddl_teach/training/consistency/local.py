@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.rounds import train_in_rounds
 from ddl_teach.training.consistency.station import Averages
-from ddl_teach.training.consistency.when import AnyWorker, When
 
 
 @dataclass(frozen=True)
-class LocalSGD(When[Averages]):
+class LocalSGD(Consistency[Averages]):
     """Average what the workers have learnt after every `period` steps."""
 
     period: int = 8

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.rounds import train_in_rounds
 from ddl_teach.training.consistency.station import Averages
-from ddl_teach.training.consistency.when import AnyWorker, When
 
 
 @dataclass(frozen=True)
-class PostLocalSGD(When[Averages]):
+class PostLocalSGD(Consistency[Averages]):
     """Every step counts for all before step `switch`, every `period`-th from there on."""
 
     switch: int = 50

@@ -20,8 +20,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.station import Station
-from ddl_teach.training.consistency.when import AnyWorker, When
 
 
 @runtime_checkable
@@ -34,7 +34,7 @@ class PushesSums(Station, Protocol):
 
 
 @dataclass(frozen=True)
-class PushSum(When[PushesSums]):
+class PushSum(Consistency[PushesSums]):
     """A step with one's own gradient, then push; runs on any graph that connects all."""
 
     needs = (PushesSums,)

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ddl_teach.training.consistency.consistency import AnyWorker
 from ddl_teach.training.consistency.station import Averages
-from ddl_teach.training.consistency.when import AnyWorker
 
 
 def train_in_rounds(

@@ -7,8 +7,8 @@ which rows it will look at only those travel, and all of them after the last ste
 
 from __future__ import annotations
 
+from ddl_teach.training.consistency.consistency import AnyWorker
 from ddl_teach.training.consistency.station import Serves
-from ddl_teach.training.consistency.when import AnyWorker
 
 
 def follow_servers(worker: AnyWorker[Serves]) -> None:

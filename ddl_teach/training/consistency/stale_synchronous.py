@@ -16,14 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.served import follow_servers
 from ddl_teach.training.consistency.station import Serves, Service
-from ddl_teach.training.consistency.when import AnyWorker, When
 from ddl_teach.training.optimizers.update import Update
 
 
 @dataclass(frozen=True)
-class StaleSynchronous(When[Serves]):
+class StaleSynchronous(Consistency[Serves]):
     """At most `bound` steps apart; `damp(staleness)` is a factor for each gradient."""
 
     bound: int = 2

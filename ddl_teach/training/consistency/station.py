@@ -1,11 +1,11 @@
-"""What stands between a WHEN and the path under it: stations, and what servers are asked to do.
+"""What stands between a consistency and the path under it: stations, and what servers are asked to do.
 
-A path gives each worker a station. Each verb of a station is a Protocol: a WHEN says which it
+A path gives each worker a station. Each verb of a station is a Protocol: a consistency says which it
 needs, a path which it offers, and a type checker sees what does not go together. A verb of one
-WHEN only stands beside that WHEN, such as `push_sum.PushesSums`.
+consistency only stands beside that consistency, such as `push_sum.PushesSums`.
 
 A server keeps weights (or a part of them) and counts its workers' clocks: how many updates each
-has pushed. One number tells most WHENs apart, by how many clocks the fastest may be ahead:
+has pushed. One number tells most consistencies apart, by how many clocks the fastest may be ahead:
 
     bound = 0         synchronous: the updates of one clock are averaged and applied once
     bound = s         stale-synchronous: each update counts at once; who is s ahead waits
@@ -99,7 +99,7 @@ class Dedicated(Protocol):
 
 
 class Requirements(Protocol):
-    """What a WHEN asks of a path and of a form."""
+    """What a consistency asks of a path and of a form."""
 
     needs: ClassVar[tuple[type, ...]]  # verbs of a station: any one of these is enough
     sends: ClassVar[Literal["gradients", "changes", "weights", "curvature"]]

@@ -6,19 +6,19 @@ All workers hold the same weights at all times, and P workers with b samples eac
 with P b samples: what one process would have learnt. A step takes as long as the slowest worker's
 gradient, plus one average. Valiant, "A bridging model for parallel computation", 1990 (bulk
 synchronous); Chen et al., "Revisiting distributed synchronous SGD", 2016.
-What to look at: it is the yardstick. Every other WHEN gives up equal weights to wait less.
+What to look at: it is the yardstick. Every other consistency gives up equal weights to wait less.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.station import Averages
-from ddl_teach.training.consistency.when import AnyWorker, When
 
 
 @dataclass(frozen=True)
-class Synchronous(When[Averages]):
+class Synchronous(Consistency[Averages]):
     """Average the gradients; then everybody makes the same step."""
 
     needs = (Averages,)

@@ -19,8 +19,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from ddl_teach.training.consistency.consistency import AnyWorker, Consistency, Question
 from ddl_teach.training.consistency.station import Averages
-from ddl_teach.training.consistency.when import AnyWorker, Question, When
 from ddl_teach.training.optimizers import kfac
 from ddl_teach.training.optimizers.curvature import Factors
 from ddl_teach.training.optimizers.settings import check_amount
@@ -37,7 +37,7 @@ class KnowsCurvature(Protocol):
 
 
 @dataclass(frozen=True)
-class SynchronousKFAC(When[Averages]):
+class SynchronousKFAC(Consistency[Averages]):
     """The larger the `damping`, the more the step is that along the gradient."""
 
     damping: float = 0.1

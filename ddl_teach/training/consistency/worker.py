@@ -13,8 +13,8 @@ from typing import Generic, Protocol, runtime_checkable
 import numpy as np
 
 from ddl_teach.comm import Comm
+from ddl_teach.training.consistency.consistency import Answer, OwnStation, Question
 from ddl_teach.training.consistency.rows import Rows
-from ddl_teach.training.consistency.when import Answer, OwnStation, Question
 from ddl_teach.training.optimizers.update import Update
 from ddl_teach.training.tasks.task import Trainable
 
@@ -30,7 +30,7 @@ class KnowsRows(Protocol):
 
 
 class Worker(Generic[OwnStation]):
-    """What a WHEN works with. `pace(worker, step)` are seconds that a gradient takes besides."""
+    """What a consistency works with. `pace(worker, step)` are seconds that a gradient takes besides."""
 
     def __init__(
         self,

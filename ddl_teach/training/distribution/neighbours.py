@@ -53,15 +53,15 @@ class Neighbours(Path["Neighbour"]):
         return Neighbour(comm, self.graph, weights, form)
 
     def objection(
-        self, when: Requirements, path: object, form: Form, update: Update | None
+        self, consistency: Requirements, path: object, form: Form, update: Update | None
     ) -> str | None:
         """Why a form does not go with a verb of this path."""
-        if Meets in when.needs and form.nbytes(1) is None:
+        if Meets in consistency.needs and form.nbytes(1) is None:
             return (
                 "whoever is asked at any time must know beforehand how long a message is, and in "
                 "this form lengths differ: take Dense() or Half()"
             )
-        if MixesChanges in when.needs and form.remembers:
+        if MixesChanges in consistency.needs and form.remembers:
             return (
                 "what the neighbours do not know yet is a difference that is kept already; a form "
                 "with a memory would send it twice: take the form without it"

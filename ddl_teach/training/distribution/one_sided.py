@@ -44,7 +44,7 @@ class OneSided(Path["Reaching | Alone"]):
         check_patience(self.patience)
 
     def objection(
-        self, when: Requirements, path: object, form: Form, update: Update | None
+        self, consistency: Requirements, path: object, form: Form, update: Update | None
     ) -> str | None:
         """What nobody at the memory can do."""
         if not isinstance(form, Dense):
@@ -52,9 +52,9 @@ class OneSided(Path["Reaching | Alone"]):
                 "a window adds numbers, and nobody is there to decode a message: take Dense(), or "
                 "a path with a server, Server()"
             )
-        if Averages in when.needs or update is None:
+        if Averages in consistency.needs or update is None:
             return None
-        service = when.service(update)
+        service = consistency.service(update)
         if service.backups:
             return "memory does not know whose update came last: take Server(), which does"
         if service.rule is not None and service.rule.states:
@@ -96,7 +96,7 @@ class Reaching:
         """Add what the rule makes of an update."""
         waits = self._service.bound == 0
         changed = self._seen.copy()
-        assert self._service.rule is not None, "only a WHEN that has one pushes"
+        assert self._service.rule is not None, "only a consistency that has one pushes"
         self._service.rule(changed, update, [], self._clock + 1)
         changed -= self._seen
         if waits:  # the mean; and nobody may still be reading the weights of this clock

@@ -8,8 +8,8 @@ import numpy as np
 
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.form import Form
+from ddl_teach.training.consistency.consistency import OwnStation
 from ddl_teach.training.consistency.station import Dedicated, Requirements, Service
-from ddl_teach.training.consistency.when import OwnStation
 from ddl_teach.training.optimizers.update import Update
 
 
@@ -20,7 +20,7 @@ class Path(Protocol[OwnStation]):
     offers: ClassVar[tuple[type, ...]]  # Protocols such as `training.consistency.station.Averages`
 
     def objection(
-        self, when: Requirements, path: object, form: Form, update: Update | None
+        self, consistency: Requirements, path: object, form: Form, update: Update | None
     ) -> str | None:
         """Why this path makes no sense in such a training: a reason, or None."""
         return None

@@ -63,10 +63,15 @@ class Sharded:
             raise TypeError(f"late is a tuple of workers' numbers, as (2,), not {self.late!r}")
 
     def objection(
-        self, when: Requirements, path: object, form: object, update: Update | None
+        self, consistency: Requirements, path: object, form: object, update: Update | None
     ) -> str | None:
         """A server with a part of the weights cannot apply every rule."""
-        if self.servers == 1 or Averages in when.needs or update is None or update.elementwise:
+        if (
+            self.servers == 1
+            or Averages in consistency.needs
+            or update is None
+            or update.elementwise
+        ):
             return None
         return (
             f"{type(update).__name__} looks at whole layers, and each of {self.servers} servers "

@@ -32,7 +32,7 @@ class SharedVector(Path["Common"]):
     offers = (Shares,)
 
     def objection(
-        self, when: Requirements, path: object, form: Form, update: Update | None
+        self, consistency: Requirements, path: object, form: Form, update: Update | None
     ) -> str | None:
         """Nothing travels, so there is nothing to pack."""
         if isinstance(form, Dense):

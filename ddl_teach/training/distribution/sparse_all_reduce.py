@@ -54,12 +54,12 @@ class SparseAllReduce(Path[Everybody]):
             )
 
     def objection(
-        self, when: Requirements, path: object, form: Form, update: Update | None
+        self, consistency: Requirements, path: object, form: Form, update: Update | None
     ) -> str | None:
         """A form that sends every entry has nothing to list; the second form may object too."""
         if form.sparse:
             second = self.second
-            return None if second is None else second.objection(when, path, form, update)
+            return None if second is None else second.objection(consistency, path, form, update)
         return (
             "a sparse all-reduce adds up lists of entries, and this form sends every entry: take "
             "TopK(0.01), or NonZero() for gradients that are sparse by nature, or AllReduce()"

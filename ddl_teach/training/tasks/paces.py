@@ -6,7 +6,7 @@
 
 Give one to `training.trainer.train` as `pace`: simulated ranks take that long in virtual time,
 real ranks sleep, as one does whose accelerator computes.
-What to look at: which WHENs wait for whom.
+What to look at: which consistencies wait for whom.
 """
 
 from __future__ import annotations

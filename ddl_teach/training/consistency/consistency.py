@@ -1,4 +1,4 @@
-"""A WHEN: one worker's whole training, and what it needs of the worker and of the path under it.
+"""A consistency: one worker's whole training, and what it needs of the worker and of the path under it.
 
 ============ ================================ =================================================
 needs        what the path's station then has who needs it
@@ -13,7 +13,7 @@ Meets        meetings(vector, ...)            asynchronous gossip
 Shares       shared                           lock-free
 ============ ================================ =================================================
 
-Whatever else a WHEN has are its settings. What it `sends` decides in which forms that may travel:
+Whatever else a consistency has are its settings. What it `sends` decides in which forms that may travel:
 a gradient or a change of weights may lose nearly all of its entries, weights themselves and the
 factors of curvature may not.
 """
@@ -37,7 +37,7 @@ Question = Callable[[np.ndarray, int, int, int], tuple[float, Answer]]
 
 
 class AnyWorker(Protocol[OwnStation]):
-    """What a WHEN sees of a worker: `worker.Worker`, or whatever can do the same."""
+    """What a consistency sees of a worker: `worker.Worker`, or whatever can do the same."""
 
     weights: np.ndarray
     staleness: list[int]  # of its updates, where no server counts it
@@ -52,7 +52,7 @@ class AnyWorker(Protocol[OwnStation]):
 
     @property
     def task(self) -> object:
-        """What it learns, for a WHEN that asks for more than gradients."""
+        """What it learns, for a consistency that asks for more than gradients."""
 
     def gradient(
         self, step: int, weights: np.ndarray | None = None, comm: Comm | None = None
@@ -77,11 +77,11 @@ class AnyWorker(Protocol[OwnStation]):
 
 
 @runtime_checkable
-class When(Requirements, Protocol[NeededStation]):
+class Consistency(Requirements, Protocol[NeededStation]):
     """Frozen settings, and how one worker trains with them."""
 
     def objection(self, path: object, form: object, update: object) -> str | None:
-        """Why this WHEN makes no sense in such a training: a reason, or None."""
+        """Why this consistency makes no sense in such a training: a reason, or None."""
         return None
 
     def travels(self, task: object, weights: np.ndarray) -> np.ndarray:
@@ -89,4 +89,4 @@ class When(Requirements, Protocol[NeededStation]):
         return weights
 
     def run(self, worker: AnyWorker[NeededStation]) -> None:
-        """Train; at the end `worker.weights` are what this WHEN calls its result."""
+        """Train; at the end `worker.weights` are what this consistency calls its result."""
