@@ -70,9 +70,11 @@ def with_settings(consistency: object) -> str:
 def table(title: str, cells: dict[Combination, str]) -> str:
     """WHENs and paths down, forms across; a dot where it makes no sense."""
     lines = [title, " " * 44 + "".join(f"{short(form)[:12]:>13}" for form in FORMS)]
-    for consistency, path in dict.fromkeys((one.consistency, one.path) for one in cells):
-        row = [cells.get(Combination(consistency, path, form), ".") for form in FORMS]
-        start = f"{with_settings(consistency):<26}{short(path):<18}"
+    for consistency, distribution in dict.fromkeys(
+        (one.consistency, one.distribution) for one in cells
+    ):
+        row = [cells.get(Combination(consistency, distribution, form), ".") for form in FORMS]
+        start = f"{with_settings(consistency):<26}{short(distribution):<18}"
         lines.append(start + "".join(f"{cell:>13}" for cell in row))
     return "\n".join(lines)
 
@@ -89,7 +91,7 @@ def main() -> None:
     parts = [heading(describe())]
     for count in dict.fromkeys([*chosen.ranks, chosen.timed]):
         repetitions = chosen.repetitions if count == chosen.timed else 1
-        own = [one for one in combinations if fits(one.path, count)]
+        own = [one for one in combinations if fits(one.distribution, count)]
         with Ranks(count) as ranks:
             run = ranks.run(
                 measure, combinations=own, repetitions=repetitions, trace=False, timeout=3600

@@ -34,7 +34,7 @@ from ddl_teach.training.consistency.consistency import Consistency
 from ddl_teach.training.consistency.hogwild import Hogwild
 from ddl_teach.training.consistency.synchronous import Synchronous
 from ddl_teach.training.distribution.all_reduce import AllReduce
-from ddl_teach.training.distribution.path import Path as Way
+from ddl_teach.training.distribution.distribution import Distribution as Way
 from ddl_teach.training.distribution.server import Sharded
 from ddl_teach.training.distribution.shared_vector import SharedVector
 from ddl_teach.training.distribution.sparse_all_reduce import SparseAllReduce
@@ -73,11 +73,11 @@ def line(
     ranks: Ranks, task: Statements, name: str, way: tuple[Consistency, Way, Form], pairs: int
 ) -> tuple[str, np.ndarray]:
     """Train once; the line of the table, and the weights."""
-    consistency, path, form = way
-    workers = ranks.size - (path.servers if isinstance(path, Sharded) else 0)
+    consistency, distribution, form = way
+    workers = ranks.size - (distribution.servers if isinstance(distribution, Sharded) else 0)
     at_once = workers if isinstance(consistency, Synchronous) else 1
     run = ranks.run(
-        train, task=task, consistency=consistency, path=path, form=form, trace=False, timeout=600,
+        train, task=task, consistency=consistency, distribution=distribution, form=form, trace=False, timeout=600,
         update=SGD(RATE * task.batch * at_once), steps=pairs // (task.batch * workers),
     )  # fmt: skip
     weights = next(result.weights for result in reversed(run.results) if result.worker is not None)

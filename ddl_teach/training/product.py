@@ -1,4 +1,4 @@
-"""The product: one of each consistency, PATH and FORM, and all combinations that make sense.
+"""The product: one of each consistency, distribution and FORM, and all combinations that make sense.
 
 What to look at: how few refusals there are, and that each has a reason.
 """
@@ -40,10 +40,10 @@ from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
 from ddl_teach.training.consistency.synchronous import Synchronous
 from ddl_teach.training.consistency.synchronous_kfac import SynchronousKFAC
 from ddl_teach.training.distribution.all_reduce import AllReduce
+from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.distribution.hierarchical import Hierarchical
 from ddl_teach.training.distribution.neighbours import Neighbours
 from ddl_teach.training.distribution.one_sided import OneSided
-from ddl_teach.training.distribution.path import Path
 from ddl_teach.training.distribution.server import Server, Sharded
 from ddl_teach.training.distribution.shared_vector import SharedVector
 from ddl_teach.training.distribution.sparse_all_reduce import SparseAllReduce
@@ -56,7 +56,7 @@ CONSISTENCIES: tuple[Consistency[Any], ...] = (
     BlockMomentum(4), ConsensusADMM(4), SynchronousKFAC(), Gossip(), CompressedGossip(),
     PushSum(), AsynchronousGossip(),
 )  # fmt: skip
-PATHS: tuple[Path[Any], ...] = (
+DISTRIBUTIONS: tuple[Distribution[Any], ...] = (
     AllReduce("ring"), SparseAllReduce(), Server(), Sharded(2), Hierarchical(2), OneSided(),
     Neighbours(), SharedVector(),
 )  # fmt: skip
@@ -71,22 +71,24 @@ class Combination(NamedTuple):
     """One of each."""
 
     consistency: Consistency[Any]
-    path: Path[Any]
+    distribution: Distribution[Any]
     form: Form
 
     @property
     def name(self) -> str:
         """For instance `LocalSGD(period=4) x Server x Dense`."""
-        return f"{self.consistency} x {self.path} x {self.form}"
+        return f"{self.consistency} x {self.distribution} x {self.form}"
 
 
 def all_of(
     consistencies: tuple[Consistency[Any], ...] = CONSISTENCIES,
-    paths: tuple[Path[Any], ...] = PATHS,
+    distributions: tuple[Distribution[Any], ...] = DISTRIBUTIONS,
     forms: tuple[Form, ...] = FORMS,
 ) -> Iterator[Combination]:
     """Every combination, whether it makes sense or not."""
-    return (Combination(*one_of_each) for one_of_each in product(consistencies, paths, forms))
+    return (
+        Combination(*one_of_each) for one_of_each in product(consistencies, distributions, forms)
+    )
 
 
 def sensible(update: Update, **some: tuple[Any, ...]) -> list[Combination]:
@@ -94,14 +96,14 @@ def sensible(update: Update, **some: tuple[Any, ...]) -> list[Combination]:
     return [one for one in all_of(**some) if refusal(*one, update) is None]
 
 
-def fits(path: Path[Any], ranks: int) -> bool:
-    """Whether a path leaves a worker on that many ranks."""
-    return ranks == 1 or not isinstance(path, Sharded) or path.servers < ranks
+def fits(distribution: Distribution[Any], ranks: int) -> bool:
+    """Whether a distribution leaves a worker on that many ranks."""
+    return ranks == 1 or not isinstance(distribution, Sharded) or distribution.servers < ranks
 
 
 def every_pair(combinations: list[Combination], turn: int = 0) -> list[Combination]:
-    """A few of them in which each consistency meets each of its paths, and forms take turns."""
-    groups: dict[tuple[Consistency[Any], Path[Any]], list[Combination]] = {}
+    """A few of them in which each consistency meets each of its distributions, and forms take turns."""
+    groups: dict[tuple[Consistency[Any], Distribution[Any]], list[Combination]] = {}
     for one in combinations:
-        groups.setdefault((one.consistency, one.path), []).append(one)
+        groups.setdefault((one.consistency, one.distribution), []).append(one)
     return [group[(turn + place) % len(group)] for place, group in enumerate(groups.values())]

@@ -1,10 +1,10 @@
-"""consistency x PATH x FORM: what goes with what, and why not everything does.
+"""consistency x distribution x FORM: what goes with what, and why not everything does.
 
-A consistency needs one of a few verbs, a path offers some; where they share none, the combination is
+A consistency needs one of a few verbs, a distribution offers some; where they share none, the combination is
 refused with the reason why that verb cannot be had there.
 
 =============== ==================== ================ ================ =================
-a consistency needs    on a path that has   servers          neighbours       one shared vector
+a consistency needs    on a distribution that has   servers          neighbours       one shared vector
                 only Averages
 =============== ==================== ================ ================ =================
 Averages        yes                  yes              of a few only    without messages
@@ -14,7 +14,7 @@ Shares          each has its own     the server's     each has its own yes
 =============== ==================== ================ ================ =================
 
 A consistency that sends weights themselves, or curvature, needs a form that is faithful to every entry.
-And each consistency, path and form may have an objection of its own: a window cannot decode, a part of a
+And each consistency, distribution and form may have an objection of its own: a window cannot decode, a part of a
 layer has no norm. What to look at: a refusal names the next thing to try.
 """
 
@@ -29,25 +29,25 @@ from ddl_teach.training.consistency.consistency import Consistency
 from ddl_teach.training.consistency.hogwild import Shares
 from ddl_teach.training.consistency.push_sum import PushesSums
 from ddl_teach.training.consistency.station import Averages, Mixes, Serves
-from ddl_teach.training.distribution.path import Path
+from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.optimizers.update import Update
 
 # Verbs of neighbours, all for the same reasons.
 KIND: dict[type, type] = dict.fromkeys((Meets, PushesSums, MixesChanges), Mixes)
 
-# (what the consistency needs, what the path offers instead): why not, and what to try.
+# (what the consistency needs, what the distribution offers instead): why not, and what to try.
 REASONS: dict[tuple[type, type], str] = {
     (Averages, Mixes): (
         "it needs the mean over all workers, and neighbours only get the mean of a few: take a "
-        "path that averages, such as AllReduce(), or the consistency of neighbours, Gossip()"
+        "distribution that averages, such as AllReduce(), or the consistency of neighbours, Gossip()"
     ),
     (Averages, Shares): (
-        "it needs messages to average, and on this path all write into one vector without any: "
+        "it needs messages to average, and on this distribution all write into one vector without any: "
         "take AllReduce(), or the consistency that needs no messages, Hogwild()"
     ),
     (Serves, Averages): (
         "a collective ends when everybody has come, so nobody can be ahead, late or left out: "
-        "take a path with servers, such as Server(), or let all wait with Synchronous()"
+        "take a distribution with servers, such as Server(), or let all wait with Synchronous()"
     ),
     (Serves, Mixes): (
         "it needs somebody who keeps the weights and counts the clocks, and neighbours have no "
@@ -59,10 +59,10 @@ REASONS: dict[tuple[type, type], str] = {
     ),
     (Mixes, Averages): (
         "here everybody would be everybody's neighbour, and that is Synchronous() or LocalSGD(): "
-        "take them, or the path Neighbours(graph)"
+        "take them, or the distribution Neighbours(graph)"
     ),
     (Mixes, Serves): (
-        "workers of a server speak to the server only and have no neighbours: take the path "
+        "workers of a server speak to the server only and have no neighbours: take the distribution "
         "Neighbours(graph), or Elastic() for weights that stay apart"
     ),
     (Mixes, Shares): "one shared vector has no neighbours: take Neighbours(graph), or Hogwild()",
@@ -97,27 +97,35 @@ WHOLE = {
 
 
 def refusal(
-    consistency: Consistency[Any], path: Path[Any], form: Form, update: Update | None = None
+    consistency: Consistency[Any],
+    distribution: Distribution[Any],
+    form: Form,
+    update: Update | None = None,
 ) -> str | None:
     """Why this combination makes no sense, and what would; None where it does."""
     reason = (
-        _no_verb(consistency, path)
+        _no_verb(consistency, distribution)
         or (None if form.faithful else WHOLE.get(consistency.sends))
-        or consistency.objection(path, form, update)
-        or path.objection(consistency, path, form, update)
-        or form.objection(consistency, path, form, update)
+        or consistency.objection(distribution, form, update)
+        or distribution.objection(consistency, distribution, form, update)
+        or form.objection(consistency, distribution, form, update)
     )
-    return reason and f"{consistency} over {path} in the form {form} makes no sense: {reason}."
+    return (
+        reason
+        and f"{consistency} over {distribution} in the form {form} makes no sense: {reason}."
+    )
 
 
-def _no_verb(consistency: Consistency[Any], path: Path[Any]) -> str | None:
-    if set(consistency.needs) & set(path.offers):
+def _no_verb(consistency: Consistency[Any], distribution: Distribution[Any]) -> str | None:
+    if set(consistency.needs) & set(distribution.offers):
         return None
     needed = consistency.needs[0]
-    offered = Serves if Serves in path.offers else path.offers[0]  # what tells it from others
+    offered = (
+        Serves if Serves in distribution.offers else distribution.offers[0]
+    )  # what tells it from others
     return REASONS.get(
         (KIND.get(needed, needed), KIND.get(offered, offered)),
-        f"it needs a path that {_words(consistency.needs, ' or ')}, and this one {_words(path.offers)}: "
+        f"it needs a distribution that {_words(consistency.needs, ' or ')}, and this one {_words(distribution.offers)}: "
         "take another one",
     )
 

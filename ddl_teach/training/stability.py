@@ -19,7 +19,7 @@ from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 from ddl_teach.training.consistency.consistency import Consistency
 from ddl_teach.training.consistency.worker import Pace
-from ddl_teach.training.distribution.path import Path
+from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.tasks.quadratic import Quadratic
 from ddl_teach.training.trainer import OwnStation, train
@@ -38,7 +38,7 @@ class Limit:
 def stable_limit(
     comm: Comm,
     consistency: Consistency[OwnStation],
-    path: Path[OwnStation],
+    distribution: Distribution[OwnStation],
     steps: int,
     pace: Pace | None = None,
     halvings: int = 8,
@@ -52,7 +52,13 @@ def stable_limit(
     for _ in range(halvings):
         rate = math.sqrt(low * high)
         result = train(
-            comm, Quadratic((1.0,)), consistency, path, update=SGD(rate), steps=steps, pace=pace
+            comm,
+            Quadratic((1.0,)),
+            consistency,
+            distribution,
+            update=SGD(rate),
+            steps=steps,
+            pace=pace,
         )
         losses = np.array(result.losses or [0.0])
         middle, late = np.array_split(losses, 3)[1:]

@@ -1,10 +1,10 @@
-"""One of each: consistency ranks agree, along which PATH, in what FORM; and a rule, and a task.
+"""One of each: consistency ranks agree, along which distribution, in what FORM; and a rule, and a task.
 
     train(comm, Digits(), Synchronous(), AllReduce("ring"), Dense(), SGD(0.3), steps=100)
 
 It is a rank program: on simulated ranks the same call trains in virtual time. Every rank opens the
-path; those who are servers serve until all have left, the others train as the consistency says.
-What to look at: the trainer has no case for any consistency, path or form.
+distribution; those who are servers serve until all have left, the others train as the consistency says.
+What to look at: the trainer has no case for any consistency, distribution or form.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ddl_teach.training.consistency.consistency import Consistency
 from ddl_teach.training.consistency.station import Dedicated, Shift, Station
 from ddl_teach.training.consistency.worker import Pace, Worker
 from ddl_teach.training.distribution.all_reduce import AllReduce
-from ddl_teach.training.distribution.path import Path
+from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.optimizers.update import Update
 from ddl_teach.training.refusals import refusal
@@ -55,7 +55,7 @@ def train(
     comm: Comm,
     task: Trainable,
     consistency: Consistency[OwnStation],
-    path: Path[OwnStation] = AllReduce(),  # type: ignore[assignment]  # for what averages
+    distribution: Distribution[OwnStation] = AllReduce(),  # type: ignore[assignment]  # for what averages
     form: Form = Dense(),
     update: Update = SGD(0.1),
     steps: int = 100,
@@ -68,12 +68,12 @@ def train(
     """
     for name, given, kind, example in (
         ("task", task, Trainable, "Digits()"), ("consistency", consistency, Consistency, "Synchronous()"),
-        ("path", path, Path, "AllReduce()"), ("form", form, Form, "Dense()"),
+        ("distribution", distribution, Distribution, "AllReduce()"), ("form", form, Form, "Dense()"),
         ("update", update, Update, "SGD(0.1)"),
     ):  # fmt: skip
         if isinstance(given, type) or not isinstance(given, kind):
             raise TypeError(f"train: {name} must be one such as {name}={example}, not {given!r}")
-    reason = refusal(consistency, path, form, update)
+    reason = refusal(consistency, distribution, form, update)
     if reason is not None:
         raise ValueError(reason)
     if steps < 0:
@@ -81,7 +81,7 @@ def train(
     weights = task.initial()
     begun = comm.now()
     _, entries = comm.ledger.since(0)
-    station = path.open(
+    station = distribution.open(
         comm, consistency.travels(task, weights), form, consistency.service(update)
     )
     if isinstance(station, Dedicated):

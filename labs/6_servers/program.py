@@ -26,15 +26,17 @@ from ddl_teach.training.consistency.consistency import Consistency
 from ddl_teach.training.consistency.gossip import Gossip
 from ddl_teach.training.consistency.synchronous import Synchronous
 from ddl_teach.training.distribution.all_reduce import AllReduce
+from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.distribution.neighbours import Neighbours
-from ddl_teach.training.distribution.path import Path
 from ddl_teach.training.distribution.server import Server, Sharded
 from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.tasks.digits import Digits
 from ddl_teach.training.tasks.paces import OneSlow
 from ddl_teach.training.trainer import train
 
-WAYS: dict[str, tuple[Consistency, Path, int]] = {  # when ranks agree, along which path; servers
+WAYS: dict[
+    str, tuple[Consistency, Distribution, int]
+] = {  # when ranks agree, along which path; servers
     "server": (Synchronous(), Server(), 1),
     "server, nobody waits": (Asynchronous(), Server(), 1),
     "two shards": (Synchronous(), Sharded(2), 2),

@@ -489,7 +489,7 @@ four = {
 def learn(when, path, rate):
     pace = OneSlow(0.002, times=5, worker=2)
     given = {"task": Digits(), "steps": 40, "pace": pace, "update": SGD(rate)}
-    found = engines.run(train, consistency=when, path=path, timeout=60, **given).results
+    found = engines.run(train, consistency=when, distribution=path, timeout=60, **given).results
     diaries = [(it.losses, it.seconds, it.bytes) for it in found if it.weights is not None]
     return losses.mean_curve(diaries, epochs_a_step=16 * len(diaries) / 1438)
 

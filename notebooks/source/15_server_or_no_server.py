@@ -266,7 +266,7 @@ from ddl_teach.training.consistency.asynchronous import Asynchronous
 from ddl_teach.training.distribution.one_sided import OneSided
 from ddl_teach.training.optimizers.momentum import Momentum
 
-run = engines.run(training, path=OneSided(), timeout=60)
+run = engines.run(training, distribution=OneSided(), timeout=60)
 kinds = run.ledger[0].by_kind()
 print(f"rank 0 added to windows {kinds['add']} times; its own was read {kinds['get']} times")
 print(OneSided().objection(Asynchronous(), OneSided(), Dense(), Momentum(0.1, 0.9)))

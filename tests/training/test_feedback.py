@@ -133,7 +133,7 @@ def test_feedback_around_what_is_no_form_is_refused(no_form):
 class ForPlainSteps(TopK):
     """A form that does not go with every rule."""
 
-    def objection(self, consistency, path, form, update):
+    def objection(self, consistency, distribution, form, update):
         return f"not with {update}: take SGD(rate)" if update.states else None
 
 
@@ -145,9 +145,9 @@ def test_feedback_objects_to_what_the_form_inside_objects_to():
 
 
 def test_a_second_phase_objects_to_what_its_form_objects_to():
-    path = SparseAllReduce("dense_second_phase", DeepGradientCompression(0.1))
-    assert "count it twice" in refusal(Synchronous(), path, TopK(0.1), Momentum(0.1))
-    assert refusal(Synchronous(), path, TopK(0.1), SGD(0.1)) is None
+    distribution = SparseAllReduce("dense_second_phase", DeepGradientCompression(0.1))
+    assert "count it twice" in refusal(Synchronous(), distribution, TopK(0.1), Momentum(0.1))
+    assert refusal(Synchronous(), distribution, TopK(0.1), SGD(0.1)) is None
 
 
 @pytest.mark.parametrize("update", [Momentum(), Adam()], ids=str)

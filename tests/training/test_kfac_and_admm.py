@@ -147,9 +147,9 @@ def test_what_is_shared_may_be_made_simple_the_lasso_over_five_ranks():
         simulate(quadratic, 2, parts=parts, penalty=0.0, rounds=1)
 
 
-@pytest.mark.parametrize("path", [AllReduce("tree"), Server()], ids=str)
+@pytest.mark.parametrize("distribution", [AllReduce("tree"), Server()], ids=str)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5])
-def test_in_the_trainer_a_step_is_that_of_the_shared_factors(ranks, path):
+def test_in_the_trainer_a_step_is_that_of_the_shared_factors(ranks, distribution):
     """Every worker inverts all layers there; here each rank inverts one, and all ways agree."""
     task, damping, rate = Digits(batch=12, hidden=5, dtype="float64"), 0.2, 0.7
 
@@ -165,8 +165,13 @@ def test_in_the_trainer_a_step_is_that_of_the_shared_factors(ranks, path):
         return weights
 
     wanted = simulate(by_hand, ranks).results[0]
-    given = {"when": SynchronousKFAC(damping), "path": path, "update": SGD(rate), "steps": 3}
-    run = simulate(train, ranks + (path == Server()), task=task, **given)
+    given = {
+        "when": SynchronousKFAC(damping),
+        "distribution": distribution,
+        "update": SGD(rate),
+        "steps": 3,
+    }
+    run = simulate(train, ranks + (distribution == Server()), task=task, **given)
     for result in run.results[-ranks:]:
         np.testing.assert_allclose(result.weights, wanted, rtol=1e-9, atol=1e-12)
 
@@ -183,10 +188,10 @@ def test_curvature_saves_steps_and_is_asked_of_tasks_that_have_it():
         SynchronousKFAC(damping=0)
 
 
-@pytest.mark.parametrize("path", [AllReduce(), Server()], ids=["AllReduce", "Server"])
-def test_in_the_trainer_few_steps_of_a_rule_take_the_place_of_the_local_minimum(path):
+@pytest.mark.parametrize("distribution", [AllReduce(), Server()], ids=["AllReduce", "Server"])
+def test_in_the_trainer_few_steps_of_a_rule_take_the_place_of_the_local_minimum(distribution):
     task, consistency = Quadratic((1.0, 0.4), apart=2.0), ConsensusADMM(period=3, penalty=0.7)
-    settings = {"task": task, "path": path, "update": SGD(0.3)}
+    settings = {"task": task, "distribution": distribution, "update": SGD(0.3)}
     run = simulate(train, 5, consistency=consistency, steps=240, **settings)
     workers = [result for result in run.results if result.worker is not None]
     for result in workers:

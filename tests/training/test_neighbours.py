@@ -157,7 +157,7 @@ def test_simulated_and_real_ranks_give_the_same_bits(both):
 
 def trained(ranks, consistency, make, form=Dense(), task=Quadratic(SLOPES, apart=1.0), **settings):
     run = simulate(
-        train, ranks, task=task, consistency=consistency, path=Neighbours(make), form=form,
+        train, ranks, task=task, consistency=consistency, distribution=Neighbours(make), form=form,
         **{"update": SGD(0.2), "steps": 30} | settings,
     )  # fmt: skip
     return np.stack([result.weights for result in run.results])
@@ -167,7 +167,12 @@ def trained(ranks, consistency, make, form=Dense(), task=Quadratic(SLOPES, apart
 def test_on_a_bowl_the_mean_of_all_ranks_makes_the_steps_of_synchronous_descent(ranks):
     settings = {"task": Quadratic(SLOPES, apart=1.0, noise=0.3), "steps": 30}
     twin = simulate(
-        train, ranks, consistency=Synchronous(), path=AllReduce(), update=SGD(0.2), **settings
+        train,
+        ranks,
+        consistency=Synchronous(),
+        distribution=AllReduce(),
+        update=SGD(0.2),
+        **settings,
     )
     whole = twin.results[0].weights
     for make in (graphs.ring, graphs.one_peer_exponential, graphs.random):
@@ -229,7 +234,11 @@ def test_noise_keeps_hundreds_of_ranks_as_far_apart_as_the_eigenvalues_say(make,
 @pytest.mark.parametrize("slow", [3, 4], ids=["who is asked", "who asks"])
 def test_a_straggler_holds_up_synchronous_gossip_and_not_the_asynchronous(slow):
     pace = {"pace": lambda worker, step: 1.0 if worker == slow else 0.1, "steps": 20}
-    settings = {"task": Quadratic(SLOPES), "path": Neighbours(graphs.ring), "update": SGD(0.1)}
+    settings = {
+        "task": Quadratic(SLOPES),
+        "distribution": Neighbours(graphs.ring),
+        "update": SGD(0.1),
+    }
     ended = {
         consistency: [
             result.seconds[-1]
@@ -263,7 +272,7 @@ def test_what_makes_no_sense_is_refused_with_a_way_out():
             ranks,
             task=Quadratic(SLOPES),
             consistency=consistency,
-            path=Neighbours(make),
+            distribution=Neighbours(make),
             form=form,
         )
 

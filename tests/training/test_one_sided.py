@@ -1,4 +1,4 @@
-"""The path through windows: weights in everybody's memory, and nobody who serves."""
+"""The distribution through windows: weights in everybody's memory, and nobody who serves."""
 
 import math
 
@@ -47,7 +47,7 @@ def test_memory_that_is_added_to_trains_as_one_process_would(ranks, real):
 
 def test_it_sends_each_byte_once_and_the_memory_sends_it_back(real):
     size, ranks = 1_000, 5
-    run = real(one_average, ranks, path=OneSided(), size=size)
+    run = real(one_average, ranks, distribution=OneSided(), size=size)
     for ledger in run.ledger:
         by_kind = dict.fromkeys(("add", "get"), 0)
         for message in ledger.messages:
@@ -80,7 +80,7 @@ def test_nobody_waits_for_a_slow_one_beyond_the_bound():
 def test_who_waits_for_one_that_is_gone_is_told():
     with pytest.raises(RankFailed, match="worker 1 has stayed at clock 2 for 3 s"):
         simulate(
-            follow, 3, path=OneSided(patience=3.0), service=Service(SGD(0.1)),
+            follow, 3, distribution=OneSided(patience=3.0), service=Service(SGD(0.1)),
             before=lambda comm, worker, clock: (worker, clock) != (1, 2),
         )  # fmt: skip
 

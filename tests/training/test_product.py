@@ -1,4 +1,4 @@
-"""consistency x PATH x FORM: what makes sense trains, what does not says why."""
+"""consistency x distribution x FORM: what makes sense trains, what does not says why."""
 
 import numpy as np
 import pytest
@@ -30,8 +30,8 @@ from ddl_teach.training.optimizers.momentum import Momentum
 from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.product import (
     CONSISTENCIES,
+    DISTRIBUTIONS,
     FORMS,
-    PATHS,
     all_of,
     every_pair,
     fits,
@@ -49,18 +49,18 @@ HELD_OUT = 0.5  # at least half of them are right; who only guesses has a tenth
 
 def determined(one):
     """Whether nothing depends on who comes first, so that a run can be repeated to the bit."""
-    if isinstance(one.path, OneSided):
+    if isinstance(one.distribution, OneSided):
         return False  # memory adds in the order of arrival
     if {Averages, Mixes, MixesChanges, PushesSums}.isdisjoint(one.consistency.needs):
         return isinstance(one.consistency, StaleSynchronous) and one.consistency.bound == 0
     # Springs over a server pull whenever their worker comes.
-    return not (isinstance(one.consistency, Elastic) and Serves in one.path.offers)
+    return not (isinstance(one.consistency, Elastic) and Serves in one.distribution.offers)
 
 
 def train_all(comm, combinations):
     """The final weights of this rank, one after another; None where it only serves."""
     return [
-        train(comm, TASK, one.consistency, one.path, one.form, RULE, STEPS).weights
+        train(comm, TASK, one.consistency, one.distribution, one.form, RULE, STEPS).weights
         for one in combinations
     ]
 
@@ -68,8 +68,10 @@ def train_all(comm, combinations):
 @pytest.mark.parametrize("ranks", [1, 2, 4, 5])
 def test_every_pair_learns_the_digits_and_simulated_to_the_same_bits(real, ranks):
     assert TASK.accuracy(TASK.initial()) < 0.2, "doing nothing must not be enough"
-    paths = tuple(path for path in PATHS if fits(path, ranks))
-    chosen = every_pair(sensible(RULE, paths=paths), turn=3 * ranks)
+    distributions = tuple(
+        distribution for distribution in DISTRIBUTIONS if fits(distribution, ranks)
+    )
+    chosen = every_pair(sensible(RULE, distributions=distributions), turn=3 * ranks)
     run = real(train_all, ranks, combinations=chosen, timeout=600, trace=False)
     for place, one in enumerate(chosen):
         for rank, weights in enumerate(result[place] for result in run.results):
@@ -88,14 +90,16 @@ def test_every_pair_learns_the_digits_and_simulated_to_the_same_bits(real, ranks
 
 def test_every_refusal_says_why_and_what_to_try():
     refused = [one for one in all_of() if refusal(*one, RULE) is not None]
-    assert len(refused) + len(sensible(RULE)) == len(CONSISTENCIES) * len(PATHS) * len(FORMS)
+    assert len(refused) + len(sensible(RULE)) == len(CONSISTENCIES) * len(DISTRIBUTIONS) * len(
+        FORMS
+    )
     for one in refused:
         reason = refusal(*one, RULE)
         assert str(one.consistency) in reason
-        assert str(one.path) in reason
+        assert str(one.distribution) in reason
         assert str(one.form) in reason
         assert any(word in reason for word in (": take ", "; take ", "Take ")), reason
-    first = {(one.consistency, one.path): one for one in refused}
+    first = {(one.consistency, one.distribution): one for one in refused}
     for one in first.values():
         with pytest.raises(Exception, match="makes no sense") as refusing:
             simulate(
@@ -103,7 +107,7 @@ def test_every_refusal_says_why_and_what_to_try():
                 2,
                 task=TASK,
                 consistency=one.consistency,
-                path=one.path,
+                distribution=one.distribution,
                 form=one.form,
                 steps=1,
             )
@@ -111,7 +115,7 @@ def test_every_refusal_says_why_and_what_to_try():
 
 
 @pytest.mark.parametrize(
-    ("when", "path", "form", "update", "words"),
+    ("when", "distribution", "form", "update", "words"),
     [
         (Asynchronous(), AllReduce(), Dense(), RULE, "ends when everybody has come"),
         (Asynchronous(), Neighbours(), Dense(), RULE, "counts the clocks"),
@@ -131,13 +135,15 @@ def test_every_refusal_says_why_and_what_to_try():
         (Synchronous(), AllReduce(), DeepGradientCompression(), Momentum(), "count it twice"),
     ],
 )
-def test_what_makes_no_sense(consistency, path, form, update, words):
-    assert words in refusal(consistency, path, form, update)
+def test_what_makes_no_sense(consistency, distribution, form, update, words):
+    assert words in refusal(consistency, distribution, form, update)
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: type(path).__name__)
-def test_every_path_makes_sense_with_something(path):
-    assert any(one.path == path for one in sensible(RULE))
+@pytest.mark.parametrize(
+    "distribution", DISTRIBUTIONS, ids=lambda distribution: type(distribution).__name__
+)
+def test_every_path_makes_sense_with_something(distribution):
+    assert any(one.distribution == distribution for one in sensible(RULE))
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
@@ -154,7 +160,7 @@ def test_a_layer_wise_rule_makes_sense_with_a_server():
     ("wrong", "example"),
     [
         ({"when": Synchronous}, r"when=Synchronous\(\)"),
-        ({"path": "ring"}, r"path=AllReduce\(\)"),
+        ({"distribution": "ring"}, r"distribution=AllReduce\(\)"),
         ({"form": Server()}, r"form=Dense\(\)"),
         ({"update": 0.1}, r"update=SGD\(0.1\)"),
         ({"task": Digits}, r"task=Digits\(\)"),
@@ -166,7 +172,7 @@ def test_what_is_no_part_of_a_training_is_named(wrong, example):
 
 
 def test_lock_free_workers_need_one_node():
-    settings = {"task": TASK, "when": Hogwild(), "path": SharedVector(), "steps": STEPS}
+    settings = {"task": TASK, "when": Hogwild(), "distribution": SharedVector(), "steps": STEPS}
     run = simulate(train, 4, network=TwoLevel(4), **settings)
     assert TASK.accuracy(run.results[3].weights) >= HELD_OUT
     assert [result.total_bytes for result in run.results] == [0] * 4

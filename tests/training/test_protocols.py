@@ -1,4 +1,4 @@
-"""What a consistency needs of a path is a Protocol: refusals, stations and a type checker agree on it."""
+"""What a consistency needs of a distribution is a Protocol: refusals, stations and a type checker agree on it."""
 
 import re
 import subprocess
@@ -19,7 +19,7 @@ from ddl_teach.training.consistency.hogwild import Shares
 from ddl_teach.training.consistency.push_sum import PushesSums
 from ddl_teach.training.consistency.station import Averages, Dedicated, Mixes, Serves, Service
 from ddl_teach.training.optimizers.sgd import SGD
-from ddl_teach.training.product import CONSISTENCIES, PATHS
+from ddl_teach.training.product import CONSISTENCIES, DISTRIBUTIONS
 from ddl_teach.training.refusals import refusal
 
 VERBS = (Averages, Serves, Mixes, MixesChanges, PushesSums, Meets, Shares)
@@ -39,21 +39,23 @@ def test_what_a_when_needs_is_what_its_worker_has(consistency):
     )
 
 
-def verbs_of_stations(comm, path):
-    station = path.open(comm, np.zeros(6), Dense(), Service(SGD(0.1)))
+def verbs_of_stations(comm, distribution):
+    station = distribution.open(comm, np.zeros(6), Dense(), Service(SGD(0.1)))
     if isinstance(station, Dedicated):
         return None
     return {verb for verb in VERBS if isinstance(station, verb)}
 
 
-@pytest.mark.parametrize("path", PATHS, ids=name)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=name)
 @pytest.mark.parametrize("ranks", [1, 4])
-def test_stations_have_the_verbs_that_their_path_offers_and_no_others(path, ranks):
-    results = simulate(verbs_of_stations, ranks, network=TwoLevel(4), path=path).results
+def test_stations_have_the_verbs_that_their_path_offers_and_no_others(distribution, ranks):
+    results = simulate(
+        verbs_of_stations, ranks, network=TwoLevel(4), distribution=distribution
+    ).results
     workers = [verbs for verbs in results if verbs is not None]
     assert workers
     # A rank alone is server and worker; with several, those that only serve come first.
-    assert all(verbs == set(path.offers) for verbs in workers)
+    assert all(verbs == set(distribution.offers) for verbs in workers)
 
 
 PROGRAM = """
@@ -70,15 +72,19 @@ def program(comm: Comm) -> None:
 @pytest.mark.slow
 def test_a_type_checker_refuses_what_has_no_verb_in_common(tmp_path):
     # One of each class, as its settings do not matter here.
-    consistencies, paths = (
-        {type(one): one for one in every}.values() for every in (CONSISTENCIES, PATHS)
+    consistencies, distributions = (
+        {type(one): one for one in every}.values() for every in (CONSISTENCIES, DISTRIBUTIONS)
     )
-    pairs = [(consistency, path) for consistency in consistencies for path in paths]
+    pairs = [
+        (consistency, distribution)
+        for consistency in consistencies
+        for distribution in distributions
+    ]
     used = {type(one) for pair in pairs for one in pair}
     imports = [f"from {kind.__module__} import {kind.__name__}" for kind in used]
     calls = [
-        f"    train(comm, Quadratic(), {type(consistency).__name__}(), {type(path).__name__}())"
-        for consistency, path in pairs
+        f"    train(comm, Quadratic(), {type(consistency).__name__}(), {type(distribution).__name__}())"
+        for consistency, distribution in pairs
     ]
     text = PROGRAM.format(imports="\n".join(imports), calls="\n".join(calls))
     (tmp_path / "program.py").write_text(text)
@@ -91,17 +97,17 @@ def test_a_type_checker_refuses_what_has_no_verb_in_common(tmp_path):
     first = text.splitlines().index(calls[0]) + 1
     wanted = {
         first + place
-        for place, (consistency, path) in enumerate(pairs)
-        if not set(consistency.needs) & set(path.offers)
+        for place, (consistency, distribution) in enumerate(pairs)
+        if not set(consistency.needs) & set(distribution.offers)
     }
     assert found == wanted, checking.stdout + checking.stderr
     assert 0 < len(wanted) < len(pairs)
 
 
 @pytest.mark.parametrize("when", CONSISTENCIES, ids=name)
-@pytest.mark.parametrize("path", PATHS, ids=name)
-def test_where_no_verb_is_common_the_reason_is_one_of_the_table(consistency, path):
-    if not set(consistency.needs) & set(path.offers):
-        assert "this one" not in refusal(consistency, path, Dense()), (
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=name)
+def test_where_no_verb_is_common_the_reason_is_one_of_the_table(consistency, distribution):
+    if not set(consistency.needs) & set(distribution.offers):
+        assert "this one" not in refusal(consistency, distribution, Dense()), (
             "only for verbs of somebody else"
         )

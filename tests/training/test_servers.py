@@ -40,10 +40,10 @@ def twin(workers, rule, steps=STEPS):
     return weights
 
 
-def follow(comm, path, service, steps=STEPS, before=lambda comm, worker, clock: True):
+def follow(comm, distribution, service, steps=STEPS, before=lambda comm, worker, clock: True):
     """One rank of a training; a worker falls silent when `before` says so."""
     weights = np.ones(SIZE)
-    station = path.open(comm, weights, Dense(), service)
+    station = distribution.open(comm, weights, Dense(), service)
     if station.worker is None:
         return station.serve()
     clock = station.pull(weights)
@@ -57,13 +57,13 @@ def follow(comm, path, service, steps=STEPS, before=lambda comm, worker, clock: 
 
 
 def all_paths(comm, rule):
-    """How far each path's result is from the twin's, and what each sent on the way."""
+    """How far each distribution's result is from the twin's, and what each sent on the way."""
     apart, sent = [], [comm.ledger.bytes_sent]
-    for path in PATHS:
-        servers = getattr(path, "servers", 1) if comm.size > 1 else 0
+    for distribution in PATHS:
+        servers = getattr(distribution, "servers", 1) if comm.size > 1 else 0
         if servers >= comm.size:
             continue
-        mine = follow(comm, path, Service(rule))
+        mine = follow(comm, distribution, Service(rule))
         right = twin(comm.size - servers, rule)
         apart.append(np.abs(mine - right).max() if isinstance(mine, np.ndarray) else 0.0)
         sent.append(comm.ledger.bytes_sent)
@@ -82,10 +82,10 @@ def test_without_messages_it_would_end_elsewhere():
     assert np.abs(twin(3, SGD(0.2)) - twin(1, SGD(0.2))).max() > 0.1
 
 
-def one_average(comm, path, size):
+def one_average(comm, distribution, size):
     """The mean of vectors that tell their ranks apart."""
     vector = np.full(size, comm.rank, np.float32)
-    station = path.open(comm, vector, Dense(), Service())
+    station = distribution.open(comm, vector, Dense(), Service())
     if station.worker is None:
         return station.serve()
     begun = comm.now()
@@ -97,10 +97,10 @@ def one_average(comm, path, size):
 
 @pytest.mark.parametrize(("servers", "workers"), [(1, 1), (1, 4), (2, 3), (3, 5)])
 def test_ingress_is_the_formula_to_the_byte(servers, workers, real):
-    path, size, ranks = Sharded(servers), 60_000, servers + workers
+    distribution, size, ranks = Sharded(servers), 60_000, servers + workers
     network = Uniform(1e-5, 1e9)
-    for run in (real(one_average, ranks, path=path, size=size),
-                simulate(one_average, ranks, network=network, path=path, size=size)):  # fmt: skip
+    for run in (real(one_average, ranks, distribution=distribution, size=size),
+                simulate(one_average, ranks, network=network, distribution=distribution, size=size)):  # fmt: skip
         mean = (servers + ranks - 1) / 2
         assert all(np.array_equal(x, np.full(size, mean)) for x, _ in run.results[servers:])
         for server in range(servers):
@@ -114,8 +114,8 @@ def test_ingress_is_the_formula_to_the_byte(servers, workers, real):
 
 
 def test_only_leaders_speak_to_the_server(real):
-    path, size, ranks = Hierarchical(3), 6_000, 8
-    split = {"path": path, "size": size}
+    distribution, size, ranks = Hierarchical(3), 6_000, 8
+    split = {"distribution": distribution, "size": size}
     for run in (real(one_average, ranks, **split), simulate(one_average, ranks, **split)):
         assert all(np.allclose(x, np.full(size, 4.0)) for x, _ in run.results[1:])
         said = [m for ledger in run.ledger for m in ledger.messages if m.kind == "host"]
@@ -178,7 +178,7 @@ def slow(comm, worker, clock):
 
 
 def test_backup_workers_are_not_waited_for():
-    tells = {"path": Server(), "network": Uniform(1e-6, 1e9), "before": slow}
+    tells = {"distribution": Server(), "network": Uniform(1e-6, 1e9), "before": slow}
     patient = simulate(follow, 5, service=Service(SGD(0.1)), **tells)
     hasty = simulate(follow, 5, service=Service(SGD(0.1), backups=1), **tells)
     assert patient.time > 20 > 7 > hasty.time
@@ -201,20 +201,22 @@ def check_survival(run, servers):
 def test_a_server_survives_a_worker_that_dies_and_says_so(real):
     telling = {"service": Service(SGD(0.1)), "before": dies}
     for servers in (1, 2):
-        run = simulate(follow, servers + 3, path=Sharded(servers, patience=0.3), **telling)
+        run = simulate(follow, servers + 3, distribution=Sharded(servers, patience=0.3), **telling)
         check_survival(run, servers)
         # From clock 2 on the mean is that of the two others.
         assert np.array_equal(run.results[servers], run.results[-1])
-        everybody = simulate(follow, 4, path=Server(), service=Service(SGD(0.1))).results[1]
+        everybody = simulate(follow, 4, distribution=Server(), service=Service(SGD(0.1))).results[
+            1
+        ]
         assert np.abs(run.results[-1] - everybody).max() > 1e-3
-    check_survival(real(follow, 4, path=Server(patience=1.5), **telling), 1)
+    check_survival(real(follow, 4, distribution=Server(patience=1.5), **telling), 1)
 
 
-def comes_late(comm, path, service):
+def comes_late(comm, distribution, service):
     """Worker 2 comes when the others have begun; nobody needs to know how long that takes."""
     if comm.rank == comm.size - 1:
         comm.recv(np.empty(1), 1, tag=9)
-    return follow(comm, path, service, before=wakes_the_last)
+    return follow(comm, distribution, service, before=wakes_the_last)
 
 
 def wakes_the_last(comm, worker, clock):
@@ -228,9 +230,9 @@ def wakes_the_last(comm, worker, clock):
 
 @pytest.mark.parametrize("bound", [0, 2])
 def test_workers_may_join_late(bound, real):
-    path = Server(late=(2,))
-    for run in (simulate(comes_late, 4, path=path, service=Service(SGD(0.1), bound)),
-                real(comes_late, 4, path=path, service=Service(SGD(0.1), bound))):  # fmt: skip
+    distribution = Server(late=(2,))
+    for run in (simulate(comes_late, 4, distribution=distribution, service=Service(SGD(0.1), bound)),
+                real(comes_late, 4, distribution=distribution, service=Service(SGD(0.1), bound))):  # fmt: skip
         shift = run.results[0]
         assert "worker 2 has come" in shift.events[0]
         # It begins with the slowest, who may not have begun either if others may be ahead.
@@ -245,7 +247,11 @@ def test_who_counts_as_dead_may_come_back():
         comm.work(seconds=2.0 if (worker, clock) == (1, 1) else 0.1)
         return True
 
-    tells = {"path": Server(patience=0.5), "service": Service(SGD(0.1)), "before": late_once}
+    tells = {
+        "distribution": Server(patience=0.5),
+        "service": Service(SGD(0.1)),
+        "before": late_once,
+    }
     run = simulate(follow, 4, steps=30, **tells)
     told = " ".join(run.results[0].events)
     assert "worker 1 says nothing" in told
@@ -270,11 +276,11 @@ def test_servers_that_leave_no_worker_are_refused(servers, ranks, instead, real)
     )
     for run in (simulate, real) if ranks < 4 else (simulate,):
         with pytest.raises(RankFailed, match=wanted):
-            run(follow, ranks, path=Sharded(servers), service=Service(SGD(0.1)))
+            run(follow, ranks, distribution=Sharded(servers), service=Service(SGD(0.1)))
 
 
 def test_one_rank_alone_is_server_and_worker():
-    run = simulate(follow, 1, path=Sharded(4), service=Service(SGD(0.1)))
+    run = simulate(follow, 1, distribution=Sharded(4), service=Service(SGD(0.1)))
     assert np.array_equal(run.results[0], twin(1, SGD(0.1)))
 
 
@@ -288,7 +294,7 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(TypeError, match="late is a tuple"):
         Server(late=2)
     with pytest.raises(RankFailed, match="worker 7 does not exist; 3 ranks with 1"):
-        simulate(follow, 3, path=Server(late=(7,)), service=Service())
+        simulate(follow, 3, distribution=Server(late=(7,)), service=Service())
     layered = type("Layered", (), {"elementwise": False})()
     stale = StaleSynchronous(2)
     assert "whole layers" in Sharded(2).objection(stale, Sharded(2), Dense(), layered)

@@ -1,4 +1,4 @@
-"""The embedding of code statements: its data, its gradient, and its training along every path."""
+"""The embedding of code statements: its data, its gradient, and its training along every distribution."""
 
 import ast
 import copy
@@ -147,11 +147,16 @@ STEPS = 3
 def along_every_path(comm, task):
     """How far each training ends from the dense one, and the bytes that it sent."""
     settings = {"comm": comm, "task": task, "update": SGD(2.0), "steps": STEPS}
-    dense = train(consistency=Synchronous(), path=AllReduce("recursive_doubling"), **settings)
+    dense = train(
+        consistency=Synchronous(), distribution=AllReduce("recursive_doubling"), **settings
+    )
     found = {"dense": (0.0, dense.total_bytes)}
     for way in WAYS:
         sparse = train(
-            consistency=Synchronous(), path=SparseAllReduce(way), form=NonZero(), **settings
+            consistency=Synchronous(),
+            distribution=SparseAllReduce(way),
+            form=NonZero(),
+            **settings,
         )
         found[way] = np.abs(sparse.weights - dense.weights).max(), sparse.total_bytes
     gathered = train(consistency=Synchronous(), form=NonZero(), **settings)
@@ -177,8 +182,10 @@ class Unaware(Statements):
 
 def lock_free_and_served(comm, task, unaware):
     settings = {"comm": comm, "update": SGD(2.0)}
-    free = train(task=task, consistency=Hogwild(), path=SharedVector(), steps=100, **settings)
-    settings |= {"path": Sharded(min(2, comm.size - 1)), "steps": STEPS}
+    free = train(
+        task=task, consistency=Hogwild(), distribution=SharedVector(), steps=100, **settings
+    )
+    settings |= {"distribution": Sharded(min(2, comm.size - 1)), "steps": STEPS}
     averaged, plain = (
         train(task=task, consistency=Synchronous(), form=form, **settings)
         for form in (NonZero(), Dense())
@@ -236,17 +243,17 @@ def test_rows_may_be_cut_anywhere_also_in_two(task, part, step, begin, end):
 
 
 @pytest.mark.parametrize(
-    ("path", "form"),
+    ("distribution", "form"),
     [
         (SparseAllReduce("split_allgather"), TopK(0.05)),
         (SparseAllReduce("dense_second_phase", QSGD(levels=7, bucket=64)), NonZero()),
     ],
     ids=["lossy", "quantised"],
 )
-def test_a_lossy_form_and_a_quantised_second_phase_train_as_well(task, path, form):
+def test_a_lossy_form_and_a_quantised_second_phase_train_as_well(task, distribution, form):
     begin = task.loss(task.initial())
     settings = {"when": Synchronous(), "update": SGD(8.0), "steps": 60}
-    run = simulate(train, 4, task=task, path=path, form=form, **settings)
+    run = simulate(train, 4, task=task, distribution=distribution, form=form, **settings)
     first = run.results[0].weights
     assert task.loss(first) < 0.97 * begin
     assert all(np.array_equal(result.weights, first) for result in run.results)

@@ -36,10 +36,12 @@ STEPS = 12
 FEW = 5
 
 
-def trained(ranks, consistency, path=AllReduce(), task=TASK, **settings):
+def trained(ranks, consistency, distribution=AllReduce(), task=TASK, **settings):
     """The results of simulated workers."""
     settings = {"update": SGD(0.3), "steps": STEPS} | settings
-    run = simulate(train, ranks, task=task, consistency=consistency, path=path, **settings)
+    run = simulate(
+        train, ranks, task=task, consistency=consistency, distribution=distribution, **settings
+    )
     return [result for result in run.results if result.worker is not None]
 
 
@@ -58,10 +60,12 @@ def proofs(comm):
             found[name, "period 1"] = apart(
                 train(consistency=LocalSGD(1), **settings).weights, everybody
             )
-        path = Server() if name == "adam" or comm.size == 2 else Sharded(2)
-        serving = path.servers if comm.size > 1 else 0
-        served = train(consistency=StaleSynchronous(0), path=path, **settings).weights
-        averaged = train(consistency=Synchronous(), path=path, **settings).weights
+        distribution = Server() if name == "adam" or comm.size == 2 else Sharded(2)
+        serving = distribution.servers if comm.size > 1 else 0
+        served = train(
+            consistency=StaleSynchronous(0), distribution=distribution, **settings
+        ).weights
+        averaged = train(consistency=Synchronous(), distribution=distribution, **settings).weights
         workers = comm.split(0 if comm.rank >= serving else None)
         if workers is not None:  # the same ones, without servers
             alone = train(**settings | {"comm": workers}, consistency=Synchronous()).weights
@@ -110,14 +114,14 @@ def test_synchronous_workers_are_one_with_all_their_samples(ranks):
 # Over a server the centre moves with every worker that comes, so that it rests only as nearly as
 # one worker's spring is weak.
 @pytest.mark.parametrize(
-    ("path", "spring", "nearly"), [(AllReduce(), 0.8, 1e-6), (Server(), 0.04, 0.02)]
+    ("distribution", "spring", "nearly"), [(AllReduce(), 0.8, 1e-6), (Server(), 0.04, 0.02)]
 )
-def test_elastic_averaging_rests_where_its_springs_balance(path, spring, nearly):
+def test_elastic_averaging_rests_where_its_springs_balance(distribution, spring, nearly):
     rate, workers, curvatures = 0.2, 4, (1.0, 0.4)
     task = Quadratic(curvatures, apart=2.0)
-    ranks = workers + (path == Server())
+    ranks = workers + (distribution == Server())
     consistency = Elastic(period=1, spring=spring)
-    settings = {"path": path, "task": task, "update": SGD(rate), "steps": 400}
+    settings = {"distribution": distribution, "task": task, "update": SGD(rate), "steps": 400}
     shares = np.array(
         [share_of_the_way(rate, h, consistency.spring / workers) for h in curvatures]
     )
@@ -187,7 +191,7 @@ def one_is_slow(worker, step):
 
 def test_backup_workers_do_not_wait_for_the_last_one():
     run = simulate(
-        train, 4, task=TASK, consistency=BackupWorkers(1), path=Server(), update=SGD(0.3), steps=STEPS,
+        train, 4, task=TASK, consistency=BackupWorkers(1), distribution=Server(), update=SGD(0.3), steps=STEPS,
         pace=one_is_slow,
     )  # fmt: skip
     weights = TASK.initial()
@@ -205,7 +209,7 @@ def test_backup_workers_do_not_wait_for_the_last_one():
 def test_the_bound_is_how_far_ahead_anybody_gets(bound):
     consistency = Asynchronous() if bound is None else StaleSynchronous(bound)
     run = simulate(
-        train, 4, task=TASK, consistency=consistency, path=Server(), update=SGD(0.05), steps=STEPS,
+        train, 4, task=TASK, consistency=consistency, distribution=Server(), update=SGD(0.05), steps=STEPS,
         pace=one_is_slow,
     )  # fmt: skip
     shift = run.results[0].shift
@@ -233,7 +237,7 @@ def test_a_rank_alone_is_its_own_server():
 
 
 def test_damping_is_a_factor_of_each_gradient():
-    settings = {"path": Server(), "pace": one_is_slow, "steps": 5}
+    settings = {"distribution": Server(), "pace": one_is_slow, "steps": 5}
     still = trained(4, Asynchronous(damp=lambda staleness: 0.0), **settings)
     assert apart(still[0].weights, TASK.initial()) == 0
     damped = trained(4, Asynchronous(damp=lambda staleness: 1 / (1 + staleness)), **settings)

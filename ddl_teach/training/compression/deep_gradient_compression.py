@@ -54,7 +54,7 @@ class DeepGradientCompression(Form):
         return CorrectedLink(self, seed)
 
     def objection(
-        self, consistency: Sends, path: object, form: Form, update: Keeps | None
+        self, consistency: Sends, distribution: object, form: Form, update: Keeps | None
     ) -> str | None:
         """Why a training with this form would not be what the paper means."""
         if consistency.sends != "gradients":

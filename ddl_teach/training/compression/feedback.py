@@ -41,10 +41,10 @@ class Feedback(Form):
             )
 
     def objection(
-        self, consistency: Sends, path: object, form: Form, update: Keeps | None
+        self, consistency: Sends, distribution: object, form: Form, update: Keeps | None
     ) -> str | None:
         """What the form inside objects to."""
-        return self.form.objection(consistency, path, form, update)
+        return self.form.objection(consistency, distribution, form, update)
 
     @property
     def sums(self) -> bool:

@@ -86,7 +86,7 @@ class Form(ABC):
         return Link(self, seed)
 
     def objection(
-        self, consistency: Sends, path: object, form: Form, update: Keeps | None
+        self, consistency: Sends, distribution: object, form: Form, update: Keeps | None
     ) -> str | None:
         """Why this form makes no sense in such a training: a reason, or None."""
         return None

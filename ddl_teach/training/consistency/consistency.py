@@ -1,7 +1,7 @@
-"""A consistency: one worker's whole training, and what it needs of the worker and of the path under it.
+"""A consistency: one worker's whole training, and what it needs of the worker and of the distribution under it.
 
 ============ ================================ =================================================
-needs        what the path's station then has who needs it
+needs        what the distribution's station then has who needs it
 ============ ================================ =================================================
 Averages     average(vector)                  synchronous, local and its kin, consensus, K-FAC
 Serves       push(update), pull(weights)      stale-synchronous, asynchronous, backup workers
@@ -44,7 +44,7 @@ class AnyWorker(Protocol[OwnStation]):
 
     @property
     def station(self) -> OwnStation:
-        """Its place on the path."""
+        """Its place on the distribution."""
 
     @property
     def steps(self) -> int:
@@ -80,7 +80,7 @@ class AnyWorker(Protocol[OwnStation]):
 class Consistency(Requirements, Protocol[NeededStation]):
     """Frozen settings, and how one worker trains with them."""
 
-    def objection(self, path: object, form: object, update: object) -> str | None:
+    def objection(self, distribution: object, form: object, update: object) -> str | None:
         """Why this consistency makes no sense in such a training: a reason, or None."""
         return None
 

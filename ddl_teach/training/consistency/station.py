@@ -1,7 +1,7 @@
-"""What stands between a consistency and the path under it: stations, and what servers are asked to do.
+"""What stands between a consistency and the distribution under it: stations, and what servers are asked to do.
 
-A path gives each worker a station. Each verb of a station is a Protocol: a consistency says which it
-needs, a path which it offers, and a type checker sees what does not go together. A verb of one
+A distribution gives each worker a station. Each verb of a station is a Protocol: a consistency says which it
+needs, a distribution which it offers, and a type checker sees what does not go together. A verb of one
 consistency only stands beside that consistency, such as `push_sum.PushesSums`.
 
 A server keeps weights (or a part of them) and counts its workers' clocks: how many updates each
@@ -51,7 +51,7 @@ class Shift:
 
 
 class Station(Protocol):
-    """A worker's place on a path."""
+    """A worker's place on a distribution."""
 
     worker: int  # this rank's number among the workers
     workers: int
@@ -99,11 +99,11 @@ class Dedicated(Protocol):
 
 
 class Requirements(Protocol):
-    """What a consistency asks of a path and of a form."""
+    """What a consistency asks of a distribution and of a form."""
 
     needs: ClassVar[tuple[type, ...]]  # verbs of a station: any one of these is enough
     sends: ClassVar[Literal["gradients", "changes", "weights", "curvature"]]
 
     def service(self, rule: Update) -> Service:
-        """What dedicated servers do meanwhile, where the path has any: average what comes."""
+        """What dedicated servers do meanwhile, where the distribution has any: average what comes."""
         return Service()

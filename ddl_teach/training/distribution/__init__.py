@@ -11,7 +11,7 @@ one_sided         a server that does nothing: its memory is a window that worker
 neighbours        no centre at all: each rank mixes with those beside it in a graph
 meetings          the same two by two, whenever one of them likes
 shared_vector     one vector in the memory of a node, and no messages
-path              what all of them are
+distribution              what all of them are
 ================= =================================================================================
 
 With P workers and n bytes of weights, what comes in at the busiest port in a step:

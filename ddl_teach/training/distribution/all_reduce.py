@@ -19,11 +19,11 @@ from ddl_teach.comm import Comm
 from ddl_teach.training.compression.averaging import averager
 from ddl_teach.training.compression.form import Form
 from ddl_teach.training.consistency.station import Averages, Service
-from ddl_teach.training.distribution.path import Path
+from ddl_teach.training.distribution.distribution import Distribution
 
 
 @dataclass(frozen=True)
-class AllReduce(Path["Everybody"]):
+class AllReduce(Distribution["Everybody"]):
     """By an algorithm of `collectives.registry`, or by a function of a communicator and x."""
 
     algorithm: str | Callable[[Comm, Array], None] = "ring"

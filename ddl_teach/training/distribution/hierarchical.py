@@ -25,12 +25,12 @@ from ddl_teach.training.compression.form import Form
 from ddl_teach.training.consistency.rows import Rows
 from ddl_teach.training.consistency.station import Averages, Dedicated, Serves, Service
 from ddl_teach.training.distribution.books import Alone, Client
-from ddl_teach.training.distribution.path import Path
+from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.distribution.server import Server
 
 
 @dataclass(frozen=True)
-class Hierarchical(Path[Client]):
+class Hierarchical(Distribution[Client]):
     """One server, and groups of `group` workers; None: the workers of each node."""
 
     group: int | None = None

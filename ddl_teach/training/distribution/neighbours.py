@@ -26,16 +26,16 @@ from ddl_teach.training.consistency.asynchronous_gossip import Meets
 from ddl_teach.training.consistency.compressed_gossip import MixesChanges
 from ddl_teach.training.consistency.push_sum import PushesSums
 from ddl_teach.training.consistency.station import Mixes, Requirements, Service
+from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.distribution.meetings import Meetings
-from ddl_teach.training.distribution.path import Path
 from ddl_teach.training.optimizers.update import Update
 
 MESSAGE, LENGTH, MASS = 1, 2, 3  # tags
 
 
 @dataclass(frozen=True)
-class Neighbours(Path["Neighbour"]):
-    """The path along a graph: `ring`, `torus`, `exponential`, ... of `theory.gossip.graphs`, or
+class Neighbours(Distribution["Neighbour"]):
+    """The distribution along a graph: `ring`, `torus`, `exponential`, ... of `theory.gossip.graphs`, or
     any function that makes a graph of so many ranks."""
 
     graph: GraphOf = ring
@@ -45,7 +45,7 @@ class Neighbours(Path["Neighbour"]):
         if not callable(self.graph):
             raise TypeError(
                 f"graph={self.graph!r}: give a function that makes the graph of so many ranks, as "
-                "Neighbours(graphs.ring); the path calls it when it knows how many there are"
+                "Neighbours(graphs.ring); the distribution calls it when it knows how many there are"
             )
 
     def open(self, comm: Comm, weights: np.ndarray, form: Form, service: Service) -> Neighbour:
@@ -53,9 +53,9 @@ class Neighbours(Path["Neighbour"]):
         return Neighbour(comm, self.graph, weights, form)
 
     def objection(
-        self, consistency: Requirements, path: object, form: Form, update: Update | None
+        self, consistency: Requirements, distribution: object, form: Form, update: Update | None
     ) -> str | None:
-        """Why a form does not go with a verb of this path."""
+        """Why a form does not go with a verb of this distribution."""
         if Meets in consistency.needs and form.nbytes(1) is None:
             return (
                 "whoever is asked at any time must know beforehand how long a message is, and in "

@@ -26,7 +26,7 @@ from ddl_teach.training.compression.form import Form
 from ddl_teach.training.consistency.rows import Rows
 from ddl_teach.training.consistency.station import Averages, Requirements, Serves, Service, Shift
 from ddl_teach.training.distribution.books import Alone, check_patience
-from ddl_teach.training.distribution.path import Path
+from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.optimizers.update import Update
 
 GONE = 2**62  # the clock of a worker that nobody waits for any more
@@ -34,7 +34,7 @@ FIRST_NAP, LONGEST_NAP = 20e-6, 1e-3  # seconds between two looks at the board
 
 
 @dataclass(frozen=True)
-class OneSided(Path["Reaching | Alone"]):
+class OneSided(Distribution["Reaching | Alone"]):
     """Windows on all ranks. Who waits `patience` seconds for a clock gives up with an error."""
 
     patience: float = 60.0
@@ -44,13 +44,13 @@ class OneSided(Path["Reaching | Alone"]):
         check_patience(self.patience)
 
     def objection(
-        self, consistency: Requirements, path: object, form: Form, update: Update | None
+        self, consistency: Requirements, distribution: object, form: Form, update: Update | None
     ) -> str | None:
         """What nobody at the memory can do."""
         if not isinstance(form, Dense):
             return (
                 "a window adds numbers, and nobody is there to decode a message: take Dense(), or "
-                "a path with a server, Server()"
+                "a distribution with a server, Server()"
             )
         if Averages in consistency.needs or update is None:
             return None
@@ -164,7 +164,7 @@ class Reaching:
                 raise TimeoutError(
                     f"worker {clocks.argmin()} has stayed at clock {clocks.min()} for "
                     f"{self._patience:g} s, and worker {self.worker} needs it at {clock}: is it "
-                    "gone without leave()? A path with a server survives that: Server(patience=1)"
+                    "gone without leave()? A distribution with a server survives that: Server(patience=1)"
                 )
             self._comm.work(seconds=nap)
             nap = min(2 * nap, LONGEST_NAP)

@@ -63,7 +63,7 @@ class Sharded:
             raise TypeError(f"late is a tuple of workers' numbers, as (2,), not {self.late!r}")
 
     def objection(
-        self, consistency: Requirements, path: object, form: object, update: Update | None
+        self, consistency: Requirements, distribution: object, form: object, update: Update | None
     ) -> str | None:
         """A server with a part of the weights cannot apply every rule."""
         if (

@@ -18,7 +18,7 @@ from ddl_teach.training.compression.dense import Dense
 from ddl_teach.training.compression.form import Form
 from ddl_teach.training.consistency.hogwild import Shares
 from ddl_teach.training.consistency.station import Requirements, Service
-from ddl_teach.training.distribution.path import Path
+from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.optimizers.update import Update
 
 LINE = 64  # bytes of a cache line: a counter has one to itself
@@ -26,19 +26,19 @@ COUNT = np.dtype(np.int64)
 
 
 @dataclass(frozen=True)
-class SharedVector(Path["Common"]):
+class SharedVector(Distribution["Common"]):
     """One vector of weights for all ranks of a node."""
 
     offers = (Shares,)
 
     def objection(
-        self, consistency: Requirements, path: object, form: Form, update: Update | None
+        self, consistency: Requirements, distribution: object, form: Form, update: Update | None
     ) -> str | None:
         """Nothing travels, so there is nothing to pack."""
         if isinstance(form, Dense):
             return None
         return (
-            "here nothing travels, so no form makes it less: take Dense(), or a path with "
+            "here nothing travels, so no form makes it less: take Dense(), or a distribution with "
             "messages, such as AllReduce()"
         )
 

@@ -22,7 +22,7 @@ from ddl_teach.comm import Comm
 from ddl_teach.training.compression.form import Form
 from ddl_teach.training.consistency.station import Averages, Requirements, Service
 from ddl_teach.training.distribution.all_reduce import Everybody
-from ddl_teach.training.distribution.path import Path
+from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.optimizers.update import Update
 
 WAYS: MappingProxyType[str, Callable[..., Stream]] = MappingProxyType(
@@ -35,7 +35,7 @@ WAYS: MappingProxyType[str, Callable[..., Stream]] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class SparseAllReduce(Path[Everybody]):
+class SparseAllReduce(Distribution[Everybody]):
     """By one of three ways; the dense second phase may have a `second` form of its own."""
 
     way: Literal["recursive_doubling", "split_allgather", "dense_second_phase"] = (
@@ -54,12 +54,16 @@ class SparseAllReduce(Path[Everybody]):
             )
 
     def objection(
-        self, consistency: Requirements, path: object, form: Form, update: Update | None
+        self, consistency: Requirements, distribution: object, form: Form, update: Update | None
     ) -> str | None:
         """A form that sends every entry has nothing to list; the second form may object too."""
         if form.sparse:
             second = self.second
-            return None if second is None else second.objection(consistency, path, form, update)
+            return (
+                None
+                if second is None
+                else second.objection(consistency, distribution, form, update)
+            )
         return (
             "a sparse all-reduce adds up lists of entries, and this form sends every entry: take "
             "TopK(0.01), or NonZero() for gradients that are sparse by nature, or AllReduce()"

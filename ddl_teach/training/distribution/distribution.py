@@ -1,4 +1,4 @@
-"""A path: who sends to whom. Opened on all ranks at once, it gives each of them a station."""
+"""A distribution: who sends to whom. Opened on all ranks at once, it gives each of them a station."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ddl_teach.training.optimizers.update import Update
 
 
 @runtime_checkable
-class Path(Protocol[OwnStation]):
+class Distribution(Protocol[OwnStation]):
     """Frozen settings; what its stations can do, it `offers`."""
 
     offers: ClassVar[tuple[type, ...]]  # Protocols such as `training.consistency.station.Averages`
 
     def objection(
-        self, consistency: Requirements, path: object, form: Form, update: Update | None
+        self, consistency: Requirements, distribution: object, form: Form, update: Update | None
     ) -> str | None:
-        """Why this path makes no sense in such a training: a reason, or None."""
+        """Why this distribution makes no sense in such a training: a reason, or None."""
         return None
 
     def open(
