@@ -27,10 +27,10 @@ from ddl_teach import Ranks
 from ddl_teach.theory import compression
 from ddl_teach.theory.crossover import crossing
 from ddl_teach.training.compression.averaging import way_of
+from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.deep_gradient_compression import DeepGradientCompression
 from ddl_teach.training.compression.dense import Dense
 from ddl_teach.training.compression.feedback import Feedback
-from ddl_teach.training.compression.form import Form
 from ddl_teach.training.compression.half import Half
 from ddl_teach.training.compression.one_bit import OneBit
 from ddl_teach.training.compression.powersgd import PowerSGD
@@ -42,7 +42,7 @@ from ddl_teach.training.compression.top_k import TopK
 
 RESULTS = Path(__file__).parent / "results" / "forms.txt"
 COPY = "memory copy"
-FORMS: dict[str, Form] = {
+FORMS: dict[str, Compressor] = {
     "dense": Dense(), "float16": Half(), "1 bit": OneBit(), "QSGD, 7 levels": QSGD(),
     "QSGD, 255 levels": QSGD(255, 512), "QSGD, 1 level, Elias": QSGD(1, 512, coding="elias"),
     "TernGrad": TernGrad(), "top 1%": TopK(0.01), "random 1%": RandomK(0.01),
@@ -58,19 +58,23 @@ def packing(numbers: int, repetitions: int) -> tuple[str, dict[str, tuple[float,
     """The first table, and seconds to pack and to unpack by form."""
     x = np.random.default_rng(0).standard_normal(numbers, np.float32)
     room = np.empty_like(x)
-    links = {name: form.link() for name, form in FORMS.items()}
+    links = {name: compressor.link() for name, compressor in FORMS.items()}
     messages = {name: links[name].encode(x) for name in FORMS}
     packs: dict[str, Callable] = {COPY: lambda: np.copyto(room, x)}
     packs |= {name: (lambda link=links[name]: link.encode(x)) for name in FORMS}
     unpacks: dict[str, Callable] = {COPY: lambda: np.copyto(room, x)}
     unpacks |= {
-        name: (lambda form=form, message=messages[name]: form.decode(message, numbers))
-        for name, form in FORMS.items()
+        name: (
+            lambda compressor=compressor, message=messages[name]: compressor.decode(
+                message, numbers
+            )
+        )
+        for name, compressor in FORMS.items()
     }
     took = [side_by_side(ways, repetitions=repetitions) for ways in (packs, unpacks)]
     lines = [
         f"{numbers:,} float32 numbers, {repetitions} repetitions; gradient bytes a second",
-        f"{'form':<27}{'bytes each':>11}{'pack':>11}{'/ copy':>9}{'95% interval':>21}"
+        f"{'compressor':<27}{'bytes each':>11}{'pack':>11}{'/ copy':>9}{'95% interval':>21}"
         f"{'unpack':>12}{'/ copy':>9}{'95% interval':>21}",
     ]
     seconds = {}
@@ -89,9 +93,9 @@ def packing(numbers: int, repetitions: int) -> tuple[str, dict[str, tuple[float,
     return "\n".join(lines) + "\n(rates in MB/s)", seconds
 
 
-def slowest(pool: Ranks, ranks: int, form: Form, numbers: int) -> np.ndarray:
+def slowest(pool: Ranks, ranks: int, compressor: Compressor, numbers: int) -> np.ndarray:
     """Seconds of an average at each of the bandwidths, of the rank that was done last."""
-    asked = {"form": form, "size": numbers, "bandwidths": RATES, "turns": TURNS}
+    asked = {"form": compressor, "size": numbers, "bandwidths": RATES, "turns": TURNS}
     run = pool.run(averages, ranks, **asked, trace=False, timeout=300)
     return np.median(np.max(run.results, axis=0), axis=0)
 
@@ -100,9 +104,9 @@ def paying(
     ranks: int, numbers: int, name: str, seconds: dict, pool: Ranks, dense: np.ndarray
 ) -> str:
     """One line of the second table: break-even bandwidths of a form."""
-    form = FORMS[name]
-    message = form.nbytes(numbers)
-    way = way_of(form, numbers)
+    compressor = FORMS[name]
+    message = compressor.nbytes(numbers)
+    way = way_of(compressor, numbers)
     packed = getattr(compression, way)(ranks, message, *seconds[name])
     plain = compression.dense(ranks, 4 * numbers)
     computed = compression.break_even(plain, packed)
@@ -114,7 +118,7 @@ def paying(
         return slow - only_time.sweep(program, ranks, [rate], **given)[0]
 
     simulated = crossing(difference, lambda rate: 0.0, 1e5, 1e12)
-    took = slowest(pool, ranks, form, numbers)
+    took = slowest(pool, ranks, compressor, numbers)
     alone = compression.Way(0, plain.bytes, dense[0])
     on_ranks = compression.break_even(alone, compression.Way(0, packed.bytes, took[0]))
     wins = [rate for rate, a, b in zip(RATES, took, dense, strict=True) if a < b]
@@ -148,7 +152,7 @@ def main() -> None:
         "and dense's time over the form's at " + ", ".join(
             "no delay" if rate == math.inf else f"{rate / 1e6:.0f}" for rate in RATES
         ) + " MB/s",
-        f"{'form':<20}{'computed':>12}{'simulated':>12}{'from own times':>16}{'measured':>14}",
+        f"{'compressor':<20}{'computed':>12}{'simulated':>12}{'from own times':>16}{'measured':>14}",
     ]  # fmt: skip
     with Ranks(chosen.ranks) as pool:
         dense = slowest(pool, chosen.ranks, Dense(), chosen.numbers)

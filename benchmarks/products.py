@@ -24,7 +24,7 @@ from ddl_measure.repetitions import side_by_side
 from ddl_teach import Comm, Ranks
 from ddl_teach.training.compression.feedback import Feedback
 from ddl_teach.training.optimizers.sgd import SGD
-from ddl_teach.training.product import FORMS, Combination, fits, sensible
+from ddl_teach.training.product import COMPRESSORS, Combination, fits, sensible
 from ddl_teach.training.tasks.digits import Digits
 from ddl_teach.training.trainer import train
 
@@ -55,7 +55,7 @@ def measure(comm: Comm, combinations: list[Combination], repetitions: int) -> Fo
 def short(thing: object) -> str:
     """The name of a path or of a form; one with a memory is marked by a plus."""
     if isinstance(thing, Feedback):
-        return f"+{short(thing.form)}"
+        return f"+{short(thing.compressor)}"
     name = type(thing).__name__
     return f"{name}({thing.algorithm})" if hasattr(thing, "algorithm") else name
 
@@ -69,11 +69,17 @@ def with_settings(consistency: object) -> str:
 
 def table(title: str, cells: dict[Combination, str]) -> str:
     """WHENs and paths down, forms across; a dot where it makes no sense."""
-    lines = [title, " " * 44 + "".join(f"{short(form)[:12]:>13}" for form in FORMS)]
+    lines = [
+        title,
+        " " * 44 + "".join(f"{short(compressor)[:12]:>13}" for compressor in COMPRESSORS),
+    ]
     for consistency, distribution in dict.fromkeys(
         (one.consistency, one.distribution) for one in cells
     ):
-        row = [cells.get(Combination(consistency, distribution, form), ".") for form in FORMS]
+        row = [
+            cells.get(Combination(consistency, distribution, compressor), ".")
+            for compressor in COMPRESSORS
+        ]
         start = f"{with_settings(consistency):<26}{short(distribution):<18}"
         lines.append(start + "".join(f"{cell:>13}" for cell in row))
     return "\n".join(lines)

@@ -23,9 +23,9 @@ import numpy as np
 
 from ddl_measure.machine import describe, heading, keep
 from ddl_teach import Ranks
+from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.dense import Dense
 from ddl_teach.training.compression.feedback import Feedback
-from ddl_teach.training.compression.form import Form
 from ddl_teach.training.compression.nonzero import NonZero
 from ddl_teach.training.compression.qsgd import QSGD
 from ddl_teach.training.compression.top_k import TopK
@@ -49,7 +49,7 @@ RATE = 0.08  # for each pair of a step: of b pairs that are averaged, b times th
 SHOWN = ("_, _ = get_cfws(_)", "raise ValueError(str)", "except OSError:", "_ = []")
 
 
-def ways() -> dict[str, tuple[Consistency, Way, Form]]:
+def ways() -> dict[str, tuple[Consistency, Way, Compressor]]:
     """By name: WHEN, PATH and FORM."""
     together, sparse = Synchronous(), NonZero()
     return {
@@ -70,14 +70,14 @@ def ways() -> dict[str, tuple[Consistency, Way, Form]]:
 
 
 def line(
-    ranks: Ranks, task: Statements, name: str, way: tuple[Consistency, Way, Form], pairs: int
+    ranks: Ranks, task: Statements, name: str, way: tuple[Consistency, Way, Compressor], pairs: int
 ) -> tuple[str, np.ndarray]:
     """Train once; the line of the table, and the weights."""
-    consistency, distribution, form = way
+    consistency, distribution, compressor = way
     workers = ranks.size - (distribution.servers if isinstance(distribution, Sharded) else 0)
     at_once = workers if isinstance(consistency, Synchronous) else 1
     run = ranks.run(
-        train, task=task, consistency=consistency, distribution=distribution, form=form, trace=False, timeout=600,
+        train, task=task, consistency=consistency, distribution=distribution, compressor=compressor, trace=False, timeout=600,
         update=SGD(RATE * task.batch * at_once), steps=pairs // (task.batch * workers),
     )  # fmt: skip
     weights = next(result.weights for result in reversed(run.results) if result.worker is not None)

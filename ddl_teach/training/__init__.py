@@ -1,7 +1,7 @@
-"""Training on many ranks: when they agree, along which distributions, in what form; and the trainer.
+"""Training on many ranks: when they agree, along which distributions, in what compressor; and the trainer.
 
 ============ =====================================================================================
-trainer      consistency x distribution x FORM: one of each, and a rule, train a task
+trainer      consistency x distribution x compressor: one of each, and a rule, train a task
 refusals     which combinations make no sense, and why
 product      one of each, and all combinations that make sense
 consistency  when ranks agree: level 3

@@ -1,4 +1,4 @@
-"""The product: one of each consistency, distribution and FORM, and all combinations that make sense.
+"""The product: one of each consistency, distribution and compressor, and all combinations that make sense.
 
 What to look at: how few refusals there are, and that each has a reason.
 """
@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any, NamedTuple
 
+from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.deep_gradient_compression import DeepGradientCompression
 from ddl_teach.training.compression.dense import Dense
 from ddl_teach.training.compression.feedback import Feedback
-from ddl_teach.training.compression.form import Form
 from ddl_teach.training.compression.half import Half
 from ddl_teach.training.compression.nonzero import NonZero
 from ddl_teach.training.compression.one_bit import OneBit
@@ -60,7 +60,7 @@ DISTRIBUTIONS: tuple[Distribution[Any], ...] = (
     AllReduce("ring"), SparseAllReduce(), Server(), Sharded(2), Hierarchical(2), OneSided(),
     Neighbours(), SharedVector(),
 )  # fmt: skip
-FORMS: tuple[Form, ...] = (
+COMPRESSORS: tuple[Compressor, ...] = (
     Dense(), Half(), Feedback(OneBit()), QSGD(), TernGrad(), Feedback(TopK(0.1)),
     Feedback(RandomK(0.5, scaled=False)), Feedback(Threshold(0.03)), Feedback(PowerSGD(4)),
     DeepGradientCompression(0.1, momentum=0.5), NonZero(),
@@ -72,22 +72,23 @@ class Combination(NamedTuple):
 
     consistency: Consistency[Any]
     distribution: Distribution[Any]
-    form: Form
+    compressor: Compressor
 
     @property
     def name(self) -> str:
         """For instance `LocalSGD(period=4) x Server x Dense`."""
-        return f"{self.consistency} x {self.distribution} x {self.form}"
+        return f"{self.consistency} x {self.distribution} x {self.compressor}"
 
 
 def all_of(
     consistencies: tuple[Consistency[Any], ...] = CONSISTENCIES,
     distributions: tuple[Distribution[Any], ...] = DISTRIBUTIONS,
-    forms: tuple[Form, ...] = FORMS,
+    compressors: tuple[Compressor, ...] = COMPRESSORS,
 ) -> Iterator[Combination]:
     """Every combination, whether it makes sense or not."""
     return (
-        Combination(*one_of_each) for one_of_each in product(consistencies, distributions, forms)
+        Combination(*one_of_each)
+        for one_of_each in product(consistencies, distributions, compressors)
     )
 
 
@@ -102,7 +103,7 @@ def fits(distribution: Distribution[Any], ranks: int) -> bool:
 
 
 def every_pair(combinations: list[Combination], turn: int = 0) -> list[Combination]:
-    """A few of them in which each consistency meets each of its distributions, and forms take turns."""
+    """A few of them in which each consistency meets each of its distributions, and compressors take turns."""
     groups: dict[tuple[Consistency[Any], Distribution[Any]], list[Combination]] = {}
     for one in combinations:
         groups.setdefault((one.consistency, one.distribution), []).append(one)

@@ -1,4 +1,4 @@
-"""consistency x distribution x FORM: what goes with what, and why not everything does.
+"""consistency x distribution x compressor: what goes with what, and why not everything does.
 
 A consistency needs one of a few verbs, a distribution offers some; where they share none, the combination is
 refused with the reason why that verb cannot be had there.
@@ -13,8 +13,8 @@ Mixes, Meets .. all are neighbours   no neighbours    yes              no neighb
 Shares          each has its own     the server's     each has its own yes
 =============== ==================== ================ ================ =================
 
-A consistency that sends weights themselves, or curvature, needs a form that is faithful to every entry.
-And each consistency, distribution and form may have an objection of its own: a window cannot decode, a part of a
+A consistency that sends weights themselves, or curvature, needs a compressor that is faithful to every entry.
+And each consistency, distribution and compressor may have an objection of its own: a window cannot decode, a part of a
 layer has no norm. What to look at: a refusal names the next thing to try.
 """
 
@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.consistency.asynchronous_gossip import Meets
 from ddl_teach.training.consistency.compressed_gossip import MixesChanges
 from ddl_teach.training.consistency.consistency import Consistency
@@ -81,16 +81,16 @@ REASONS: dict[tuple[type, type], str] = {
 }
 
 
-# What a consistency sends that must arrive whole: what happens where a form leaves out some of it.
+# What a consistency sends that must arrive whole: what happens where a compressor leaves out some of it.
 WHOLE = {
     "weights": (
-        "weights themselves travel, and this form does not keep every entry of them: what a "
+        "weights themselves travel, and this compressor does not keep every entry of them: what a "
         "gradient loses makes a smaller step, what weights lose is the network. Take Dense() or "
         "Half()"
     ),
     "curvature": (
         "the factors of curvature travel beside the gradient, and the step is divided by them: "
-        "what this form leaves out of them makes it far too long. Take Dense() or Half(), or the "
+        "what this compressor leaves out of them makes it far too long. Take Dense() or Half(), or the "
         "consistency that sends gradients only, Synchronous()"
     ),
 }
@@ -99,20 +99,20 @@ WHOLE = {
 def refusal(
     consistency: Consistency[Any],
     distribution: Distribution[Any],
-    form: Form,
+    compressor: Compressor,
     update: Update | None = None,
 ) -> str | None:
     """Why this combination makes no sense, and what would; None where it does."""
     reason = (
         _no_verb(consistency, distribution)
-        or (None if form.faithful else WHOLE.get(consistency.sends))
-        or consistency.objection(distribution, form, update)
-        or distribution.objection(consistency, distribution, form, update)
-        or form.objection(consistency, distribution, form, update)
+        or (None if compressor.faithful else WHOLE.get(consistency.sends))
+        or consistency.objection(distribution, compressor, update)
+        or distribution.objection(consistency, distribution, compressor, update)
+        or compressor.objection(consistency, distribution, compressor, update)
     )
     return (
         reason
-        and f"{consistency} over {distribution} in the form {form} makes no sense: {reason}."
+        and f"{consistency} over {distribution} in the compressor {compressor} makes no sense: {reason}."
     )
 
 

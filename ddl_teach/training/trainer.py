@@ -1,10 +1,10 @@
-"""One of each: consistency ranks agree, along which distribution, in what FORM; and a rule, and a task.
+"""One of each: consistency ranks agree, along which distribution, in what compressor; and a rule, and a task.
 
     train(comm, Digits(), Synchronous(), AllReduce("ring"), Dense(), SGD(0.3), steps=100)
 
 It is a rank program: on simulated ranks the same call trains in virtual time. Every rank opens the
 distribution; those who are servers serve until all have left, the others train as the consistency says.
-What to look at: the trainer has no case for any consistency, distribution or form.
+What to look at: the trainer has no case for any consistency, distribution or compressor.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TypeVar
 import numpy as np
 
 from ddl_teach.comm import Comm
+from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.dense import Dense
-from ddl_teach.training.compression.form import Form
 from ddl_teach.training.consistency.consistency import Consistency
 from ddl_teach.training.consistency.station import Dedicated, Shift, Station
 from ddl_teach.training.consistency.worker import Pace, Worker
@@ -56,7 +56,7 @@ def train(
     task: Trainable,
     consistency: Consistency[OwnStation],
     distribution: Distribution[OwnStation] = AllReduce(),  # type: ignore[assignment]  # for what averages
-    form: Form = Dense(),
+    compressor: Compressor = Dense(),
     update: Update = SGD(0.1),
     steps: int = 100,
     pace: Pace | None = None,
@@ -68,12 +68,12 @@ def train(
     """
     for name, given, kind, example in (
         ("task", task, Trainable, "Digits()"), ("consistency", consistency, Consistency, "Synchronous()"),
-        ("distribution", distribution, Distribution, "AllReduce()"), ("form", form, Form, "Dense()"),
+        ("distribution", distribution, Distribution, "AllReduce()"), ("compressor", compressor, Compressor, "Dense()"),
         ("update", update, Update, "SGD(0.1)"),
     ):  # fmt: skip
         if isinstance(given, type) or not isinstance(given, kind):
             raise TypeError(f"train: {name} must be one such as {name}={example}, not {given!r}")
-    reason = refusal(consistency, distribution, form, update)
+    reason = refusal(consistency, distribution, compressor, update)
     if reason is not None:
         raise ValueError(reason)
     if steps < 0:
@@ -82,7 +82,7 @@ def train(
     begun = comm.now()
     _, entries = comm.ledger.since(0)
     station = distribution.open(
-        comm, consistency.travels(task, weights), form, consistency.service(update)
+        comm, consistency.travels(task, weights), compressor, consistency.service(update)
     )
     if isinstance(station, Dedicated):
         result = Result(None, None, shift=station.serve())

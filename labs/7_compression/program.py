@@ -19,14 +19,14 @@ from ddl_measure.experiments.forms.measured import in_turns, packing
 from ddl_measure.interval import interval
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.averaging import way_of
+from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.dense import Dense
-from ddl_teach.training.compression.form import Form
 from ddl_teach.training.compression.one_bit import OneBit
 from ddl_teach.training.compression.qsgd import QSGD
 from ddl_teach.training.compression.terngrad import TernGrad
 from ddl_teach.training.compression.top_k import TopK
 
-PACKED: dict[str, Form] = {
+PACKED: dict[str, Compressor] = {
     "1 bit": OneBit(),  # a sign for each number, and two means for each bucket
     "QSGD": QSGD(levels=7),  # four bits for each number, drawn
     "TernGrad": TernGrad(),  # -1, 0 or 1, drawn

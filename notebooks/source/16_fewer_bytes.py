@@ -419,7 +419,9 @@ asked = {"size": size, "bandwidths": [np.inf, *rates], "trace": False, "timeout"
 
 # %%
 def slowest(form):
-    return np.median(np.max(engines.run(averages, form=form, **asked).results, axis=0), axis=0)
+    return np.median(
+        np.max(engines.run(averages, compressor=form, **asked).results, axis=0), axis=0
+    )
 
 
 took = {"32 bits": slowest(dense.Dense()), "1 bit": slowest(one_bit.OneBit())}
@@ -456,7 +458,7 @@ forms["2 entries, memory"] = Feedback(library.TopK(0.001))
 given = {"task": task, "when": Synchronous(), "update": SGD(0.1), "steps": 200, "timeout": 100}
 
 # %%
-runs = {name: engines.run(train, form=form, **given).results for name, form in forms.items()}
+runs = {name: engines.run(train, compressor=form, **given).results for name, form in forms.items()}
 for name, ranks in runs.items():
     sent, accuracy = ranks[0].total_bytes, task.accuracy(ranks[0].weights)
     print(f"{name:18} {sent / 1e3:8.1f} kB sent by rank 0, {accuracy:.0%} right")

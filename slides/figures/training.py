@@ -27,8 +27,8 @@ from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 from ddl_teach.theory import compression, sparse, staleness, stragglers
 from ddl_teach.theory.gossip import contraction, graphs, mixing
 from ddl_teach.theory.large_batches import Steps, fit_steps
+from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.feedback import Feedback
-from ddl_teach.training.compression.form import Form
 from ddl_teach.training.compression.one_bit import OneBit
 from ddl_teach.training.compression.top_k import TopK
 from ddl_teach.training.consensus import agree
@@ -222,7 +222,9 @@ def _gossip(comm: Comm, what: str, steps: int = 120) -> list[np.ndarray]:
     return seen
 
 
-def _train(form: Form | None, workers: int = 4, steps: int = 200) -> tuple[list[float], float]:
+def _train(
+    form: Compressor | None, workers: int = 4, steps: int = 200
+) -> tuple[list[float], float]:
     task = Digits()
     weights, losses = task.initial(), []
     links = [form.link(worker) for worker in range(workers)] if form else None

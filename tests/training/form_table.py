@@ -1,4 +1,4 @@
-"""One of each form, and the sizes of their messages by formulas of the papers' own."""
+"""One of each compressor, and the sizes of their messages by formulas of the papers' own."""
 
 import math
 
@@ -31,7 +31,7 @@ def square(size, rank):
     return 4 * (thin if thin < rows * columns else size)
 
 
-# (form, the bytes of a message for n float32 numbers; None where they vary)
+# (compressor, the bytes of a message for n float32 numbers; None where they vary)
 FORMS = [
     (Dense(), lambda n: 4 * n),
     (Half(), lambda n: 2 * n),
@@ -53,8 +53,8 @@ FORMS = [
     (DeepGradientCompression(0.05, warm_up=8), None),
 ]  # fmt: skip
 WITH_FEEDBACK = [
-    Feedback(form)
-    for form in (
+    Feedback(compressor)
+    for compressor in (
         Half(), OneBit(bucket=64), QSGD(levels=7, bucket=16), TopK(0.1), Threshold(0.5),
         RandomK(0.25, scaled=False), PowerSGD(rank=2),
     )

@@ -1,4 +1,4 @@
-"""The mean over ranks in any form: the same bits everywhere, exactly the bytes of the formula."""
+"""The mean over ranks in any compressor: the same bits everywhere, exactly the bytes of the formula."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from ddl_teach.training.compression.powersgd import PowerSGD
 from ddl_teach.training.compression.qsgd import QSGD
 from ddl_teach.training.compression.top_k import TopK
 
-ALL = [form for form, _ in FORMS] + WITH_FEEDBACK
+ALL = [compressor for compressor, _ in FORMS] + WITH_FEEDBACK
 SIZE, STEPS = 53, 4
 
 
@@ -28,12 +28,12 @@ def mean(ranks, step, size=SIZE):
     return np.mean([own(rank, step, size) for rank in range(ranks)], axis=0)
 
 
-def average_all(comm, forms, allreduce, size, steps):
-    """Every form's averages on this rank: form, step, entry; and the bytes of each form."""
-    found, sent = np.empty((len(forms), steps, size)), []
-    for place, form in enumerate(forms):
+def average_all(comm, compressors, allreduce, size, steps):
+    """Every compressor's averages on this rank: compressor, step, entry; and the bytes of each compressor."""
+    found, sent = np.empty((len(compressors), steps, size)), []
+    for place, compressor in enumerate(compressors):
         before = comm.ledger.bytes_sent
-        average = averager(comm, form, size, allreduce)
+        average = averager(comm, compressor, size, allreduce)
         for step in range(steps):
             found[place, step] = own(comm.rank, step, size)
             average(found[place, step])
@@ -43,7 +43,7 @@ def average_all(comm, forms, allreduce, size, steps):
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
 def test_all_ranks_get_the_same_bits_on_every_ground(real, ranks):
-    given = {"forms": ALL, "allreduce": ring.allreduce, "size": SIZE, "steps": STEPS}
+    given = {"compressors": ALL, "allreduce": ring.allreduce, "size": SIZE, "steps": STEPS}
     run = real(average_all, ranks, **given)
     first, _ = run.results[0]
     for found, _ in run.results[1:]:
@@ -51,39 +51,50 @@ def test_all_ranks_get_the_same_bits_on_every_ground(real, ranks):
     simulated = simulate(average_all, ranks, **given, trace=False)
     assert np.array_equal(simulated.results[0][0], first)
     right = np.array([mean(ranks, step) for step in range(STEPS)])
-    for form, found in zip(ALL, first, strict=True):
+    for compressor, found in zip(ALL, first, strict=True):
         assert np.isfinite(found).all()
         apart = np.abs(found - right).max()
-        if form.faithful:
-            assert apart < 1e-2 if isinstance(form, Half) else apart < 1e-12
-        elif form.error(SIZE) > 1e-6:
+        if compressor.faithful:
+            assert apart < 1e-2 if isinstance(compressor, Half) else apart < 1e-12
+        elif compressor.error(SIZE) > 1e-6:
             assert apart > 1e-6  # something has been thrown away
 
 
-def expected_bytes(form, rank, ranks, size):
+def expected_bytes(compressor, rank, ranks, size):
     """Of one average, from the table in the module's docstring."""
     parts = [len(part) for part in split_evenly(np.empty(size), ranks)]
-    if isinstance(form, Dense):
+    if isinstance(compressor, Dense):
         return 8 * (2 * size - parts[rank] - parts[(rank + 1) % ranks])
-    if form.sparse:
-        return (ranks - 1) * form.nbytes(size)
-    lengths = [form.nbytes(part) for part in parts]
+    if compressor.sparse:
+        return (ranks - 1) * compressor.nbytes(size)
+    lengths = [compressor.nbytes(part) for part in parts]
     return sum(lengths) - lengths[rank] + sum(lengths) - lengths[(rank + 1) % ranks]
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
 def test_the_ledger_says_the_bytes_of_the_formula(ranks):
-    forms = [Dense(), OneBit(8), Feedback(OneBit(8)), QSGD(7, 16), TopK(0.1), Feedback(TopK(0.1))]
-    run = simulate(average_all, ranks, forms=forms, allreduce=ring.allreduce, size=61, steps=3)
+    compressors = [
+        Dense(),
+        OneBit(8),
+        Feedback(OneBit(8)),
+        QSGD(7, 16),
+        TopK(0.1),
+        Feedback(TopK(0.1)),
+    ]
+    run = simulate(
+        average_all, ranks, compressors=compressors, allreduce=ring.allreduce, size=61, steps=3
+    )
     for rank, (_, sent) in enumerate(run.results):
-        assert sent == [3 * expected_bytes(form, rank, ranks, 61) for form in forms]
+        assert sent == [
+            3 * expected_bytes(compressor, rank, ranks, 61) for compressor in compressors
+        ]
 
 
-@pytest.mark.parametrize("form", [OneBit(16), TopK(0.2)], ids=str)
+@pytest.mark.parametrize("compressor", [OneBit(16), TopK(0.2)], ids=str)
 @pytest.mark.parametrize("way", [gathered, through_owners])
-def test_with_feedback_averages_of_many_steps_lose_nothing(way, form):
-    def program(comm, form, steps):
-        average, total = way(comm, form, SIZE), np.zeros(SIZE)
+def test_with_feedback_averages_of_many_steps_lose_nothing(way, compressor):
+    def program(comm, compressor, steps):
+        average, total = way(comm, compressor, SIZE), np.zeros(SIZE)
         for step in range(steps):
             x = own(comm.rank, step)
             average(x)
@@ -92,7 +103,9 @@ def test_with_feedback_averages_of_many_steps_lose_nothing(way, form):
 
     apart = {
         (kept, steps): np.linalg.norm(
-            simulate(program, 3, form=Feedback(form) if kept else form, steps=steps).results[0]
+            simulate(
+                program, 3, compressor=Feedback(compressor) if kept else compressor, steps=steps
+            ).results[0]
             - sum(mean(3, step) for step in range(steps))
         )
         for kept in (True, False)
@@ -103,18 +116,18 @@ def test_with_feedback_averages_of_many_steps_lose_nothing(way, form):
 
 
 def test_powersgd_of_many_ranks_is_that_of_their_mean():
-    form = PowerSGD(2, shapes=((8, 6), (5,)))
+    compressor = PowerSGD(2, shapes=((8, 6), (5,)))
 
     def program(comm, steps):
-        average, found = averager(comm, form, SIZE, recursive_doubling.allreduce), []
+        average, found = averager(comm, compressor, SIZE, recursive_doubling.allreduce), []
         for step in range(steps):
             found.append(own(comm.rank, step))
             average(found[-1])
         return found
 
     together = simulate(program, 4, steps=STEPS).results[0]
-    link = form.link()
-    alone = [form.decode(link.encode(mean(4, step)), SIZE) for step in range(STEPS)]
+    link = compressor.link()
+    alone = [compressor.decode(link.encode(mean(4, step)), SIZE) for step in range(STEPS)]
     assert np.allclose(together, alone, atol=1e-4)
 
 

@@ -32,7 +32,7 @@ def stream(steps, size, seed=0):
 
 
 def sent(link, vectors):
-    return [link.form.decode(link.encode(x), len(x)).astype(np.float64) for x in vectors]
+    return [link.compressor.decode(link.encode(x), len(x)).astype(np.float64) for x in vectors]
 
 
 @few
@@ -42,10 +42,10 @@ def test_of_whole_numbers_not_the_last_bit_is_lost(vectors):
     assert np.array_equal(sum(sent(link, vectors)) + link.residual, vectors.sum(axis=0))
 
 
-@pytest.mark.parametrize("form", WITH_FEEDBACK, ids=str)
-def test_feedback_loses_nothing_and_stays_bounded(form):
+@pytest.mark.parametrize("compressor", WITH_FEEDBACK, ids=str)
+def test_feedback_loses_nothing_and_stays_bounded(compressor):
     vectors = stream(200, 50)
-    link, residuals = form.link(1), []
+    link, residuals = compressor.link(1), []
     total = np.zeros(50)
     for x in vectors:
         total += sum(sent(link, [x]))
@@ -53,24 +53,24 @@ def test_feedback_loses_nothing_and_stays_bounded(form):
     assert np.allclose(total + link.residual, vectors.sum(axis=0), atol=1e-3)
     assert max(residuals[100:]) < 3 * max(residuals[:100]) + 1e-9
     # The proof can fail: without feedback the sums are apart.
-    if not form.form.unbiased and form.form.error(50) > 1e-3:
-        without = sum(sent(form.form.link(1), vectors))
+    if not compressor.compressor.unbiased and compressor.compressor.error(50) > 1e-3:
+        without = sum(sent(compressor.compressor.link(1), vectors))
         lost = np.linalg.norm(without - vectors.sum(axis=0))
         assert lost > 2 * np.linalg.norm(link.residual)
 
 
 def test_a_small_entry_that_insists_is_heard_only_with_feedback():
     x = np.array([1.0, 0.1])
-    forms = (Feedback(TopK(0.5)), TopK(0.5))
-    with_it, without = (sum(sent(form.link(), [x] * 50)) for form in forms)
+    compressors = (Feedback(TopK(0.5)), TopK(0.5))
+    with_it, without = (sum(sent(compressor.link(), [x] * 50)) for compressor in compressors)
     assert without[1] == 0
     assert abs(with_it[1] - 5) < 1.1
 
 
 def test_forms_whose_residual_would_grow_are_refused():
-    for form in (RandomK(0.1), TernGrad(64, clip=None), QSGD(1, 64)):
+    for compressor in (RandomK(0.1), TernGrad(64, clip=None), QSGD(1, 64)):
         with pytest.raises(ValueError, match="grow without end"):
-            Feedback(form).link().encode(np.ones(64))
+            Feedback(compressor).link().encode(np.ones(64))
     Feedback(RandomK(0.1, scaled=False)).link().encode(np.ones(64))
     link = Feedback(OneBit()).link()
     link.encode(np.ones(64))
@@ -78,12 +78,14 @@ def test_forms_whose_residual_would_grow_are_refused():
         link.encode(np.ones(65))
 
 
-@pytest.mark.parametrize("form", [Feedback(TopK(0.1)), DeepGradientCompression(0.1, warm_up=6)])
-def test_selected_entries_are_those_of_the_message(form):
-    packed, listed = form.link(), form.link()
+@pytest.mark.parametrize(
+    "compressor", [Feedback(TopK(0.1)), DeepGradientCompression(0.1, warm_up=6)]
+)
+def test_selected_entries_are_those_of_the_message(compressor):
+    packed, listed = compressor.link(), compressor.link()
     for x in stream(10, 60):
         indices, values = listed.select(x)
-        said = form.decode(packed.encode(x), 60)
+        said = compressor.decode(packed.encode(x), 60)
         assert np.array_equal(np.flatnonzero(said), indices)
         assert np.array_equal(said[indices], values)
 
@@ -131,17 +133,17 @@ def test_feedback_around_what_is_no_form_is_refused(no_form):
 
 
 class ForPlainSteps(TopK):
-    """A form that does not go with every rule."""
+    """A compressor that does not go with every rule."""
 
-    def objection(self, consistency, distribution, form, update):
+    def objection(self, consistency, distribution, compressor, update):
         return f"not with {update}: take SGD(rate)" if update.states else None
 
 
 def test_feedback_objects_to_what_the_form_inside_objects_to():
-    form = Feedback(ForPlainSteps(0.1))
-    reason = refusal(Synchronous(), AllReduce(), form, Momentum(0.1))
-    assert f"{form} makes no sense: not with {Momentum(0.1)}: take SGD(rate)" in reason
-    assert refusal(Synchronous(), AllReduce(), form, SGD(0.1)) is None
+    compressor = Feedback(ForPlainSteps(0.1))
+    reason = refusal(Synchronous(), AllReduce(), compressor, Momentum(0.1))
+    assert f"{compressor} makes no sense: not with {Momentum(0.1)}: take SGD(rate)" in reason
+    assert refusal(Synchronous(), AllReduce(), compressor, SGD(0.1)) is None
 
 
 def test_a_second_phase_objects_to_what_its_form_objects_to():
@@ -152,10 +154,10 @@ def test_a_second_phase_objects_to_what_its_form_objects_to():
 
 @pytest.mark.parametrize("update", [Momentum(), Adam()], ids=str)
 def test_a_second_momentum_is_refused(update):
-    form = DeepGradientCompression()
-    assert "count it twice" in refusal(Synchronous(), AllReduce(), form, update)
+    compressor = DeepGradientCompression()
+    assert "count it twice" in refusal(Synchronous(), AllReduce(), compressor, update)
 
 
 def test_plain_descent_beside_a_forms_momentum_is_not_refused():
-    form = DeepGradientCompression()
-    assert refusal(Synchronous(), AllReduce(), form, SGD(0.1)) is None
+    compressor = DeepGradientCompression()
+    assert refusal(Synchronous(), AllReduce(), compressor, SGD(0.1)) is None

@@ -1,4 +1,4 @@
-"""The laws of every form: sizes to the byte, expectations, bounds on the error."""
+"""The laws of every compressor: sizes to the byte, expectations, bounds on the error."""
 
 import math
 
@@ -20,7 +20,7 @@ from ddl_teach.training.compression.terngrad import TernGrad
 from ddl_teach.training.compression.threshold import Threshold
 from ddl_teach.training.compression.top_k import TopK
 
-ALL = [form for form, _ in FORMS] + WITH_FEEDBACK
+ALL = [compressor for compressor, _ in FORMS] + WITH_FEEDBACK
 DRAWS = 3000
 ordinary = st.one_of(st.just(0.0), st.floats(1e-3, 1e3), st.floats(-1e3, -1e-3))
 vectors = arrays(np.float32, st.integers(1, 70), elements=ordinary.map(np.float32))
@@ -31,13 +31,15 @@ def squared(x):
     return float(np.square(x, dtype=np.float64).sum())
 
 
-def errors(form, x, draws):
+def errors(compressor, x, draws):
     """What decode(encode(x)) - x is, many times: in buckets side by side, or one by one."""
     generator = np.random.default_rng(3)
-    if getattr(form, "bucket", 0) == len(x):
+    if getattr(compressor, "bucket", 0) == len(x):
         many = np.tile(x, draws)
-        return (form.decode(form.encode(many, generator), len(many)) - many).reshape(draws, -1)
-    many = [form.decode(form.encode(x, generator), len(x)) - x for _ in range(draws)]
+        return (compressor.decode(compressor.encode(many, generator), len(many)) - many).reshape(
+            draws, -1
+        )
+    many = [compressor.decode(compressor.encode(x, generator), len(x)) - x for _ in range(draws)]
     return np.array(many, np.float64)
 
 
@@ -50,70 +52,79 @@ def skewed(size):
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 8, 31, 64, 65, 500, 1000])
-@pytest.mark.parametrize(("form", "nbytes"), FORMS, ids=[str(form)[:40] for form, _ in FORMS])
-def test_a_message_has_exactly_the_bytes_that_the_formula_says(form, nbytes, size):
-    message = form.link().encode(skewed(size))
+@pytest.mark.parametrize(
+    ("compressor", "nbytes"), FORMS, ids=[str(compressor)[:40] for compressor, _ in FORMS]
+)
+def test_a_message_has_exactly_the_bytes_that_the_formula_says(compressor, nbytes, size):
+    message = compressor.link().encode(skewed(size))
     assert message.dtype == np.uint8
-    assert form.nbytes(size) == (None if nbytes is None else len(message))
+    assert compressor.nbytes(size) == (None if nbytes is None else len(message))
     if nbytes is not None:
         assert len(message) == nbytes(size)
 
 
 @pytest.mark.parametrize("size", [0, 1, 9, 333])
-@pytest.mark.parametrize("form", ALL, ids=str)
-def test_a_message_is_all_that_a_receiver_needs(form, size):
-    """It is read from the bytes alone, by a form that has seen nothing, as often as wanted."""
+@pytest.mark.parametrize("compressor", ALL, ids=str)
+def test_a_message_is_all_that_a_receiver_needs(compressor, size):
+    """It is read from the bytes alone, by a compressor that has seen nothing, as often as wanted."""
     x = skewed(size)
     given_x = x.copy()
-    message = form.link(5).encode(x)
+    message = compressor.link(5).encode(x)
     assert np.array_equal(x, given_x)
     received = np.frombuffer(message.tobytes(), np.uint8)
-    first, again = form.decode(received.copy(), size), form.decode(received.copy(), size)
+    first, again = (
+        compressor.decode(received.copy(), size),
+        compressor.decode(received.copy(), size),
+    )
     assert first.shape == (size,)
     assert first.dtype == np.float32
     assert np.array_equal(first, again)
-    assert np.array_equal(message, form.link(5).encode(x))  # the same seed, the same bytes
+    assert np.array_equal(message, compressor.link(5).encode(x))  # the same seed, the same bytes
 
 
-@pytest.mark.parametrize("form", [form for form in ALL if form.unbiased], ids=str)
-def test_the_mean_of_many_messages_is_the_vector(form):
-    x = np.linspace(-1, 1, getattr(form, "bucket", 20), dtype=np.float32)
-    draws = DRAWS if hasattr(form, "bucket") else 600
-    apart = errors(form, x, draws)
+@pytest.mark.parametrize(
+    "compressor", [compressor for compressor in ALL if compressor.unbiased], ids=str
+)
+def test_the_mean_of_many_messages_is_the_vector(compressor):
+    x = np.linspace(-1, 1, getattr(compressor, "bucket", 20), dtype=np.float32)
+    draws = DRAWS if hasattr(compressor, "bucket") else 600
+    apart = errors(compressor, x, draws)
     # Six standard deviations of the mean, and what a rare draw that never came can hide.
     rare = 10 * np.abs(apart).max() / draws
     assert np.all(np.abs(apart.mean(axis=0)) <= 6 * apart.std(axis=0) / draws**0.5 + rare)
-    assert form.error(len(x)) == 0 or apart.any()
+    assert compressor.error(len(x)) == 0 or apart.any()
 
 
-@pytest.mark.parametrize("form", [form for form, _ in FORMS], ids=str)
-def test_the_error_keeps_to_its_bound(form):
-    for size in (1, 5, getattr(form, "bucket", 40), 200):
+@pytest.mark.parametrize("compressor", [compressor for compressor, _ in FORMS], ids=str)
+def test_the_error_keeps_to_its_bound(compressor):
+    for size in (1, 5, getattr(compressor, "bucket", 40), 200):
         for x in (skewed(size), np.ones(size, np.float32), np.eye(1, size, dtype=np.float32)[0]):
-            by_chance = isinstance(form, RandomK)  # whose bound is what is expected
-            found = np.mean([squared(it) for it in errors(form, x, 100 if by_chance else 20)])
-            bound = form.error(size) * squared(x)
+            by_chance = isinstance(compressor, RandomK)  # whose bound is what is expected
+            found = np.mean(
+                [squared(it) for it in errors(compressor, x, 100 if by_chance else 20)]
+            )
+            bound = compressor.error(size) * squared(x)
             assert found <= bound * (2 if by_chance else 1 + 1e-5) + 1e-9
 
 
 @pytest.mark.parametrize(
-    "form", [OneBit(bucket=16), TopK(0.2), Threshold(0.3), PowerSGD(2)], ids=str
+    "compressor", [OneBit(bucket=16), TopK(0.2), Threshold(0.3), PowerSGD(2)], ids=str
 )
 @few
 @given(vectors)
-def test_what_is_decided_without_chance_is_a_contraction(form, x):
-    left = x - form.decode(form.link().encode(x), len(x))
-    assert squared(left) <= form.error(len(x)) * squared(x) * (1 + 1e-5) + 1e-9
+def test_what_is_decided_without_chance_is_a_contraction(compressor, x):
+    left = x - compressor.decode(compressor.link().encode(x), len(x))
+    assert squared(left) <= compressor.error(len(x)) * squared(x) * (1 + 1e-5) + 1e-9
 
 
 @few
 @given(vectors, st.floats(0.05, 1.0))
 def test_top_k_is_the_best_that_k_entries_can_do(x, density):
-    form = TopK(density)
-    indices, values = form.select(x)
+    compressor = TopK(density)
+    indices, values = compressor.select(x)
     assert np.array_equal(values, x[indices])
     assert np.all(np.diff(indices.astype(int)) > 0)
-    left = squared(x - form.decode(form.link().encode(x), len(x)))
+    left = squared(x - compressor.decode(compressor.link().encode(x), len(x)))
     least = np.sort(np.square(x, dtype=np.float64))[: len(x) - len(indices)].sum()
     assert math.isclose(left, least, rel_tol=1e-6, abs_tol=1e-12)
 
@@ -121,8 +132,8 @@ def test_top_k_is_the_best_that_k_entries_can_do(x, density):
 @few
 @given(vectors)
 def test_one_bit_keeps_sums_and_no_two_values_are_nearer(x):
-    form = OneBit(bucket=len(x))
-    y = form.decode(form.link().encode(x), len(x)).astype(np.float64)
+    compressor = OneBit(bucket=len(x))
+    y = compressor.decode(compressor.link().encode(x), len(x)).astype(np.float64)
     assert math.isclose(y.sum(), x.sum(dtype=np.float64), rel_tol=1e-4, abs_tol=1e-2)
     least = squared(x - y)
     for shift_upper, shift_lower in ((1e-1, 0), (-1e-1, 0), (0, 1e-1), (0, -1e-1)):
@@ -143,9 +154,9 @@ def test_random_k_and_terngrad_have_exactly_the_variance_of_their_formulas():
 @pytest.mark.parametrize("levels", [1, 2, 4])
 def test_qsgd_sends_few_entries_that_are_not_zero(levels):
     x = skewed(256)
-    form = QSGD(levels, bucket=256)
+    compressor = QSGD(levels, bucket=256)
     many = np.tile(x, 200)
-    sent = np.count_nonzero(form.decode(form.link().encode(many), len(many))) / 200
+    sent = np.count_nonzero(compressor.decode(compressor.link().encode(many), len(many))) / 200
     assert 0 < sent <= levels * (levels + 256**0.5)
 
 
@@ -153,7 +164,7 @@ def test_qsgd_sends_few_entries_that_are_not_zero(levels):
 def test_both_codings_of_qsgd_say_the_same(size):
     x = skewed(size)
     plain, coded = QSGD(3, 64), QSGD(3, 64, coding="elias")
-    both = [form.decode(form.link(9).encode(x), size) for form in (plain, coded)]
+    both = [compressor.decode(compressor.link(9).encode(x), size) for compressor in (plain, coded)]
     assert np.array_equal(*both)
 
 
@@ -194,11 +205,11 @@ def test_half_rounds_to_eleven_digits_and_scaling_rescues_small_numbers():
 def test_powersgd_finds_a_thin_matrix_at_once_and_any_in_time():
     generator = np.random.default_rng(0)
     thin = generator.standard_normal((30, 2)) @ generator.standard_normal((2, 20))
-    form = PowerSGD(2, shapes=((30, 20), (5,)))
+    compressor = PowerSGD(2, shapes=((30, 20), (5,)))
     x = np.append(thin.ravel(), np.arange(5.0)).astype(np.float32)
-    message = form.link().encode(x)
+    message = compressor.link().encode(x)
     assert len(message) == 4 * (2 * (30 + 20) + 5)
-    assert np.allclose(form.decode(message, 605), x, atol=1e-4)
+    assert np.allclose(compressor.decode(message, 605), x, atol=1e-4)
     full = generator.standard_normal((30, 20)).astype(np.float32)
     alone = PowerSGD(2, shapes=((30, 20),))
     link = alone.link()
@@ -209,13 +220,13 @@ def test_powersgd_finds_a_thin_matrix_at_once_and_any_in_time():
     assert math.isclose(left, float((values[2:] ** 2).sum()), rel_tol=1e-3)
 
 
-@pytest.mark.parametrize("form", ALL, ids=str)
-def test_what_cannot_be_sent_is_refused_with_the_reason(form):
+@pytest.mark.parametrize("compressor", ALL, ids=str)
+def test_what_cannot_be_sent_is_refused_with_the_reason(compressor):
     with pytest.raises(ValueError, match="diverged"):
-        form.link().encode(np.float32([1, np.nan, 2]))
+        compressor.link().encode(np.float32([1, np.nan, 2]))
     for odd in ([1.0, 2.0], np.ones((2, 2)), np.arange(3)):
         with pytest.raises(TypeError, match="flat vectors of float32 or float64"):
-            form.link().encode(odd)
+            compressor.link().encode(odd)
 
 
 @pytest.mark.parametrize(

@@ -48,23 +48,23 @@ def gossip(comm):
     """Every rank's vector after some steps of each kind; and the bytes that mixing sends."""
     found = {}
     for make in MIXED:
-        for form in (Dense(), Half()):
+        for compressor in (Dense(), Half()):
             vector = own(comm.rank)
-            station = Neighbours(make).open(comm, vector, form, Service())
+            station = Neighbours(make).open(comm, vector, compressor, Service())
             before, _ = comm.ledger.since(0)
             for step in range(STEPS):
                 station.mix(vector, step)
             after, _ = comm.ledger.since(0)
-            found[make.__name__, form] = vector, after - before
+            found[make.__name__, compressor] = vector, after - before
     vector = own(comm.rank)
     mix(comm, vector, shares_of_a_star(comm.size))
     found["by matrix"] = (vector,)
-    for form in LOSSY:
+    for compressor in LOSSY:
         vector = own(comm.rank)
-        station = Neighbours(graphs.ring).open(comm, np.zeros(SIZE), form, Service())
+        station = Neighbours(graphs.ring).open(comm, np.zeros(SIZE), compressor, Service())
         for step in range(STEPS):
             station.mix_changes(vector, step, pull=0.1)
-        found["changes", form] = vector
+        found["changes", compressor] = vector
     vector, mass = own(comm.rank), 1.0
     station = Neighbours(graphs.directed).open(comm, vector, Dense(), Service())
     for step in range(200):
@@ -108,8 +108,8 @@ def test_gossip_keeps_the_mean_and_contracts_as_the_matrix_says(both):
             np.testing.assert_allclose(ended.mean(axis=0), begun.mean(axis=0), atol=1e-13)
             np.testing.assert_allclose(ended, expected, atol=0.01)
             for rank, found in enumerate(results):
-                for form, itemsize in ((Dense(), 8), (Half(), 2)):
-                    assert found[make.__name__, form][1] == sum(
+                for compressor, itemsize in ((Dense(), 8), (Half(), 2)):
+                    assert found[make.__name__, compressor][1] == sum(
                         contraction.bytes_sent(graph, rank, SIZE * itemsize, step)
                         for step in range(STEPS)
                     )
@@ -155,9 +155,11 @@ def test_simulated_and_real_ranks_give_the_same_bits(both):
             np.testing.assert_array_equal(one, other)
 
 
-def trained(ranks, consistency, make, form=Dense(), task=Quadratic(SLOPES, apart=1.0), **settings):
+def trained(
+    ranks, consistency, make, compressor=Dense(), task=Quadratic(SLOPES, apart=1.0), **settings
+):
     run = simulate(
-        train, ranks, task=task, consistency=consistency, distribution=Neighbours(make), form=form,
+        train, ranks, task=task, consistency=consistency, distribution=Neighbours(make), compressor=compressor,
         **{"update": SGD(0.2), "steps": 30} | settings,
     )  # fmt: skip
     return np.stack([result.weights for result in run.results])
@@ -179,8 +181,8 @@ def test_on_a_bowl_the_mean_of_all_ranks_makes_the_steps_of_synchronous_descent(
         ours = trained(ranks, Gossip(), make, **settings)
         np.testing.assert_allclose(ours.mean(axis=0), whole, atol=1e-12)
         assert ranks < 5 or contraction.consensus_error(ours) > 1e-3
-    for form in (Dense(), OneBit(), TopK(0.1)):
-        ours = trained(ranks, CompressedGossip(), graphs.ring, form, **settings)
+    for compressor in (Dense(), OneBit(), TopK(0.1)):
+        ours = trained(ranks, CompressedGossip(), graphs.ring, compressor, **settings)
         np.testing.assert_allclose(ours.mean(axis=0), whole, atol=1e-6)
 
 
@@ -266,25 +268,25 @@ def test_whoever_averages_in_pairs_without_an_order_waits_in_a_circle():
 
 
 def test_what_makes_no_sense_is_refused_with_a_way_out():
-    def attempt(consistency, make=graphs.ring, form=Dense(), ranks=8):
+    def attempt(consistency, make=graphs.ring, compressor=Dense(), ranks=8):
         simulate(
             train,
             ranks,
             task=Quadratic(SLOPES),
             consistency=consistency,
             distribution=Neighbours(make),
-            form=form,
+            compressor=compressor,
         )
 
-    for consistency, make, form, words in (
+    for consistency, make, compressor, words in (
         (Gossip(), graphs.directed, Dense(), "push-sum"),
         (Gossip(), graphs.ring, OneBit(), "Take Dense"),
         (CompressedGossip(), graphs.one_peer_exponential, OneBit(), "one round only"),
-        (CompressedGossip(), graphs.ring, Feedback(TopK(0.1)), "take the form without it"),
-        (CompressedGossip(), graphs.ring, DeepGradientCompression(0.1), "form without it"),
+        (CompressedGossip(), graphs.ring, Feedback(TopK(0.1)), "take the compressor without it"),
+        (CompressedGossip(), graphs.ring, DeepGradientCompression(0.1), "compressor without it"),
     ):
         with pytest.raises(Exception, match=words):
-            attempt(consistency, make, form)
+            attempt(consistency, make, compressor)
     with pytest.raises(TypeError, match=r"Neighbours\(graphs.ring\)"):
         Neighbours("ring")
     with pytest.raises(Exception, match="has 4 ranks, and here are 8"):

@@ -1,4 +1,4 @@
-"""consistency x distribution x FORM: what makes sense trains, what does not says why."""
+"""consistency x distribution x compressor: what makes sense trains, what does not says why."""
 
 import numpy as np
 import pytest
@@ -29,9 +29,9 @@ from ddl_teach.training.optimizers.lamb import LAMB
 from ddl_teach.training.optimizers.momentum import Momentum
 from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.product import (
+    COMPRESSORS,
     CONSISTENCIES,
     DISTRIBUTIONS,
-    FORMS,
     all_of,
     every_pair,
     fits,
@@ -60,7 +60,7 @@ def determined(one):
 def train_all(comm, combinations):
     """The final weights of this rank, one after another; None where it only serves."""
     return [
-        train(comm, TASK, one.consistency, one.distribution, one.form, RULE, STEPS).weights
+        train(comm, TASK, one.consistency, one.distribution, one.compressor, RULE, STEPS).weights
         for one in combinations
     ]
 
@@ -91,13 +91,13 @@ def test_every_pair_learns_the_digits_and_simulated_to_the_same_bits(real, ranks
 def test_every_refusal_says_why_and_what_to_try():
     refused = [one for one in all_of() if refusal(*one, RULE) is not None]
     assert len(refused) + len(sensible(RULE)) == len(CONSISTENCIES) * len(DISTRIBUTIONS) * len(
-        FORMS
+        COMPRESSORS
     )
     for one in refused:
         reason = refusal(*one, RULE)
         assert str(one.consistency) in reason
         assert str(one.distribution) in reason
-        assert str(one.form) in reason
+        assert str(one.compressor) in reason
         assert any(word in reason for word in (": take ", "; take ", "Take ")), reason
     first = {(one.consistency, one.distribution): one for one in refused}
     for one in first.values():
@@ -108,14 +108,14 @@ def test_every_refusal_says_why_and_what_to_try():
                 task=TASK,
                 consistency=one.consistency,
                 distribution=one.distribution,
-                form=one.form,
+                compressor=one.compressor,
                 steps=1,
             )
         assert "ValueError" in str(refusing.value)
 
 
 @pytest.mark.parametrize(
-    ("when", "distribution", "form", "update", "words"),
+    ("when", "distribution", "compressor", "update", "words"),
     [
         (Asynchronous(), AllReduce(), Dense(), RULE, "ends when everybody has come"),
         (Asynchronous(), Neighbours(), Dense(), RULE, "counts the clocks"),
@@ -135,8 +135,8 @@ def test_every_refusal_says_why_and_what_to_try():
         (Synchronous(), AllReduce(), DeepGradientCompression(), Momentum(), "count it twice"),
     ],
 )
-def test_what_makes_no_sense(consistency, distribution, form, update, words):
-    assert words in refusal(consistency, distribution, form, update)
+def test_what_makes_no_sense(consistency, distribution, compressor, update, words):
+    assert words in refusal(consistency, distribution, compressor, update)
 
 
 @pytest.mark.parametrize(
@@ -146,10 +146,10 @@ def test_every_path_makes_sense_with_something(distribution):
     assert any(one.distribution == distribution for one in sensible(RULE))
 
 
-@pytest.mark.parametrize("form", FORMS, ids=str)
-def test_every_form_makes_sense_with_sums_and_a_server(form):
-    assert refusal(Synchronous(), AllReduce(), form, RULE) is None
-    assert refusal(Asynchronous(), Server(), form, RULE) is None
+@pytest.mark.parametrize("compressor", COMPRESSORS, ids=str)
+def test_every_form_makes_sense_with_sums_and_a_server(compressor):
+    assert refusal(Synchronous(), AllReduce(), compressor, RULE) is None
+    assert refusal(Asynchronous(), Server(), compressor, RULE) is None
 
 
 def test_a_layer_wise_rule_makes_sense_with_a_server():
@@ -161,7 +161,7 @@ def test_a_layer_wise_rule_makes_sense_with_a_server():
     [
         ({"when": Synchronous}, r"when=Synchronous\(\)"),
         ({"distribution": "ring"}, r"distribution=AllReduce\(\)"),
-        ({"form": Server()}, r"form=Dense\(\)"),
+        ({"compressor": Server()}, r"compressor=Dense\(\)"),
         ({"update": 0.1}, r"update=SGD\(0.1\)"),
         ({"task": Digits}, r"task=Digits\(\)"),
     ],

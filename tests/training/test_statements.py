@@ -155,11 +155,11 @@ def along_every_path(comm, task):
         sparse = train(
             consistency=Synchronous(),
             distribution=SparseAllReduce(way),
-            form=NonZero(),
+            compressor=NonZero(),
             **settings,
         )
         found[way] = np.abs(sparse.weights - dense.weights).max(), sparse.total_bytes
-    gathered = train(consistency=Synchronous(), form=NonZero(), **settings)
+    gathered = train(consistency=Synchronous(), compressor=NonZero(), **settings)
     found["gathered"] = np.abs(gathered.weights - dense.weights).max(), gathered.total_bytes
     return found
 
@@ -187,14 +187,14 @@ def lock_free_and_served(comm, task, unaware):
     )
     settings |= {"distribution": Sharded(min(2, comm.size - 1)), "steps": STEPS}
     averaged, plain = (
-        train(task=task, consistency=Synchronous(), form=form, **settings)
-        for form in (NonZero(), Dense())
+        train(task=task, consistency=Synchronous(), compressor=compressor, **settings)
+        for compressor in (NonZero(), Dense())
     )
     rows, whole = (
-        train(task=each, consistency=StaleSynchronous(0), form=NonZero(), **settings)
+        train(task=each, consistency=StaleSynchronous(0), compressor=NonZero(), **settings)
         for each in (task, unaware)
     )
-    asynchronous = train(task=task, consistency=Asynchronous(), form=NonZero(), **settings)
+    asynchronous = train(task=task, consistency=Asynchronous(), compressor=NonZero(), **settings)
     if asynchronous.weights is not None:
         assert np.isfinite(asynchronous.weights).all()
     return free, averaged, plain, rows, whole
@@ -243,17 +243,19 @@ def test_rows_may_be_cut_anywhere_also_in_two(task, part, step, begin, end):
 
 
 @pytest.mark.parametrize(
-    ("distribution", "form"),
+    ("distribution", "compressor"),
     [
         (SparseAllReduce("split_allgather"), TopK(0.05)),
         (SparseAllReduce("dense_second_phase", QSGD(levels=7, bucket=64)), NonZero()),
     ],
     ids=["lossy", "quantised"],
 )
-def test_a_lossy_form_and_a_quantised_second_phase_train_as_well(task, distribution, form):
+def test_a_lossy_form_and_a_quantised_second_phase_train_as_well(task, distribution, compressor):
     begin = task.loss(task.initial())
     settings = {"when": Synchronous(), "update": SGD(8.0), "steps": 60}
-    run = simulate(train, 4, task=task, distribution=distribution, form=form, **settings)
+    run = simulate(
+        train, 4, task=task, distribution=distribution, compressor=compressor, **settings
+    )
     first = run.results[0].weights
     assert task.loss(first) < 0.97 * begin
     assert all(np.array_equal(result.weights, first) for result in run.results)

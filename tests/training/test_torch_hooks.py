@@ -1,4 +1,4 @@
-"""Beside torch: the same gradients through its communication hooks and through our forms."""
+"""Beside torch: the same gradients through its communication hooks and through our compressors."""
 
 import numpy as np
 

@@ -245,11 +245,11 @@ def test_damping_is_a_factor_of_each_gradient():
 
 
 def test_the_diary_and_the_bytes():
-    form = Feedback(TopK(0.1))
-    for result in trained(3, Synchronous(), form=form, pace=lambda worker, step: 0.5):
+    compressor = Feedback(TopK(0.1))
+    for result in trained(3, Synchronous(), compressor=compressor, pace=lambda worker, step: 0.5):
         assert len(result.losses) == len(result.seconds) == len(result.bytes) == STEPS
         assert result.seconds[0] == pytest.approx(0.5)
-        message = form.nbytes(TASK.layers[-1])
+        message = compressor.nbytes(TASK.layers[-1])
         np.testing.assert_array_equal(result.bytes, 2 * message * np.arange(STEPS))
         assert result.total_bytes == 2 * message * STEPS
         assert result.total_seconds == pytest.approx(0.5 * STEPS, rel=0.01)
@@ -267,4 +267,4 @@ def test_settings_that_cannot_be_are_refused():
         trained(4, BackupWorkers(3), Server())
     with pytest.raises(Exception, match="steps=-1"):
         trained(1, Synchronous(), steps=-1)
-    assert trained(2, Synchronous(), form=Dense(), steps=0)[0].losses == ()
+    assert trained(2, Synchronous(), compressor=Dense(), steps=0)[0].losses == ()

@@ -21,11 +21,11 @@ from ddl_measure.slowest_rank import slowest_of_all
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.averaging import Average, averager
-from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.compressor import Compressor
 
 
 def averages(
-    comm: Comm, form: Form, size: int, bandwidths: Sequence[float], turns: int = 5
+    comm: Comm, form: Compressor, size: int, bandwidths: Sequence[float], turns: int = 5
 ) -> np.ndarray:
     """This rank's seconds for vectors of `size` float32 numbers: turn, bandwidth."""
     ways = [_averager(comm, form, size, rate) for rate in bandwidths]
@@ -40,7 +40,7 @@ def averages(
 
 
 def in_turns(
-    comm: Comm, forms: Mapping[str, Form], size: int, turns: int, bandwidth: float = math.inf
+    comm: Comm, forms: Mapping[str, Compressor], size: int, turns: int, bandwidth: float = math.inf
 ) -> dict[str, np.ndarray]:
     """The slowest rank's seconds of an average in each form, turn by turn; on all ranks."""
     x, room = _gradient(comm, size), np.empty(size, np.float32)
@@ -56,7 +56,7 @@ def in_turns(
 
 
 def packing(
-    comm: Comm, forms: Mapping[str, Form], size: int, turns: int
+    comm: Comm, forms: Mapping[str, Compressor], size: int, turns: int
 ) -> dict[str, tuple[float, float]]:
     """Seconds to pack a vector, and to unpack a message; all ranks do it at once, as they will,
     and who shares a core with others shares it here too."""
@@ -70,7 +70,7 @@ def packing(
     }
 
 
-def _averager(comm: Comm, form: Form, size: int, bandwidth: float) -> Average:
+def _averager(comm: Comm, form: Compressor, size: int, bandwidth: float) -> Average:
     links = cast("Comm", SlowLinks(comm, bandwidth)) if bandwidth < math.inf else comm
     return averager(links, form, size, ring.allreduce)
 

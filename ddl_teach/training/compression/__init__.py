@@ -1,7 +1,7 @@
-"""In what form updates travel: how many bytes of a vector are sent, and what is lost.
+"""In what compressor updates travel: how many bytes of a vector are sent, and what is lost.
 
 ==================== ==================== ========= ======================= ======================
-form                 bytes for n numbers  unbiased  error / |x|^2, at most  needs a memory
+compressor                 bytes for n numbers  unbiased  error / |x|^2, at most  needs a memory
 ==================== ==================== ========= ======================= ======================
 dense                4 n                  yes       0                       no
 half                 2 n                  no        2^-22                   no
@@ -16,6 +16,6 @@ powersgd             4 r (rows + columns) no        1                       `Fee
 ==================== ==================== ========= ======================= ======================
 
 `feedback` sends later what was left out, `deep_gradient_compression` adds momentum to that,
-`averaging` makes the mean over ranks of vectors in any form, `packing` puts bits together.
+`averaging` makes the mean over ranks of vectors in any compressor, `packing` puts bits together.
 Bytes are those that travel: bits are packed, and what is fewer in theory only is not counted.
 """

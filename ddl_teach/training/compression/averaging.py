@@ -1,13 +1,13 @@
-"""The mean over all ranks of vectors that travel in a given form.
+"""The mean over all ranks of vectors that travel in a given compressor.
 
-Three ways, by what the form allows. m is the bytes of a message for the whole vector.
+Three ways, by what the compressor allows. m is the bytes of a message for the whole vector.
 
     sums       the numbers in the messages are added on the way by any all-reduce   2 (P-1)/P m
-    gathered   everybody gets everybody's message: sparse forms, forms of any length    (P-1) m
+    gathered   everybody gets everybody's message: sparse compressors, compressors of any length    (P-1) m
     owners     rank r gets all messages for part r, adds them up, and sends the mean
-               in the same form, with a memory of its own (Seide et al. 2014)       2 (P-1)/P m
+               in the same compressor, with a memory of its own (Seide et al. 2014)       2 (P-1)/P m
 
-Bytes are those sent by each rank. What to look at: a sparse form that saves 99% sends more than a
+Bytes are those sent by each rank. What to look at: a sparse compressor that saves 99% sends more than a
 dense all-reduce on 200 ranks if it is gathered; that is what sparse all-reduce is for.
 """
 
@@ -21,39 +21,41 @@ from ddl_runtime.core.arrays import split_evenly
 from ddl_teach.collectives import ring
 from ddl_teach.collectives.sparse import messages as of_any_length
 from ddl_teach.comm import Comm
-from ddl_teach.training.compression.form import Allreduce, Form
+from ddl_teach.training.compression.compressor import Allreduce, Compressor
 
 Average = Callable[[np.ndarray], None]
 
 
-def averager(comm: Comm, form: Form, size: int, allreduce: Allreduce, seed: int = 0) -> Average:
+def averager(
+    comm: Comm, compressor: Compressor, size: int, allreduce: Allreduce, seed: int = 0
+) -> Average:
     """A function that makes a vector of that size the mean over the ranks, in place.
 
     It keeps the memory of this rank's links from call to call. All ranks get the same bits.
     """
-    if form.sums:
-        link = form.link(seed + comm.rank)
+    if compressor.sums:
+        link = compressor.link(seed + comm.rank)
 
         def summed(vector: np.ndarray) -> None:
             link.average(comm, vector, allreduce)
 
         return summed
-    if way_of(form, size) == "gathered":
-        return gathered(comm, form, size, seed)
-    return through_owners(comm, form, size, seed)
+    if way_of(compressor, size) == "gathered":
+        return gathered(comm, compressor, size, seed)
+    return through_owners(comm, compressor, size, seed)
 
 
-def way_of(form: Form, size: int) -> str:
+def way_of(compressor: Compressor, size: int) -> str:
     """Which of the three it is, as `theory.compression` calls them."""
-    if form.sums:
+    if compressor.sums:
         return "summed"
-    return "gathered" if form.sparse or form.nbytes(size) is None else "owners"
+    return "gathered" if compressor.sparse or compressor.nbytes(size) is None else "owners"
 
 
-def gathered(comm: Comm, form: Form, size: int, seed: int = 0) -> Average:
+def gathered(comm: Comm, compressor: Compressor, size: int, seed: int = 0) -> Average:
     """Everybody gets everybody's message: round a ring, or, where lengths vary, in fewer steps."""
-    link = form.link(seed + comm.rank)
-    fixed = form.nbytes(size)
+    link = compressor.link(seed + comm.rank)
+    fixed = compressor.nbytes(size)
 
     def average(vector: np.ndarray) -> None:
         message = link.encode(vector)
@@ -61,17 +63,19 @@ def gathered(comm: Comm, form: Form, size: int, seed: int = 0) -> Average:
             messages = of_any_length.allgather(comm, message)
         else:
             messages = round_the_ring(comm, message, [fixed] * comm.size)
-        vector[:] = mean_of(messages, form, size)
+        vector[:] = mean_of(messages, compressor, size)
 
     return average
 
 
-def through_owners(comm: Comm, form: Form, size: int, seed: int = 0) -> Average:
+def through_owners(comm: Comm, compressor: Compressor, size: int, seed: int = 0) -> Average:
     """Each rank owns a part of the vector: it averages what all send of it, and tells them."""
     rank, ranks = comm.rank, comm.size
     sizes = [len(part) for part in split_evenly(np.empty(size, np.uint8), ranks)]
-    lengths = [fixed for part in sizes if (fixed := form.nbytes(part)) is not None]  # all have
-    links = [form.link(seed + rank + ranks * owner) for owner in range(ranks + 1)]
+    lengths = [
+        fixed for part in sizes if (fixed := compressor.nbytes(part)) is not None
+    ]  # all have
+    links = [compressor.link(seed + rank + ranks * owner) for owner in range(ranks + 1)]
 
     def average(vector: np.ndarray) -> None:
         parts = split_evenly(vector, ranks)
@@ -81,10 +85,10 @@ def through_owners(comm: Comm, form: Form, size: int, seed: int = 0) -> Average:
             to, source = (rank + distance) % ranks, (rank - distance) % ranks
             arrived[source] = np.empty(len(messages[rank]), np.uint8)
             comm.sendrecv(messages[to], to, arrived[source], source)
-        mine = mean_of(arrived, form, sizes[rank]).astype(vector.dtype)
+        mine = mean_of(arrived, compressor, sizes[rank]).astype(vector.dtype)
         answers = round_the_ring(comm, links[ranks].encode(mine), lengths)
         for part, answer in zip(parts, answers, strict=True):
-            part[:] = form.decode(answer, len(part))
+            part[:] = compressor.decode(answer, len(part))
 
     return average
 
@@ -97,9 +101,9 @@ def round_the_ring(comm: Comm, message: np.ndarray, lengths: Sequence[int]) -> l
     return messages
 
 
-def mean_of(messages: list[np.ndarray], form: Form, size: int) -> np.ndarray:
+def mean_of(messages: list[np.ndarray], compressor: Compressor, size: int) -> np.ndarray:
     """The mean of what these messages stand for: in float64, always in the order of ranks."""
     total = np.zeros(size)
     for message in messages:
-        total += form.decode(message, size)
+        total += compressor.decode(message, size)
     return total / len(messages)

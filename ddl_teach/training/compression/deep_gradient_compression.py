@@ -22,14 +22,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.training.compression.form import Form, Keeps, Link, Sends, checked, fraction
+from ddl_teach.training.compression.compressor import (
+    Compressor,
+    Keeps,
+    Link,
+    Sends,
+    checked,
+    fraction,
+)
 from ddl_teach.training.compression.top_k import TopK, message_of
 
 STAGES = 4  # of the warm-up, each with a quarter of the entries of the one before
 
 
 @dataclass(frozen=True)
-class DeepGradientCompression(Form):
+class DeepGradientCompression(Compressor):
     """Top-k with momentum correction, masking, clipping and warm-up."""
 
     density: float = 0.001
@@ -54,23 +61,27 @@ class DeepGradientCompression(Form):
         return CorrectedLink(self, seed)
 
     def objection(
-        self, consistency: Sends, distribution: object, form: Form, update: Keeps | None
+        self,
+        consistency: Sends,
+        distribution: object,
+        compressor: Compressor,
+        update: Keeps | None,
     ) -> str | None:
-        """Why a training with this form would not be what the paper means."""
+        """Why a training with this compressor would not be what the paper means."""
         if consistency.sends != "gradients":
             return (
-                f"momentum has been applied when {consistency.sends} travel, and this form would apply "
+                f"momentum has been applied when {consistency.sends} travel, and this compressor would apply "
                 "it again: take Feedback(TopK()), or Synchronous()"
             )
         if update is not None and update.states:
             return (
-                f"this form's links apply momentum {self.momentum} already, and {update} would "
+                f"this compressor's links apply momentum {self.momentum} already, and {update} would "
                 "count it twice: take SGD(rate) as the update, or Feedback(TopK())"
             )
         return None
 
     def top(self, step: int) -> TopK:
-        """The form of the messages in this step, counted from 0."""
+        """The compressor of the messages in this step, counted from 0."""
         if step >= self.warm_up:
             return TopK(self.density)
         return TopK(max(self.density, 0.25 ** (1 + STAGES * step // self.warm_up)))
@@ -94,10 +105,10 @@ class DeepGradientCompression(Form):
 class CorrectedLink(Link):
     """Keeps speed and what is owed: zeros before the first vector."""
 
-    form: DeepGradientCompression
+    compressor: DeepGradientCompression
 
-    def __init__(self, form: DeepGradientCompression, seed: int = 0) -> None:
-        super().__init__(form, seed)
+    def __init__(self, compressor: DeepGradientCompression, seed: int = 0) -> None:
+        super().__init__(compressor, seed)
         self.step = 0
         self.speed: np.ndarray | None = None
         self.owed: np.ndarray | None = None
@@ -110,14 +121,14 @@ class CorrectedLink(Link):
             self.speed, self.owed = np.zeros_like(vector), np.zeros_like(vector)
         gradient = checked(vector)
         length = float(np.linalg.norm(gradient))
-        if self.form.clip is not None and length > self.form.clip:
-            gradient = gradient * (self.form.clip / length)
-        self.speed *= self.form.momentum
+        if self.compressor.clip is not None and length > self.compressor.clip:
+            gradient = gradient * (self.compressor.clip / length)
+        self.speed *= self.compressor.momentum
         self.speed += gradient
         self.owed += self.speed
-        indices, values = self.form.top(self.step).select(self.owed)
+        indices, values = self.compressor.top(self.step).select(self.owed)
         self.owed[indices] -= values  # what rounding to float32 has left over stays
-        if self.form.masking:
+        if self.compressor.masking:
             self.speed[indices] = 0
         self.step += 1
         return indices, values

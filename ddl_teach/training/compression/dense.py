@@ -2,7 +2,7 @@
 
 Cost: 4 bytes for each number of a float32 vector, 8 for float64. A message is the vector's own
 memory: send it before the vector changes.
-What to look at: every other form is measured against this one, in bytes and in seconds.
+What to look at: every other compressor is measured against this one, in bytes and in seconds.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.compressor import Compressor
 
 
 @dataclass(frozen=True)
-class Dense(Form):
+class Dense(Compressor):
     """The vector's own bytes, of whichever of the two types it is."""
 
     unbiased = True

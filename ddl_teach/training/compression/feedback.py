@@ -3,8 +3,8 @@
     total = residual + x;   send Q(total);   residual = total - Q(total)
 
 All messages together and the last residual are all vectors together: nothing is ever lost, only
-late. The residual stays bounded if Q's error is no larger than what it gets; an unbiased form with
-a larger one must not be put in here, its residual would grow without end. Nor must a form that
+late. The residual stays bounded if Q's error is no larger than what it gets; an unbiased compressor with
+a larger one must not be put in here, its residual would grow without end. Nor must a compressor that
 keeps a memory already: what is left out would be sent twice.
 
 Cost: one more vector in memory, and decoding one's own messages. Seide et al. 2014 for one bit;
@@ -20,74 +20,87 @@ from dataclasses import dataclass
 import numpy as np
 
 from ddl_teach.comm import Comm
-from ddl_teach.training.compression.form import Allreduce, Form, Keeps, Link, Sends, checked
+from ddl_teach.training.compression.compressor import (
+    Allreduce,
+    Compressor,
+    Keeps,
+    Link,
+    Sends,
+    checked,
+)
 
 
 @dataclass(frozen=True)
-class Feedback(Form):
-    """A form whose links remember what they have not sent."""
+class Feedback(Compressor):
+    """A compressor whose links remember what they have not sent."""
 
-    form: Form
+    compressor: Compressor
     remembers = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.form, Form):
-            raise TypeError(f"Feedback remembers for a form, as TopK(0.01), not {self.form!r}")
-        if self.form.remembers:
+        if not isinstance(self.compressor, Compressor):
+            raise TypeError(
+                f"Feedback remembers for a compressor, as TopK(0.01), not {self.compressor!r}"
+            )
+        if self.compressor.remembers:
             raise ValueError(
-                f"Feedback({self.form}): {type(self.form).__name__} keeps what it has not sent "
+                f"Feedback({self.compressor}): {type(self.compressor).__name__} keeps what it has not sent "
                 "already, so everything left out would be sent twice: take "
-                f"{self.form} without Feedback around it"
+                f"{self.compressor} without Feedback around it"
             )
 
     def objection(
-        self, consistency: Sends, distribution: object, form: Form, update: Keeps | None
+        self,
+        consistency: Sends,
+        distribution: object,
+        compressor: Compressor,
+        update: Keeps | None,
     ) -> str | None:
-        """What the form inside objects to."""
-        return self.form.objection(consistency, distribution, form, update)
+        """What the compressor inside objects to."""
+        return self.compressor.objection(consistency, distribution, compressor, update)
 
     @property
     def sums(self) -> bool:
-        return self.form.sums
+        return self.compressor.sums
 
     @property
     def sparse(self) -> bool:
-        return self.form.sparse
+        return self.compressor.sparse
 
     def link(self, seed: int = 0) -> Link:
         """A sender's side, with a residual of its own."""
         return FeedbackLink(self, seed)
 
     def encode(self, vector: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        return self.form.encode(vector, generator)
+        return self.compressor.encode(vector, generator)
 
     def decode(self, message: np.ndarray, size: int) -> np.ndarray:
-        return self.form.decode(message, size)
+        return self.compressor.decode(message, size)
 
     def nbytes(self, size: int, itemsize: int = 4) -> int | None:
-        return self.form.nbytes(size, itemsize)
+        return self.compressor.nbytes(size, itemsize)
 
     def error(self, size: int) -> float:
-        return self.form.error(size)
+        return self.compressor.error(size)
 
     def summands(self, message: np.ndarray, size: int) -> np.ndarray:
-        return self.form.summands(message, size)
+        return self.compressor.summands(message, size)
 
 
 class FeedbackLink(Link):
     """Keeps the residual: zeros before the first vector, of the vectors' own type."""
 
-    form: Feedback
+    compressor: Feedback
 
-    def __init__(self, form: Feedback, seed: int = 0) -> None:
-        super().__init__(form, seed)
-        self.inner = form.form.link(seed)
+    def __init__(self, compressor: Feedback, seed: int = 0) -> None:
+        super().__init__(compressor, seed)
+        self.inner = compressor.compressor.link(seed)
         self.residual: np.ndarray | None = None
 
     def encode(self, vector: np.ndarray) -> np.ndarray:
         total = self._total(vector)
         message = self.inner.encode(total)
-        self.residual = total - self.form.decode(message, len(total))
+        self.residual = total - self.compressor.decode(message, len(total))
         return message
 
     def select(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -106,12 +119,12 @@ class FeedbackLink(Link):
 
     def _total(self, vector: np.ndarray) -> np.ndarray:
         if self.residual is None:
-            error = self.form.error(len(vector))
+            error = self.compressor.error(len(vector))
             if error > 1:
                 raise ValueError(
-                    f"Feedback({self.form.form}): on vectors of {len(vector)} numbers its error "
+                    f"Feedback({self.compressor.compressor}): on vectors of {len(vector)} numbers its error "
                     f"may be {error:.3g} times the vector, so the residual would grow without "
-                    "end. An unbiased form needs no feedback; or take more levels, smaller "
+                    "end. An unbiased compressor needs no feedback; or take more levels, smaller "
                     "buckets, scaled=False"
                 )
             return checked(vector).copy()

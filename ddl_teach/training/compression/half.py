@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.compressor import Compressor
 
 LARGEST = 65504.0
 
 
 @dataclass(frozen=True)
-class Half(Form):
+class Half(Compressor):
     """Rounded to float16, after multiplying by `scale`."""
 
     scale: float = 1.0

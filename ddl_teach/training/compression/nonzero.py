@@ -3,7 +3,7 @@
 Cost: K (b + 4) bytes for K such entries of b bytes, at most those of the vector, and one byte that
 says b. For gradients that are sparse by nature, as those of an embedding.
 Renggli et al., "SparCML", SC 2019: a stream that turns dense where that is smaller.
-What to look at: of a gradient that is dense it saves nothing; it is a form for some networks only.
+What to look at: of a gradient that is dense it saves nothing; it is a compressor for some networks only.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ddl_teach.collectives.sparse.stream import Stream
-from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.compressor import Compressor
 
 
 @dataclass(frozen=True)
-class NonZero(Form):
+class NonZero(Compressor):
     """What is zero does not travel."""
 
     unbiased = True

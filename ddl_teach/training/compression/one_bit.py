@@ -17,12 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ddl_teach.theory.inputs import count
-from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.packing import in_buckets, packed_bytes
 
 
 @dataclass(frozen=True)
-class OneBit(Form):
+class OneBit(Compressor):
     """Signs, and the mean of either sign for every `bucket` entries."""
 
     bucket: int = 512

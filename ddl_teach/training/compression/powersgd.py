@@ -22,7 +22,7 @@ import numpy as np
 
 from ddl_teach.comm import Comm
 from ddl_teach.theory.inputs import count
-from ddl_teach.training.compression.form import Allreduce, Form, Link, checked
+from ddl_teach.training.compression.compressor import Allreduce, Compressor, Link, checked
 
 Matrices = Sequence[np.ndarray]
 
@@ -41,7 +41,7 @@ class Matrix:
 
 
 @dataclass(frozen=True)
-class PowerSGD(Form):
+class PowerSGD(Compressor):
     """Products of `rank` columns. `shapes` are those of the layers; without, one square matrix."""
 
     rank: int = 2
@@ -53,7 +53,7 @@ class PowerSGD(Form):
         count("rank", self.rank)
 
     def link(self, seed: int = 0) -> Link:
-        """All ranks must begin with the same Q: they follow from the form's own seed."""
+        """All ranks must begin with the same Q: they follow from the compressor's own seed."""
         return PowerLink(self, self.seed)
 
     def matrices(self, size: int) -> list[Matrix]:
@@ -118,17 +118,17 @@ class PowerSGD(Form):
 class PowerLink(Link):
     """Remembers the right factors: the next step begins with them."""
 
-    form: PowerSGD
+    compressor: PowerSGD
     guesses: Matrices | None = None
 
     def encode(self, vector: np.ndarray) -> np.ndarray:
-        found = self.form.matrices(len(checked(vector)))
+        found = self.compressor.matrices(len(checked(vector)))
         lefts, rights = power_step(cut(vector, found), self._guesses(found))
         self.guesses = rights
         return message_of(lefts, rights, vector[~inside(found, len(vector))])
 
     def average(self, comm: Comm, vector: np.ndarray, allreduce: Allreduce) -> np.ndarray:
-        size, found = len(checked(vector)), self.form.matrices(len(vector))
+        size, found = len(checked(vector)), self.compressor.matrices(len(vector))
         mine, rest = cut(vector, found), ~inside(found, len(vector))
         guesses = self._guesses(found)
         products = [it @ guess for it, guess in zip(mine, guesses, strict=True)]
@@ -136,19 +136,19 @@ class PowerLink(Link):
         allreduce(comm, first)
         lengths = [product.size for product in products]
         *flat, averaged = np.split(first, np.cumsum(lengths))
-        lefts = [orthogonal(it.reshape(-1, self.form.rank)) for it in flat]
+        lefts = [orthogonal(it.reshape(-1, self.compressor.rank)) for it in flat]
         rights = [it.T @ left for it, left in zip(mine, lefts, strict=True)]
-        own = self.form.decode(message_of(lefts, rights, vector[rest]), size)
+        own = self.compressor.decode(message_of(lefts, rights, vector[rest]), size)
         second = message_of([], rights, averaged[:0]).view(np.float32)
         allreduce(comm, second)
         means = message_of(lefts, [], second / comm.size).view(np.float32)
         message = np.concatenate([means, averaged]).view(np.uint8)
-        vector[:] = self.form.decode(message, size)
-        self.guesses = self.form.parts(message, found)[1]
+        vector[:] = self.compressor.decode(message, size)
+        self.guesses = self.compressor.parts(message, found)[1]
         return own
 
     def _guesses(self, found: Sequence[Matrix]) -> Matrices:
-        return self.guesses or self.form.guesses(found, self.generator)
+        return self.guesses or self.compressor.guesses(found, self.generator)
 
 
 def cut(vector: np.ndarray, found: Sequence[Matrix]) -> list[np.ndarray]:

@@ -23,12 +23,12 @@ import numpy as np
 
 from ddl_teach.theory.inputs import count
 from ddl_teach.training.compression import elias
-from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.packing import in_buckets, pack, packed_bytes, unpack
 
 
 @dataclass(frozen=True)
-class QSGD(Form):
+class QSGD(Compressor):
     """`levels` above zero; 7 of them and a sign are 4 bits."""
 
     levels: int = 7

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.training.compression.form import Form, Link, fraction
+from ddl_teach.training.compression.compressor import Compressor, Link, fraction
 from ddl_teach.training.compression.top_k import kept_of
 
 DRAW = 4  # bytes of the number from which a draw follows
 
 
 @dataclass(frozen=True)
-class RandomK(Form):
+class RandomK(Compressor):
     """A `density` of all entries, drawn anew for each vector of a stream."""
 
     density: float = 0.01
@@ -37,7 +37,7 @@ class RandomK(Form):
         return self.scaled
 
     def link(self, seed: int = 0) -> Link:
-        """All links of this form draw alike, so `seed` changes nothing."""
+        """All links of this compressor draw alike, so `seed` changes nothing."""
         return super().link(self.seed)
 
     def encode(self, vector: np.ndarray, generator: np.random.Generator) -> np.ndarray:

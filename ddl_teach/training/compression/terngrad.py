@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ddl_teach.theory.inputs import count
-from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.packing import in_buckets
 
 IN_A_BYTE = 5
@@ -28,7 +28,7 @@ DIGITS = (np.arange(256)[:, None] // POWERS % 3 - 1).astype(np.int8)  # five of 
 
 
 @dataclass(frozen=True)
-class TernGrad(Form):
+class TernGrad(Compressor):
     """`clip` is in standard deviations of a bucket, or None."""
 
     bucket: int = 512

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.compressor import Compressor
 
 PLACES = 2**31
 
 
 @dataclass(frozen=True)
-class Threshold(Form):
+class Threshold(Compressor):
     """Plus or minus `tau` for every entry beyond it."""
 
     tau: float = 0.01

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.training.compression.form import Form, fraction
+from ddl_teach.training.compression.compressor import Compressor, fraction
 from ddl_teach.training.compression.packing import pack, packed_bytes, unpack
 
 
 @dataclass(frozen=True)
-class TopK(Form):
+class TopK(Compressor):
     """The largest `density` of all entries, at least one."""
 
     density: float = 0.01

@@ -35,6 +35,6 @@ rates               how the rates of update rules grow and fall
 gradient_noise      how large a batch is worth its samples, from what ranks have in hand
 =================== ==============================================================================
 
-A worker does not know along which distributions its numbers travel, nor in which form: that is the
+A worker does not know along which distributions its numbers travel, nor in which compressor: that is the
 business of `ddl_teach.training`, whose trainer puts the three together.
 """

@@ -1,12 +1,12 @@
 """Compressed gossip (CHOCO-SGD): neighbours know roughly what one has; only what is new travels.
 
-    q_i = form(x_i - known_i)             the message: known_i is what the neighbours have of x_i
+    q_i = compressor(x_i - known_i)             the message: known_i is what the neighbours have of x_i
     known_j += q_j                        for oneself and for each neighbour
     x_i += pull * sum over j of W_ij (known_j - known_i)  -  rate * g_i
 
 Weights cannot lose most of their entries, but changes of them can: what is left out now stays a
 difference, and is sent later. Memory: a vector for each neighbour. `pull` below 1 keeps ranks from
-running after each other's old news; with a form that loses nothing, 1 is plain gossip.
+running after each other's old news; with a compressor that loses nothing, 1 is plain gossip.
 Koloskova, Stich and Jaggi, "Decentralized stochastic optimization and gossip algorithms with
 compressed communication", ICML 2019.
 What to look at: a hundredth of the bytes, and ranks that stay further apart.
@@ -33,7 +33,7 @@ class MixesChanges(Station, Protocol):
 
 @dataclass(frozen=True)
 class CompressedGossip(Consistency[MixesChanges]):
-    """Gossip whose messages may be in any form, on a graph that does not change."""
+    """Gossip whose messages may be in any compressor, on a graph that does not change."""
 
     pull: float = 0.1
     needs = (MixesChanges,)

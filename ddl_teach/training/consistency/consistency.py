@@ -13,7 +13,7 @@ Meets        meetings(vector, ...)            asynchronous gossip
 Shares       shared                           lock-free
 ============ ================================ =================================================
 
-Whatever else a consistency has are its settings. What it `sends` decides in which forms that may travel:
+Whatever else a consistency has are its settings. What it `sends` decides in which compressors that may travel:
 a gradient or a change of weights may lose nearly all of its entries, weights themselves and the
 factors of curvature may not.
 """
@@ -80,7 +80,7 @@ class AnyWorker(Protocol[OwnStation]):
 class Consistency(Requirements, Protocol[NeededStation]):
     """Frozen settings, and how one worker trains with them."""
 
-    def objection(self, distribution: object, form: object, update: object) -> str | None:
+    def objection(self, distribution: object, compressor: object, update: object) -> str | None:
         """Why this consistency makes no sense in such a training: a reason, or None."""
         return None
 

@@ -99,7 +99,7 @@ class Dedicated(Protocol):
 
 
 class Requirements(Protocol):
-    """What a consistency asks of a distribution and of a form."""
+    """What a consistency asks of a distribution and of a compressor."""
 
     needs: ClassVar[tuple[type, ...]]  # verbs of a station: any one of these is enough
     sends: ClassVar[Literal["gradients", "changes", "weights", "curvature"]]

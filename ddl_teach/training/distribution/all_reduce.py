@@ -17,7 +17,7 @@ from ddl_runtime.core.arrays import Array
 from ddl_teach.collectives import registry
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.averaging import averager
-from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.consistency.station import Averages, Service
 from ddl_teach.training.distribution.distribution import Distribution
 
@@ -29,12 +29,14 @@ class AllReduce(Distribution["Everybody"]):
     algorithm: str | Callable[[Comm, Array], None] = "ring"
     offers = (Averages,)
 
-    def open(self, comm: Comm, weights: np.ndarray, form: Form, service: Service) -> Everybody:
+    def open(
+        self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
+    ) -> Everybody:
         """This rank's station."""
         allreduce = self.algorithm
         if isinstance(allreduce, str):
             allreduce = registry.function(allreduce, "allreduce")
-        return Everybody(comm, averager(comm, form, weights.size, allreduce))
+        return Everybody(comm, averager(comm, compressor, weights.size, allreduce))
 
 
 class Everybody:

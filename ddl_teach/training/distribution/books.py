@@ -152,14 +152,14 @@ class Books:
 
 
 class Encoder(Protocol):
-    """What a worker of servers needs of one stream of vectors in some form."""
+    """What a worker of servers needs of one stream of vectors in some compressor."""
 
     def encode(self, vector: np.ndarray) -> np.ndarray:
         """The message for the next vector."""
 
 
 class Codec(Protocol):
-    """What servers and their workers need of a form: those of `training.compression` are some."""
+    """What servers and their workers need of a compressor: those of `training.compression` are some."""
 
     def link(self, seed: int = 0) -> Encoder:
         """A sender's side of one stream of vectors."""
@@ -178,18 +178,18 @@ class Client(Averages, Serves, Protocol):
 
 
 class Alone(Client):
-    """The station of a rank that is alone: server and worker in one, without messages; the form
+    """The station of a rank that is alone: server and worker in one, without messages; the compressor
     still loses what it loses."""
 
     worker, workers = 0, 1
 
-    def __init__(self, weights: np.ndarray, form: Codec, service: Service) -> None:
+    def __init__(self, weights: np.ndarray, compressor: Codec, service: Service) -> None:
         self.books = Books(weights, 1, service)
-        self._form, self._link = form, form.link()
+        self._compressor, self._link = compressor, compressor.link()
 
     def push(self, update: np.ndarray) -> None:
         """Hand an update in."""
-        seen = self._form.decode(self._link.encode(update), update.size)
+        seen = self._compressor.decode(self._link.encode(update), update.size)
         self.books.push(0, self.books.version, seen)
 
     def pull(self, weights: np.ndarray, rows: Rows | None = None) -> int:

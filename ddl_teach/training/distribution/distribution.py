@@ -7,7 +7,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from ddl_teach.comm import Comm
-from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.consistency.consistency import OwnStation
 from ddl_teach.training.consistency.station import Dedicated, Requirements, Service
 from ddl_teach.training.optimizers.update import Update
@@ -20,12 +20,16 @@ class Distribution(Protocol[OwnStation]):
     offers: ClassVar[tuple[type, ...]]  # Protocols such as `training.consistency.station.Averages`
 
     def objection(
-        self, consistency: Requirements, distribution: object, form: Form, update: Update | None
+        self,
+        consistency: Requirements,
+        distribution: object,
+        compressor: Compressor,
+        update: Update | None,
     ) -> str | None:
         """Why this distribution makes no sense in such a training: a reason, or None."""
         return None
 
     def open(
-        self, comm: Comm, weights: np.ndarray, form: Form, service: Service
+        self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
     ) -> OwnStation | Dedicated:
         """This rank's station, for one training; all ranks call it, with equal weights."""

@@ -1,6 +1,6 @@
 """Groups in front of the server: inside a group updates add up, and only leaders speak to it.
 
-The workers of a node, or so many neighbours, form a group. Up a binomial tree inside it the
+The workers of a node, or so many neighbours, compressor a group. Up a binomial tree inside it the
 updates become one sum; its leader pushes that to the server (rank 0), pulls weights and hands them
 down the tree. For the server a group is one worker: within it all keep step, between groups the
 service's bound holds. Sums are scaled so that all workers count alike where groups are unequal.
@@ -21,7 +21,7 @@ import numpy as np
 from ddl_teach.collectives import tree
 from ddl_teach.comm import Comm
 from ddl_teach.theory.inputs import count
-from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.consistency.rows import Rows
 from ddl_teach.training.consistency.station import Averages, Dedicated, Serves, Service
 from ddl_teach.training.distribution.books import Alone, Client
@@ -41,16 +41,16 @@ class Hierarchical(Distribution[Client]):
             count("group", self.group)
 
     def open(
-        self, comm: Comm, weights: np.ndarray, form: Form, service: Service
+        self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
     ) -> Client | Dedicated:
         """This rank's station."""
         if comm.size == 1:
-            return Alone(weights, form, service)
+            return Alone(weights, compressor, service)
         worker = comm.rank - 1
         group = comm.node if self.group is None else worker // self.group
         inside = comm.split(None if worker < 0 else group)
         above = comm.split(0 if inside is None or inside.rank == 0 else None)
-        station = None if above is None else Server().open(above, weights, form, service)
+        station = None if above is None else Server().open(above, weights, compressor, service)
         if isinstance(station, Dedicated):
             return station
         assert inside is not None, "whoever does not serve is in a group"

@@ -23,7 +23,7 @@ import numpy as np
 
 from ddl_teach.comm import ANY, Comm, Request
 from ddl_teach.theory.gossip.graphs import Graph
-from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.compressor import Compressor
 
 SESSIONS = 16_000  # that tags tell apart
 
@@ -35,7 +35,7 @@ class Meetings:
         self,
         comm: Comm,
         graph: Graph,
-        form: Form,
+        compressor: Compressor,
         vector: np.ndarray,
         steps: int,
         seed: int,
@@ -50,8 +50,8 @@ class Meetings:
         comm.attributes["meetings"] = self._comm, self._alone, session + 1
         self._asks = 2 * (session % SESSIONS)
         self._answers = self._asks + 1
-        self._form, self._vector, self._steps, self._ahead = form, vector, steps, ahead
-        self._link = form.link(seed=comm.rank)
+        self._compressor, self._vector, self._steps, self._ahead = compressor, vector, steps, ahead
+        self._link = compressor.link(seed=comm.rank)
         order = _order(graph)
         self._partners = partners(graph, order, comm.rank, steps + 1, seed)
         asked = {
@@ -60,8 +60,8 @@ class Meetings:
         }
         self._expected = {rank: often for rank, often in asked.items() if often}
         self._answered = dict.fromkeys(self._expected, 0)
-        length = form.nbytes(vector.size, vector.itemsize)
-        assert length is not None, "`Neighbours.objection` refuses forms whose lengths vary"
+        length = compressor.nbytes(vector.size, vector.itemsize)
+        assert length is not None, "`Neighbours.objection` refuses compressors whose lengths vary"
         self._message = np.empty(length, np.uint8)
         self._next = self._listen()
 
@@ -93,13 +93,13 @@ class Meetings:
         answer = self._comm.irecv(difference, partner, self._answers)
         self._comm.send(self._link.encode(self._vector), partner, self._asks)
         answer.wait()
-        self._vector -= self._form.decode(difference, self._vector.size)
+        self._vector -= self._compressor.decode(difference, self._vector.size)
 
     def _answer(self) -> None:
         who = self._next[0].wait()
-        theirs = self._form.decode(self._message, self._vector.size)
+        theirs = self._compressor.decode(self._message, self._vector.size)
         difference = self._link.encode((theirs - self._vector) / 2)
-        self._vector += self._form.decode(difference, self._vector.size)
+        self._vector += self._compressor.decode(difference, self._vector.size)
         self._comm.send(difference, who, self._answers)
         self._answered[who] += 1
         self._next = self._listen()

@@ -5,7 +5,7 @@ ranks there are; what is paid is that ranks agree only slowly (`theory.gossip`).
 
     x_i  +=  sum over j of W_ij (seen_j - seen_i)
 
-where seen is a vector as its message tells it. Whatever a form does to a message, what one rank
+where seen is a vector as its message tells it. Whatever a compressor does to a message, what one rank
 gains another loses: the mean of all ranks is kept.
 Lian et al., "Can decentralized algorithms outperform centralized algorithms?", NeurIPS 2017.
 What to look at: the busiest rank sends what the least busy one sends; no rank is a server.
@@ -21,7 +21,7 @@ import numpy as np
 from ddl_teach.comm import Comm
 from ddl_teach.theory.gossip.graphs import GraphOf, ring
 from ddl_teach.theory.gossip.mixing import heard_weights
-from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.consistency.asynchronous_gossip import Meets
 from ddl_teach.training.consistency.compressed_gossip import MixesChanges
 from ddl_teach.training.consistency.push_sum import PushesSums
@@ -48,23 +48,29 @@ class Neighbours(Distribution["Neighbour"]):
                 "Neighbours(graphs.ring); the distribution calls it when it knows how many there are"
             )
 
-    def open(self, comm: Comm, weights: np.ndarray, form: Form, service: Service) -> Neighbour:
+    def open(
+        self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
+    ) -> Neighbour:
         """This rank's station."""
-        return Neighbour(comm, self.graph, weights, form)
+        return Neighbour(comm, self.graph, weights, compressor)
 
     def objection(
-        self, consistency: Requirements, distribution: object, form: Form, update: Update | None
+        self,
+        consistency: Requirements,
+        distribution: object,
+        compressor: Compressor,
+        update: Update | None,
     ) -> str | None:
-        """Why a form does not go with a verb of this distribution."""
-        if Meets in consistency.needs and form.nbytes(1) is None:
+        """Why a compressor does not go with a verb of this distribution."""
+        if Meets in consistency.needs and compressor.nbytes(1) is None:
             return (
                 "whoever is asked at any time must know beforehand how long a message is, and in "
-                "this form lengths differ: take Dense() or Half()"
+                "this compressor lengths differ: take Dense() or Half()"
             )
-        if MixesChanges in consistency.needs and form.remembers:
+        if MixesChanges in consistency.needs and compressor.remembers:
             return (
-                "what the neighbours do not know yet is a difference that is kept already; a form "
-                "with a memory would send it twice: take the form without it"
+                "what the neighbours do not know yet is a difference that is kept already; a compressor "
+                "with a memory would send it twice: take the compressor without it"
             )
         return None
 
@@ -72,7 +78,9 @@ class Neighbours(Distribution["Neighbour"]):
 class Neighbour:
     """The station of a rank among neighbours."""
 
-    def __init__(self, comm: Comm, graph: GraphOf, weights: np.ndarray, form: Form) -> None:
+    def __init__(
+        self, comm: Comm, graph: GraphOf, weights: np.ndarray, compressor: Compressor
+    ) -> None:
         self.worker, self.workers = comm.rank, comm.size
         self.graph = graph(comm.size)
         if self.graph.ranks != comm.size:
@@ -80,9 +88,9 @@ class Neighbour:
                 f"the {self.graph.name} graph has {self.graph.ranks} ranks, and here are "
                 f"{comm.size}: its function must make one of as many as it is asked for"
             )
-        self._comm, self._form = comm, form
+        self._comm, self._compressor = comm, compressor
         self._size, self._dtype = weights.size, weights.dtype
-        self._link = form.link(seed=comm.rank)
+        self._link = compressor.link(seed=comm.rank)
         # For compressed gossip: what this rank and its neighbours are known to have, by rank.
         known = (comm.rank, *self.graph.hears_from(comm.rank))
         self._known = dict.fromkeys(known, weights)
@@ -97,7 +105,7 @@ class Neighbour:
             vector += weight * (theirs - seen)
 
     def mix_changes(self, vector: np.ndarray, step: int, pull: float) -> None:
-        """The same where only changes travel, in a form that may leave out nearly everything.
+        """The same where only changes travel, in a compressor that may leave out nearly everything.
 
         Everybody keeps what its neighbours are known to have, and sends what is not known yet.
         """
@@ -109,8 +117,8 @@ class Neighbour:
         weights = heard_weights(self.graph, self.worker, step)
         message = self._link.encode(vector - self._known[self.worker])
         heard = self._swap(message, self.graph.sends_to(self.worker, step), list(weights))
-        # An unbiased form exaggerates what it does send: shortened, it never overshoots.
-        share = 1 / (1 + self._form.error(self._size)) if self._form.unbiased else 1.0
+        # An unbiased compressor exaggerates what it does send: shortened, it never overshoots.
+        share = 1 / (1 + self._compressor.error(self._size)) if self._compressor.unbiased else 1.0
         changes = [self._told(message), *heard]
         for rank, change in zip((self.worker, *weights), changes, strict=True):
             self._known[rank] = self._known[rank] + share * change
@@ -127,7 +135,7 @@ class Neighbour:
         masses = [np.empty(1) for _ in sources]
         _trade(comm, np.array([mass * share]), targets, masses, sources, MASS)
         heard = self._swap(message, targets, sources)
-        # Own is what was not sent: then nothing is lost by rounding, nor by the form.
+        # Own is what was not sent: then nothing is lost by rounding, nor by the compressor.
         vector -= len(targets) * self._told(message)
         for theirs in heard:
             vector += theirs
@@ -135,7 +143,7 @@ class Neighbour:
 
     def meetings(self, vector: np.ndarray, steps: int, seed: int, ahead: float) -> Meetings:
         """For ranks that average in pairs, whenever one of them asks."""
-        return Meetings(self._comm, self.graph, self._form, vector, steps, seed, ahead)
+        return Meetings(self._comm, self.graph, self._compressor, vector, steps, seed, ahead)
 
     def leave(self) -> None:
         """Nobody waits for anything any more."""
@@ -145,15 +153,15 @@ class Neighbour:
     ) -> list[np.ndarray]:
         """The same message to all `targets`; what the `sources` sent, as vectors."""
         lengths = [np.array([message.nbytes]) for _ in sources]
-        if self._form.nbytes(self._size) is None:
+        if self._compressor.nbytes(self._size) is None:
             _trade(self._comm, np.array([message.nbytes]), targets, lengths, sources, LENGTH)
         arriving = [np.empty(length[0], np.uint8) for length in lengths]
         _trade(self._comm, message, targets, arriving, sources, MESSAGE)
         return [self._told(each) for each in arriving]
 
     def _told(self, message: np.ndarray) -> np.ndarray:
-        # In the vectors' own numbers: what a form rounds is the same for both sides of a link.
-        return self._form.decode(message, self._size).astype(self._dtype)
+        # In the vectors' own numbers: what a compressor rounds is the same for both sides of a link.
+        return self._compressor.decode(message, self._size).astype(self._dtype)
 
 
 def _trade(

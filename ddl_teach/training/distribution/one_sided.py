@@ -21,8 +21,8 @@ import numpy as np
 
 from ddl_runtime.core.arrays import split_evenly
 from ddl_teach.comm import Comm
+from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.dense import Dense
-from ddl_teach.training.compression.form import Form
 from ddl_teach.training.consistency.rows import Rows
 from ddl_teach.training.consistency.station import Averages, Requirements, Serves, Service, Shift
 from ddl_teach.training.distribution.books import Alone, check_patience
@@ -44,10 +44,14 @@ class OneSided(Distribution["Reaching | Alone"]):
         check_patience(self.patience)
 
     def objection(
-        self, consistency: Requirements, distribution: object, form: Form, update: Update | None
+        self,
+        consistency: Requirements,
+        distribution: object,
+        compressor: Compressor,
+        update: Update | None,
     ) -> str | None:
         """What nobody at the memory can do."""
-        if not isinstance(form, Dense):
+        if not isinstance(compressor, Dense):
             return (
                 "a window adds numbers, and nobody is there to decode a message: take Dense(), or "
                 "a distribution with a server, Server()"
@@ -65,11 +69,11 @@ class OneSided(Distribution["Reaching | Alone"]):
         return None
 
     def open(
-        self, comm: Comm, weights: np.ndarray, form: Form, service: Service
+        self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
     ) -> Reaching | Alone:
         """This rank's station."""
         if comm.size == 1:
-            return Alone(weights, form, service)
+            return Alone(weights, compressor, service)
         return Reaching(comm, weights, service, self.patience)
 
 

@@ -63,7 +63,11 @@ class Sharded:
             raise TypeError(f"late is a tuple of workers' numbers, as (2,), not {self.late!r}")
 
     def objection(
-        self, consistency: Requirements, distribution: object, form: object, update: Update | None
+        self,
+        consistency: Requirements,
+        distribution: object,
+        compressor: object,
+        update: Update | None,
     ) -> str | None:
         """A server with a part of the weights cannot apply every rule."""
         if (
@@ -79,11 +83,11 @@ class Sharded:
         )
 
     def open(
-        self, comm: Comm, weights: np.ndarray, form: Codec, service: Service
+        self, comm: Comm, weights: np.ndarray, compressor: Codec, service: Service
     ) -> Client | Dedicated:
         """This rank's station."""
         if comm.size == 1:
-            return Alone(weights, form, service)
+            return Alone(weights, compressor, service)
         servers = self.servers
         if servers >= comm.size:
             fewer = "Server()" if comm.size == 2 else f"Sharded({comm.size - 1})"
@@ -108,11 +112,11 @@ class Sharded:
             assert alone is not None
             alarm = Alarm(alone, self.patience)
         if comm.rank >= servers:
-            return Served(comm, servers, form, requests)
+            return Served(comm, servers, compressor, requests)
         shard = split_evenly(weights, servers)[comm.rank]
         books = Books(shard, comm.size - servers, service, self.late)
         begin = _begins(weights, servers)[comm.rank]
-        return Serving(comm, servers, books, begin, form, alarm, requests)
+        return Serving(comm, servers, books, begin, compressor, alarm, requests)
 
 
 @dataclass(frozen=True)
@@ -125,12 +129,14 @@ class Server(Sharded):
 class Served(Client):
     """A worker's station: it pushes updates to the servers and pulls weights from them."""
 
-    def __init__(self, comm: Comm, servers: int, form: Codec, requests: int) -> None:
+    def __init__(self, comm: Comm, servers: int, compressor: Codec, requests: int) -> None:
         self.worker = comm.rank - servers
         self.workers = comm.size - servers
         self._comm, self._requests = comm, requests
-        # What a form leaves out of one shard must not come into another.
-        self._links = [form.link(seed=comm.rank * servers + server) for server in range(servers)]
+        # What a compressor leaves out of one shard must not come into another.
+        self._links = [
+            compressor.link(seed=comm.rank * servers + server) for server in range(servers)
+        ]
         # Each begins with another server, or all would stand in line at the first.
         self._order = [(self.worker + step) % servers for step in range(servers)]
         self._versions = np.zeros(servers, np.int64)
@@ -185,12 +191,12 @@ class Serving:
     worker = None
 
     def __init__(
-        self, comm: Comm, servers: int, books: Books, begin: int, form: Codec,
+        self, comm: Comm, servers: int, books: Books, begin: int, compressor: Codec,
         alarm: Alarm | None, requests: int,
     ) -> None:  # fmt: skip
         self.books = books
         self._comm, self._requests = comm, requests
-        self._servers, self._form, self._alarm = servers, form, alarm
+        self._servers, self._compressor, self._alarm = servers, compressor, alarm
         self._begin = begin  # where its shard begins in the whole vector
         self._wanted: dict[int, np.ndarray] = {}  # by worker: where the rows are that it named
         self._room = np.empty(0, np.uint8)
@@ -204,7 +210,7 @@ class Serving:
             if what == PUSH:
                 message = self._room_for(nbytes)
                 comm.recv(message, source, UPDATE)
-                update = self._form.decode(message, books.weights.size)
+                update = self._compressor.decode(message, books.weights.size)
                 books.push(worker, version, update, comm.now())
             elif what == PULL:
                 if nbytes:

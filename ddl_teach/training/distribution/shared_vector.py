@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ddl_teach.comm import Comm
+from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.dense import Dense
-from ddl_teach.training.compression.form import Form
 from ddl_teach.training.consistency.hogwild import Shares
 from ddl_teach.training.consistency.station import Requirements, Service
 from ddl_teach.training.distribution.distribution import Distribution
@@ -32,17 +32,23 @@ class SharedVector(Distribution["Common"]):
     offers = (Shares,)
 
     def objection(
-        self, consistency: Requirements, distribution: object, form: Form, update: Update | None
+        self,
+        consistency: Requirements,
+        distribution: object,
+        compressor: Compressor,
+        update: Update | None,
     ) -> str | None:
         """Nothing travels, so there is nothing to pack."""
-        if isinstance(form, Dense):
+        if isinstance(compressor, Dense):
             return None
         return (
-            "here nothing travels, so no form makes it less: take Dense(), or a distribution with "
+            "here nothing travels, so no compressor makes it less: take Dense(), or a distribution with "
             "messages, such as AllReduce()"
         )
 
-    def open(self, comm: Comm, weights: np.ndarray, form: Form, service: Service) -> Common:
+    def open(
+        self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
+    ) -> Common:
         """This rank's station; the ranks must be on one node."""
         begin = -(-weights.nbytes // LINE) * LINE
         # Every rank's part is that large, but memory that nobody touches takes no room.

@@ -1,4 +1,4 @@
-"""Sparse all-reduce: forms that send a few entries only, added up as streams on the way.
+"""Sparse all-reduce: compressors that send a few entries only, added up as streams on the way.
 
 Cost: by recursive doubling log2 P messages of up to P k entries; gathering everybody's k entries
 instead would always send (P-1) k. Where the ranks' entries fall on the same places the sum is
@@ -19,7 +19,7 @@ import numpy as np
 from ddl_teach.collectives.sparse import dense_second_phase, recursive_doubling, split_allgather
 from ddl_teach.collectives.sparse.stream import Stream
 from ddl_teach.comm import Comm
-from ddl_teach.training.compression.form import Form
+from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.consistency.station import Averages, Requirements, Service
 from ddl_teach.training.distribution.all_reduce import Everybody
 from ddl_teach.training.distribution.distribution import Distribution
@@ -36,12 +36,12 @@ WAYS: MappingProxyType[str, Callable[..., Stream]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class SparseAllReduce(Distribution[Everybody]):
-    """By one of three ways; the dense second phase may have a `second` form of its own."""
+    """By one of three ways; the dense second phase may have a `second` compressor of its own."""
 
     way: Literal["recursive_doubling", "split_allgather", "dense_second_phase"] = (
         "recursive_doubling"
     )
-    second: Form | None = None
+    second: Compressor | None = None
     offers = (Averages,)
 
     def __post_init__(self) -> None:
@@ -49,29 +49,35 @@ class SparseAllReduce(Distribution[Everybody]):
             raise ValueError(f"SparseAllReduce: the ways are {', '.join(WAYS)}, not {self.way!r}")
         if self.second is not None and self.way != "dense_second_phase":
             raise ValueError(
-                f"SparseAllReduce: {self.way} has no second phase with a form of its own, only "
+                f"SparseAllReduce: {self.way} has no second phase with a compressor of its own, only "
                 "dense_second_phase has"
             )
 
     def objection(
-        self, consistency: Requirements, distribution: object, form: Form, update: Update | None
+        self,
+        consistency: Requirements,
+        distribution: object,
+        compressor: Compressor,
+        update: Update | None,
     ) -> str | None:
-        """A form that sends every entry has nothing to list; the second form may object too."""
-        if form.sparse:
+        """A compressor that sends every entry has nothing to list; the second compressor may object too."""
+        if compressor.sparse:
             second = self.second
             return (
                 None
                 if second is None
-                else second.objection(consistency, distribution, form, update)
+                else second.objection(consistency, distribution, compressor, update)
             )
         return (
-            "a sparse all-reduce adds up lists of entries, and this form sends every entry: take "
+            "a sparse all-reduce adds up lists of entries, and this compressor sends every entry: take "
             "TopK(0.01), or NonZero() for gradients that are sparse by nature, or AllReduce()"
         )
 
-    def open(self, comm: Comm, weights: np.ndarray, form: Form, service: Service) -> Everybody:
+    def open(
+        self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
+    ) -> Everybody:
         """This rank's station."""
-        link = form.link(comm.rank)
+        link = compressor.link(comm.rank)
         second = {} if self.second is None else {"link": self.second.link(comm.size + comm.rank)}
 
         def average(vector: np.ndarray) -> None:

@@ -1,6 +1,6 @@
-"""What a form is: how a vector becomes a message, and a message a vector again.
+"""What a compressor is: how a vector becomes a message, and a message a vector again.
 
-A form is settings only. `encode` makes the bytes that travel, all of them and no others; `decode`
+A compressor is settings only. `encode` makes the bytes that travel, all of them and no others; `decode`
 makes a vector of them on any rank, without any memory. What a sender remembers (its random
 numbers, what it has not sent yet) belongs to a `Link`, one for each stream of vectors. Two numbers
 say what is lost:
@@ -11,7 +11,7 @@ say what is lost:
 
 Stich, Cordonnier & Jaggi, "Sparsified SGD with memory", 2018; Alistarh et al., "QSGD:
 communication-efficient SGD via gradient quantization and encoding", 2017.
-What to look at: forms are one or the other, hardly ever both; the biased ones need a memory.
+What to look at: compressors are one or the other, hardly ever both; the biased ones need a memory.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Allreduce = Callable[[Comm, Array], None]
 
 
 class Sends(Protocol):
-    """What a form needs to know of a consistency."""
+    """What a compressor needs to know of a consistency."""
 
     @property
     def sends(self) -> str:
@@ -37,15 +37,15 @@ class Sends(Protocol):
 
 
 class Keeps(Protocol):
-    """What a form needs to know of an update rule."""
+    """What a compressor needs to know of an update rule."""
 
     @property
     def states(self) -> int:
         """How many vectors it keeps beside the weights."""
 
 
-class Form(ABC):
-    """The settings of a form. Subclasses are frozen dataclasses."""
+class Compressor(ABC):
+    """The settings of a compressor. Subclasses are frozen dataclasses."""
 
     faithful = False  # whether every entry arrives, so that weights may travel
     remembers = False  # whether links keep what they have not sent, for later
@@ -86,14 +86,18 @@ class Form(ABC):
         return Link(self, seed)
 
     def objection(
-        self, consistency: Sends, distribution: object, form: Form, update: Keeps | None
+        self,
+        consistency: Sends,
+        distribution: object,
+        compressor: Compressor,
+        update: Keeps | None,
     ) -> str | None:
-        """Why this form makes no sense in such a training: a reason, or None."""
+        """Why this compressor makes no sense in such a training: a reason, or None."""
         return None
 
     def select(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The entries that a sparse form sends: ascending indices (uint32), values (float32)."""
-        raise TypeError(f"{self} sends every entry: only sparse forms select some")
+        """The entries that a sparse compressor sends: ascending indices (uint32), values (float32)."""
+        raise TypeError(f"{self} sends every entry: only sparse compressors select some")
 
     def summands(self, message: np.ndarray, size: int) -> np.ndarray:
         """The numbers inside a message that may be added to those of other ranks, in place."""
@@ -101,38 +105,38 @@ class Form(ABC):
 
 
 class Link:
-    """The sender's side of one stream of vectors: a form and its random numbers."""
+    """The sender's side of one stream of vectors: a compressor and its random numbers."""
 
-    def __init__(self, form: Form, seed: int = 0) -> None:
-        self.form = form
+    def __init__(self, compressor: Compressor, seed: int = 0) -> None:
+        self.compressor = compressor
         self.generator = np.random.default_rng(seed)
 
     def encode(self, vector: np.ndarray) -> np.ndarray:
         """The message for the next vector of the stream; it may be that vector's own memory."""
-        return self.form.encode(checked(vector), self.generator)
+        return self.compressor.encode(checked(vector), self.generator)
 
     def select(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """For sparse forms: the entries that travel, for a sparse all-reduce."""
-        return self.form.select(checked(vector))
+        """For sparse compressors: the entries that travel, for a sparse all-reduce."""
+        return self.compressor.select(checked(vector))
 
     def average(self, comm: Comm, vector: np.ndarray, allreduce: Allreduce) -> np.ndarray:
-        """For forms whose messages add up: `vector` becomes the mean over the ranks, in place.
+        """For compressors whose messages add up: `vector` becomes the mean over the ranks, in place.
 
         Returned is what this rank's vector has become on the way: the mean is the mean of these.
         """
         message = self.encode(vector / comm.size)
-        own = self.form.decode(message, len(vector)) * comm.size
-        allreduce(comm, self.form.summands(message, len(vector)))
-        vector[:] = self.form.decode(message, len(vector))
+        own = self.compressor.decode(message, len(vector)) * comm.size
+        allreduce(comm, self.compressor.summands(message, len(vector)))
+        vector[:] = self.compressor.decode(message, len(vector))
         return own
 
 
 def checked(vector: np.ndarray) -> np.ndarray:
-    """The vector, or an error that says why it cannot be sent in any form."""
+    """The vector, or an error that says why it cannot be sent in any compressor."""
     if not isinstance(vector, np.ndarray) or vector.ndim != 1 or vector.dtype.kind != "f":
         kind = f"{type(vector).__name__} {getattr(vector, 'shape', '')}".strip()
         raise TypeError(
-            f"a form encodes flat vectors of float32 or float64, not this {kind}: "
+            f"a compressor encodes flat vectors of float32 or float64, not this {kind}: "
             "x.ravel() makes one of an array, x.numpy() an array of a tensor"
         )
     if not np.isfinite(vector).all():
