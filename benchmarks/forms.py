@@ -58,10 +58,10 @@ def packing(numbers: int, repetitions: int) -> tuple[str, dict[str, tuple[float,
     """The first table, and seconds to pack and to unpack by form."""
     x = np.random.default_rng(0).standard_normal(numbers, np.float32)
     room = np.empty_like(x)
-    links = {name: compressor.link() for name, compressor in FORMS.items()}
-    messages = {name: links[name].encode(x) for name in FORMS}
+    streams = {name: compressor.stream() for name, compressor in FORMS.items()}
+    messages = {name: streams[name].encode(x) for name in FORMS}
     packs: dict[str, Callable] = {COPY: lambda: np.copyto(room, x)}
-    packs |= {name: (lambda link=links[name]: link.encode(x)) for name in FORMS}
+    packs |= {name: (lambda stream=streams[name]: stream.encode(x)) for name in FORMS}
     unpacks: dict[str, Callable] = {COPY: lambda: np.copyto(room, x)}
     unpacks |= {
         name: (

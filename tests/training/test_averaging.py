@@ -126,8 +126,8 @@ def test_powersgd_of_many_ranks_is_that_of_their_mean():
         return found
 
     together = simulate(program, 4, steps=STEPS).results[0]
-    link = compressor.link()
-    alone = [compressor.decode(link.encode(mean(4, step)), SIZE) for step in range(STEPS)]
+    stream = compressor.stream()
+    alone = [compressor.decode(stream.encode(mean(4, step)), SIZE) for step in range(STEPS)]
     assert np.allclose(together, alone, atol=1e-4)
 
 

@@ -64,11 +64,11 @@ def test_where_it_always_or_never_pays():
 
 def test_slow_links_delay_what_is_exchanged_and_change_nothing_else(real):
     def program(comm, slow):
-        link = SlowLinks(comm, BANDWIDTH, LATENCY) if slow else comm
+        stream = SlowLinks(comm, BANDWIDTH, LATENCY) if slow else comm
         x = np.arange(4000.0) + comm.rank
         begun = comm.now()
-        ring.allreduce(link, x)
-        averager(link, OneBit(), 4000, ring.allreduce)(x)
+        ring.allreduce(stream, x)
+        averager(stream, OneBit(), 4000, ring.allreduce)(x)
         return x, comm.now() - begun
 
     slowed, quick = (real(program, 4, slow=slow) for slow in (True, False))

@@ -56,7 +56,7 @@ def skewed(size):
     ("compressor", "nbytes"), FORMS, ids=[str(compressor)[:40] for compressor, _ in FORMS]
 )
 def test_a_message_has_exactly_the_bytes_that_the_formula_says(compressor, nbytes, size):
-    message = compressor.link().encode(skewed(size))
+    message = compressor.stream().encode(skewed(size))
     assert message.dtype == np.uint8
     assert compressor.nbytes(size) == (None if nbytes is None else len(message))
     if nbytes is not None:
@@ -69,7 +69,7 @@ def test_a_message_is_all_that_a_receiver_needs(compressor, size):
     """It is read from the bytes alone, by a compressor that has seen nothing, as often as wanted."""
     x = skewed(size)
     given_x = x.copy()
-    message = compressor.link(5).encode(x)
+    message = compressor.stream(5).encode(x)
     assert np.array_equal(x, given_x)
     received = np.frombuffer(message.tobytes(), np.uint8)
     first, again = (
@@ -79,7 +79,7 @@ def test_a_message_is_all_that_a_receiver_needs(compressor, size):
     assert first.shape == (size,)
     assert first.dtype == np.float32
     assert np.array_equal(first, again)
-    assert np.array_equal(message, compressor.link(5).encode(x))  # the same seed, the same bytes
+    assert np.array_equal(message, compressor.stream(5).encode(x))  # the same seed, the same bytes
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_the_error_keeps_to_its_bound(compressor):
 @few
 @given(vectors)
 def test_what_is_decided_without_chance_is_a_contraction(compressor, x):
-    left = x - compressor.decode(compressor.link().encode(x), len(x))
+    left = x - compressor.decode(compressor.stream().encode(x), len(x))
     assert squared(left) <= compressor.error(len(x)) * squared(x) * (1 + 1e-5) + 1e-9
 
 
@@ -124,7 +124,7 @@ def test_top_k_is_the_best_that_k_entries_can_do(x, density):
     indices, values = compressor.select(x)
     assert np.array_equal(values, x[indices])
     assert np.all(np.diff(indices.astype(int)) > 0)
-    left = squared(x - compressor.decode(compressor.link().encode(x), len(x)))
+    left = squared(x - compressor.decode(compressor.stream().encode(x), len(x)))
     least = np.sort(np.square(x, dtype=np.float64))[: len(x) - len(indices)].sum()
     assert math.isclose(left, least, rel_tol=1e-6, abs_tol=1e-12)
 
@@ -133,7 +133,7 @@ def test_top_k_is_the_best_that_k_entries_can_do(x, density):
 @given(vectors)
 def test_one_bit_keeps_sums_and_no_two_values_are_nearer(x):
     compressor = OneBit(bucket=len(x))
-    y = compressor.decode(compressor.link().encode(x), len(x)).astype(np.float64)
+    y = compressor.decode(compressor.stream().encode(x), len(x)).astype(np.float64)
     assert math.isclose(y.sum(), x.sum(dtype=np.float64), rel_tol=1e-4, abs_tol=1e-2)
     least = squared(x - y)
     for shift_upper, shift_lower in ((1e-1, 0), (-1e-1, 0), (0, 1e-1), (0, -1e-1)):
@@ -156,7 +156,7 @@ def test_qsgd_sends_few_entries_that_are_not_zero(levels):
     x = skewed(256)
     compressor = QSGD(levels, bucket=256)
     many = np.tile(x, 200)
-    sent = np.count_nonzero(compressor.decode(compressor.link().encode(many), len(many))) / 200
+    sent = np.count_nonzero(compressor.decode(compressor.stream().encode(many), len(many))) / 200
     assert 0 < sent <= levels * (levels + 256**0.5)
 
 
@@ -164,14 +164,16 @@ def test_qsgd_sends_few_entries_that_are_not_zero(levels):
 def test_both_codings_of_qsgd_say_the_same(size):
     x = skewed(size)
     plain, coded = QSGD(3, 64), QSGD(3, 64, coding="elias")
-    both = [compressor.decode(compressor.link(9).encode(x), size) for compressor in (plain, coded)]
+    both = [
+        compressor.decode(compressor.stream(9).encode(x), size) for compressor in (plain, coded)
+    ]
     assert np.array_equal(*both)
 
 
 def test_eliass_codes_of_rare_entries_are_short():
     rare = np.zeros(10_000, np.float32)
     rare[[17, 9000]] = 1, -2
-    assert len(QSGD(1, 10_000, coding="elias").link().encode(rare)) < 20
+    assert len(QSGD(1, 10_000, coding="elias").stream().encode(rare)) < 20
 
 
 def test_elias_code_is_the_published_one():
@@ -193,13 +195,13 @@ def test_packed_bits_come_back(bits, numbers):
 
 def test_half_rounds_to_eleven_digits_and_scaling_rescues_small_numbers():
     x = np.float32([1.0, 1 / 3, -1000.25, 1e-3])
-    assert np.abs(Half().decode(Half().link().encode(x), 4) / x - 1).max() <= 2**-11
+    assert np.abs(Half().decode(Half().stream().encode(x), 4) / x - 1).max() <= 2**-11
     tiny = np.float32([1e-8, -2e-8])
-    assert not Half().decode(Half().link().encode(tiny), 2).any()
+    assert not Half().decode(Half().stream().encode(tiny), 2).any()
     scaled = Half(scale=2.0**20)
-    assert np.allclose(scaled.decode(scaled.link().encode(tiny), 2), tiny, rtol=2**-11)
+    assert np.allclose(scaled.decode(scaled.stream().encode(tiny), 2), tiny, rtol=2**-11)
     with pytest.raises(ValueError, match="Take a smaller scale"):
-        Half(scale=1e6).link().encode(np.float32([1.0]))
+        Half(scale=1e6).stream().encode(np.float32([1.0]))
 
 
 def test_powersgd_finds_a_thin_matrix_at_once_and_any_in_time():
@@ -207,14 +209,14 @@ def test_powersgd_finds_a_thin_matrix_at_once_and_any_in_time():
     thin = generator.standard_normal((30, 2)) @ generator.standard_normal((2, 20))
     compressor = PowerSGD(2, shapes=((30, 20), (5,)))
     x = np.append(thin.ravel(), np.arange(5.0)).astype(np.float32)
-    message = compressor.link().encode(x)
+    message = compressor.stream().encode(x)
     assert len(message) == 4 * (2 * (30 + 20) + 5)
     assert np.allclose(compressor.decode(message, 605), x, atol=1e-4)
     full = generator.standard_normal((30, 20)).astype(np.float32)
     alone = PowerSGD(2, shapes=((30, 20),))
-    link = alone.link()
+    stream = alone.stream()
     for _ in range(200):  # warm start: each step begins with the last one's factors
-        message = link.encode(full.ravel())
+        message = stream.encode(full.ravel())
     values = np.linalg.svd(full, compute_uv=False)
     left = squared(full.ravel() - alone.decode(message, 600))
     assert math.isclose(left, float((values[2:] ** 2).sum()), rel_tol=1e-3)
@@ -223,10 +225,10 @@ def test_powersgd_finds_a_thin_matrix_at_once_and_any_in_time():
 @pytest.mark.parametrize("compressor", ALL, ids=str)
 def test_what_cannot_be_sent_is_refused_with_the_reason(compressor):
     with pytest.raises(ValueError, match="diverged"):
-        compressor.link().encode(np.float32([1, np.nan, 2]))
+        compressor.stream().encode(np.float32([1, np.nan, 2]))
     for odd in ([1.0, 2.0], np.ones((2, 2)), np.arange(3)):
         with pytest.raises(TypeError, match="flat vectors of float32 or float64"):
-            compressor.link().encode(odd)
+            compressor.stream().encode(odd)
 
 
 @pytest.mark.parametrize(

@@ -61,8 +61,8 @@ def packing(
     """Seconds to pack a vector, and to unpack a message; all ranks do it at once, as they will,
     and who shares a core with others shares it here too."""
     x = _gradient(comm, size)
-    links = {name: form.link(comm.rank) for name, form in forms.items()}
-    packs = {name: partial(link.encode, x) for name, link in links.items()}
+    streams = {name: form.stream(comm.rank) for name, form in forms.items()}
+    packs = {name: partial(stream.encode, x) for name, stream in streams.items()}
     unpacks = {name: partial(form.decode, packs[name](), size) for name, form in forms.items()}
     packed, unpacked = (_slowest(comm, ways, turns, comm.barrier) for ways in (packs, unpacks))
     return {
@@ -71,8 +71,8 @@ def packing(
 
 
 def _averager(comm: Comm, form: Compressor, size: int, bandwidth: float) -> Average:
-    links = cast("Comm", SlowLinks(comm, bandwidth)) if bandwidth < math.inf else comm
-    return averager(links, form, size, ring.allreduce)
+    streams = cast("Comm", SlowLinks(comm, bandwidth)) if bandwidth < math.inf else comm
+    return averager(streams, form, size, ring.allreduce)
 
 
 def _gradient(comm: Comm, size: int) -> np.ndarray:

@@ -34,10 +34,10 @@ def averager(
     It keeps the memory of this rank's links from call to call. All ranks get the same bits.
     """
     if compressor.sums:
-        link = compressor.link(seed + comm.rank)
+        stream = compressor.stream(seed + comm.rank)
 
         def summed(vector: np.ndarray) -> None:
-            link.average(comm, vector, allreduce)
+            stream.average(comm, vector, allreduce)
 
         return summed
     if way_of(compressor, size) == "gathered":
@@ -54,11 +54,11 @@ def way_of(compressor: Compressor, size: int) -> str:
 
 def gathered(comm: Comm, compressor: Compressor, size: int, seed: int = 0) -> Average:
     """Everybody gets everybody's message: round a ring, or, where lengths vary, in fewer steps."""
-    link = compressor.link(seed + comm.rank)
+    stream = compressor.stream(seed + comm.rank)
     fixed = compressor.nbytes(size)
 
     def average(vector: np.ndarray) -> None:
-        message = link.encode(vector)
+        message = stream.encode(vector)
         if fixed is None:
             messages = of_any_length.allgather(comm, message)
         else:
@@ -75,18 +75,18 @@ def through_owners(comm: Comm, compressor: Compressor, size: int, seed: int = 0)
     lengths = [
         fixed for part in sizes if (fixed := compressor.nbytes(part)) is not None
     ]  # all have
-    links = [compressor.link(seed + rank + ranks * owner) for owner in range(ranks + 1)]
+    streams = [compressor.stream(seed + rank + ranks * owner) for owner in range(ranks + 1)]
 
     def average(vector: np.ndarray) -> None:
         parts = split_evenly(vector, ranks)
-        messages = [links[owner].encode(part) for owner, part in enumerate(parts)]
+        messages = [streams[owner].encode(part) for owner, part in enumerate(parts)]
         arrived = [messages[rank]] * ranks
         for distance in range(1, ranks):
             to, source = (rank + distance) % ranks, (rank - distance) % ranks
             arrived[source] = np.empty(len(messages[rank]), np.uint8)
             comm.sendrecv(messages[to], to, arrived[source], source)
         mine = mean_of(arrived, compressor, sizes[rank]).astype(vector.dtype)
-        answers = round_the_ring(comm, links[ranks].encode(mine), lengths)
+        answers = round_the_ring(comm, streams[ranks].encode(mine), lengths)
         for part, answer in zip(parts, answers, strict=True):
             part[:] = compressor.decode(answer, len(part))
 

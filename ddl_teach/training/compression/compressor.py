@@ -2,7 +2,7 @@
 
 A compressor is settings only. `encode` makes the bytes that travel, all of them and no others; `decode`
 makes a vector of them on any rank, without any memory. What a sender remembers (its random
-numbers, what it has not sent yet) belongs to a `Link`, one for each stream of vectors. Two numbers
+numbers, what it has not sent yet) belongs to a `CompressorState`, one for each stream of vectors. Two numbers
 say what is lost:
 
     unbiased     E[decode(encode(x))] = x: errors average out over ranks and steps
@@ -81,9 +81,9 @@ class Compressor(ABC):
     def error(self, size: int) -> float:
         """A bound on E|decode(encode(x)) - x|^2 / |x|^2 for vectors of `size` numbers."""
 
-    def link(self, seed: int = 0) -> Link:
+    def stream(self, seed: int = 0) -> CompressorState:
         """A sender's side; links with different seeds draw different random numbers."""
-        return Link(self, seed)
+        return CompressorState(self, seed)
 
     def objection(
         self,
@@ -104,7 +104,7 @@ class Compressor(ABC):
         raise TypeError(f"messages of {self} do not add up: decode them first, then add")
 
 
-class Link:
+class CompressorState:
     """The sender's side of one stream of vectors: a compressor and its random numbers."""
 
     def __init__(self, compressor: Compressor, seed: int = 0) -> None:

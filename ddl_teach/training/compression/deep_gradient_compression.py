@@ -24,8 +24,8 @@ import numpy as np
 
 from ddl_teach.training.compression.compressor import (
     Compressor,
+    CompressorState,
     Keeps,
-    Link,
     Sends,
     checked,
     fraction,
@@ -56,7 +56,7 @@ class DeepGradientCompression(Compressor):
         if self.warm_up < 0:
             raise ValueError(f"warm_up counts steps: 0 or more, not {self.warm_up!r}")
 
-    def link(self, seed: int = 0) -> Link:
+    def stream(self, seed: int = 0) -> CompressorState:
         """A sender's side, with speed, what is owed, and a count of steps."""
         return CorrectedLink(self, seed)
 
@@ -102,7 +102,7 @@ class DeepGradientCompression(Compressor):
         return TopK(self.density).error(size)
 
 
-class CorrectedLink(Link):
+class CorrectedLink(CompressorState):
     """Keeps speed and what is owed: zeros before the first vector."""
 
     compressor: DeepGradientCompression

@@ -23,8 +23,8 @@ from ddl_teach.comm import Comm
 from ddl_teach.training.compression.compressor import (
     Allreduce,
     Compressor,
+    CompressorState,
     Keeps,
-    Link,
     Sends,
     checked,
 )
@@ -67,7 +67,7 @@ class Feedback(Compressor):
     def sparse(self) -> bool:
         return self.compressor.sparse
 
-    def link(self, seed: int = 0) -> Link:
+    def stream(self, seed: int = 0) -> CompressorState:
         """A sender's side, with a residual of its own."""
         return FeedbackLink(self, seed)
 
@@ -87,14 +87,14 @@ class Feedback(Compressor):
         return self.compressor.summands(message, size)
 
 
-class FeedbackLink(Link):
+class FeedbackLink(CompressorState):
     """Keeps the residual: zeros before the first vector, of the vectors' own type."""
 
     compressor: Feedback
 
     def __init__(self, compressor: Feedback, seed: int = 0) -> None:
         super().__init__(compressor, seed)
-        self.inner = compressor.compressor.link(seed)
+        self.inner = compressor.compressor.stream(seed)
         self.residual: np.ndarray | None = None
 
     def encode(self, vector: np.ndarray) -> np.ndarray:

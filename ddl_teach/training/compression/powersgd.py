@@ -22,7 +22,12 @@ import numpy as np
 
 from ddl_teach.comm import Comm
 from ddl_teach.theory.inputs import count
-from ddl_teach.training.compression.compressor import Allreduce, Compressor, Link, checked
+from ddl_teach.training.compression.compressor import (
+    Allreduce,
+    Compressor,
+    CompressorState,
+    checked,
+)
 
 Matrices = Sequence[np.ndarray]
 
@@ -52,7 +57,7 @@ class PowerSGD(Compressor):
     def __post_init__(self) -> None:
         count("rank", self.rank)
 
-    def link(self, seed: int = 0) -> Link:
+    def stream(self, seed: int = 0) -> CompressorState:
         """All ranks must begin with the same Q: they follow from the compressor's own seed."""
         return PowerLink(self, self.seed)
 
@@ -115,7 +120,7 @@ class PowerSGD(Compressor):
         return 1.0
 
 
-class PowerLink(Link):
+class PowerLink(CompressorState):
     """Remembers the right factors: the next step begins with them."""
 
     compressor: PowerSGD

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.training.compression.compressor import Compressor, Link, fraction
+from ddl_teach.training.compression.compressor import Compressor, CompressorState, fraction
 from ddl_teach.training.compression.top_k import kept_of
 
 DRAW = 4  # bytes of the number from which a draw follows
@@ -36,9 +36,9 @@ class RandomK(Compressor):
     def unbiased(self) -> bool:
         return self.scaled
 
-    def link(self, seed: int = 0) -> Link:
+    def stream(self, seed: int = 0) -> CompressorState:
         """All links of this compressor draw alike, so `seed` changes nothing."""
-        return super().link(self.seed)
+        return super().stream(self.seed)
 
     def encode(self, vector: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         draw = generator.integers(2**32, dtype=np.uint32, size=1)

@@ -161,7 +161,7 @@ class Encoder(Protocol):
 class Codec(Protocol):
     """What servers and their workers need of a compressor: those of `training.compression` are some."""
 
-    def link(self, seed: int = 0) -> Encoder:
+    def stream(self, seed: int = 0) -> Encoder:
         """A sender's side of one stream of vectors."""
 
     def decode(self, message: np.ndarray, size: int) -> np.ndarray:
@@ -185,11 +185,11 @@ class Alone(Client):
 
     def __init__(self, weights: np.ndarray, compressor: Codec, service: Service) -> None:
         self.books = Books(weights, 1, service)
-        self._compressor, self._link = compressor, compressor.link()
+        self._compressor, self._stream = compressor, compressor.stream()
 
     def push(self, update: np.ndarray) -> None:
         """Hand an update in."""
-        seen = self._compressor.decode(self._link.encode(update), update.size)
+        seen = self._compressor.decode(self._stream.encode(update), update.size)
         self.books.push(0, self.books.version, seen)
 
     def pull(self, weights: np.ndarray, rows: Rows | None = None) -> int:

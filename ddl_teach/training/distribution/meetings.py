@@ -51,7 +51,7 @@ class Meetings:
         self._asks = 2 * (session % SESSIONS)
         self._answers = self._asks + 1
         self._compressor, self._vector, self._steps, self._ahead = compressor, vector, steps, ahead
-        self._link = compressor.link(seed=comm.rank)
+        self._stream = compressor.stream(seed=comm.rank)
         order = _order(graph)
         self._partners = partners(graph, order, comm.rank, steps + 1, seed)
         asked = {
@@ -91,14 +91,14 @@ class Meetings:
             return
         difference = np.empty_like(self._message)
         answer = self._comm.irecv(difference, partner, self._answers)
-        self._comm.send(self._link.encode(self._vector), partner, self._asks)
+        self._comm.send(self._stream.encode(self._vector), partner, self._asks)
         answer.wait()
         self._vector -= self._compressor.decode(difference, self._vector.size)
 
     def _answer(self) -> None:
         who = self._next[0].wait()
         theirs = self._compressor.decode(self._message, self._vector.size)
-        difference = self._link.encode((theirs - self._vector) / 2)
+        difference = self._stream.encode((theirs - self._vector) / 2)
         self._vector += self._compressor.decode(difference, self._vector.size)
         self._comm.send(difference, who, self._answers)
         self._answered[who] += 1

@@ -90,7 +90,7 @@ class Neighbour:
             )
         self._comm, self._compressor = comm, compressor
         self._size, self._dtype = weights.size, weights.dtype
-        self._link = compressor.link(seed=comm.rank)
+        self._stream = compressor.stream(seed=comm.rank)
         # For compressed gossip: what this rank and its neighbours are known to have, by rank.
         known = (comm.rank, *self.graph.hears_from(comm.rank))
         self._known = dict.fromkeys(known, weights)
@@ -98,7 +98,7 @@ class Neighbour:
     def mix(self, vector: np.ndarray, step: int) -> None:
         """The weighted mean with the neighbours of this step, in place."""
         weights = heard_weights(self.graph, self.worker, step)
-        message = self._link.encode(vector)
+        message = self._stream.encode(vector)
         seen = self._told(message)
         heard = self._swap(message, self.graph.sends_to(self.worker, step), list(weights))
         for weight, theirs in zip(weights.values(), heard, strict=True):
@@ -115,7 +115,7 @@ class Neighbour:
                 "nobody could know what a new one has: take a graph with one round only"
             )
         weights = heard_weights(self.graph, self.worker, step)
-        message = self._link.encode(vector - self._known[self.worker])
+        message = self._stream.encode(vector - self._known[self.worker])
         heard = self._swap(message, self.graph.sends_to(self.worker, step), list(weights))
         # An unbiased compressor exaggerates what it does send: shortened, it never overshoots.
         share = 1 / (1 + self._compressor.error(self._size)) if self._compressor.unbiased else 1.0
@@ -131,7 +131,7 @@ class Neighbour:
         comm, targets = self._comm, self.graph.sends_to(self.worker, step)
         sources = self.graph.hears_from(self.worker, step)
         share = 1 / (1 + len(targets))
-        message = self._link.encode(vector * share)
+        message = self._stream.encode(vector * share)
         masses = [np.empty(1) for _ in sources]
         _trade(comm, np.array([mass * share]), targets, masses, sources, MASS)
         heard = self._swap(message, targets, sources)

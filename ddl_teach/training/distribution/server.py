@@ -134,8 +134,8 @@ class Served(Client):
         self.workers = comm.size - servers
         self._comm, self._requests = comm, requests
         # What a compressor leaves out of one shard must not come into another.
-        self._links = [
-            compressor.link(seed=comm.rank * servers + server) for server in range(servers)
+        self._streams = [
+            compressor.stream(seed=comm.rank * servers + server) for server in range(servers)
         ]
         # Each begins with another server, or all would stand in line at the first.
         self._order = [(self.worker + step) % servers for step in range(servers)]
@@ -144,9 +144,9 @@ class Served(Client):
     def push(self, update: np.ndarray) -> None:
         """Hand an update in."""
         under_way = []
-        parts = split_evenly(update, len(self._links))
+        parts = split_evenly(update, len(self._streams))
         for server in self._order:
-            message = self._links[server].encode(parts[server])
+            message = self._streams[server].encode(parts[server])
             under_way.append(self._ask(server, PUSH, message.nbytes))
             under_way.append(self._comm.isend(message, server, UPDATE))
         _finish(under_way)
@@ -154,9 +154,12 @@ class Served(Client):
     def pull(self, weights: np.ndarray, rows: Rows | None = None) -> int:
         """Fill `weights`, or these rows of them, once the servers give them out; returns the
         clock to go on from."""
-        answers = np.empty((len(self._links), 2), np.int64)
+        answers = np.empty((len(self._streams), 2), np.int64)
         under_way = []
-        parts, begins = split_evenly(weights, len(self._links)), _begins(weights, len(self._links))
+        parts, begins = (
+            split_evenly(weights, len(self._streams)),
+            _begins(weights, len(self._streams)),
+        )
         places: dict[int, np.ndarray] = {}
         arriving = dict(enumerate(parts))
         for server in self._order:
@@ -178,7 +181,7 @@ class Served(Client):
 
     def leave(self) -> None:
         """Say that there is nothing more to come."""
-        _finish([self._ask(server, LEAVE) for server in range(len(self._links))])
+        _finish([self._ask(server, LEAVE) for server in range(len(self._streams))])
 
     def _ask(self, server: int, what: int, nbytes: int = 0) -> Request:
         request = np.array([what, self._versions[server], nbytes])

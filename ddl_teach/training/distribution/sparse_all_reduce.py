@@ -77,11 +77,11 @@ class SparseAllReduce(Distribution[Everybody]):
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
     ) -> Everybody:
         """This rank's station."""
-        link = compressor.link(comm.rank)
-        second = {} if self.second is None else {"link": self.second.link(comm.size + comm.rank)}
+        stream = compressor.stream(comm.rank)
+        second = {} if self.second is None else {"link": self.second.stream(comm.size + comm.rank)}
 
         def average(vector: np.ndarray) -> None:
-            own = Stream.listed(len(vector), *link.select(vector))
+            own = Stream.listed(len(vector), *stream.select(vector))
             vector[:] = WAYS[self.way](comm, own, **second).dense() / comm.size
 
         return Everybody(comm, average)
