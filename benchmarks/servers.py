@@ -27,7 +27,7 @@ from ddl_measure.machine import describe, heading, keep
 from ddl_measure.repetitions import side_by_side
 from ddl_teach import Comm, Ranks
 from ddl_teach.training.compression.dense import Dense
-from ddl_teach.training.consistency.station import Service
+from ddl_teach.training.consistency.handles import Service
 from ddl_teach.training.distribution.server import Server
 from ddl_teach.training.optimizers.sgd import SGD
 

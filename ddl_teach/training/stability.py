@@ -22,7 +22,7 @@ from ddl_teach.training.consistency.worker import Pace
 from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.tasks.quadratic import Quadratic
-from ddl_teach.training.trainer import OwnStation, train
+from ddl_teach.training.trainer import OwnHandle, train
 
 LOWEST, HIGHEST = 0.005, 2.5  # fresh gradients bear a rate of 2, those 300 steps old this little
 
@@ -37,8 +37,8 @@ class Limit:
 
 def stable_limit(
     comm: Comm,
-    consistency: Consistency[OwnStation],
-    distribution: Distribution[OwnStation],
+    consistency: Consistency[OwnHandle],
+    distribution: Distribution[OwnHandle],
     steps: int,
     pace: Pace | None = None,
     halvings: int = 8,

@@ -18,7 +18,7 @@ from ddl_teach.comm import Comm
 from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.dense import Dense
 from ddl_teach.training.consistency.consistency import Consistency
-from ddl_teach.training.consistency.station import Dedicated, Shift, Station
+from ddl_teach.training.consistency.handles import Dedicated, Shift, SyncHandle
 from ddl_teach.training.consistency.worker import Pace, Worker
 from ddl_teach.training.distribution.all_reduce import AllReduce
 from ddl_teach.training.distribution.distribution import Distribution
@@ -27,7 +27,7 @@ from ddl_teach.training.optimizers.update import Update
 from ddl_teach.training.refusals import refusal
 from ddl_teach.training.tasks.task import Trainable
 
-OwnStation = TypeVar("OwnStation", bound=Station)
+OwnHandle = TypeVar("OwnHandle", bound=SyncHandle)
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class Result:
 def train(
     comm: Comm,
     task: Trainable,
-    consistency: Consistency[OwnStation],
-    distribution: Distribution[OwnStation] = AllReduce(),  # type: ignore[assignment]  # for what averages
+    consistency: Consistency[OwnHandle],
+    distribution: Distribution[OwnHandle] = AllReduce(),  # type: ignore[assignment]  # for what averages
     compressor: Compressor = Dense(),
     update: Update = SGD(0.1),
     steps: int = 100,
@@ -81,17 +81,17 @@ def train(
     weights = task.initial()
     begun = comm.now()
     _, entries = comm.ledger.since(0)
-    station = distribution.open(
+    handle = distribution.open(
         comm, consistency.travels(task, weights), compressor, consistency.service(update)
     )
-    if isinstance(station, Dedicated):
-        result = Result(None, None, shift=station.serve())
+    if isinstance(handle, Dedicated):
+        result = Result(None, None, shift=handle.serve())
     else:
-        worker = Worker(comm, task, station, update, weights, steps, pace)
+        worker = Worker(comm, task, handle, update, weights, steps, pace)
         consistency.run(worker)
-        shift = station.leave()
+        shift = handle.leave()
         result = Result(
-            station.worker, worker.weights, tuple(worker.losses), tuple(worker.seconds),
+            handle.worker, worker.weights, tuple(worker.losses), tuple(worker.seconds),
             tuple(worker.bytes), tuple(worker.staleness), shift=shift,
         )  # fmt: skip
     seconds, (sent, _) = comm.now() - begun, comm.ledger.since(entries)

@@ -251,7 +251,7 @@ def training(comm, path, falls_silent=None, steps=6):
 
 # %%
 from ddl_teach.training.compression.dense import Dense
-from ddl_teach.training.consistency.station import Service
+from ddl_teach.training.consistency.handles import Service
 from ddl_teach.training.distribution.server import Server
 from ddl_teach.training.optimizers.sgd import SGD
 

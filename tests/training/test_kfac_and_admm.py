@@ -7,8 +7,8 @@ from sklearn.linear_model import Lasso
 from ddl_teach import simulate
 from ddl_teach.training.compression.dense import Dense
 from ddl_teach.training.consistency.consensus_admm import ConsensusADMM
+from ddl_teach.training.consistency.handles import Service
 from ddl_teach.training.consistency.local import LocalSGD
-from ddl_teach.training.consistency.station import Service
 from ddl_teach.training.consistency.synchronous import Synchronous
 from ddl_teach.training.consistency.synchronous_kfac import SynchronousKFAC
 from ddl_teach.training.distribution.all_reduce import AllReduce
@@ -123,8 +123,8 @@ def test_the_error_shrinks_as_its_recursion_says():
     def rank(comm):
         c = (-1.0, 4.0)[comm.rank]
         local = lambda centre, penalty: (h * c + penalty * centre) / (h + penalty)  # noqa: E731
-        station = everybody(comm, np.zeros(1))
-        return admm.consensus(station, local, np.array([10.0]), penalty=rho, rounds=rounds)
+        handle = everybody(comm, np.zeros(1))
+        return admm.consensus(handle, local, np.array([10.0]), penalty=rho, rounds=rounds)
 
     found, _ = simulate(rank, 2).results
     error = (10.0 - 1.5) * (rho / (h + rho)) ** np.arange(rounds + 1)

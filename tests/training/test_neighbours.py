@@ -17,8 +17,8 @@ from ddl_teach.training.compression.top_k import TopK
 from ddl_teach.training.consistency.asynchronous_gossip import AsynchronousGossip
 from ddl_teach.training.consistency.compressed_gossip import CompressedGossip
 from ddl_teach.training.consistency.gossip import Gossip
+from ddl_teach.training.consistency.handles import Service
 from ddl_teach.training.consistency.push_sum import PushSum
-from ddl_teach.training.consistency.station import Service
 from ddl_teach.training.consistency.synchronous import Synchronous
 from ddl_teach.training.distribution.all_reduce import AllReduce
 from ddl_teach.training.distribution.neighbours import Neighbours, mix
@@ -50,10 +50,10 @@ def gossip(comm):
     for make in MIXED:
         for compressor in (Dense(), Half()):
             vector = own(comm.rank)
-            station = Neighbours(make).open(comm, vector, compressor, Service())
+            handle = Neighbours(make).open(comm, vector, compressor, Service())
             before, _ = comm.ledger.since(0)
             for step in range(STEPS):
-                station.mix(vector, step)
+                handle.mix(vector, step)
             after, _ = comm.ledger.since(0)
             found[make.__name__, compressor] = vector, after - before
     vector = own(comm.rank)
@@ -61,19 +61,19 @@ def gossip(comm):
     found["by matrix"] = (vector,)
     for compressor in LOSSY:
         vector = own(comm.rank)
-        station = Neighbours(graphs.ring).open(comm, np.zeros(SIZE), compressor, Service())
+        handle = Neighbours(graphs.ring).open(comm, np.zeros(SIZE), compressor, Service())
         for step in range(STEPS):
-            station.mix_changes(vector, step, pull=0.1)
+            handle.mix_changes(vector, step, pull=0.1)
         found["changes", compressor] = vector
     vector, mass = own(comm.rank), 1.0
-    station = Neighbours(graphs.directed).open(comm, vector, Dense(), Service())
+    handle = Neighbours(graphs.directed).open(comm, vector, Dense(), Service())
     for step in range(200):
-        mass = station.push_sum(vector, mass, step)
+        mass = handle.push_sum(vector, mass, step)
     found["push-sum"] = vector, mass
     for make in (graphs.ring, graphs.random, graphs.one_peer_exponential):
         vector = own(comm.rank)
-        station = Neighbours(make).open(comm, vector, Dense(), Service())
-        meetings = station.meetings(vector, 30, seed=1, ahead=2)
+        handle = Neighbours(make).open(comm, vector, Dense(), Service())
+        meetings = handle.meetings(vector, 30, seed=1, ahead=2)
         for step in range(30):
             meetings.during(step, lambda _: None)
         meetings.end()
@@ -217,9 +217,9 @@ def test_noise_keeps_hundreds_of_ranks_as_far_apart_as_the_eigenvalues_say(make,
 
     def run(comm):
         vector = np.zeros(size)
-        station = Neighbours(make).open(comm, vector, Dense(), Service())
+        handle = Neighbours(make).open(comm, vector, Dense(), Service())
         for step in range(settled):
-            station.mix(vector, step)
+            handle.mix(vector, step)
             vector += noise[step, comm.rank]
         return vector
 

@@ -13,7 +13,7 @@ from ddl_teach.training.compression.dense import Dense
 from ddl_teach.training.compression.half import Half
 from ddl_teach.training.consistency.asynchronous import Asynchronous
 from ddl_teach.training.consistency.backup_workers import BackupWorkers
-from ddl_teach.training.consistency.station import Service
+from ddl_teach.training.consistency.handles import Service
 from ddl_teach.training.consistency.synchronous import Synchronous
 from ddl_teach.training.distribution.one_sided import OneSided
 from ddl_teach.training.optimizers.momentum import Momentum
@@ -27,9 +27,9 @@ def all_bounds(comm):
         ends.append(follow(comm, OneSided(), Service(SGD(0.1), bound)))
         comm.barrier()
     vector = np.full(7, comm.rank, np.float32)
-    station = OneSided().open(comm, vector, Dense(), Service())
+    handle = OneSided().open(comm, vector, Dense(), Service())
     for _ in range(5):
-        station.average(vector)
+        handle.average(vector)
         vector += comm.rank
     return ends, vector - comm.rank
 

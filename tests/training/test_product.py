@@ -14,11 +14,11 @@ from ddl_teach.training.consistency.asynchronous import Asynchronous
 from ddl_teach.training.consistency.compressed_gossip import MixesChanges
 from ddl_teach.training.consistency.elastic import Elastic
 from ddl_teach.training.consistency.gossip import Gossip
+from ddl_teach.training.consistency.handles import Averages, Mixes, Serves
 from ddl_teach.training.consistency.hogwild import Hogwild
 from ddl_teach.training.consistency.local import LocalSGD
 from ddl_teach.training.consistency.push_sum import PushesSums
 from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
-from ddl_teach.training.consistency.station import Averages, Mixes, Serves
 from ddl_teach.training.consistency.synchronous import Synchronous
 from ddl_teach.training.distribution.all_reduce import AllReduce
 from ddl_teach.training.distribution.neighbours import Neighbours

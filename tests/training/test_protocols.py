@@ -1,4 +1,4 @@
-"""What a consistency needs of a distribution is a Protocol: refusals, stations and a type checker agree on it."""
+"""What a consistency needs of a distribution is a Protocol: refusals, handles and a type checker agree on it."""
 
 import re
 import subprocess
@@ -15,9 +15,9 @@ from ddl_teach import simulate
 from ddl_teach.training.compression.dense import Dense
 from ddl_teach.training.consistency.asynchronous_gossip import Meets
 from ddl_teach.training.consistency.compressed_gossip import MixesChanges
+from ddl_teach.training.consistency.handles import Averages, Dedicated, Mixes, Serves, Service
 from ddl_teach.training.consistency.hogwild import Shares
 from ddl_teach.training.consistency.push_sum import PushesSums
-from ddl_teach.training.consistency.station import Averages, Dedicated, Mixes, Serves, Service
 from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.product import CONSISTENCIES, DISTRIBUTIONS
 from ddl_teach.training.refusals import refusal
@@ -33,17 +33,15 @@ def name(part):
 
 @pytest.mark.parametrize("when", CONSISTENCIES, ids=name)
 def test_what_a_when_needs_is_what_its_worker_has(consistency):
-    (station,) = get_args(type(consistency).__orig_bases__[0])
-    assert consistency.needs == (
-        get_args(station) if isinstance(station, UnionType) else (station,)
-    )
+    (handle,) = get_args(type(consistency).__orig_bases__[0])
+    assert consistency.needs == (get_args(handle) if isinstance(handle, UnionType) else (handle,))
 
 
 def verbs_of_stations(comm, distribution):
-    station = distribution.open(comm, np.zeros(6), Dense(), Service(SGD(0.1)))
-    if isinstance(station, Dedicated):
+    handle = distribution.open(comm, np.zeros(6), Dense(), Service(SGD(0.1)))
+    if isinstance(handle, Dedicated):
         return None
-    return {verb for verb in VERBS if isinstance(station, verb)}
+    return {verb for verb in VERBS if isinstance(handle, verb)}
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=name)

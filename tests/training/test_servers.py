@@ -12,8 +12,8 @@ from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
 from ddl_teach.theory import servers as theory
 from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.consistency.handles import Service
 from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
-from ddl_teach.training.consistency.station import Service
 from ddl_teach.training.consistency.synchronous import Synchronous
 from ddl_teach.training.distribution.books import Books
 from ddl_teach.training.distribution.hierarchical import Hierarchical
@@ -43,16 +43,16 @@ def twin(workers, rule, steps=STEPS):
 def follow(comm, distribution, service, steps=STEPS, before=lambda comm, worker, clock: True):
     """One rank of a training; a worker falls silent when `before` says so."""
     weights = np.ones(SIZE)
-    station = distribution.open(comm, weights, Dense(), service)
-    if station.worker is None:
-        return station.serve()
-    clock = station.pull(weights)
+    handle = distribution.open(comm, weights, Dense(), service)
+    if handle.worker is None:
+        return handle.serve()
+    clock = handle.pull(weights)
     while clock < steps:
-        if not before(comm, station.worker, clock):
+        if not before(comm, handle.worker, clock):
             return weights
-        station.push(toy_gradient(weights, station.worker, clock))
-        clock = station.pull(weights)
-    station.leave()
+        handle.push(toy_gradient(weights, handle.worker, clock))
+        clock = handle.pull(weights)
+    handle.leave()
     return weights
 
 
@@ -85,13 +85,13 @@ def test_without_messages_it_would_end_elsewhere():
 def one_average(comm, distribution, size):
     """The mean of vectors that tell their ranks apart."""
     vector = np.full(size, comm.rank, np.float32)
-    station = distribution.open(comm, vector, Dense(), Service())
-    if station.worker is None:
-        return station.serve()
+    handle = distribution.open(comm, vector, Dense(), Service())
+    if handle.worker is None:
+        return handle.serve()
     begun = comm.now()
-    station.average(vector)
+    handle.average(vector)
     took = comm.now() - begun
-    station.leave()
+    handle.leave()
     return vector, took
 
 

@@ -24,7 +24,7 @@ from ddl_teach.theory.gossip.graphs import ring
 from ddl_teach.theory.gossip.mixing import mixing_matrix
 from ddl_teach.training.compression.top_k import TopK
 from ddl_teach.training.consistency.consistency import Consistency
-from ddl_teach.training.consistency.station import Service
+from ddl_teach.training.consistency.handles import Service
 from ddl_teach.training.distribution.neighbours import Neighbours
 from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.tasks.quadratic import Quadratic

@@ -6,7 +6,7 @@ rows                which part of a large table a step needs
 worker              one worker's weights, its share of the data, and its diary
 when                what a consistency is: one worker's whole training, and what it needs of the worker
 states              a training's state as bytes, and back, bit for bit
-station             what a distribution gives a worker, and what a consistency asks of servers
+handle             what a distribution gives a worker, and what a consistency asks of servers
 
 synchronous         everybody waits for everybody
 synchronous_kfac    the same, and curvature travels beside the gradients

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
+from ddl_teach.training.consistency.handles import Averages
 from ddl_teach.training.consistency.rounds import train_in_rounds
-from ddl_teach.training.consistency.station import Averages
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ import numpy as np
 
 from ddl_teach.comm import Comm
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
-from ddl_teach.training.consistency.station import Station
+from ddl_teach.training.consistency.handles import SyncHandle
 
 
 class Meetings(Protocol):
@@ -36,7 +36,7 @@ class Meetings(Protocol):
 
 
 @runtime_checkable
-class Meets(Station, Protocol):
+class Meets(SyncHandle, Protocol):
     """A place from which neighbours average in pairs."""
 
     def meetings(self, vector: np.ndarray, steps: int, seed: int, ahead: float) -> Meetings:
@@ -58,7 +58,7 @@ class AsynchronousGossip(Consistency[Meets]):
 
     def run(self, worker: AnyWorker[Meets]) -> None:
         """One worker's training."""
-        meetings = worker.station.meetings(worker.weights, worker.steps, self.seed, self.ahead)
+        meetings = worker.handle.meetings(worker.weights, worker.steps, self.seed, self.ahead)
         for step in range(worker.steps):
             gradients: list[np.ndarray] = []
             snapshot = worker.weights.copy()

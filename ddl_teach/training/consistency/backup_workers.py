@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
+from ddl_teach.training.consistency.handles import Serves, Service
 from ddl_teach.training.consistency.served import follow_servers
-from ddl_teach.training.consistency.station import Serves, Service
 from ddl_teach.training.optimizers.update import Update
 
 
@@ -37,7 +37,7 @@ class BackupWorkers(Consistency[Serves]):
 
     def run(self, worker: AnyWorker[Serves]) -> None:
         """One worker's training: the servers say which step is next."""
-        workers = worker.station.workers
+        workers = worker.handle.workers
         if self.extra >= workers > 1:
             raise ValueError(
                 f"{self}: of {workers} workers at most {workers - 1} may be late, or no gradient "

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
+from ddl_teach.training.consistency.handles import Averages
 from ddl_teach.training.consistency.rounds import train_in_rounds
-from ddl_teach.training.consistency.station import Averages
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class BlockMomentum(Consistency[Averages]):
         """One worker's training."""
         momentum = self.momentum
         if momentum is None:
-            momentum = 1 - 1 / worker.station.workers
+            momentum = 1 - 1 / worker.handle.workers
         velocity = np.zeros_like(worker.weights)
 
         def agree(agreed: np.ndarray, change: np.ndarray) -> None:

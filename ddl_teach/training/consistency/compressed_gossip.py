@@ -20,11 +20,11 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
-from ddl_teach.training.consistency.station import Station
+from ddl_teach.training.consistency.handles import SyncHandle
 
 
 @runtime_checkable
-class MixesChanges(Station, Protocol):
+class MixesChanges(SyncHandle, Protocol):
     """A place among neighbours who remember what they have heard."""
 
     def mix_changes(self, vector: np.ndarray, step: int, pull: float) -> None:
@@ -47,6 +47,6 @@ class CompressedGossip(Consistency[MixesChanges]):
         """One worker's training."""
         for step in range(worker.steps):
             gradient = worker.gradient(step)
-            worker.station.mix_changes(worker.weights, step, self.pull)
+            worker.handle.mix_changes(worker.weights, step, self.pull)
             worker.update(gradient)
-        worker.station.mix_changes(worker.weights, worker.steps, self.pull)
+        worker.handle.mix_changes(worker.weights, worker.steps, self.pull)

@@ -21,7 +21,7 @@ from itertools import islice
 import numpy as np
 
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
-from ddl_teach.training.consistency.station import Averages
+from ddl_teach.training.consistency.handles import Averages
 from ddl_teach.training.optimizers import admm
 from ddl_teach.training.optimizers.settings import check_amount
 
@@ -51,6 +51,6 @@ class ConsensusADMM(Consistency[Averages]):
 
         rounds = -(-worker.steps // self.period)
         found = admm.consensus(
-            worker.station, local, worker.weights, penalty=self.penalty, rounds=rounds
+            worker.handle, local, worker.weights, penalty=self.penalty, rounds=rounds
         )
         worker.weights = found.consensus

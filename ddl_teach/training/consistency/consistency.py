@@ -1,7 +1,7 @@
 """A consistency: one worker's whole training, and what it needs of the worker and of the distribution under it.
 
 ============ ================================ =================================================
-needs        what the distribution's station then has who needs it
+needs        what the distribution's handle then has who needs it
 ============ ================================ =================================================
 Averages     average(vector)                  synchronous, local and its kin, consensus, K-FAC
 Serves       push(update), pull(weights)      stale-synchronous, asynchronous, backup workers
@@ -26,24 +26,24 @@ from typing import Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from ddl_teach.comm import Comm
+from ddl_teach.training.consistency.handles import Requirements, SyncHandle
 from ddl_teach.training.consistency.rows import Rows
-from ddl_teach.training.consistency.station import Requirements, Station
 
-OwnStation = TypeVar("OwnStation", bound=Station, covariant=True)
-NeededStation = TypeVar("NeededStation", bound=Station, contravariant=True)
+OwnHandle = TypeVar("OwnHandle", bound=SyncHandle, covariant=True)
+NeededHandle = TypeVar("NeededHandle", bound=SyncHandle, contravariant=True)
 Answer = TypeVar("Answer")
 # Asked of a task: (weights, part, parts, step) to the loss on that share, and what one wants.
 Question = Callable[[np.ndarray, int, int, int], tuple[float, Answer]]
 
 
-class AnyWorker(Protocol[OwnStation]):
+class AnyWorker(Protocol[OwnHandle]):
     """What a consistency sees of a worker: `worker.Worker`, or whatever can do the same."""
 
     weights: np.ndarray
     staleness: list[int]  # of its updates, where no server counts it
 
     @property
-    def station(self) -> OwnStation:
+    def handle(self) -> OwnHandle:
         """Its place on the distribution."""
 
     @property
@@ -77,7 +77,7 @@ class AnyWorker(Protocol[OwnStation]):
 
 
 @runtime_checkable
-class Consistency(Requirements, Protocol[NeededStation]):
+class Consistency(Requirements, Protocol[NeededHandle]):
     """Frozen settings, and how one worker trains with them."""
 
     def objection(self, distribution: object, compressor: object, update: object) -> str | None:
@@ -88,5 +88,5 @@ class Consistency(Requirements, Protocol[NeededStation]):
         """A vector like those that will travel: most often one like the weights."""
         return weights
 
-    def run(self, worker: AnyWorker[NeededStation]) -> None:
+    def run(self, worker: AnyWorker[NeededHandle]) -> None:
         """Train; at the end `worker.weights` are what this consistency calls its result."""

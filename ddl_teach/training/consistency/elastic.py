@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from ddl_runtime.core.arrays import Array
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
-from ddl_teach.training.consistency.station import Averages, Serves, Service
+from ddl_teach.training.consistency.handles import Averages, Serves, Service
 from ddl_teach.training.optimizers.update import Update
 
 
@@ -57,22 +57,22 @@ class Elastic(Consistency[Serves | Averages]):
 
     def run(self, worker: AnyWorker[Serves | Averages]) -> None:
         """One worker's training."""
-        station, weights = worker.station, worker.weights
-        share = self.spring / station.workers
+        handle, weights = worker.handle, worker.weights
+        share = self.spring / handle.workers
         centre = weights.copy()
         for step in range(worker.steps):
             gradient = worker.gradient(step)
             if step % self.period == 0:
-                if isinstance(station, Serves):
-                    station.pull(centre)
+                if isinstance(handle, Serves):
+                    handle.pull(centre)
                 away = weights - centre
                 weights -= share * away
-                if isinstance(station, Serves):
-                    station.push(-share * away)
+                if isinstance(handle, Serves):
+                    handle.push(-share * away)
                 else:
-                    station.average(away)
+                    handle.average(away)
                     centre += self.spring * away
             worker.update(gradient)
-        if isinstance(station, Serves):
-            station.pull(centre)
+        if isinstance(handle, Serves):
+            handle.pull(centre)
         weights[:] = centre

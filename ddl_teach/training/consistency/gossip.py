@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
-from ddl_teach.training.consistency.station import Mixes
+from ddl_teach.training.consistency.handles import Mixes
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Gossip(Consistency[Mixes]):
         """One worker's training."""
         for step in range(worker.steps):
             gradient = worker.gradient(step)
-            worker.station.mix(worker.weights, step)
+            worker.handle.mix(worker.weights, step)
             worker.update(gradient)
         # Once more after the last step: its noise is still each worker's own.
-        worker.station.mix(worker.weights, worker.steps)
+        worker.handle.mix(worker.weights, worker.steps)

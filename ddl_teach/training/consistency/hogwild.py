@@ -20,11 +20,11 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
-from ddl_teach.training.consistency.station import Station
+from ddl_teach.training.consistency.handles import SyncHandle
 
 
 @runtime_checkable
-class Shares(Station, Protocol):
+class Shares(SyncHandle, Protocol):
     """A place at a vector that all workers write to."""
 
     shared: np.ndarray
@@ -58,20 +58,20 @@ class Hogwild(Consistency[Shares]):
 
     def run(self, worker: AnyWorker[Shares]) -> None:
         """One worker's training."""
-        station, task = worker.station, worker.task
-        worker.weights = station.shared  # from here on what this worker writes, all have
+        handle, task = worker.handle, worker.task
+        worker.weights = handle.shared  # from here on what this worker writes, all have
         for step in range(worker.steps):
-            seen = station.applied()
+            seen = handle.applied()
             if isinstance(task, Touches):
                 places, values = worker.ask(partial(touched, task), step)
-                worker.staleness.append(station.applied() - seen)
+                worker.staleness.append(handle.applied() - seen)
                 worker.update_at(places, values)
             else:
                 gradient = worker.gradient(step)
-                worker.staleness.append(station.applied() - seen)
+                worker.staleness.append(handle.applied() - seen)
                 worker.update(gradient)
-            station.count()
-        worker.weights = station.all_done()
+            handle.count()
+        worker.weights = handle.all_done()
 
 
 def touched(

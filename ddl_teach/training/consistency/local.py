@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
+from ddl_teach.training.consistency.handles import Averages
 from ddl_teach.training.consistency.rounds import train_in_rounds
-from ddl_teach.training.consistency.station import Averages
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,11 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
-from ddl_teach.training.consistency.station import Station
+from ddl_teach.training.consistency.handles import SyncHandle
 
 
 @runtime_checkable
-class PushesSums(Station, Protocol):
+class PushesSums(SyncHandle, Protocol):
     """A place in a graph whose links may go one way."""
 
     def push_sum(self, vector: np.ndarray, mass: float, step: int) -> float:
@@ -47,5 +47,5 @@ class PushSum(Consistency[PushesSums]):
             gradient = worker.gradient(step)
             worker.weights *= mass  # from z to x
             worker.update(gradient)
-            mass = worker.station.push_sum(worker.weights, mass, step)
+            mass = worker.handle.push_sum(worker.weights, mass, step)
             worker.weights /= mass

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ddl_teach.training.consistency.consistency import AnyWorker
-from ddl_teach.training.consistency.station import Averages
+from ddl_teach.training.consistency.handles import Averages
 
 
 def train_in_rounds(
@@ -27,7 +27,7 @@ def train_in_rounds(
         for own in range(step, end):
             worker.update(worker.gradient(own))
         change = worker.weights - agreed
-        worker.station.average(change)
+        worker.handle.average(change)
         agree(agreed, change)
         agreed += change
         worker.weights[:] = agreed

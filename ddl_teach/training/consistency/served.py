@@ -8,14 +8,14 @@ which rows it will look at only those travel, and all of them after the last ste
 from __future__ import annotations
 
 from ddl_teach.training.consistency.consistency import AnyWorker
-from ddl_teach.training.consistency.station import Serves
+from ddl_teach.training.consistency.handles import Serves
 
 
 def follow_servers(worker: AnyWorker[Serves]) -> None:
     """One worker's training, whatever the servers wait for before they answer."""
     clock = pull(worker, 0)
     while clock < worker.steps:
-        worker.station.push(worker.gradient(clock))
+        worker.handle.push(worker.gradient(clock))
         clock = pull(worker, clock + 1)
 
 
@@ -23,7 +23,7 @@ def pull(worker: AnyWorker[Serves], step: int) -> int:
     """Get the servers' weights for gradient `step`; the step to go on with."""
     while True:
         rows = worker.needed(step)
-        clock = worker.station.pull(worker.weights, rows)
+        clock = worker.handle.pull(worker.weights, rows)
         if rows is None or clock == step:
             return clock
         step = clock  # overtaken: the step it goes on with looks at other rows

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
+from ddl_teach.training.consistency.handles import Serves, Service
 from ddl_teach.training.consistency.served import follow_servers
-from ddl_teach.training.consistency.station import Serves, Service
 from ddl_teach.training.optimizers.update import Update
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
-from ddl_teach.training.consistency.station import Averages
+from ddl_teach.training.consistency.handles import Averages
 
 
 @dataclass(frozen=True)
@@ -28,5 +28,5 @@ class Synchronous(Consistency[Averages]):
         """One worker's training."""
         for step in range(worker.steps):
             gradient = worker.gradient(step)
-            worker.station.average(gradient)
+            worker.handle.average(gradient)
             worker.update(gradient)

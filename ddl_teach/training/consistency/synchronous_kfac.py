@@ -20,7 +20,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency, Question
-from ddl_teach.training.consistency.station import Averages
+from ddl_teach.training.consistency.handles import Averages
 from ddl_teach.training.optimizers import kfac
 from ddl_teach.training.optimizers.curvature import Factors
 from ddl_teach.training.optimizers.settings import check_amount
@@ -61,7 +61,7 @@ class SynchronousKFAC(Consistency[Averages]):
         for step in range(worker.steps):
             own = worker.ask(_curvature(worker.task), step)
             travelling = kfac.flattened(own)
-            worker.station.average(travelling)
+            worker.handle.average(travelling)
             layers = kfac.restored(travelling, own)
             # A layer's matrix and its bias stand in the vector as (inputs, 1) x outputs.
             steps = [kfac.step(layer, self.damping).T.ravel() for layer in layers]

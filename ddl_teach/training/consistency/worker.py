@@ -13,7 +13,7 @@ from typing import Generic, Protocol, runtime_checkable
 import numpy as np
 
 from ddl_teach.comm import Comm
-from ddl_teach.training.consistency.consistency import Answer, OwnStation, Question
+from ddl_teach.training.consistency.consistency import Answer, OwnHandle, Question
 from ddl_teach.training.consistency.rows import Rows
 from ddl_teach.training.optimizers.update import Update
 from ddl_teach.training.tasks.task import Trainable
@@ -29,20 +29,20 @@ class KnowsRows(Protocol):
         """Those of this share of the minibatch."""
 
 
-class Worker(Generic[OwnStation]):
+class Worker(Generic[OwnHandle]):
     """What a consistency works with. `pace(worker, step)` are seconds that a gradient takes besides."""
 
     def __init__(
         self,
         comm: Comm,
         task: Trainable,
-        station: OwnStation,
+        handle: OwnHandle,
         rule: Update,
         weights: np.ndarray,
         steps: int,
         pace: Pace | None = None,
     ) -> None:
-        self.comm, self.task, self.station, self.rule = comm, task, station, rule
+        self.comm, self.task, self.handle, self.rule = comm, task, handle, rule
         self.weights, self.steps, self.pace = weights, steps, pace
         self.states = [np.zeros_like(weights) for _ in range(rule.states)]
         self.updates = 0
@@ -69,10 +69,10 @@ class Worker(Generic[OwnStation]):
         comm: Comm | None = None,
     ) -> Answer:
         """What the task says of this worker's share of minibatch `step`; noted in the diary."""
-        comm, number = comm or self.comm, self.station.worker
+        comm, number = comm or self.comm, self.handle.worker
         weights = self.weights if weights is None else weights
         with comm.span("gradient", kind="work"):
-            loss, answer = question(weights, number, self.station.workers, step)
+            loss, answer = question(weights, number, self.handle.workers, step)
         if self.pace is not None:
             comm.work(seconds=self.pace(number, step))
         sent, self._entries = comm.ledger.since(self._entries)
@@ -90,7 +90,7 @@ class Worker(Generic[OwnStation]):
         """Which rows gradient `step` looks at, if the task knows; after the last step, all."""
         if step >= self.steps or not isinstance(self.task, KnowsRows):
             return None
-        return self.task.needed(self.station.worker, self.station.workers, step)
+        return self.task.needed(self.handle.worker, self.handle.workers, step)
 
     def update(self, gradient: np.ndarray) -> None:
         """One step of the rule, on this worker's own weights."""

@@ -1,4 +1,4 @@
-"""Paths: who sends to whom. One a file, each with the stations that it gives to the ranks.
+"""Paths: who sends to whom. One a file, each with the handles that it gives to the ranks.
 
 ================= =================================================================================
 all_reduce        nobody serves: the mean is a collective's work, any of ours

@@ -18,7 +18,7 @@ from ddl_teach.collectives import registry
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.averaging import averager
 from ddl_teach.training.compression.compressor import Compressor
-from ddl_teach.training.consistency.station import Averages, Service
+from ddl_teach.training.consistency.handles import Averages, Service
 from ddl_teach.training.distribution.distribution import Distribution
 
 
@@ -32,7 +32,7 @@ class AllReduce(Distribution["Everybody"]):
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
     ) -> Everybody:
-        """This rank's station."""
+        """This rank's handle."""
         allreduce = self.algorithm
         if isinstance(allreduce, str):
             allreduce = registry.function(allreduce, "allreduce")
@@ -40,7 +40,7 @@ class AllReduce(Distribution["Everybody"]):
 
 
 class Everybody:
-    """The station of a rank among equals."""
+    """The handle of a rank among equals."""
 
     def __init__(self, comm: Comm, average: Callable[[np.ndarray], None]) -> None:
         self.worker, self.workers = comm.rank, comm.size

@@ -21,8 +21,8 @@ from typing import Protocol
 
 import numpy as np
 
+from ddl_teach.training.consistency.handles import Averages, Serves, Service, Shift
 from ddl_teach.training.consistency.rows import Rows
-from ddl_teach.training.consistency.station import Averages, Serves, Service, Shift
 
 TILE = 1 << 15  # numbers that an element-wise rule works on at once
 
@@ -169,7 +169,7 @@ class Codec(Protocol):
 
 
 class Client(Averages, Serves, Protocol):
-    """A worker's station where servers keep the weights."""
+    """A worker's handle where servers keep the weights."""
 
     def average(self, vector: np.ndarray) -> None:
         """The mean over all workers, in place: of servers without a rule."""
@@ -178,7 +178,7 @@ class Client(Averages, Serves, Protocol):
 
 
 class Alone(Client):
-    """The station of a rank that is alone: server and worker in one, without messages; the compressor
+    """The handle of a rank that is alone: server and worker in one, without messages; the compressor
     still loses what it loses."""
 
     worker, workers = 0, 1

@@ -1,4 +1,4 @@
-"""A distribution: who sends to whom. Opened on all ranks at once, it gives each of them a station."""
+"""A distribution: who sends to whom. Opened on all ranks at once, it gives each of them a handle."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import numpy as np
 
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.compressor import Compressor
-from ddl_teach.training.consistency.consistency import OwnStation
-from ddl_teach.training.consistency.station import Dedicated, Requirements, Service
+from ddl_teach.training.consistency.consistency import OwnHandle
+from ddl_teach.training.consistency.handles import Dedicated, Requirements, Service
 from ddl_teach.training.optimizers.update import Update
 
 
 @runtime_checkable
-class Distribution(Protocol[OwnStation]):
-    """Frozen settings; what its stations can do, it `offers`."""
+class Distribution(Protocol[OwnHandle]):
+    """Frozen settings; what its handles can do, it `offers`."""
 
-    offers: ClassVar[tuple[type, ...]]  # Protocols such as `training.consistency.station.Averages`
+    offers: ClassVar[tuple[type, ...]]  # Protocols such as `training.consistency.handles.Averages`
 
     def objection(
         self,
@@ -31,5 +31,5 @@ class Distribution(Protocol[OwnStation]):
 
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
-    ) -> OwnStation | Dedicated:
-        """This rank's station, for one training; all ranks call it, with equal weights."""
+    ) -> OwnHandle | Dedicated:
+        """This rank's handle, for one training; all ranks call it, with equal weights."""

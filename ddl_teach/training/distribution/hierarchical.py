@@ -22,8 +22,8 @@ from ddl_teach.collectives import tree
 from ddl_teach.comm import Comm
 from ddl_teach.theory.inputs import count
 from ddl_teach.training.compression.compressor import Compressor
+from ddl_teach.training.consistency.handles import Averages, Dedicated, Serves, Service
 from ddl_teach.training.consistency.rows import Rows
-from ddl_teach.training.consistency.station import Averages, Dedicated, Serves, Service
 from ddl_teach.training.distribution.books import Alone, Client
 from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.distribution.server import Server
@@ -43,22 +43,22 @@ class Hierarchical(Distribution[Client]):
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
     ) -> Client | Dedicated:
-        """This rank's station."""
+        """This rank's handle."""
         if comm.size == 1:
             return Alone(weights, compressor, service)
         worker = comm.rank - 1
         group = comm.node if self.group is None else worker // self.group
         inside = comm.split(None if worker < 0 else group)
         above = comm.split(0 if inside is None or inside.rank == 0 else None)
-        station = None if above is None else Server().open(above, weights, compressor, service)
-        if isinstance(station, Dedicated):
-            return station
+        handle = None if above is None else Server().open(above, weights, compressor, service)
+        if isinstance(handle, Dedicated):
+            return handle
         assert inside is not None, "whoever does not serve is in a group"
-        return Member(inside, station, worker, comm.size - 1)
+        return Member(inside, handle, worker, comm.size - 1)
 
 
 class Member(Client):
-    """A worker's station; the first of a group leads it and has a place at the server."""
+    """A worker's handle; the first of a group leads it and has a place at the server."""
 
     def __init__(self, inside: Comm, above: Client | None, worker: int, workers: int) -> None:
         self.worker, self.workers = worker, workers

@@ -6,15 +6,15 @@ import numpy as np
 
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.dense import Dense
-from ddl_teach.training.consistency.station import Dedicated, Service
+from ddl_teach.training.consistency.handles import Dedicated, Service
 from ddl_teach.training.distribution.server import Sharded
 
 
 def mean_of_workers(comm: Comm, x: np.ndarray, servers: int = 1) -> None:
     """`x` becomes the mean over the workers, in place, through that many servers."""
-    station = Sharded(servers).open(comm, x, Dense(), Service())
-    if isinstance(station, Dedicated):
-        station.serve()
+    handle = Sharded(servers).open(comm, x, Dense(), Service())
+    if isinstance(handle, Dedicated):
+        handle.serve()
     else:
-        station.average(x)
-        station.leave()
+        handle.average(x)
+        handle.leave()

@@ -24,8 +24,8 @@ from ddl_teach.theory.gossip.mixing import heard_weights
 from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.consistency.asynchronous_gossip import Meets
 from ddl_teach.training.consistency.compressed_gossip import MixesChanges
+from ddl_teach.training.consistency.handles import Mixes, Requirements, Service
 from ddl_teach.training.consistency.push_sum import PushesSums
-from ddl_teach.training.consistency.station import Mixes, Requirements, Service
 from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.distribution.meetings import Meetings
 from ddl_teach.training.optimizers.update import Update
@@ -51,7 +51,7 @@ class Neighbours(Distribution["Neighbour"]):
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
     ) -> Neighbour:
-        """This rank's station."""
+        """This rank's handle."""
         return Neighbour(comm, self.graph, weights, compressor)
 
     def objection(
@@ -76,7 +76,7 @@ class Neighbours(Distribution["Neighbour"]):
 
 
 class Neighbour:
-    """The station of a rank among neighbours."""
+    """The handle of a rank among neighbours."""
 
     def __init__(
         self, comm: Comm, graph: GraphOf, weights: np.ndarray, compressor: Compressor

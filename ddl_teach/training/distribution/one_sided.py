@@ -23,8 +23,8 @@ from ddl_runtime.core.arrays import split_evenly
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.consistency.handles import Averages, Requirements, Serves, Service, Shift
 from ddl_teach.training.consistency.rows import Rows
-from ddl_teach.training.consistency.station import Averages, Requirements, Serves, Service, Shift
 from ddl_teach.training.distribution.books import Alone, check_patience
 from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.optimizers.update import Update
@@ -71,14 +71,14 @@ class OneSided(Distribution["Reaching | Alone"]):
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
     ) -> Reaching | Alone:
-        """This rank's station."""
+        """This rank's handle."""
         if comm.size == 1:
             return Alone(weights, compressor, service)
         return Reaching(comm, weights, service, self.patience)
 
 
 class Reaching:
-    """A worker's station: it reaches into the memory of all ranks."""
+    """A worker's handle: it reaches into the memory of all ranks."""
 
     def __init__(self, comm: Comm, weights: np.ndarray, service: Service, patience: float) -> None:
         self.worker, self.workers = comm.rank, comm.size

@@ -24,8 +24,7 @@ import numpy as np
 from ddl_runtime.core.arrays import split_evenly
 from ddl_teach.comm import ANY, Comm, Request
 from ddl_teach.theory.inputs import count
-from ddl_teach.training.consistency.rows import Rows
-from ddl_teach.training.consistency.station import (
+from ddl_teach.training.consistency.handles import (
     Averages,
     Dedicated,
     Requirements,
@@ -33,6 +32,7 @@ from ddl_teach.training.consistency.station import (
     Service,
     Shift,
 )
+from ddl_teach.training.consistency.rows import Rows
 from ddl_teach.training.distribution.books import Alone, Books, Client, Codec, check_patience
 from ddl_teach.training.optimizers.update import Update
 
@@ -85,7 +85,7 @@ class Sharded:
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Codec, service: Service
     ) -> Client | Dedicated:
-        """This rank's station."""
+        """This rank's handle."""
         if comm.size == 1:
             return Alone(weights, compressor, service)
         servers = self.servers
@@ -127,7 +127,7 @@ class Server(Sharded):
 
 
 class Served(Client):
-    """A worker's station: it pushes updates to the servers and pulls weights from them."""
+    """A worker's handle: it pushes updates to the servers and pulls weights from them."""
 
     def __init__(self, comm: Comm, servers: int, compressor: Codec, requests: int) -> None:
         self.worker = comm.rank - servers
@@ -189,7 +189,7 @@ class Served(Client):
 
 
 class Serving:
-    """A server's station: `serve` until all workers have left."""
+    """A server's handle: `serve` until all workers have left."""
 
     worker = None
 

@@ -16,8 +16,8 @@ import numpy as np
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.consistency.handles import Requirements, Service
 from ddl_teach.training.consistency.hogwild import Shares
-from ddl_teach.training.consistency.station import Requirements, Service
 from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.optimizers.update import Update
 
@@ -49,7 +49,7 @@ class SharedVector(Distribution["Common"]):
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
     ) -> Common:
-        """This rank's station; the ranks must be on one node."""
+        """This rank's handle; the ranks must be on one node."""
         begin = -(-weights.nbytes // LINE) * LINE
         # Every rank's part is that large, but memory that nobody touches takes no room.
         memory = comm.shared_memory(begin + LINE)

@@ -20,7 +20,7 @@ from ddl_teach.collectives.sparse import dense_second_phase, recursive_doubling,
 from ddl_teach.collectives.sparse.stream import Stream
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.compressor import Compressor
-from ddl_teach.training.consistency.station import Averages, Requirements, Service
+from ddl_teach.training.consistency.handles import Averages, Requirements, Service
 from ddl_teach.training.distribution.all_reduce import Everybody
 from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.optimizers.update import Update
@@ -76,7 +76,7 @@ class SparseAllReduce(Distribution[Everybody]):
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
     ) -> Everybody:
-        """This rank's station."""
+        """This rank's handle."""
         stream = compressor.stream(comm.rank)
         second = {} if self.second is None else {"link": self.second.stream(comm.size + comm.rank)}
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.training.consistency.station import Averages
+from ddl_teach.training.consistency.handles import Averages
 from ddl_teach.training.optimizers.settings import check_amount
 
 Local = Callable[[np.ndarray, float], np.ndarray]
@@ -46,7 +46,7 @@ def nothing_shared(centre: np.ndarray, penalty: float) -> np.ndarray:
 
 
 def consensus(
-    station: Averages,
+    handle: Averages,
     local: Local,
     start: np.ndarray,
     *,
@@ -62,8 +62,8 @@ def consensus(
         own = local(agreed - prices, penalty)
         # The mean of the changes: small numbers, which may travel in forms that lose some of them.
         change = own + prices - agreed
-        station.average(change)
-        before, agreed = agreed, shared(agreed + change, station.workers * penalty)
+        handle.average(change)
+        before, agreed = agreed, shared(agreed + change, handle.workers * penalty)
         prices += own - agreed
         apart.append(float(np.linalg.norm(own - agreed)))
         moved.append(float(np.linalg.norm(agreed - before)))

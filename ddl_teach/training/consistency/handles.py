@@ -1,6 +1,6 @@
-"""What stands between a consistency and the distribution under it: stations, and what servers are asked to do.
+"""What stands between a consistency and the distribution under it: handles, and what servers are asked to do.
 
-A distribution gives each worker a station. Each verb of a station is a Protocol: a consistency says which it
+A distribution gives each worker a handle. Each verb of a handle is a Protocol: a consistency says which it
 needs, a distribution which it offers, and a type checker sees what does not go together. A verb of one
 consistency only stands beside that consistency, such as `push_sum.PushesSums`.
 
@@ -50,7 +50,7 @@ class Shift:
     events: tuple[str, ...] = ()
 
 
-class Station(Protocol):
+class SyncHandle(Protocol):
     """A worker's place on a distribution."""
 
     worker: int  # this rank's number among the workers
@@ -61,7 +61,7 @@ class Station(Protocol):
 
 
 @runtime_checkable
-class Averages(Station, Protocol):
+class Averages(SyncHandle, Protocol):
     """All workers together make a mean."""
 
     def average(self, vector: np.ndarray) -> None:
@@ -69,7 +69,7 @@ class Averages(Station, Protocol):
 
 
 @runtime_checkable
-class Serves(Station, Protocol):
+class Serves(SyncHandle, Protocol):
     """Servers keep the weights."""
 
     def push(self, update: np.ndarray) -> None:
@@ -81,7 +81,7 @@ class Serves(Station, Protocol):
 
 
 @runtime_checkable
-class Mixes(Station, Protocol):
+class Mixes(SyncHandle, Protocol):
     """Neighbours speak to each other."""
 
     def mix(self, vector: np.ndarray, step: int) -> None:
@@ -101,7 +101,7 @@ class Dedicated(Protocol):
 class Requirements(Protocol):
     """What a consistency asks of a distribution and of a compressor."""
 
-    needs: ClassVar[tuple[type, ...]]  # verbs of a station: any one of these is enough
+    needs: ClassVar[tuple[type, ...]]  # verbs of a handle: any one of these is enough
     sends: ClassVar[Literal["gradients", "changes", "weights", "curvature"]]
 
     def service(self, rule: Update) -> Service:
