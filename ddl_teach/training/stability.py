@@ -65,7 +65,7 @@ def stable_limit(
         swings = np.array([middle.max(initial=0.0), late.max(initial=0.0)])
         ring.allreduce(comm, swings, "max")  # all must go on with the same rate
         low, high = (rate, high) if swings[1] < swings[0] else (low, rate)
-    ages = np.array(result.staleness if result.shift is None else result.shift.staleness, int)
+    ages = np.array(result.staleness if result.report is None else result.report.staleness, int)
     return Limit(low, tuple(_everybodys(comm, ages).tolist()))
 
 

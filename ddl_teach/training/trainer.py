@@ -18,7 +18,7 @@ from ddl_teach.comm import Comm
 from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.dense import Dense
 from ddl_teach.training.consistency.consistency import Consistency
-from ddl_teach.training.consistency.handles import Dedicated, Shift, SyncHandle
+from ddl_teach.training.consistency.handles import Dedicated, ServerReport, SyncHandle
 from ddl_teach.training.consistency.worker import Pace, Worker
 from ddl_teach.training.distribution.all_reduce import AllReduce
 from ddl_teach.training.distribution.distribution import Distribution
@@ -48,7 +48,7 @@ class Result:
     staleness: tuple[int, ...] = ()
     total_seconds: float = 0.0
     total_bytes: int = 0
-    shift: Shift | None = None
+    report: ServerReport | None = None
 
 
 def train(
@@ -85,14 +85,14 @@ def train(
         comm, consistency.travels(task, weights), compressor, consistency.service(update)
     )
     if isinstance(handle, Dedicated):
-        result = Result(None, None, shift=handle.serve())
+        result = Result(None, None, report=handle.serve())
     else:
         worker = Worker(comm, task, handle, update, weights, steps, pace)
         consistency.run(worker)
-        shift = handle.leave()
+        report = handle.leave()
         result = Result(
             handle.worker, worker.weights, tuple(worker.losses), tuple(worker.seconds),
-            tuple(worker.bytes), tuple(worker.staleness), shift=shift,
+            tuple(worker.bytes), tuple(worker.staleness), report=report,
         )  # fmt: skip
     seconds, (sent, _) = comm.now() - begun, comm.ledger.since(entries)
     return replace(result, total_seconds=seconds, total_bytes=sent)

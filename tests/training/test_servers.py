@@ -157,9 +157,9 @@ def test_nobody_gets_further_ahead_than_the_bound(bound, seed):
             else:
                 computing.add(ready)
     assert books.clock == [steps] * workers
-    shift = books.shift()
-    assert sorted(shift.workers) == sorted(list(range(workers)) * steps)
-    assert shift.steps == books.weights[0] == (steps if bound == 0 else workers * steps)
+    report = books.report()
+    assert sorted(report.workers) == sorted(list(range(workers)) * steps)
+    assert report.steps == books.weights[0] == (steps if bound == 0 else workers * steps)
     assert not bound or furthest > 0
 
 
@@ -167,7 +167,7 @@ def test_staleness_counts_the_steps_in_between():
     books = Books(np.zeros(2), 2, Service(SGD(1.0), math.inf, damp=lambda stale: 1 / (1 + stale)))
     for worker in (0, 1, 0):
         books.push(worker, 0, np.ones(2))
-    assert books.shift().staleness == (0, 1, 2)
+    assert books.report().staleness == (0, 1, 2)
     assert books.weights == pytest.approx(-(1 + 1 / 2 + 1 / 3))
 
 
@@ -193,9 +193,9 @@ def dies(comm, worker, clock):
 
 
 def check_survival(run, servers):
-    for shift in run.results[:servers]:
-        assert shift.steps == STEPS
-        assert [text for text in shift.events if "worker 1 says nothing any more" in text]
+    for report in run.results[:servers]:
+        assert report.steps == STEPS
+        assert [text for text in report.events if "worker 1 says nothing any more" in text]
 
 
 def test_a_server_survives_a_worker_that_dies_and_says_so(real):
@@ -233,12 +233,12 @@ def test_workers_may_join_late(bound, real):
     distribution = Server(late=(2,))
     for run in (simulate(comes_late, 4, distribution=distribution, service=Service(SGD(0.1), bound)),
                 real(comes_late, 4, distribution=distribution, service=Service(SGD(0.1), bound))):  # fmt: skip
-        shift = run.results[0]
-        assert "worker 2 has come" in shift.events[0]
+        report = run.results[0]
+        assert "worker 2 has come" in report.events[0]
         # It begins with the slowest, who may not have begun either if others may be ahead.
-        assert shift.workers.count(0) == STEPS >= shift.workers.count(2) >= STEPS - 2
+        assert report.workers.count(0) == STEPS >= report.workers.count(2) >= STEPS - 2
         if bound == 0:
-            assert shift.workers.count(2) < STEPS
+            assert report.workers.count(2) < STEPS
             assert all(np.array_equal(x, run.results[1]) for x in run.results[2:])
 
 

@@ -200,8 +200,8 @@ def test_backup_workers_do_not_wait_for_the_last_one():
         weights -= 0.3 * np.mean(gradients, axis=0)
     server, *workers = run.results
     assert apart(workers[0].weights, weights) < CLOSE
-    assert server.shift.dropped >= 1
-    assert set(server.shift.staleness) == {0}
+    assert server.report.dropped >= 1
+    assert set(server.report.staleness) == {0}
     assert workers[0].seconds[-1] == pytest.approx(STEPS * 0.1, rel=0.01)
 
 
@@ -212,9 +212,9 @@ def test_the_bound_is_how_far_ahead_anybody_gets(bound):
         train, 4, task=TASK, consistency=consistency, distribution=Server(), update=SGD(0.05), steps=STEPS,
         pace=one_is_slow,
     )  # fmt: skip
-    shift = run.results[0].shift
+    report = run.results[0].report
     made, lead = [0, 0, 0], 0
-    for worker in shift.workers:
+    for worker in report.workers:
         made[worker] += 1
         lead = max(lead, made[worker] - min(made))
     assert made == [STEPS] * 3
@@ -222,17 +222,17 @@ def test_the_bound_is_how_far_ahead_anybody_gets(bound):
     if bound is None:
         assert lead >= 9, "nobody waits"
         assert fast == pytest.approx(STEPS * 0.1, rel=0.01)
-        assert max(shift.staleness) >= 18, "of two fast ones while the slow one computes"
+        assert max(report.staleness) >= 18, "of two fast ones while the slow one computes"
     else:
         assert lead == bound + 1, "so many finished, and one more under way"
         assert fast > (STEPS - bound - 2) * 1.0, "the slow one sets the pace"
-        assert max(shift.staleness) <= (2 * bound + 1) * 2
+        assert max(report.staleness) <= (2 * bound + 1) * 2
 
 
 def test_a_rank_alone_is_its_own_server():
     [result] = trained(1, Asynchronous(), Server())
-    assert result.shift.steps == STEPS
-    assert set(result.shift.staleness) == {0}
+    assert result.report.steps == STEPS
+    assert set(result.report.staleness) == {0}
     assert result.total_bytes == 0
 
 

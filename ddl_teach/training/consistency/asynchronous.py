@@ -7,7 +7,7 @@ so old are its weights. No time is lost, whatever the slowest does; but the rate
 stable falls with the staleness. Dean et al., "Large scale distributed deep networks", NIPS 2012
 (Downpour); for `damp` = 1/staleness Zhang, Gupta, Lian and Liu, "Staleness-aware async-SGD for
 distributed deep learning", IJCAI 2016.
-What to look at: `shift.staleness` is P - 1 on average, and a slow worker's is far more.
+What to look at: `report.staleness` is P - 1 on average, and a slow worker's is far more.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ A step takes as long as the (P - extra)-th fastest gradient; the work of the oth
 pays where a few workers are late now and then, each time others: with extra of P workers lost, a
 step sees that much less data. Chen, Monga, Bengio and Jozefowicz, "Revisiting distributed
 synchronous SGD", 2016.
-What to look at: the servers' `shift.dropped`; and that no update that counts is ever stale.
+What to look at: the servers' `report.dropped`; and that no update that counts is ever stale.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Service:
 
 
 @dataclass(frozen=True)
-class Shift:
+class ServerReport:
     """What a server tells when its workers have left.
 
     `staleness[i]` belongs to the i-th update that came, of worker `workers[i]`: how many others
@@ -56,7 +56,7 @@ class SyncHandle(Protocol):
     worker: int  # this rank's number among the workers
     workers: int
 
-    def leave(self) -> Shift | None:
+    def leave(self) -> ServerReport | None:
         """The worker is done; returns what only its own rank has counted."""
 
 
@@ -94,7 +94,7 @@ class Dedicated(Protocol):
 
     worker: None
 
-    def serve(self) -> Shift:
+    def serve(self) -> ServerReport:
         """Work until all workers have left."""
 
 

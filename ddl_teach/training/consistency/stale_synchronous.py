@@ -8,7 +8,7 @@ synchronous way makes one: the stable rate is smaller, by the staleness and by t
 A short delay that hits each worker now and then is hidden by the bound; a worker that is always
 slower sets everybody's pace, whatever the bound. Ho et al., "More effective distributed ML via a
 stale synchronous parallel parameter server", NIPS 2013.
-What to look at: `shift.staleness` of the servers: how old the weights of each gradient were.
+What to look at: `report.staleness` of the servers: how old the weights of each gradient were.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ddl_teach.training.consistency.handles import Averages, Serves, Service, Shift
+from ddl_teach.training.consistency.handles import Averages, ServerReport, Serves, Service
 from ddl_teach.training.consistency.rows import Rows
 
 TILE = 1 << 15  # numbers that an element-wise rule works on at once
@@ -54,11 +54,11 @@ class Books:
         """Whether anybody may still come."""
         return bool(self.here or self.awaited)
 
-    def shift(self) -> Shift:
+    def report(self) -> ServerReport:
         """What has happened."""
         workers = tuple(worker for worker, _ in self._applied)
         staleness = tuple(stale for _, stale in self._applied)
-        return Shift(workers, staleness, self.version, self._dropped, tuple(self._events))
+        return ServerReport(workers, staleness, self.version, self._dropped, tuple(self._events))
 
     # -- what workers do --------------------------------------------------------------------
 
@@ -199,10 +199,10 @@ class Alone(Client):
         weights[...] = self.books.weights
         return self.books.clock[0]
 
-    def leave(self) -> Shift:
+    def leave(self) -> ServerReport:
         """Say that there is nothing more to come; returns what a server would tell."""
         self.books.leave(0)
-        return self.books.shift()
+        return self.books.report()
 
 
 def check_patience(seconds: float) -> None:

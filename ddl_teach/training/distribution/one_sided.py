@@ -23,7 +23,13 @@ from ddl_runtime.core.arrays import split_evenly
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.dense import Dense
-from ddl_teach.training.consistency.handles import Averages, Requirements, Serves, Service, Shift
+from ddl_teach.training.consistency.handles import (
+    Averages,
+    Requirements,
+    ServerReport,
+    Serves,
+    Service,
+)
 from ddl_teach.training.consistency.rows import Rows
 from ddl_teach.training.distribution.books import Alone, check_patience
 from ddl_teach.training.distribution.distribution import Distribution
@@ -146,12 +152,12 @@ class Reaching:
         vector /= self.workers
         self._round += 1
 
-    def leave(self) -> Shift:
+    def leave(self) -> ServerReport:
         """Nobody need wait for this worker; returns the staleness of its own updates."""
         self._tell(1, GONE)
         self._tell(1 + self.workers, GONE)
         made = len(self._staleness)
-        return Shift((self.worker,) * made, tuple(self._staleness), made)
+        return ServerReport((self.worker,) * made, tuple(self._staleness), made)
 
     def _tell(self, column: int, clock: int) -> None:
         self._board.put(np.array([clock], np.int64), 0, column + self.worker)

@@ -28,9 +28,9 @@ from ddl_teach.training.consistency.handles import (
     Averages,
     Dedicated,
     Requirements,
+    ServerReport,
     Serves,
     Service,
-    Shift,
 )
 from ddl_teach.training.consistency.rows import Rows
 from ddl_teach.training.distribution.books import Alone, Books, Client, Codec, check_patience
@@ -204,7 +204,7 @@ class Serving:
         self._wanted: dict[int, np.ndarray] = {}  # by worker: where the rows are that it named
         self._room = np.empty(0, np.uint8)
 
-    def serve(self) -> Shift:
+    def serve(self) -> ServerReport:
         """Answer requests in the order in which they come."""
         books, comm = self.books, self._comm
         request = np.empty(3, np.int64)
@@ -222,7 +222,7 @@ class Serving:
             else:
                 books.leave(worker)
             self._answer()
-        return books.shift()
+        return books.report()
 
     def _room_for(self, nbytes: int) -> np.ndarray:
         """Where a message goes: to fresh memory if the update in it must wait for others."""
