@@ -15,9 +15,9 @@ from ddl_teach.training.compression.dense import Dense
 from ddl_teach.training.consistency.handles import Service
 from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
 from ddl_teach.training.consistency.synchronous import Synchronous
-from ddl_teach.training.distribution.books import Books
 from ddl_teach.training.distribution.hierarchical import Hierarchical
 from ddl_teach.training.distribution.server import Server, Sharded
+from ddl_teach.training.distribution.server_state import ServerState
 from ddl_teach.training.optimizers.momentum import Momentum
 from ddl_teach.training.optimizers.sgd import SGD
 
@@ -139,36 +139,38 @@ class Count:
 def test_nobody_gets_further_ahead_than_the_bound(bound, seed):
     """Any order of events: whoever can act is drawn by lot."""
     lots, workers, steps = np.random.default_rng(seed), 4, 6
-    books = Books(np.zeros(3), workers, Service(Count(), bound))
+    state = ServerState(np.zeros(3), workers, Service(Count(), bound))
     computing, asked, furthest = set(range(workers)), set(), 0
-    while books.open:
+    while state.open:
         worker = lots.choice(sorted(computing))
-        books.push(worker, books.version if not bound else 0, np.ones(3))
-        books.pull(worker)
+        state.push(worker, state.version if not bound else 0, np.ones(3))
+        state.pull(worker)
         computing.remove(worker)
         asked.add(worker)
-        for ready in books.answers():
+        for ready in state.answers():
             asked.remove(ready)
-            present = [books.clock[other] for other in books.here]
-            assert books.clock[ready] - min(present) <= bound
-            furthest = max(furthest, books.clock[ready] - min(present))
-            if books.clock[ready] == steps:
-                books.leave(ready)
+            present = [state.clock[other] for other in state.here]
+            assert state.clock[ready] - min(present) <= bound
+            furthest = max(furthest, state.clock[ready] - min(present))
+            if state.clock[ready] == steps:
+                state.leave(ready)
             else:
                 computing.add(ready)
-    assert books.clock == [steps] * workers
-    report = books.report()
+    assert state.clock == [steps] * workers
+    report = state.report()
     assert sorted(report.workers) == sorted(list(range(workers)) * steps)
-    assert report.steps == books.weights[0] == (steps if bound == 0 else workers * steps)
+    assert report.steps == state.weights[0] == (steps if bound == 0 else workers * steps)
     assert not bound or furthest > 0
 
 
 def test_staleness_counts_the_steps_in_between():
-    books = Books(np.zeros(2), 2, Service(SGD(1.0), math.inf, damp=lambda stale: 1 / (1 + stale)))
+    state = ServerState(
+        np.zeros(2), 2, Service(SGD(1.0), math.inf, damp=lambda stale: 1 / (1 + stale))
+    )
     for worker in (0, 1, 0):
-        books.push(worker, 0, np.ones(2))
-    assert books.report().staleness == (0, 1, 2)
-    assert books.weights == pytest.approx(-(1 + 1 / 2 + 1 / 3))
+        state.push(worker, 0, np.ones(2))
+    assert state.report().staleness == (0, 1, 2)
+    assert state.weights == pytest.approx(-(1 + 1 / 2 + 1 / 3))
 
 
 def slow(comm, worker, clock):

@@ -113,7 +113,7 @@ BUGS = (
         "all numbers are right; count what is kept",
     ),
     Bug(
-        "training.distribution.books.Books", DISTRIBUTED,
+        "training.distribution.server_state.ServerState", DISTRIBUTED,
         "total = collected[workers[0]].copy()", "total = np.zeros_like(collected[workers[0]])",
         "the server drops a gradient, its own worker's, and divides by all",
         "the mean of what was pushed",

@@ -41,7 +41,7 @@ EXAMINATIONS: dict[str, Callable[[Any], float]] = {
     "networks.pipelines.torch_stage.TorchStage": examine_ranks.stage,
     "networks.pipelines.gpipe.gpipe": examine_ranks.schedule,
     "networks.pipelines.one_f_one_b.order": examine_ranks.kept,
-    "training.distribution.books.Books": examine_ranks.server,
+    "training.distribution.server_state.ServerState": examine_ranks.server,
     "training.compression.feedback.Feedback": examine_ranks.feedback,
     "training.compression.top_k.TopK": examine_ranks.top_k,
     "training.compression.qsgd.QSGD": examine_ranks.quantised,

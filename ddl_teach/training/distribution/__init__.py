@@ -4,7 +4,7 @@
 all_reduce        nobody serves: the mean is a collective's work, any of ours
 sparse_all_reduce the same for lists of entries, which turn dense where that is smaller
 server            one parameter server, or shards of the weights on several
-books             what such a server does with updates and clocks, without messages
+state             what such a server does with updates and clocks, without messages
 mean              the mean through servers, by itself
 hierarchical      groups average inside, and only their leaders speak to the server
 one_sided         a server that does nothing: its memory is a window that workers write into

@@ -24,9 +24,9 @@ from ddl_teach.theory.inputs import count
 from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.consistency.handles import Averages, Dedicated, Serves, Service
 from ddl_teach.training.consistency.rows import Rows
-from ddl_teach.training.distribution.books import Alone, Client
 from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.distribution.server import Server
+from ddl_teach.training.distribution.server_state import Alone, Client
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ from ddl_teach.training.consistency.handles import (
     Service,
 )
 from ddl_teach.training.consistency.rows import Rows
-from ddl_teach.training.distribution.books import Alone, check_patience
 from ddl_teach.training.distribution.distribution import Distribution
+from ddl_teach.training.distribution.server_state import Alone, check_patience
 from ddl_teach.training.optimizers.update import Update
 
 GONE = 2**62  # the clock of a worker that nobody waits for any more

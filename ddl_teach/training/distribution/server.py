@@ -1,7 +1,7 @@
 """Updates travel to a server and weights back: to one, or in shards to several.
 
 The first ranks are servers and do nothing else; the others are workers. A worker cuts its update
-into one shard for each server; each server has its own shard and its own books, so servers never
+into one shard for each server; each server has its own shard and its own state, so servers never
 speak to each other. On one rank alone, that rank is server and worker, without messages.
 
 Cost for n bytes of weights on S servers and P workers, each clock: P n/S bytes come in at every
@@ -33,7 +33,13 @@ from ddl_teach.training.consistency.handles import (
     Service,
 )
 from ddl_teach.training.consistency.rows import Rows
-from ddl_teach.training.distribution.books import Alone, Books, Client, Codec, check_patience
+from ddl_teach.training.distribution.server_state import (
+    Alone,
+    Client,
+    Codec,
+    ServerState,
+    check_patience,
+)
 from ddl_teach.training.optimizers.update import Update
 
 UPDATE, ROWS, ANSWER, WEIGHTS = 1, 2, 3, 4  # tags
@@ -114,9 +120,9 @@ class Sharded:
         if comm.rank >= servers:
             return Served(comm, servers, compressor, requests)
         shard = split_evenly(weights, servers)[comm.rank]
-        books = Books(shard, comm.size - servers, service, self.late)
+        state = ServerState(shard, comm.size - servers, service, self.late)
         begin = _begins(weights, servers)[comm.rank]
-        return Serving(comm, servers, books, begin, compressor, alarm, requests)
+        return Serving(comm, servers, state, begin, compressor, alarm, requests)
 
 
 @dataclass(frozen=True)
@@ -194,10 +200,10 @@ class Serving:
     worker = None
 
     def __init__(
-        self, comm: Comm, servers: int, books: Books, begin: int, compressor: Codec,
+        self, comm: Comm, servers: int, state: ServerState, begin: int, compressor: Codec,
         alarm: Alarm | None, requests: int,
     ) -> None:  # fmt: skip
-        self.books = books
+        self.state = state
         self._comm, self._requests = comm, requests
         self._servers, self._compressor, self._alarm = servers, compressor, alarm
         self._begin = begin  # where its shard begins in the whole vector
@@ -206,27 +212,27 @@ class Serving:
 
     def serve(self) -> ServerReport:
         """Answer requests in the order in which they come."""
-        books, comm = self.books, self._comm
+        state, comm = self.state, self._comm
         request = np.empty(3, np.int64)
-        while books.open and (source := self._next(request)) is not None:
+        while state.open and (source := self._next(request)) is not None:
             worker, (what, version, nbytes) = source - self._servers, request.tolist()
             if what == PUSH:
                 message = self._room_for(nbytes)
                 comm.recv(message, source, UPDATE)
-                update = self._compressor.decode(message, books.weights.size)
-                books.push(worker, version, update, comm.now())
+                update = self._compressor.decode(message, state.weights.size)
+                state.push(worker, version, update, comm.now())
             elif what == PULL:
                 if nbytes:
                     self._note_rows(worker, source, nbytes)
-                books.pull(worker, comm.now())
+                state.pull(worker, comm.now())
             else:
-                books.leave(worker)
+                state.leave(worker)
             self._answer()
-        return books.report()
+        return state.report()
 
     def _room_for(self, nbytes: int) -> np.ndarray:
         """Where a message goes: to fresh memory if the update in it must wait for others."""
-        if self.books.service.bound == 0:
+        if self.state.service.bound == 0:
             return np.empty(nbytes, np.uint8)
         if nbytes > len(self._room):
             self._room = np.empty(nbytes, np.uint8)
@@ -235,16 +241,16 @@ class Serving:
     def _note_rows(self, worker: int, source: int, nbytes: int) -> None:
         named = np.empty(nbytes // 4, np.uint32)
         self._comm.recv(named, source, ROWS)
-        end = self._begin + len(self.books.weights)
+        end = self._begin + len(self.state.weights)
         self._wanted[worker] = Rows.unpacked(named).places(self._begin, end)
 
     def _answer(self) -> None:
-        books, comm = self.books, self._comm
-        for worker in books.answers():
-            answer = np.array([books.version, books.clock[worker]])
+        state, comm = self.state, self._comm
+        for worker in state.answers():
+            answer = np.array([state.version, state.clock[worker]])
             comm.send(answer, self._servers + worker, ANSWER)
             wanted = self._wanted.pop(worker, slice(None))
-            comm.send(books.weights[wanted], self._servers + worker, WEIGHTS)
+            comm.send(state.weights[wanted], self._servers + worker, WEIGHTS)
 
     def _next(self, request: np.ndarray) -> int | None:
         """Wait for a request; returns who made it, or None if all who could are dead."""
@@ -252,9 +258,9 @@ class Serving:
             return self._comm.recv(request, ANY, self._requests)
         coming = self._comm.irecv(request, ANY, self._requests)
         while not self._alarm.or_done(self._comm, coming):
-            self.books.look_for_the_dead(self._comm.now(), self._alarm.seconds)
+            self.state.look_for_the_dead(self._comm.now(), self._alarm.seconds)
             self._answer()
-            if not self.books.open:
+            if not self.state.open:
                 return None
         return coming.wait()
 

@@ -27,7 +27,7 @@ from ddl_teach.training.consistency.rows import Rows
 TILE = 1 << 15  # numbers that an element-wise rule works on at once
 
 
-class Books:
+class ServerState:
     """One server's weights and what it knows of its workers."""
 
     def __init__(
@@ -184,25 +184,25 @@ class Alone(Client):
     worker, workers = 0, 1
 
     def __init__(self, weights: np.ndarray, compressor: Codec, service: Service) -> None:
-        self.books = Books(weights, 1, service)
+        self.state = ServerState(weights, 1, service)
         self._compressor, self._stream = compressor, compressor.stream()
 
     def push(self, update: np.ndarray) -> None:
         """Hand an update in."""
         seen = self._compressor.decode(self._stream.encode(update), update.size)
-        self.books.push(0, self.books.version, seen)
+        self.state.push(0, self.state.version, seen)
 
     def pull(self, weights: np.ndarray, rows: Rows | None = None) -> int:
         """Fill `weights`, for nothing travels; returns the clock to go on from."""
-        self.books.pull(0)
-        self.books.answers()
-        weights[...] = self.books.weights
-        return self.books.clock[0]
+        self.state.pull(0)
+        self.state.answers()
+        weights[...] = self.state.weights
+        return self.state.clock[0]
 
     def leave(self) -> ServerReport:
         """Say that there is nothing more to come; returns what a server would tell."""
-        self.books.leave(0)
-        return self.books.report()
+        self.state.leave(0)
+        return self.state.report()
 
 
 def check_patience(seconds: float) -> None:
