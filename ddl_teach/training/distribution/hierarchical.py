@@ -26,11 +26,11 @@ from ddl_teach.training.consistency.handles import Averages, Dedicated, Serves, 
 from ddl_teach.training.consistency.rows import Rows
 from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.distribution.server import Server
-from ddl_teach.training.distribution.server_state import Alone, Client
+from ddl_teach.training.distribution.server_state import OnlyRank, ServerHandle
 
 
 @dataclass(frozen=True)
-class Hierarchical(Distribution[Client]):
+class Hierarchical(Distribution[ServerHandle]):
     """One server, and groups of `group` workers; None: the workers of each node."""
 
     group: int | None = None
@@ -42,10 +42,10 @@ class Hierarchical(Distribution[Client]):
 
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
-    ) -> Client | Dedicated:
+    ) -> ServerHandle | Dedicated:
         """This rank's handle."""
         if comm.size == 1:
-            return Alone(weights, compressor, service)
+            return OnlyRank(weights, compressor, service)
         worker = comm.rank - 1
         group = comm.node if self.group is None else worker // self.group
         inside = comm.split(None if worker < 0 else group)
@@ -57,10 +57,12 @@ class Hierarchical(Distribution[Client]):
         return Member(inside, handle, worker, comm.size - 1)
 
 
-class Member(Client):
+class Member(ServerHandle):
     """A worker's handle; the first of a group leads it and has a place at the server."""
 
-    def __init__(self, inside: Comm, above: Client | None, worker: int, workers: int) -> None:
+    def __init__(
+        self, inside: Comm, above: ServerHandle | None, worker: int, workers: int
+    ) -> None:
         self.worker, self.workers = worker, workers
         self._inside = inside
         self._above = above

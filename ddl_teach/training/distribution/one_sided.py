@@ -32,7 +32,7 @@ from ddl_teach.training.consistency.handles import (
 )
 from ddl_teach.training.consistency.rows import Rows
 from ddl_teach.training.distribution.distribution import Distribution
-from ddl_teach.training.distribution.server_state import Alone, check_patience
+from ddl_teach.training.distribution.server_state import OnlyRank, check_patience
 from ddl_teach.training.optimizers.update import Update
 
 GONE = 2**62  # the clock of a worker that nobody waits for any more
@@ -40,7 +40,7 @@ FIRST_NAP, LONGEST_NAP = 20e-6, 1e-3  # seconds between two looks at the board
 
 
 @dataclass(frozen=True)
-class OneSided(Distribution["Reaching | Alone"]):
+class OneSided(Distribution["Reaching | OnlyRank"]):
     """Windows on all ranks. Who waits `patience` seconds for a clock gives up with an error."""
 
     patience: float = 60.0
@@ -76,10 +76,10 @@ class OneSided(Distribution["Reaching | Alone"]):
 
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
-    ) -> Reaching | Alone:
+    ) -> Reaching | OnlyRank:
         """This rank's handle."""
         if comm.size == 1:
-            return Alone(weights, compressor, service)
+            return OnlyRank(weights, compressor, service)
         return Reaching(comm, weights, service, self.patience)
 
 

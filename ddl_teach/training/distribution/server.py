@@ -34,9 +34,9 @@ from ddl_teach.training.consistency.handles import (
 )
 from ddl_teach.training.consistency.rows import Rows
 from ddl_teach.training.distribution.server_state import (
-    Alone,
-    Client,
     Codec,
+    OnlyRank,
+    ServerHandle,
     ServerState,
     check_patience,
 )
@@ -90,10 +90,10 @@ class Sharded:
 
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Codec, service: Service
-    ) -> Client | Dedicated:
+    ) -> ServerHandle | Dedicated:
         """This rank's handle."""
         if comm.size == 1:
-            return Alone(weights, compressor, service)
+            return OnlyRank(weights, compressor, service)
         servers = self.servers
         if servers >= comm.size:
             fewer = "Server()" if comm.size == 2 else f"Sharded({comm.size - 1})"
@@ -116,13 +116,13 @@ class Sharded:
         if self.patience is not None:
             alone = comm.split(comm.rank)
             assert alone is not None
-            alarm = Alarm(alone, self.patience)
+            alarm = SilenceLimit(alone, self.patience)
         if comm.rank >= servers:
-            return Served(comm, servers, compressor, requests)
+            return ServerClient(comm, servers, compressor, requests)
         shard = split_evenly(weights, servers)[comm.rank]
         state = ServerState(shard, comm.size - servers, service, self.late)
         begin = _begins(weights, servers)[comm.rank]
-        return Serving(comm, servers, state, begin, compressor, alarm, requests)
+        return ServerLoop(comm, servers, state, begin, compressor, alarm, requests)
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Server(Sharded):
     servers: int = field(default=1, init=False)
 
 
-class Served(Client):
+class ServerClient(ServerHandle):
     """A worker's handle: it pushes updates to the servers and pulls weights from them."""
 
     def __init__(self, comm: Comm, servers: int, compressor: Codec, requests: int) -> None:
@@ -194,14 +194,14 @@ class Served(Client):
         return self._comm.isend(request, server, self._requests)
 
 
-class Serving:
+class ServerLoop:
     """A server's handle: `serve` until all workers have left."""
 
     worker = None
 
     def __init__(
         self, comm: Comm, servers: int, state: ServerState, begin: int, compressor: Codec,
-        alarm: Alarm | None, requests: int,
+        alarm: SilenceLimit | None, requests: int,
     ) -> None:  # fmt: skip
         self.state = state
         self._comm, self._requests = comm, requests
@@ -276,7 +276,7 @@ def _finish(under_way: list[Request]) -> None:
         request.wait()
 
 
-class Alarm:
+class SilenceLimit:
     """Rings again and again, so that a server looks up from waiting for requests.
 
     A message that never comes wakes nobody. So a function in the background sleeps and is done,

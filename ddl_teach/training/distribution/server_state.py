@@ -168,7 +168,7 @@ class Codec(Protocol):
         """The vector of `size` numbers that a message stands for."""
 
 
-class Client(Averages, Serves, Protocol):
+class ServerHandle(Averages, Serves, Protocol):
     """A worker's handle where servers keep the weights."""
 
     def average(self, vector: np.ndarray) -> None:
@@ -177,7 +177,7 @@ class Client(Averages, Serves, Protocol):
         self.pull(vector)
 
 
-class Alone(Client):
+class OnlyRank(ServerHandle):
     """The handle of a rank that is alone: server and worker in one, without messages; the compressor
     still loses what it loses."""
 
