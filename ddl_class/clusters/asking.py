@@ -18,7 +18,7 @@ from ddl_class.json_lines import ask
 
 
 @dataclass(frozen=True)
-class Answers:
+class NodeAnswers:
     """What came back from the nodes: of each its own account, or why there is none."""
 
     said: Mapping[str, Mapping[str, Any]]
@@ -27,7 +27,7 @@ class Answers:
     arrived: tuple[str, ...]  # the nodes whose own marks arrived there
 
 
-def ask_nodes(ground: Ground, folder: Path) -> Answers:
+def ask_nodes(ground: Ground, folder: Path) -> NodeAnswers:
     """Ask all nodes at the same time, and see what they can write into `folder`."""
     mark, text = folder / f"mark-{secrets.token_hex(4)}", secrets.token_hex(8)
     # They exist before a node writes them: opened again, also NFS shows what is in them now.
@@ -48,7 +48,7 @@ def ask_nodes(ground: Ground, folder: Path) -> Answers:
     finally:
         for path in (mark, *marks.values()):
             path.unlink(missing_ok=True)
-    return Answers(
+    return NodeAnswers(
         {node: reply[0] for node, reply in replies.items() if not isinstance(reply, str)},
         {node: reply for node, reply in replies.items() if isinstance(reply, str)},
         text,

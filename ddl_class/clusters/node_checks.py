@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 from ddl_class.clusters import on_ranks
-from ddl_class.clusters.asking import Answers, ask_nodes, ask_ranks
+from ddl_class.clusters.asking import NodeAnswers, ask_nodes, ask_ranks
 from ddl_class.clusters.grounds import Ground
 from ddl_class.doctor.finding import Finding
 
@@ -77,7 +77,7 @@ def examine_nodes(ground: Ground, folder: Path) -> list[Finding]:
     return findings
 
 
-def names(nodes: Sequence[str], answers: Answers) -> Finding:
+def names(nodes: Sequence[str], answers: NodeAnswers) -> Finding:
     """Does every node know every other by a name that leads to it?"""
     wrong = [
         f"{node} takes {name} for {address}"
@@ -96,7 +96,7 @@ def names(nodes: Sequence[str], answers: Answers) -> Finding:
     )
 
 
-def entered(answers: Answers) -> Finding:
+def entered(answers: NodeAnswers) -> Finding:
     """Can a command be run on every node, without anybody typing a password?"""
     count = len(answers.said) + len(answers.failed)
     if not answers.failed:
@@ -111,7 +111,7 @@ def entered(answers: Answers) -> Finding:
     )
 
 
-def alike(answers: Answers) -> Finding:
+def alike(answers: NodeAnswers) -> Finding:
     """The same Python and packages everywhere?"""
     pythons = Counter(said["python"] for said in answers.said.values())
     if len(pythons) > 1:
@@ -144,7 +144,7 @@ def alike(answers: Answers) -> Finding:
     return Finding("Python", "ok", f"{next(iter(pythons))}, {len(packages)} packages alike")
 
 
-def shared_folder(answers: Answers, folder: Path) -> Finding:
+def shared_folder(answers: NodeAnswers, folder: Path) -> Finding:
     """Does every node see the same files, there and back?"""
     wrong = [
         f"{node}: {said['mark']}"
@@ -167,7 +167,7 @@ def shared_folder(answers: Answers, folder: Path) -> Finding:
     )
 
 
-def ports(answers: Answers, address: str) -> Finding:
+def ports(answers: NodeAnswers, address: str) -> Finding:
     """Can every node call this side?"""
     wrong = [
         f"{n}: {s['call']}" for n, s in answers.said.items() if s["call"].startswith("failed")
@@ -183,7 +183,7 @@ def ports(answers: Answers, address: str) -> Finding:
     )
 
 
-def gpus(answers: Answers, expected: int) -> Finding:
+def gpus(answers: NodeAnswers, expected: int) -> Finding:
     """The same GPUs on every node, as many as the site's notes say?"""
     counted = {node: len(said["gpus"]) for node, said in answers.said.items()}
     kinds = {kind.partition(": ")[2] for said in answers.said.values() for kind in said["gpus"]}

@@ -52,7 +52,7 @@ def method_colour(method: str) -> str:
     return METHOD_COLOURS.get(method, OTHER)
 
 
-class Answers(Protocol):
+class ConvolutionSweep(Protocol):
     """A sweep as `ddl_measure.experiments.convolution.sweep` makes it."""
 
     panels: Mapping[str, Mapping[str, Sequence[float]]]
@@ -74,7 +74,7 @@ class Swept:
     crossings: Mapping[str, float | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, quantity: str, varied: Sequence[float], found: Answers) -> Self:
+    def of(cls, quantity: str, varied: Sequence[float], found: ConvolutionSweep) -> Self:
         """What is drawn of a sweep: measured time, operations, memory, and all crossings."""
         return cls(quantity, varied, found.panels, found.crossings(varied))
 

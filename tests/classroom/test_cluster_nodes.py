@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from ddl_class.clusters import node_checks
-from ddl_class.clusters.asking import Answers, ask_nodes
+from ddl_class.clusters.asking import NodeAnswers, ask_nodes
 from ddl_class.clusters.grounds import Hosts, Laptop, Slurm, address_of, read_hostfile
 from ddl_class.clusters.node_checks import examine_nodes
 from ddl_class.clusters.site import Site
@@ -102,7 +102,7 @@ NODE = {
 
 def answers(*changes, arrived=("n1", "n2")):
     said = {f"n{number}": NODE | change for number, change in enumerate(changes, start=1)}
-    return Answers(said, {}, "m", arrived)
+    return NodeAnswers(said, {}, "m", arrived)
 
 
 def test_nodes_that_differ(tmp_path):
