@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn import functional
 
 
-class Attention(nn.Module):
+class Gpt2Attention(nn.Module):
     """Every token looks at itself and at those before it, in `heads` ways at once."""
 
     def __init__(self, width: int, heads: int) -> None:
@@ -35,13 +35,13 @@ class Attention(nn.Module):
         return self.projection(seen.transpose(1, 2).flatten(2))
 
 
-class Block(nn.Module):
+class Gpt2Block(nn.Module):
     """Attention between tokens, then two layers within each of them."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
         self.before_attention = nn.LayerNorm(width)
-        self.attention = Attention(width, heads)
+        self.attention = Gpt2Attention(width, heads)
         self.before_layers = nn.LayerNorm(width)
         self.layers = nn.Sequential(
             nn.Linear(width, 4 * width), nn.GELU(approximate="tanh"), nn.Linear(4 * width, width)
@@ -69,7 +69,7 @@ class GPT2(nn.Module):
             raise ValueError(f"width={width} can't be divided among heads={heads}")
         self.words = nn.Embedding(vocabulary, width)
         self.places = nn.Embedding(longest, width)
-        self.blocks = nn.Sequential(*(Block(width, heads) for _ in range(blocks)))
+        self.blocks = nn.Sequential(*(Gpt2Block(width, heads) for _ in range(blocks)))
         self.last = nn.LayerNorm(width)
         for name, weights in self.named_parameters():
             if name.endswith("weight") and weights.dim() == 2:
