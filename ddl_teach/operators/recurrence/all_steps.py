@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from ddl_teach.operators.recurrence.cell import Cell, States, Tape, Weights
+from ddl_teach.operators.recurrence.cell import RecurrentCell, States, Tape, Weights
 
 
 def forward(
-    cell: Cell, weights: Weights, x: Tensor, states: States
+    cell: RecurrentCell, weights: Weights, x: Tensor, states: States
 ) -> tuple[Tensor, States, Tape]:
     """Run a layer over the steps of x (steps, batch, inputs)."""
     from_inputs = linear(x, weights.input, weights.input_bias)

@@ -24,7 +24,7 @@ Kept = tuple[Tensor, ...]
 
 
 @dataclass(frozen=True)
-class Cell:
+class RecurrentCell:
     """A kind of recurrent cell. Its hidden state is the first of its states."""
 
     name: str
@@ -64,5 +64,5 @@ class Tape:
     kept: list[Any]  # of each step, in the words of its cell
 
 
-Forward = Callable[[Cell, Weights, Tensor, States], tuple[Tensor, States, Tape]]
+Forward = Callable[[RecurrentCell, Weights, Tensor, States], tuple[Tensor, States, Tape]]
 """A way to run a layer over all steps of x: (outputs, states after the last step, tape)."""

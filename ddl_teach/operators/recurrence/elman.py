@@ -11,7 +11,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ddl_teach.operators.recurrence.cell import Cell, Kept, States
+from ddl_teach.operators.recurrence.cell import Kept, RecurrentCell, States
 
 
 def step(from_input: Tensor, from_hidden: Tensor, states: States) -> tuple[States, Kept]:
@@ -27,4 +27,4 @@ def step_gradients(kept: Kept, gradients: States) -> tuple[Tensor, Tensor, State
     return inside, inside, (torch.zeros_like(hidden),)
 
 
-ELMAN = Cell("rnn", 1, 1, step, step_gradients)
+ELMAN = RecurrentCell("rnn", 1, 1, step, step_gradients)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ddl_teach.operators.recurrence.cell import Cell, Kept, States
+from ddl_teach.operators.recurrence.cell import Kept, RecurrentCell, States
 
 
 def step(from_input: Tensor, from_hidden: Tensor, states: States) -> tuple[States, Kept]:
@@ -41,4 +41,4 @@ def step_gradients(kept: Kept, gradients: States) -> tuple[Tensor, Tensor, State
     return of_input, of_hidden, (of_after * update,)
 
 
-GRU = Cell("gru", 3, 1, step, step_gradients)
+GRU = RecurrentCell("gru", 3, 1, step, step_gradients)

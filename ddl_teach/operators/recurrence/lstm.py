@@ -15,7 +15,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ddl_teach.operators.recurrence.cell import Cell, Kept, States
+from ddl_teach.operators.recurrence.cell import Kept, RecurrentCell, States
 
 
 def step(from_input: Tensor, from_hidden: Tensor, states: States) -> tuple[States, Kept]:
@@ -46,4 +46,4 @@ def step_gradients(kept: Kept, gradients: States) -> tuple[Tensor, Tensor, State
     return inside, inside, (torch.zeros_like(of_hidden), of_memory * forget)
 
 
-LSTM = Cell("lstm", 4, 2, step, step_gradients)
+LSTM = RecurrentCell("lstm", 4, 2, step, step_gradients)

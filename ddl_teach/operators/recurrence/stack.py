@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ddl_teach.operators.recurrence import all_steps, through_time
-from ddl_teach.operators.recurrence.cell import Cell, Forward, States, Tape, Weights
+from ddl_teach.operators.recurrence.cell import Forward, RecurrentCell, States, Tape, Weights
 from ddl_teach.operators.recurrence.elman import ELMAN
 from ddl_teach.operators.recurrence.gru import GRU
 from ddl_teach.operators.recurrence.lstm import LSTM
@@ -25,7 +25,7 @@ KINDS = {torch.nn.RNN: ELMAN, torch.nn.GRU: GRU, torch.nn.LSTM: LSTM}
 class Stack:
     """Layers of one kind of cell, the lowest first."""
 
-    cell: Cell
+    cell: RecurrentCell
     layers: tuple[Weights, ...]
 
     def __len__(self) -> int:

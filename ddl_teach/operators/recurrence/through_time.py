@@ -18,12 +18,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ddl_teach.operators.recurrence.cell import Cell, States, Tape, Weights
+from ddl_teach.operators.recurrence.cell import RecurrentCell, States, Tape, Weights
 
 
 @torch.no_grad()
 def gradients(
-    cell: Cell, weights: Weights, tape: Tape, of_outputs: Tensor, of_states: States
+    cell: RecurrentCell, weights: Weights, tape: Tape, of_outputs: Tensor, of_states: States
 ) -> tuple[Tensor, States, Weights]:
     """The gradients of x, of the states before the first step, and of the weights."""
     of_inputs, of_hiddens = [], []

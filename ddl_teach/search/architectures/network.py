@@ -34,7 +34,7 @@ IMAGE = (1, SIDE, SIDE)
 PARTS = {"mean": 1, "quarters": 2, "sixteenths": 4}  # along each side
 
 
-class Cell(nn.Module):
+class SearchCell(nn.Module):
     """Four places and what leads from one to another; `choices` names the operations it holds."""
 
     def __init__(self, channels: int, choices: Mapping[str, tuple[str, ...]]) -> None:
@@ -71,7 +71,7 @@ class CellNetwork(nn.Module):
         super().__init__()
         self.chosen = chosen
         self.stem = nn.Sequential(nn.Conv2d(1, channels, 3, padding=1), nn.ReLU())
-        self.cells = nn.ModuleList(Cell(channels, choices) for _ in range(2))
+        self.cells = nn.ModuleList(SearchCell(channels, choices) for _ in range(2))
         self.pool = nn.AvgPool2d(2)
         self.heads = nn.ModuleDict({name: _head(name, channels) for name in heads})
         seed_weights(self, seed)
