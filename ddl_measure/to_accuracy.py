@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class Evaluation:
     """One look at the data held out: after so many steps, epochs and seconds of training.
 
     `evaluating` are the seconds that all looks so far have taken, which are not in `seconds`.
@@ -28,8 +28,8 @@ class Checkpoint:
 
 
 def reached(
-    checkpoints: Sequence[Checkpoint], target: float, in_a_row: int = 1
-) -> Checkpoint | None:
+    checkpoints: Sequence[Evaluation], target: float, in_a_row: int = 1
+) -> Evaluation | None:
     """The first of `in_a_row` looks that all had the target accuracy or more; None without."""
     _check(target, in_a_row)
     good = 0

@@ -8,7 +8,7 @@ What to look at: a larger batch needs a larger rate, and more epochs all the sam
 import numpy as np
 
 from ddl_measure.levels.training import measure_training
-from ddl_measure.to_accuracy import Checkpoint
+from ddl_measure.to_accuracy import Evaluation
 from ddl_teach import Comm
 from ddl_teach.collectives import ring
 from ddl_teach.training.optimizers.momentum import Momentum
@@ -19,7 +19,7 @@ LOOKS = 4  # at the held-out data in an epoch
 
 def train(
     comm: Comm, seed: int, epochs: int, hidden: int, batch: int, rate: float, momentum: float
-) -> tuple[Checkpoint, ...]:
+) -> tuple[Evaluation, ...]:
     """One rank's part of a training; the samples of a step are shared by all ranks."""
     if batch < comm.size or batch % comm.size:
         raise ValueError(f"batch={batch} cannot be shared equally by {comm.size} ranks")

@@ -12,7 +12,7 @@ person chose.
 
 from ddl_measure.recipes.carry_out import Searched
 from ddl_measure.reports.report import Trial
-from ddl_measure.to_accuracy import Checkpoint
+from ddl_measure.to_accuracy import Evaluation
 from ddl_teach import Comm
 from ddl_teach.search.by_ranks import search
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
@@ -43,7 +43,7 @@ def find(
         return None
     spent, seconds = report.progress.steps, report.progress.seconds
     epochs = spent * batch / len(pictures().answers)
-    look = Checkpoint(spent, epochs, seconds, 0.0, report.accuracy)
+    look = Evaluation(spent, epochs, seconds, 0.0, report.accuracy)
     jobs: dict[int, list[Record]] = {}
     for record in report.records:
         jobs.setdefault(record.trial, []).append(record)

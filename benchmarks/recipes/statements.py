@@ -13,7 +13,7 @@ import numpy as np
 
 from ddl_measure.levels.training import measure_training
 from ddl_measure.reports.report import Data
-from ddl_measure.to_accuracy import Checkpoint
+from ddl_measure.to_accuracy import Evaluation
 from ddl_teach import Comm
 from ddl_teach.collectives.sparse import recursive_doubling
 from ddl_teach.collectives.sparse.stream import Stream
@@ -35,7 +35,7 @@ def data(packages: str, **_: object) -> Data:
 def train(
     comm: Comm, seed: int, packages: str, epochs: int, width: int, batch: int, rate: float,
     negatives: int,
-) -> tuple[Checkpoint, ...]:  # fmt: skip
+) -> tuple[Evaluation, ...]:  # fmt: skip
     """One rank's part of a training; the pairs of a step are shared by all ranks."""
     if batch < comm.size or batch % comm.size:
         raise ValueError(f"batch={batch} cannot be shared equally by {comm.size} ranks")

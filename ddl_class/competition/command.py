@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ddl_class.competition.disciplines import Discipline
-    from ddl_measure.to_accuracy import Checkpoint
+    from ddl_measure.to_accuracy import Evaluation
 
 NAMES = ("digits", "code")
 
@@ -88,7 +88,7 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _tell(discipline: Discipline, seed: int, first: Checkpoint | None) -> None:
+def _tell(discipline: Discipline, seed: int, first: Evaluation | None) -> None:
     there = f"there after {first.seconds:.3g} s" if first else f"not there in {discipline.limit} s"
     print(f"seed {seed}: {there}", flush=True)
 

@@ -32,7 +32,7 @@ from ddl_measure.reports.report import (
     Target,
     Trial,
 )
-from ddl_measure.to_accuracy import Checkpoint, reached
+from ddl_measure.to_accuracy import Evaluation, reached
 from ddl_runtime.records.run import Run
 
 SEEDS = tuple(range(101, 109))  # of the trainings that count; settings are chosen with others
@@ -78,7 +78,7 @@ def read_form(form: Any) -> Form:
 def compete(
     run: Callable[..., Run], form: Form, train: Train, discipline: Discipline, ranks: int,
     command: str, seeds: Sequence[int] = SEEDS,
-    tell: Callable[[int, Checkpoint | None], None] = lambda seed, first: None,
+    tell: Callable[[int, Evaluation | None], None] = lambda seed, first: None,
 ) -> Report:  # fmt: skip
     """Train once for each seed by `run(program, ranks, **kwargs)`; the report of it.
 
@@ -93,7 +93,7 @@ def compete(
 
 
 def entry_of(
-    form: Form, trainings: Sequence[Sequence[Checkpoint]], ranks: int, place: Mapping[str, str],
+    form: Form, trainings: Sequence[Sequence[Evaluation]], ranks: int, place: Mapping[str, str],
     command: str, seeds: Sequence[int] = SEEDS,
 ) -> Report:  # fmt: skip
     """The report of trainings that `command` ran on so many ranks, at that `place`."""
@@ -127,7 +127,7 @@ def entry_of(
 
 
 def _series(
-    trainings: Sequence[Sequence[Checkpoint]], firsts: Sequence[Checkpoint | None], ranks: int
+    trainings: Sequence[Sequence[Evaluation]], firsts: Sequence[Evaluation | None], ranks: int
 ) -> tuple[Series, ...]:
     count, parts = len(trainings), STEP_PARTS + (COMMUNICATION,) * (ranks > 1)
     seconds, epochs = (

@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from ddl_class.competition.disciplines import DISCIPLINES, Discipline
-from ddl_measure.to_accuracy import Checkpoint, reached
+from ddl_measure.to_accuracy import Evaluation, reached
 from ddl_teach.collectives import tree
 from ddl_teach.comm import Comm
 from ddl_teach.training.tasks.task import Task
@@ -39,7 +39,7 @@ class Look:
     def __init__(self, comm: Comm, discipline: Discipline, seed: int) -> None:
         self._comm, self._discipline = comm, discipline
         self._task, self._epoch = discipline.task(1, seed), discipline.data().training
-        self.checkpoints: list[Checkpoint] = []
+        self.checkpoints: list[Evaluation] = []
         self._away = 0.0  # seconds that all looks have taken
         comm.barrier()
         self._begun = comm.now()
@@ -52,7 +52,7 @@ class Look:
         if self._comm.rank == 0:
             seconds = came - self._begun - self._away
             self.checkpoints.append(
-                Checkpoint(
+                Evaluation(
                     len(self.checkpoints) + 1, samples / self._epoch, seconds, self._away,
                     self._task.accuracy(weights),
                 )
@@ -69,7 +69,7 @@ class Look:
         return reached(self.checkpoints, goal.accuracy, goal.in_a_row) is not None
 
 
-def lap(comm: Comm, train: Train, discipline: str, seed: int) -> tuple[Checkpoint, ...]:
+def lap(comm: Comm, train: Train, discipline: str, seed: int) -> tuple[Evaluation, ...]:
     """A rank program: all looks at one training, on rank 0."""
     rules = DISCIPLINES[discipline]
     look = Look(comm, rules, seed)

@@ -19,7 +19,7 @@ import numpy as np
 
 from ddl_measure.levels.events import Events, Stop, fresh
 from ddl_measure.reports.report import A_TRAINING, HELD_OUT, STEP_PARTS, TRAINING, Series
-from ddl_measure.to_accuracy import Checkpoint
+from ddl_measure.to_accuracy import Evaluation
 
 INPUT, LEARN, EVALUATE = "input", "learn", "evaluate"
 
@@ -31,7 +31,7 @@ class Training:
 
     samples: int
     losses: tuple[float, ...]
-    checkpoints: tuple[Checkpoint, ...]
+    checkpoints: tuple[Evaluation, ...]
     input_seconds: tuple[float, ...]
     learn_seconds: tuple[float, ...]
     stopped: str
@@ -90,7 +90,7 @@ def measure_training(
         )
     events = fresh(events)
     losses: list[float] = []
-    checkpoints: list[Checkpoint] = []
+    checkpoints: list[Evaluation] = []
     stopped = ""
 
     def look(step: int) -> None:
@@ -103,7 +103,7 @@ def measure_training(
             )
         seconds = events.total(INPUT) + events.total(LEARN)
         epochs = step * samples / epoch
-        checkpoints.append(Checkpoint(step, epochs, seconds, events.total(EVALUATE), right))
+        checkpoints.append(Evaluation(step, epochs, seconds, events.total(EVALUATE), right))
 
     try:
         for step in range(steps):

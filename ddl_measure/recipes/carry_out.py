@@ -29,9 +29,9 @@ from ddl_measure.reports.report import (
     Target,
     Trial,
 )
-from ddl_measure.to_accuracy import Checkpoint, reached
+from ddl_measure.to_accuracy import Evaluation, reached
 
-Looks = Sequence[Checkpoint]
+Looks = Sequence[Evaluation]
 
 
 @dataclass(frozen=True)

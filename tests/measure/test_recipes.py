@@ -14,7 +14,7 @@ from ddl_measure.recipes.recipe import read_recipe
 from ddl_measure.reports.file import load
 from ddl_measure.reports.report import Made
 from ddl_measure.reports.review import review
-from ddl_measure.to_accuracy import Checkpoint
+from ddl_measure.to_accuracy import Evaluation
 
 TEXT = """
 title = "toy"
@@ -68,7 +68,7 @@ def looks(seed, settings, rank=0):
     if seed == 9 and settings["rate"] > 0.8:
         raise FloatingPointError("it diverged")
     return [
-        Checkpoint(
+        Evaluation(
             step, step, 0.1 * seed * step + rank, 0.0, min(1, 0.6 + settings["rate"] * step / 4)
         )
         for step in range(1, settings["epochs"] + 1)

@@ -14,7 +14,7 @@ from ddl_measure.recipes.recipe import read_recipe
 from ddl_measure.reports.file import from_json, to_json
 from ddl_measure.reports.report import Made, Trial
 from ddl_measure.reports.review import review
-from ddl_measure.to_accuracy import Checkpoint
+from ddl_measure.to_accuracy import Evaluation
 
 SHIPPED = Path(__file__).resolve().parents[2] / "benchmarks" / "recipes"
 SHORT = {
@@ -23,7 +23,7 @@ SHORT = {
     "search_on_three_ranks": {"budget": 120},
 }
 FREE = {"search_on_three_ranks": {"trials": 6, "rungs": 2, "least": 10}}
-LOOK = Checkpoint(1, 1, 1.0, 0.0, 0.9)
+LOOK = Evaluation(1, 1, 1.0, 0.0, 0.9)
 
 
 @pytest.fixture(autouse=True)

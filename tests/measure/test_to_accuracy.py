@@ -2,12 +2,12 @@
 
 import pytest
 
-from ddl_measure.to_accuracy import Checkpoint, reached
+from ddl_measure.to_accuracy import Evaluation, reached
 
 
 def training(*accuracies, pace=1.0):
     return [
-        Checkpoint(10 * look, look / 2, pace * look, 0.1 * look, accuracy)
+        Evaluation(10 * look, look / 2, pace * look, 0.1 * look, accuracy)
         for look, accuracy in enumerate(accuracies, start=1)
     ]
 

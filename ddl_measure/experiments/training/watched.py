@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ddl_measure.to_accuracy import Checkpoint
+from ddl_measure.to_accuracy import Evaluation
 from ddl_teach.training.tasks.task import Task
 
 
@@ -36,9 +36,9 @@ class Watched:
         """Keep these weights as well, those after the last gradient for instance."""
         self.looks.append((self._now(), weights.copy()))
 
-    def checkpoints(self, begun: float, epochs: float) -> list[Checkpoint]:
+    def checkpoints(self, begun: float, epochs: float) -> list[Evaluation]:
         """Accuracies by seconds since `begun`; a gradient is worth so many `epochs`."""
         return [
-            Checkpoint(step, step * epochs, seconds - begun, 0.0, self._task.accuracy(weights))
+            Evaluation(step, step * epochs, seconds - begun, 0.0, self._task.accuracy(weights))
             for step, (seconds, weights) in enumerate(self.looks)
         ]
