@@ -34,7 +34,7 @@ from ddl_measure.repetitions import side_by_side
 from ddl_measure.zoo.alexnet import AlexNet
 from ddl_measure.zoo.resnet50 import ResNet50
 from ddl_measure.zoo.vgg16 import VGG16
-from ddl_teach.operators.convolution.chooser import Choice, choose
+from ddl_teach.operators.convolution.chooser import ChosenMethod, choose
 from ddl_teach.operators.convolution.methods import METHODS
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.rates import machine_rates
@@ -54,7 +54,7 @@ class Layer:
     times: dict[str, np.ndarray]  # seconds of each turn, by method; "torch" among them
     counts: dict[str, Cost]
     shares: dict[str, dict[str, float]]  # of a profiled run, by method and kind
-    choices: dict[str, Choice]  # by how it was chosen
+    choices: dict[str, ChosenMethod]  # by how it was chosen
 
     def median(self, method: str) -> float:
         """Seconds."""

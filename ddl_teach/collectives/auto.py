@@ -31,7 +31,7 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenAlgorithm:
     """The algorithm, its predicted seconds, those of all in ascending order, and the reason."""
 
     algorithm: str
@@ -67,7 +67,7 @@ def choose(
     nbytes: int,
     model: Model = LatencyBandwidth(),
     algorithms: Sequence[str] = PREDICTABLE,
-) -> Choice:
+) -> ChosenAlgorithm:
     """The algorithm with the shortest predicted time; of equals the first named."""
     times = {name: float(model.predict(name, ranks, nbytes)) for name in algorithms}
     if not times or not all(time >= 0 for time in times.values()):
@@ -84,7 +84,7 @@ def choose(
         reason += f", while {second} would take {in_words(times[second])}, {factor:.2f} times that"
     reason += f" (according to {model!r})"
     predictions = MappingProxyType({name: times[name] for name in order})
-    return Choice(winner, times[winner], predictions, reason)
+    return ChosenAlgorithm(winner, times[winner], predictions, reason)
 
 
 def in_words(seconds: float) -> str:

@@ -44,7 +44,7 @@ class Reign:
 
 
 @dataclass(frozen=True)
-class Choice:
+class FastestAlgorithm:
     """The fastest algorithm for one size, its time, everybody's times, and the reason in words."""
 
     algorithm: str
@@ -180,13 +180,15 @@ def fastest(
     *,
     algorithms: Iterable[str] = tuple(ALGORITHMS),
     **costs: float,
-) -> Choice:
+) -> FastestAlgorithm:
     """The algorithm with the shortest predicted time, and why. Of equals, the first named wins."""
     names = tuple(algorithms)
     times = _times(names, ranks, float(nbytes), latency, per_byte, costs)
     winner = _winner(times)
     if ranks == 1:
-        return Choice(winner, 0.0, times, "One rank has nobody to talk to: all cost nothing.")
+        return FastestAlgorithm(
+            winner, 0.0, times, "One rank has nobody to talk to: all cost nothing."
+        )
     waiting = formula(winner)(ranks, 0.0, latency, per_byte, **costs)
     lines = [
         f"{winner} is fastest for {nbytes:,.0f} bytes on {ranks} ranks: "
@@ -201,7 +203,7 @@ def fastest(
     if len(order) > 1:
         parts = [f"{reign.algorithm} up to {reign.end:,.0f} bytes" for reign in order[:-1]]
         lines.append(f"By size: {', '.join(parts)}, then {order[-1].algorithm}.")
-    return Choice(winner, times[winner], times, " ".join(lines))
+    return FastestAlgorithm(winner, times[winner], times, " ".join(lines))
 
 
 def _times(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ddl_teach.theory.collectives import formula
-from ddl_teach.theory.crossover import Choice, fastest
+from ddl_teach.theory.crossover import FastestAlgorithm, fastest
 from ddl_teach.theory.inputs import Bytes, Seconds
 from ddl_teach.theory.robust_line import fit_line
 
@@ -38,7 +38,7 @@ class CostModel:
             ranks, nbytes, self.latency, self.per_byte, per_byte_reduced=self.per_byte_reduced
         )
 
-    def fastest(self, ranks: int, nbytes: float) -> Choice:
+    def fastest(self, ranks: int, nbytes: float) -> FastestAlgorithm:
         """The algorithm that should win here, and why."""
         return fastest(
             ranks, nbytes, self.latency, self.per_byte, per_byte_reduced=self.per_byte_reduced

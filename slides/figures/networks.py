@@ -31,7 +31,7 @@ from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 from ddl_teach.theory import checkpointing, collectives, data_parallel, memory
 from ddl_teach.theory.grids import cluster, layers
 from ddl_teach.theory.grids.grid import Grid
-from ddl_teach.theory.grids.search import Choice, search
+from ddl_teach.theory.grids.search import RankedGrid, search
 from slides.figures.tables import beside
 
 FREE = Uniform(latency=0.0, bandwidth=float("inf"))
@@ -165,7 +165,7 @@ def recomputed() -> Figure:
 
 
 @cache
-def grids() -> list[Choice]:
+def grids() -> list[RankedGrid]:
     """All grids of 512 ranks for a network of 24 blocks, the fastest first by the model."""
     network = layers.transformer(blocks=24, width=2048, heads=16, length=2048, vocabulary=51200)
     return search(network, 512, cluster.Cluster(), batch=512)

@@ -30,7 +30,7 @@ TRIALS = 5  # of each, after one that does not count
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenMethod:
     """The method for a layer, the reason as a sentence, and what it was found by."""
 
     method: str
@@ -49,7 +49,7 @@ def choose(
     near: float = NEAR,
     rates: Rates | None = None,
     methods: Sequence[str] = tuple(METHODS),
-) -> Choice:
+) -> ChosenMethod:
     """The method that is the fastest for this problem, of those that need at most `limit` bytes.
 
     `rates` are those of another processor; then nothing is tried. What was once found out is
@@ -91,7 +91,7 @@ def _choose(
     rates: Rates,
     methods: tuple[str, ...],
     threads: int,
-) -> Choice:
+) -> ChosenMethod:
     """As `choose`, with everything that the answer depends on."""
     refused = {}
     for name in methods:
@@ -115,7 +115,7 @@ def _choose(
         measured = tried(problem, close, direction, dtype)
     method = min(measured or times, key=(measured or times).get)
     why = reason_for(method, counts, times, measured, rates, dtype.itemsize)
-    return Choice(method, why, times, measured, refused)
+    return ChosenMethod(method, why, times, measured, refused)
 
 
 def reason_for(

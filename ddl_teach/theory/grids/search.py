@@ -20,7 +20,7 @@ from ddl_teach.theory.memory import Held
 
 
 @dataclass(frozen=True)
-class Choice:
+class RankedGrid:
     """A grid with its best number of micro-batches, or the reason why it cannot be."""
 
     grid: Grid
@@ -34,7 +34,7 @@ def search(
     network: Network, ranks: int, cluster: Cluster, *, batch: int,
     itemsize: int = 2, state: int = 12, sharding: int = 0, recompute: bool = False,
     kept: float = 1.0,
-) -> list[Choice]:  # fmt: skip
+) -> list[RankedGrid]:  # fmt: skip
     """All grids of so many ranks: the fastest first, and at the end those that cannot be."""
     sizes = {"itemsize": itemsize, "recompute": recompute, "kept": kept}
     memories = sizes | {"state": state, "sharding": sharding}
@@ -47,7 +47,7 @@ def search(
 def in_order(
     network: Network, ranks: int, cluster: Cluster, *, batch: int, micro_batches: int,
     itemsize: int = 4,
-) -> list[Choice]:  # fmt: skip
+) -> list[RankedGrid]:  # fmt: skip
     """The same with so many micro-batches in every pipeline, and one where there is none: for
     steps that are really run, of networks so small that what they hold does not count."""
     choices = []
@@ -58,15 +58,15 @@ def in_order(
             reason = f"data {grid.data} times {parts} micro-batches do not divide {batch} samples"
         split = {"batch": batch, "micro_batches": parts, "itemsize": itemsize}
         time = None if reason else seconds(network, grid, cluster, **split)
-        choices.append(Choice(grid, reason, parts, time))
+        choices.append(RankedGrid(grid, reason, parts, time))
     return sorted(choices, key=lambda one: one.seconds.total if one.seconds else inf)
 
 
 def _best(
     network: Network, grid: Grid, cluster: Cluster, batch: int, sizes: dict, memories: dict
-) -> Choice:
+) -> RankedGrid:
     if reason := refused(network, grid, batch):
-        return Choice(grid, reason)
+        return RankedGrid(grid, reason)
     # Of stages alike the first holds most: it has most micro-batches in flight.
     stages = network.stages(grid.pipeline)
     first = {stage: place for place, stage in reversed(list(enumerate(stages)))}
@@ -79,12 +79,12 @@ def _best(
         least = min(least or most, most, key=lambda one: one.total)
         if most.total <= cluster.memory:
             time = seconds(network, grid, cluster, **split, **sizes)
-            fitting.append(Choice(grid, "", micro_batches, time, most))
+            fitting.append(RankedGrid(grid, "", micro_batches, time, most))
             if time.total > 1.1 * min(choice.seconds.total for choice in fitting):
                 break  # a shorter bubble no longer pays for more messages
     if not fitting:
         needed, there = least.total / 1e9, cluster.memory / 1e9
-        return Choice(grid, f"a rank would hold {needed:,.3g} GB and has {there:,.3g}")
+        return RankedGrid(grid, f"a rank would hold {needed:,.3g} GB and has {there:,.3g}")
     return min(fitting, key=lambda choice: choice.seconds.total)
 
 
@@ -107,7 +107,7 @@ def refused(network: Network, grid: Grid, batch: int) -> str:
     return ""
 
 
-def why(choice: Choice, best: Choice) -> str:
+def why(choice: RankedGrid, best: RankedGrid) -> str:
     """One line about a grid: how far from the best, and what it pays for."""
     if choice.refused:
         return f"{choice.grid}: cannot be, {choice.refused}"
