@@ -45,7 +45,7 @@ STALE = (
 )
 
 
-class Client(ipyparallel.Client):
+class EnginesClient(ipyparallel.Client):
     """ipyparallel's client, which says what has become of its engines."""
 
     over = False
@@ -84,7 +84,7 @@ class Controller:
     """The process, its folder, and the client that the notebook gets."""
 
     def __init__(self) -> None:
-        self._client: Client | None = None
+        self._client: EnginesClient | None = None
         self._closing = threading.Lock()
         self._folder = Path(tempfile.mkdtemp(prefix="ddl-"))
         self._guard: Guard | None = Guard(self._folder)
@@ -118,7 +118,7 @@ class Controller:
         self._client = self._connected_client(size)
         threading.Thread(target=self._watch, daemon=True).start()
 
-    def client_for(self, mpiexec: subprocess.Popen | None) -> Client | None:
+    def client_for(self, mpiexec: subprocess.Popen | None) -> EnginesClient | None:
         """The client, where it belongs to these engines; another one if it was closed."""
         # It may be about to end: its client knows first, and tells who waits for a task.
         if not self.alive or self._client.over or mpiexec is not self._mpiexec:
@@ -159,8 +159,8 @@ class Controller:
             + "\nRun `ddl-teach doctor` to find out why. %%px and engines.run do without it."
         )
 
-    def _connected_client(self, size: int) -> Client:
-        client = Client(json.loads(self._await_connection("client")))
+    def _connected_client(self, size: int) -> EnginesClient:
+        client = EnginesClient(json.loads(self._await_connection("client")))
         client.wait_for_engines(size, timeout=START_LIMIT, interactive=False)
         if client.ids != list(range(size)):
             client.close(linger=0)

@@ -31,7 +31,7 @@ from ddl_runtime.launcher.watchdog import Watch
 from ddl_runtime.records.run import Run
 
 if TYPE_CHECKING:
-    from ddl_class.engines.controller import Client, Controller
+    from ddl_class.engines.controller import Controller, EnginesClient
 
 RENEWAL_LIMIT = 3  # seconds to make a new communicator
 JOIN_LIMIT = 60  # seconds to become engines of ipyparallel
@@ -136,7 +136,7 @@ class Engines(Ranks):
         return [pickle.loads(answer) for answer in answers]
 
     @property
-    def client(self) -> Client:
+    def client(self) -> EnginesClient:
         """The same processes as engines of ipyparallel: a connected `ipyparallel.Client`.
 
         Engine i is rank i, and tasks see the variables of cells. Asked for the first time, the
