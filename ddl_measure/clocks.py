@@ -41,7 +41,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Clock:
+class RankClock:
     """A rank's clock beside rank 0's, whose time is called true; all in seconds."""
 
     begin: Reading
@@ -75,7 +75,7 @@ class Timed:
     result: Any
     begun: float
     ended: float
-    clock: Clock
+    clock: RankClock
 
 
 def compare_clocks(comm: Comm, turns: int = TURNS) -> Reading:
@@ -118,7 +118,7 @@ def with_clocks(program: Callable[..., Any], turns: int = TURNS) -> Callable[...
         begun = comm.now()
         result = program(comm, **kwargs)
         ended = comm.now()
-        return Timed(result, begun, ended, Clock(begin, compare_clocks(comm, turns)))
+        return Timed(result, begun, ended, RankClock(begin, compare_clocks(comm, turns)))
 
     return compared
 

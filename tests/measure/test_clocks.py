@@ -7,7 +7,7 @@ import pytest
 from skewed_clock import SkewedClock, planted
 
 from ddl_measure.clocks import (
-    Clock,
+    RankClock,
     Reading,
     compare_clocks,
     corrected,
@@ -123,7 +123,7 @@ def shared_and_planted(comm):
     wrong = SkewedClock(comm, clock_of(comm.rank))
     begin = compare_clocks(wrong)
     comm.barrier()
-    return own, Clock(begin, compare_clocks(wrong))
+    return own, RankClock(begin, compare_clocks(wrong))
 
 
 @pytest.mark.parametrize("ground", ["simulated", "real"])
@@ -159,5 +159,5 @@ def test_what_cannot_be_corrected_is_refused():
         with_clocks(None)
     with pytest.raises(RankFailed, match="turns=0"):
         simulate(lambda comm: compare_clocks(comm, 0), 1)
-    still = Clock(Reading(1.0, 2.0, 0.1), Reading(1.0, 2.0, 0.1))
+    still = RankClock(Reading(1.0, 2.0, 0.1), Reading(1.0, 2.0, 0.1))
     assert (still.drift, still.true(still.shown(7.0))) == (0, 7)
