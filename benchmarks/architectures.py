@@ -23,7 +23,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ddl_measure.experiments.architectures.costs import Costs, Scaling, costs, step_seconds
+from ddl_measure.experiments.architectures.costs import (
+    PlannedTraining,
+    StepCosts,
+    costs,
+    step_seconds,
+)
 from ddl_measure.interval import interval
 from ddl_measure.machine import describe, heading, keep
 from ddl_teach import Comm, Ranks
@@ -47,7 +52,7 @@ DECIDERS: dict[str, Callable[..., Decider]] = {
     "evolution": lambda *plan: Evolution(*plan, ahead=2),
     "controller": lambda *plan: Reinforce(*plan, ahead=2),
 }
-TRAINING, SCALING = CellTraining(), Scaling()
+TRAINING, SCALING = CellTraining(), PlannedTraining()
 PRICED = Priced(TRAINING, step_seconds)
 SHARED_RATE, SCORED = 0.02, 200
 AGAIN = (1001, 1002, 1003)  # seeds that no search has used
@@ -133,11 +138,11 @@ def middle(numbers: Sequence[float], factor: float = 1.0, digits: int = 1) -> st
 
 
 @cache
-def _of_text(items: tuple[tuple[str, str], ...]) -> Costs:
+def _of_text(items: tuple[tuple[str, str], ...]) -> StepCosts:
     return costs(dict(items), SCALING)
 
 
-def price(genotype: Genotype) -> Costs:
+def price(genotype: Genotype) -> StepCosts:
     """What a genotype costs, counted once."""
     return _of_text(tuple(sorted(genotype.items())))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.theory.convolution_cost import Cost
+from ddl_teach.theory.convolution_cost import ConvolutionCost
 
 IM2COL, WINOGRAD, REGRET = 3.0, 2.0, 1.1
 
@@ -17,7 +17,7 @@ class Measured(Protocol):
     problem: Convolution
     direction: str
     times: dict
-    counts: dict[str, Cost]
+    counts: dict[str, ConvolutionCost]
     choices: dict
 
     def median(self, method: str) -> float: ...

@@ -38,7 +38,7 @@ from ddl_teach.operators.convolution.chooser import ChosenMethod, choose
 from ddl_teach.operators.convolution.methods import METHODS
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.rates import machine_rates
-from ddl_teach.theory.convolution_cost import PASSES, Cost, cost
+from ddl_teach.theory.convolution_cost import PASSES, ConvolutionCost, cost
 
 RESULTS = Path(__file__).parent / "results"
 TURNS = (3, 15)  # at least and at most so many times each method is measured
@@ -52,7 +52,7 @@ class Layer:
     problem: Convolution
     direction: str
     times: dict[str, np.ndarray]  # seconds of each turn, by method; "torch" among them
-    counts: dict[str, Cost]
+    counts: dict[str, ConvolutionCost]
     shares: dict[str, dict[str, float]]  # of a profiled run, by method and kind
     choices: dict[str, ChosenMethod]  # by how it was chosen
 

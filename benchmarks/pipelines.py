@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_measure.experiments.pipelines.phantom_stage import Costs, timed
+from ddl_measure.experiments.pipelines.phantom_stage import PassSeconds, timed
 from ddl_measure.interval import interval
 from ddl_measure.machine import describe, heading, keep
 from ddl_measure.repetitions import side_by_side
@@ -46,7 +46,7 @@ WORKLOADS = {  # sizes of the layers, rows of a batch, micro-batches
     "ShallowSpeed's": (SHALLOWSPEED, 128, 4),
 }
 SCHEDULES = {"GPipe": gpipe, "1F1B": one_f_one_b}
-SLEEP = Costs(forward=8e-3, backward_input=8e-3, backward_weight=8e-3)
+SLEEP = PassSeconds(forward=8e-3, backward_input=8e-3, backward_weight=8e-3)
 Steps = dict[str, Callable[[], Any]]
 
 

@@ -14,13 +14,13 @@ table, text     the result as plain data, and how it reads
 
 from ddl_measure.analysis.analyse import analyse
 from ddl_measure.analysis.not_traceable import NotTraceable
-from ddl_measure.analysis.records import Call, Cost, Value
+from ddl_measure.analysis.records import Call, OperationCost, Value
 from ddl_measure.analysis.table import Analysis, Layer, Operation, Pass
 
 __all__ = [
     "Analysis",
     "Call",
-    "Cost",
+    "OperationCost",
     "Layer",
     "NotTraceable",
     "Operation",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ddl_measure.analysis.recording import Recorded, Recording
-from ddl_measure.analysis.records import Call, Cost, Rule, Value
+from ddl_measure.analysis.records import Call, OperationCost, Rule, Value
 from ddl_measure.analysis.rules import rule_for
 from ddl_measure.analysis.table import Operation, Pass, in_turn, side_by_side
 from ddl_teach.theory.work_depth.counting import NOTHING, WorkDepth, tree_depth
@@ -31,7 +31,7 @@ def accounts(recording: Recording, rules: Mapping[str, Rule]) -> tuple[Operation
         recorded = recording.operations[place]
         call = recorded.call
         cost = _cost(call, rules)
-        into, of_parameters = _gradients(recorded, cost or Cost(), place in users.active)
+        into, of_parameters = _gradients(recorded, cost or OperationCost(), place in users.active)
         first = {
             it.parameter: it for it in call.inputs if it.parameter and it.parameter not in met
         }
@@ -52,7 +52,7 @@ def accounts(recording: Recording, rules: Mapping[str, Rule]) -> tuple[Operation
                 line=recorded.line,
                 inputs=tuple(it.shape for it in call.inputs),
                 output=call.output.shape if call.outputs else (),
-                forward=_forward(call, cost or Cost()),
+                forward=_forward(call, cost or OperationCost()),
                 gradient_sum=side_by_side(arriving),
                 input_gradient=into,
                 parameter_gradient=of_parameters,
@@ -94,14 +94,14 @@ def _users(recording: Recording, kept: list[int]) -> _Users:
     return users
 
 
-def _cost(call: Call, rules: Mapping[str, Rule]) -> Cost | None:
+def _cost(call: Call, rules: Mapping[str, Rule]) -> OperationCost | None:
     """By the operation's rule; None where there is none. Nothing is computed of no numbers."""
     rule = rule_for(call.operation, rules)
     empty = any(it.elements == 0 for it in (*call.outputs, *call.inputs))
-    return Cost() if rule and empty else rule(call) if rule else None
+    return OperationCost() if rule and empty else rule(call) if rule else None
 
 
-def _forward(call: Call, cost: Cost) -> Pass:
+def _forward(call: Call, cost: OperationCost) -> Pass:
     """An operation reads each argument once and writes its results."""
     read = {
         it.storage: cost.read.get(name, it.nbytes)
@@ -112,7 +112,7 @@ def _forward(call: Call, cost: Cost) -> Pass:
     return Pass(cost.forward.work, cost.forward.depth, cost.multiply_adds, nbytes)
 
 
-def _gradients(recorded: Recorded, cost: Cost, active: bool) -> tuple[Pass, Pass]:
+def _gradients(recorded: Recorded, cost: OperationCost, active: bool) -> tuple[Pass, Pass]:
     """Of what was computed before, and of parameters."""
     into, of_parameters = [], []
     for name in recorded.call.arguments if active else ():
@@ -123,7 +123,7 @@ def _gradients(recorded: Recorded, cost: Cost, active: bool) -> tuple[Pass, Pass
     return side_by_side(into), side_by_side(of_parameters)
 
 
-def _gradient(recorded: Recorded, name: str, cost: Cost, wanting: list[Value]) -> Pass:
+def _gradient(recorded: Recorded, name: str, cost: OperationCost, wanting: list[Value]) -> Pass:
     """Of one argument: reads the results' gradient and what was kept, writes the argument's."""
     call, one = recorded.call, cost.gradients.get(name, NOTHING)
     multiply_adds = cost.gradient_multiply_adds.get(name, 0)

@@ -77,7 +77,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Cost:
+class OperationCost:
     """What an operation computes: forward, and for the gradient of each of its arguments.
 
     `multiply_adds` are the products among that which are added up at once, the number that
@@ -92,7 +92,7 @@ class Cost:
     read: Mapping[str, int] = field(default_factory=dict)
 
 
-Rule = Callable[[Call], Cost | None]
+Rule = Callable[[Call], OperationCost | None]
 """What an operation costs, from the shapes of its arguments and results; None: can't be said."""
 
 

@@ -63,7 +63,7 @@ class Operations:
 
 
 @dataclass(frozen=True)
-class Cost:
+class ConvolutionCost:
     """What one pass takes: operations by their kind, and how many numbers it holds and moves.
 
     `product` sums over channels, `transforms` over the places of a tile or a kernel. `held` are
@@ -81,7 +81,7 @@ class Cost:
         return self.product.total + self.transforms.total
 
 
-def cost(method: str, shape: Shape, direction: str = "forward") -> Cost:
+def cost(method: str, shape: Shape, direction: str = "forward") -> ConvolutionCost:
     """What `method` ("direct", "im2col", "fft", "winograd_4x4", ...) takes for one pass."""
     if direction not in PASSES:
         raise ValueError(f"direction={direction!r} is no pass; there are {', '.join(PASSES)}")
@@ -94,7 +94,7 @@ def cost(method: str, shape: Shape, direction: str = "forward") -> Cost:
     return known[method](shape, direction)
 
 
-def direct(shape: Shape, direction: str = "forward") -> Cost:
+def direct(shape: Shape, direction: str = "forward") -> ConvolutionCost:
     """The definition: every output is a sum over its channels and over the kernel."""
     outputs = shape.batch * shape.output_height * shape.output_width
     weights = _weights(shape)
@@ -107,17 +107,19 @@ def direct(shape: Shape, direction: str = "forward") -> Cost:
     seen = outputs * (2 * shape.in_channels + 2 * shape.out_channels)
     # Images are padded and results cleared first, and every image reads all weights anew.
     moved = math.prod(shape.kernel) * seen + (shape.batch + 2) * weights + 2 * _data(shape)
-    return Cost(_sums(outputs * weights, results), moved=moved)
+    return ConvolutionCost(_sums(outputs * weights, results), moved=moved)
 
 
-def im2col(shape: Shape, direction: str = "forward") -> Cost:
+def im2col(shape: Shape, direction: str = "forward") -> ConvolutionCost:
     """The operations of the definition, and a matrix with a column for each output."""
     outputs = shape.batch * shape.output_height * shape.output_width
     held = outputs * shape.in_channels * math.prod(shape.kernel)
-    return Cost(direct(shape, direction).product, held=held, moved=2 * _data(shape) + 2 * held)
+    return ConvolutionCost(
+        direct(shape, direction).product, held=held, moved=2 * _data(shape) + 2 * held
+    )
 
 
-def fft(shape: Shape, direction: str = "forward") -> Cost:
+def fft(shape: Shape, direction: str = "forward") -> ConvolutionCost:
     """Transforms of overlapping tiles; for each frequency a complex product by three real ones.
 
     Columns, then rows are multiplied by Fourier's matrix, of which a filter, or what is kept of a
@@ -155,10 +157,10 @@ def fft(shape: Shape, direction: str = "forward") -> Cost:
     held = 3 * frequencies * (tiles * (sources + sinks) + filters)
     # Pixels are turned, and copied as tiles; what comes back is put together and turned.
     pixels = tiles * (sources * height * width + sinks * math.prod(kept))
-    return Cost(products, transforms, held, 2 * _data(shape) + 2 * pixels + 2 * held)
+    return ConvolutionCost(products, transforms, held, 2 * _data(shape) + 2 * pixels + 2 * held)
 
 
-def winograd(shape: Shape, outputs: int, direction: str = "forward") -> Cost:
+def winograd(shape: Shape, outputs: int, direction: str = "forward") -> ConvolutionCost:
     """Tiles with `outputs` x `outputs` results: fewer multiplications, and transforms for them.
 
     A transform is one matrix for both axes, with its zeros; who leaves those out takes fewer.
@@ -186,7 +188,7 @@ def winograd(shape: Shape, outputs: int, direction: str = "forward") -> Cost:
     )
     held = math.prod(tile) * (tiles * (sources + sinks) + kernels)
     products = _sums(product, math.prod(tile) * results)
-    return Cost(products, transform, held, 2 * _data(shape) + 3 * held)
+    return ConvolutionCost(products, transform, held, 2 * _data(shape) + 3 * held)
 
 
 def real_transform(height: int, width: int) -> Operations:

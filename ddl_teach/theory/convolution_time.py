@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ddl_teach.theory.convolution_cost import Cost
+from ddl_teach.theory.convolution_cost import ConvolutionCost
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class Rates:
     bandwidth: float  # bytes written or read while data are laid out anew
 
 
-def seconds(cost: Cost, rates: Rates, itemsize: int = 4) -> float:
+def seconds(cost: ConvolutionCost, rates: Rates, itemsize: int = 4) -> float:
     """How long a pass takes if its parts come one after another, each at its own rate."""
     return sum(parts(cost, rates, itemsize).values())
 
 
-def parts(cost: Cost, rates: Rates, itemsize: int = 4) -> dict[str, float]:
+def parts(cost: ConvolutionCost, rates: Rates, itemsize: int = 4) -> dict[str, float]:
     """The seconds of each part of a pass, by its name."""
     return {
         "products": cost.product.total / rates.product,

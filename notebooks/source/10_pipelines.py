@@ -25,7 +25,7 @@
 # %%
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
 from ddl_class.plots.pipelines import plot_idle, plot_pipeline, plot_wait_and_memory
-from ddl_measure.experiments.pipelines.phantom_stage import Costs, timed
+from ddl_measure.experiments.pipelines.phantom_stage import PassSeconds, timed
 from ddl_teach import simulate
 from ddl_teach.comm import Uniform
 from ddl_teach.networks.pipelines.naive import naive
@@ -255,12 +255,14 @@ plot_pipeline(simulate(timed, 4, network=free, schedule=zero_bubble(4, 8)).timel
 # All of them in one picture, with 16 micro-batches: to the left is fast, down is small.
 
 # %%
-thin = Costs(0.5, 0.5, 0.5)  # half as many layers in a stage
+thin = PassSeconds(0.5, 0.5, 0.5)  # half as many layers in a stage
 points = {}
 for schedule in (naive(4, 16), gpipe(4, 16), one_f_one_b(4, 16), zero_bubble(4, 16),
                  zero_bubble(4, 16, lookahead=2), interleaved(4, 16), gems(4, 16)):  # fmt: skip
     a_rank = schedule.stages // 4
-    it = simulate(timed, 4, network=free, schedule=schedule, costs=thin if a_rank > 1 else Costs())
+    it = simulate(
+        timed, 4, network=free, schedule=schedule, costs=thin if a_rank > 1 else PassSeconds()
+    )
     points[schedule.name] = 1 - 16 * 3 / it.time, max(r.peak for r in it.results) / a_rank
 assert points["GPipe"][0] == points["1F1B"][0] > points["zero bubble H1"][0]
 plot_wait_and_memory(points, kept="micro-batches kept at most")
@@ -366,7 +368,7 @@ definition("message_driven")
 from ddl_teach.networks.pipelines.message_driven import message_driven as driven
 from ddl_teach.theory.pipelines import limit_without_waiting
 
-turn, limits, took = Costs(1e-3, 1e-3, 1e-3), (1, 2, 4, 8, 16, 32, 64), {}
+turn, limits, took = PassSeconds(1e-3, 1e-3, 1e-3), (1, 2, 4, 8, 16, 32, 64), {}
 for latency in (0.0, 6e-3):
     ways = [one_f_one_b(4, 64), *(driven(4, 64, limit) for limit in limits)]
     net = Uniform(latency, float("inf"))
@@ -425,7 +427,7 @@ run = engines.run(all_stages, worker=mine, in_flight=2)
 assert run.results == [18.0, 72.0, 12.0, 36.0]
 
 # %%
-sizes, pace = (1, 2, 4, 8, 16, 32), Costs(4e-3, 4e-3, 4e-3)
+sizes, pace = (1, 2, 4, 8, 16, 32), PassSeconds(4e-3, 4e-3, 4e-3)
 plans = [schedule_of(my_1f1b, 4, many) for many in sizes]
 what = {"sizes": [0], "ways": [lambda comm, _, it=it: timed(comm, it, pace) for it in plans]}
 virtual = np.max(simulate(stopwatch, 4, network=free, **what, turns=1).results, axis=0)[0, :, 0]

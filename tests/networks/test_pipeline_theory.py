@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pipeline_cases import FREE, played
 
-from ddl_measure.experiments.pipelines.phantom_stage import Costs, timed
+from ddl_measure.experiments.pipelines.phantom_stage import PassSeconds, timed
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
 from ddl_teach.networks.pipelines.gems import gems
@@ -30,7 +30,7 @@ def agree(run, wanted, thin=1):
 @some
 @given(SIZES, SECONDS, SECONDS, SECONDS)
 def test_naive_gpipe_and_one_f_one_b(sizes, forward, backward, latency):
-    costs = Costs(forward, backward, 0.0)
+    costs = PassSeconds(forward, backward, 0.0)
     slow = Uniform(latency, float("inf"))
     agree(played(naive(*sizes), costs, slow), theory.naive(*sizes, forward, backward, latency))
     agree(played(gpipe(*sizes), costs, slow), theory.gpipe(*sizes, forward, backward, latency))
@@ -41,7 +41,7 @@ def test_naive_gpipe_and_one_f_one_b(sizes, forward, backward, latency):
 @given(st.integers(1, 5), st.integers(1, 3), st.integers(1, 3), SECONDS, SECONDS)
 def test_interleaved(ranks, groups, thin, forward, backward):
     sizes = ranks, ranks * groups
-    costs = Costs(forward / thin, backward / thin, 0.0)
+    costs = PassSeconds(forward / thin, backward / thin, 0.0)
     wanted = theory.interleaved(*sizes, forward, backward, thin)
     agree(played(interleaved(*sizes, thin), costs), wanted, thin)
 
@@ -51,7 +51,7 @@ def test_interleaved(ranks, groups, thin, forward, backward):
 def test_zero_bubble(ranks, more, lookahead, forward, of_input, of_weights):
     of_weights = min(of_weights, forward)
     sizes = ranks, lookahead * (ranks - 1) + 1 + more
-    costs = Costs(forward, of_input, of_weights)
+    costs = PassSeconds(forward, of_input, of_weights)
     wanted = theory.zero_bubble(*sizes, forward, of_input, of_weights, lookahead)
     schedule = zero_bubble(*sizes, lookahead)
     agree(played(schedule, costs), wanted)
@@ -76,14 +76,14 @@ def test_several_steps_of_h2_have_one_bubble_and_of_the_others_one_each():
 def test_gems(sizes, forward, backward):
     backward = max(forward, backward)
     wanted = theory.gems(*sizes, forward, backward)
-    agree(played(gems(*sizes), Costs(forward, backward, 0.0)), wanted)
+    agree(played(gems(*sizes), PassSeconds(forward, backward, 0.0)), wanted)
 
 
 @some
 @given(SIZES, st.integers(1, 8), SECONDS, SECONDS, st.sampled_from([0.0, 3.0]))
 def test_message_driven(sizes, limit, forward, backward, latency):
     schedule = message_driven(*sizes, in_flight=limit)
-    run = played(schedule, Costs(forward, backward, 0.0), Uniform(latency, float("inf")))
+    run = played(schedule, PassSeconds(forward, backward, 0.0), Uniform(latency, float("inf")))
     wanted = theory.message_driven(*sizes, forward, backward, limit, latency)
     assert all(passed.peak <= most for passed, most in zip(run.results, wanted.peak, strict=True))
     assert run.results[0].peak == wanted.peak[0]
@@ -94,7 +94,7 @@ def test_message_driven(sizes, limit, forward, backward, latency):
         assert run.time <= 1.3 * wanted.time
 
 
-SENDING = Costs(1.0, 1.0, 1.0, activation_bytes=100, weight_bytes=7)
+SENDING = PassSeconds(1.0, 1.0, 1.0, activation_bytes=100, weight_bytes=7)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_with_h2_no_rank_has_a_gap_where_all_passes_take_the_same_time():
     """Qi et al. 2023: idle only before its first instruction and after its last one."""
 
     def gaps(schedule):
-        spans = played(schedule, Costs(1.0, 1.0, 1.0)).timeline.spans
+        spans = played(schedule, PassSeconds(1.0, 1.0, 1.0)).timeline.spans
         work = [[span for span in own if span.kind == "work"] for own in spans]
         return [own[-1].end - own[0].start - 3 * schedule.micro_batches for own in work]
 
@@ -136,7 +136,7 @@ def test_with_h2_no_rank_has_a_gap_where_all_passes_take_the_same_time():
 def test_in_flight_limit_matters_more_than_asynchrony():
     """With even times the message-driven pipeline is no faster than 1F1B; with long messages it
     is, because it may have more in flight, and with too small a limit it is slower."""
-    even = Costs(1.0, 1.0, 1.0)
+    even = PassSeconds(1.0, 1.0, 1.0)
     assert played(message_driven(4, 32), even).time == played(one_f_one_b(4, 32), even).time
     slow = Uniform(latency=2.0, bandwidth=float("inf"))
     enough = theory.limit_without_waiting(4, 1.0, 2.0, latency=2.0)

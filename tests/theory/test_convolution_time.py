@@ -3,7 +3,7 @@
 import pytest
 
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.theory.convolution_cost import Cost, Operations, cost, real_transform
+from ddl_teach.theory.convolution_cost import ConvolutionCost, Operations, cost, real_transform
 from ddl_teach.theory.convolution_time import Rates, first_below, meeting_kernel, parts, seconds
 
 
@@ -31,7 +31,7 @@ def test_more_channels_let_the_fft_win_at_smaller_kernels():
 
 
 def test_a_time_is_the_sum_of_its_parts():
-    one = Cost(Operations(30, 20), Operations(7, 3), moved=5)
+    one = ConvolutionCost(Operations(30, 20), Operations(7, 3), moved=5)
     rates = Rates(product=25, transform=2, bandwidth=4)
     assert seconds(one, rates, itemsize=8) == 2 + 5 + 10
     assert parts(one, rates)["moving bytes"] == 5

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ddl_measure.analysis.records import Call, Cost, Rule
+from ddl_measure.analysis.records import Call, OperationCost, Rule
 from ddl_measure.analysis.rules.products import broadcast_gradient
 from ddl_teach.theory.work_depth import activation
 from ddl_teach.theory.work_depth.counting import WorkDepth
@@ -89,17 +89,19 @@ BY_FORMULA = ("relu", "sigmoid", "tanh")  # theory has these
 def each(function: Function) -> Rule:
     """The rule of a function of single numbers."""
 
-    def rule(call: Call) -> Cost:
+    def rule(call: Call) -> OperationCost:
         elements = call.output.elements
         if call.operation.endswith("dropout") and not call.get("train"):
-            return Cost()
+            return OperationCost()
         gradients = {}
         for name, cost in function.gradients.items():
             for value in call.values(name):
                 each_one = WorkDepth(*cost).copies(elements)
                 summed = broadcast_gradient(elements, value.elements)
                 gradients[name] = each_one.then(summed)
-        return Cost(scaled(call, WorkDepth(*function.forward)).copies(elements), gradients)
+        return OperationCost(
+            scaled(call, WorkDepth(*function.forward)).copies(elements), gradients
+        )
 
     return rule
 
@@ -112,15 +114,15 @@ def scaled(call: Call, one: WorkDepth) -> WorkDepth:
 def by_formula(name: str) -> Rule:
     """The rule of an activation function that the theory counts."""
 
-    def rule(call: Call) -> Cost:
+    def rule(call: Call) -> OperationCost:
         elements = call.output.elements
         gradient = activation.input_gradient(elements, name)
-        return Cost(activation.forward(elements, name), {"self": gradient})
+        return OperationCost(activation.forward(elements, name), {"self": gradient})
 
     return rule
 
 
-def gelu(call: Call) -> Cost:
+def gelu(call: Call) -> OperationCost:
     """By the error function as in theory, or by tanh: x/2 (1 + tanh(a (x + b x^3)))."""
     if call.get("approximate", "none") == "none":
         return by_formula("gelu")(call)
@@ -128,7 +130,9 @@ def gelu(call: Call) -> Cost:
     # and b x x kept: 1 - t t; 3 (b x x) + 1, times a; times x / 2; their product, + (1 + t) / 2
     # and the product with g.
     elements = call.output.elements
-    return Cost(WorkDepth(9, 7).copies(elements), {"self": WorkDepth(11, 7).copies(elements)})
+    return OperationCost(
+        WorkDepth(9, 7).copies(elements), {"self": WorkDepth(11, 7).copies(elements)}
+    )
 
 
 RULES: dict[str, Rule] = {

@@ -6,28 +6,28 @@ except where one number went to several places: there its gradients are added up
 
 from __future__ import annotations
 
-from ddl_measure.analysis.records import Call, Cost, Rule
+from ddl_measure.analysis.records import Call, OperationCost, Rule
 from ddl_measure.analysis.rules.products import broadcast_gradient
 from ddl_teach.theory.work_depth.counting import NOTHING, elementwise
 
 
-def move(call: Call) -> Cost:
+def move(call: Call) -> OperationCost:
     """Nothing to compute; copies of one number send their gradients back to it."""
     gradients = {}
     for name in call.arguments:
         values = call.values(name)
         if len(values) == 1 and values[0].storage != call.output.storage:
             gradients[name] = broadcast_gradient(call.output.elements, values[0].elements)
-    return Cost(gradients=gradients)
+    return OperationCost(gradients=gradients)
 
 
 def lookup(table: str) -> Rule:
     """Rows of a table by their numbers: only those are read; the gradients of a row are summed."""
 
-    def rule(call: Call) -> Cost:
+    def rule(call: Call) -> OperationCost:
         taken = call.output.elements
         gradient = broadcast_gradient(taken, min(taken, call[table].elements))
-        return Cost(gradients={table: gradient}, read={table: call.output.nbytes})
+        return OperationCost(gradients={table: gradient}, read={table: call.output.nbytes})
 
     return rule
 
@@ -35,9 +35,9 @@ def lookup(table: str) -> Rule:
 def scattered(values: str) -> Rule:
     """Numbers written to chosen places, or added to what is there: then one addition each."""
 
-    def rule(call: Call) -> Cost:
+    def rule(call: Call) -> OperationCost:
         adds = call.get("accumulate", True)
-        return Cost(elementwise(call[values].elements) if adds else NOTHING)
+        return OperationCost(elementwise(call[values].elements) if adds else NOTHING)
 
     return rule
 
@@ -60,7 +60,7 @@ NEW = (
 )
 RULES: dict[str, Rule] = {
     **{f"aten::{name}": move for name in f"{VIEWS} {COPIES}".split()},
-    **{f"aten::{name}": lambda call: Cost() for name in NEW.split()},
+    **{f"aten::{name}": lambda call: OperationCost() for name in NEW.split()},
     "aten::embedding": lookup("weight"),
     "aten::index_select": lookup("self"),
     "aten::gather": lookup("self"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from ddl_measure.analysis.records import Call, Cost, Rule
+from ddl_measure.analysis.records import Call, OperationCost, Rule
 from ddl_teach.theory.work_depth import batch_normalisation, layer_normalisation
 from ddl_teach.theory.work_depth.counting import (
     WorkDepth,
@@ -18,7 +18,7 @@ from ddl_teach.theory.work_depth.counting import (
 )
 
 
-def batch_norm(call: Call) -> Cost:
+def batch_norm(call: Call) -> OperationCost:
     """With the statistics of the batch in training, with kept ones afterwards.
 
     That training also moves the kept ones a little is not counted.
@@ -36,30 +36,30 @@ def batch_norm(call: Call) -> Cost:
         back = elementwise(channels * numbers)
     gradients = {"input": back, "weight": dot(numbers).copies(channels)}
     gradients["bias"] = summation(numbers).copies(channels)
-    return Cost(_without(call, forward, channels * numbers), gradients)
+    return OperationCost(_without(call, forward, channels * numbers), gradients)
 
 
-def layer_norm(call: Call) -> Cost:
+def layer_norm(call: Call) -> OperationCost:
     """Over the last dimensions."""
     features = math.prod(call["normalized_shape"])
     return _rows(call, call["input"].elements // features, features, features)
 
 
-def group_norm(call: Call) -> Cost:
+def group_norm(call: Call) -> OperationCost:
     """Over a group of channels and all their positions; a scale for each channel."""
     x = call["input"]
     groups = call["num_groups"] * x.shape[0]
     return _rows(call, groups, x.elements // groups, x.shape[1])
 
 
-def instance_norm(call: Call) -> Cost:
+def instance_norm(call: Call) -> OperationCost:
     """Over all positions of one map of one example."""
     x = call["input"]
     rows = x.shape[0] * x.shape[1]
     return _rows(call, rows, x.elements // rows, x.shape[1])
 
 
-def rms_norm(call: Call) -> Cost:
+def rms_norm(call: Call) -> OperationCost:
     """Over the last dimensions, without the mean: x / sqrt(mean(x x) + eps), times gamma."""
     features = math.prod(call["normalized_shape"])
     rows, depth = call["input"].elements // features, tree_depth(features) + 6
@@ -68,17 +68,19 @@ def rms_norm(call: Call) -> Cost:
         forward = WorkDepth(forward.work - rows * features, depth - 1)
     # With v the scaled numbers and h = g gamma: (h - v mean(h v)) r.
     gradients = {"input": WorkDepth(6 * features, depth).copies(rows)}
-    return Cost(forward, {**gradients, "weight": dot(rows).copies(features)})
+    return OperationCost(forward, {**gradients, "weight": dot(rows).copies(features)})
 
 
-def _rows(call: Call, rows: int, length: int, scales: int) -> Cost:
+def _rows(call: Call, rows: int, length: int, scales: int) -> OperationCost:
     elements = rows * length
     gradients = {
         "input": layer_normalisation.input_gradient(rows, length),
         "weight": dot(elements // scales).copies(scales),
         "bias": summation(elements // scales).copies(scales),
     }
-    return Cost(_without(call, layer_normalisation.forward(rows, length), elements), gradients)
+    return OperationCost(
+        _without(call, layer_normalisation.forward(rows, length), elements), gradients
+    )
 
 
 def _without(call: Call, forward: WorkDepth, elements: int) -> WorkDepth:

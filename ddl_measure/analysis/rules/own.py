@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from ddl_measure.analysis.records import Call, Cost
+from ddl_measure.analysis.records import Call, OperationCost
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.winograd_matrices import matrices
 from ddl_teach.operators.micro_batches.divided import pieces
@@ -20,12 +20,12 @@ FORMULAS = {"direct": direct, "im2col": im2col, "fft": fft}
 PASSES = {"forward": "forward", "input_gradient": "x", "parameter_gradient": "weight"}
 
 
-def convolution(call: Call) -> Cost | None:
+def convolution(call: Call) -> OperationCost | None:
     """One method for the whole batch."""
     return _cost(call, {name: [(call["method"], call["x"].shape[0])] for name in PASSES})
 
 
-def micro_batched(call: Call) -> Cost | None:
+def micro_batched(call: Call) -> OperationCost | None:
     """`recipes` say for each pass which method does which part of the batch."""
     parts = {}
     for recipe in call["recipes"].split(";"):
@@ -37,7 +37,7 @@ def micro_batched(call: Call) -> Cost | None:
     return _cost(call, parts)
 
 
-def _cost(call: Call, parts: dict[str, list[tuple[str, int]]]) -> Cost | None:
+def _cost(call: Call, parts: dict[str, list[tuple[str, int]]]) -> OperationCost | None:
     x, weight = call["x"].shape, call["weight"].shape
     whole = Convolution.of_shapes(x, weight, call["stride"], call["padding"], call["groups"])
     costs = {}
@@ -54,7 +54,7 @@ def _cost(call: Call, parts: dict[str, list[tuple[str, int]]]) -> Cost | None:
         costs[PASSES[name]] = one
     products = call.output.elements * (call["weight"].elements // weight[0])
     gradients = {name: costs[name] for name in ("x", "weight")}
-    return Cost(costs["forward"], gradients, products, dict.fromkeys(gradients, products))
+    return OperationCost(costs["forward"], gradients, products, dict.fromkeys(gradients, products))
 
 
 def _by_method(method: str, name: str, problem: Convolution) -> WorkDepth | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ddl_measure.analysis.records import Call, Cost, Rule
+from ddl_measure.analysis.records import Call, OperationCost, Rule
 from ddl_teach.theory.work_depth import attention as attention_formula
 from ddl_teach.theory.work_depth import direct, fully_connected
 from ddl_teach.theory.work_depth.counting import (
@@ -22,7 +22,7 @@ from ddl_teach.theory.work_depth.counting import (
 )
 
 
-def linear(call: Call) -> Cost:
+def linear(call: Call) -> OperationCost:
     """y = x W^T + b, for every row of x."""
     outputs, inputs = call["weight"].shape
     rows = call["input"].elements // inputs
@@ -33,7 +33,7 @@ def linear(call: Call) -> Cost:
         "weight": fully_connected.parameter_gradient(rows, inputs, outputs, bias=False),
         "bias": summation(rows).copies(outputs),
     }
-    return Cost(
+    return OperationCost(
         fully_connected.forward(rows, inputs, outputs, bias=biased),
         gradients,
         products,
@@ -44,7 +44,7 @@ def linear(call: Call) -> Cost:
 def product(left: str, right: str, added: str = "") -> Rule:
     """The rule of a matrix product between two named arguments, and of what is added to it."""
 
-    def rule(call: Call) -> Cost:
+    def rule(call: Call) -> OperationCost:
         one, other = call[left].shape, call[right].shape
         rows, inner = (1, *one)[-2:]
         columns = other[-1] if len(other) > 1 else 1
@@ -63,7 +63,7 @@ def product(left: str, right: str, added: str = "") -> Rule:
         if added:
             forward = forward.then(elementwise(call.output.elements))
             gradients[added] = broadcast_gradient(call.output.elements, call[added].elements)
-        return Cost(forward, gradients, products, {left: products, right: products})
+        return OperationCost(forward, gradients, products, {left: products, right: products})
 
     return rule
 
@@ -92,7 +92,7 @@ class Shape:
     output_width: int
 
 
-def convolution(call: Call) -> Cost:
+def convolution(call: Call) -> OperationCost:
     """A convolution in one, two or three dimensions, each output a dot product."""
     weight, x, bias = call["weight"], call["input"], call.get("bias")
     products = call.output.elements * math.prod(weight.shape[1:])
@@ -124,10 +124,10 @@ def convolution(call: Call) -> Cost:
         "bias": summation(places).copies(weight.shape[0]),
     }
     forward = one.copies(call.output.elements)
-    return Cost(forward, gradients, products, {"input": products, "weight": products})
+    return OperationCost(forward, gradients, products, {"input": products, "weight": products})
 
 
-def transposed_convolution(call: Call) -> Cost:
+def transposed_convolution(call: Call) -> OperationCost:
     """A convolution's input gradient taken as a layer: the two passes change places."""
     weight, x = call["weight"], call["input"]
     taps = math.prod(weight.shape[1:])  # outputs that each input number goes to
@@ -143,7 +143,7 @@ def transposed_convolution(call: Call) -> Cost:
         "weight": matrix_product(taps, x.elements // weight.shape[0], weight.shape[0]),
         "bias": summation(outputs // channels).copies(channels),
     }
-    return Cost(forward, gradients, products, {"input": products, "weight": products})
+    return OperationCost(forward, gradients, products, {"input": products, "weight": products})
 
 
 def as_pair(number: int | tuple[int, ...] | list[int]) -> tuple[int, int]:
@@ -152,7 +152,7 @@ def as_pair(number: int | tuple[int, ...] | list[int]) -> tuple[int, int]:
     return (numbers * 2)[:2]
 
 
-def attention(call: Call) -> Cost:
+def attention(call: Call) -> OperationCost:
     """Softmax of the scores of queries and keys, times the values; a mask hides, but costs."""
     queries, keys, values = call["query"], call["key"], call["value"]
     *outer, count, features = queries.shape
@@ -163,7 +163,7 @@ def attention(call: Call) -> Cost:
     backward = attention_formula.input_gradient(batch, 1, count, seen, features, masked)
     scores, mixed = batch * count * seen * features, batch * count * seen * deep
     # The three gradients share their stages: they are counted once, at the queries.
-    return Cost(
+    return OperationCost(
         forward,
         {"query": backward, "key": WorkDepth(0, backward.depth), "value": WorkDepth(0, 0)},
         scores + mixed,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from ddl_measure.analysis.records import Call, Cost, Rule
+from ddl_measure.analysis.records import Call, OperationCost, Rule
 from ddl_teach.theory.work_depth import gru, lstm, rnn
 from ddl_teach.theory.work_depth.counting import NOTHING, WorkDepth, matrix_product
 
@@ -17,7 +17,7 @@ from ddl_teach.theory.work_depth.counting import NOTHING, WorkDepth, matrix_prod
 def recurrent(formula: ModuleType, gates: int) -> Rule:
     """The rule of a stack of layers whose single one `formula` counts."""
 
-    def rule(call: Call) -> Cost | None:
+    def rule(call: Call) -> OperationCost | None:
         if call.get("input") is None or len({state.shape for state in call.outputs[1:]}) > 1:
             return None  # sequences of different lengths, or a projection after each step
         x, hidden = call["input"], call.outputs[1].shape[-1]
@@ -56,7 +56,9 @@ def recurrent(formula: ModuleType, gates: int) -> Rule:
         start = matrix_product(batch * directions * call["num_layers"], gates * hidden, hidden)
         gradients["hx"] = WorkDepth(start.work, start.depth)
         multiply_adds["hx"] = batch * directions * call["num_layers"] * gates * hidden * hidden
-        return Cost(forward.copies(directions), gradients, directions * own, multiply_adds)
+        return OperationCost(
+            forward.copies(directions), gradients, directions * own, multiply_adds
+        )
 
     return rule
 

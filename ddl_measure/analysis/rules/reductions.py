@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from itertools import product
 
-from ddl_measure.analysis.records import Call, Cost, Rule
+from ddl_measure.analysis.records import Call, OperationCost, Rule
 from ddl_measure.analysis.rules.products import as_pair
 from ddl_teach.theory.work_depth import average_pooling, max_pooling, softmax
 from ddl_teach.theory.work_depth.counting import (
@@ -27,12 +27,12 @@ def reduction(before: int = 0, after: int = 0, gradient: int = 0, shared: int = 
     The gradient takes `gradient` operations for each number, and `shared` for each result.
     """
 
-    def rule(call: Call) -> Cost:
+    def rule(call: Call) -> OperationCost:
         groups = call.output.elements
         numbers = call["self"].elements // groups
         one = elementwise(numbers, before).then(summation(numbers)).then(WorkDepth(after, after))
         back = elementwise(1, shared).then(elementwise(numbers, gradient)).copies(groups)
-        return Cost(one.copies(groups), {"self": back})
+        return OperationCost(one.copies(groups), {"self": back})
 
     return rule
 
@@ -40,22 +40,22 @@ def reduction(before: int = 0, after: int = 0, gradient: int = 0, shared: int = 
 def variance(after: int) -> Rule:
     """Mean, differences, their squares, their sum, a quotient, and perhaps a root."""
 
-    def rule(call: Call) -> Cost:
+    def rule(call: Call) -> OperationCost:
         groups = call.output.elements
         numbers = call["self"].elements // groups
         mean = summation(numbers).then(elementwise(1))
         spread = elementwise(numbers, 2).then(summation(numbers)).then(elementwise(1, after))
         back = elementwise(1, after).then(elementwise(numbers)).copies(groups)
-        return Cost(mean.then(spread).copies(groups), {"self": back})
+        return OperationCost(mean.then(spread).copies(groups), {"self": back})
 
     return rule
 
 
-def largest(call: Call) -> Cost:
+def largest(call: Call) -> OperationCost:
     """A tree of comparisons, or one of two tensors; the larger number gets the gradient."""
     if call.values("other"):
         pairs = elementwise(call.output.elements)
-        return Cost(pairs, {"self": pairs, "other": pairs})
+        return OperationCost(pairs, {"self": pairs, "other": pairs})
     return reduction(gradient=2)(call)
 
 
@@ -66,10 +66,12 @@ def rows_of(call: Call, name: str = "self") -> tuple[int, int]:
     return value.elements // length, length
 
 
-def softmax_rule(call: Call) -> Cost:
+def softmax_rule(call: Call) -> OperationCost:
     """Along one dimension."""
     rows, length = rows_of(call)
-    return Cost(softmax.forward(rows, length), {"self": softmax.input_gradient(rows, length)})
+    return OperationCost(
+        softmax.forward(rows, length), {"self": softmax.input_gradient(rows, length)}
+    )
 
 
 def log_softmax_cost(rows: int, length: int) -> tuple[WorkDepth, WorkDepth]:
@@ -79,13 +81,13 @@ def log_softmax_cost(rows: int, length: int) -> tuple[WorkDepth, WorkDepth]:
     return forward.copies(rows), backward.copies(rows)
 
 
-def log_softmax(call: Call) -> Cost:
+def log_softmax(call: Call) -> OperationCost:
     """Along one dimension."""
     forward, backward = log_softmax_cost(*rows_of(call))
-    return Cost(forward, {"self": backward})
+    return OperationCost(forward, {"self": backward})
 
 
-def cross_entropy(call: Call) -> Cost:
+def cross_entropy(call: Call) -> OperationCost:
     """The logarithm of the softmax, of which each row gives one number; backwards p - 1 at it."""
     scores, kept = call["self"].shape, call["target"]
     classes = scores[1] if len(scores) > 1 else scores[0]
@@ -94,13 +96,13 @@ def cross_entropy(call: Call) -> Cost:
     if kept.shape == scores:  # probabilities instead of class numbers
         forward = forward.then(elementwise(classes).then(summation(classes)).copies(rows))
     reduced = loss_sum(rows, call.get("reduction", 1))
-    return Cost(forward.then(reduced), {"self": backward})
+    return OperationCost(forward.then(reduced), {"self": backward})
 
 
-def picked_loss(call: Call) -> Cost:
+def picked_loss(call: Call) -> OperationCost:
     """The negative logarithm that each row has at its class."""
     rows = call["target"].elements
-    return Cost(loss_sum(rows, call.get("reduction", 1)), {"self": elementwise(rows)})
+    return OperationCost(loss_sum(rows, call.get("reduction", 1)), {"self": elementwise(rows)})
 
 
 def loss_sum(terms: int, how: int) -> WorkDepth:
@@ -108,24 +110,26 @@ def loss_sum(terms: int, how: int) -> WorkDepth:
     return (NOTHING, summation(terms).then(elementwise(1)), summation(terms))[how]
 
 
-def squared_error(call: Call) -> Cost:
+def squared_error(call: Call) -> OperationCost:
     """Mean or sum of the squared differences; backwards twice the difference, times g."""
     elements = call["self"].elements
     forward = elementwise(elements, 2).then(loss_sum(elements, call.get("reduction", 1)))
-    return Cost(forward, {"self": elementwise(elements, 2), "target": elementwise(elements)})
+    return OperationCost(
+        forward, {"self": elementwise(elements, 2), "target": elementwise(elements)}
+    )
 
 
-def max_pool(call: Call) -> Cost:
+def max_pool(call: Call) -> OperationCost:
     """The largest of each window."""
     return pooling(call, mean=False)
 
 
-def average_pool(call: Call) -> Cost:
+def average_pool(call: Call) -> OperationCost:
     """The mean of each window."""
     return pooling(call, mean=True)
 
 
-def pooling(call: Call, mean: bool) -> Cost:
+def pooling(call: Call, mean: bool) -> OperationCost:
     """In two dimensions by the formulas; in one or three each window counted by itself."""
     x, kernel = call["self"], call["kernel_size"]
     stride, padding = call.get("stride") or kernel, call.get("padding", 0)
@@ -139,7 +143,7 @@ def pooling(call: Call, mean: bool) -> Cost:
             for pair, unit in ((kernel, 1), (stride, 1), (padding, 0))
         ]
         planes = x.elements // math.prod(size)
-        return Cost(
+        return OperationCost(
             formula.forward(planes, *size, *window),
             {"self": formula.input_gradient(planes, *size, *window)},
         )
@@ -148,7 +152,7 @@ def pooling(call: Call, mean: bool) -> Cost:
     return windows([numbers] * call.output.elements, x.elements, mean)
 
 
-def adaptive_pool(call: Call) -> Cost:
+def adaptive_pool(call: Call) -> OperationCost:
     """As many windows as wanted; they differ in size where the image can't be divided evenly."""
     mean = "avg" in call.operation
     dims = int(call.operation.partition("pool")[2][0])
@@ -160,17 +164,19 @@ def adaptive_pool(call: Call) -> Cost:
     sizes = [math.prod(window) for window in product(*spans)]
     planes = call.output.elements // len(sizes)
     one = windows(sizes, call["self"].elements // planes, mean)
-    return Cost(one.forward.copies(planes), {"self": one.gradients["self"].copies(planes)})
+    return OperationCost(
+        one.forward.copies(planes), {"self": one.gradients["self"].copies(planes)}
+    )
 
 
-def windows(sizes: list[int], elements: int, mean: bool) -> Cost:
+def windows(sizes: list[int], elements: int, mean: bool) -> OperationCost:
     """Windows of these sizes over so many numbers: each a sum and a quotient, or a maximum."""
     touched, deepest = sum(sizes), tree_depth(max(sizes))
     forward = WorkDepth(touched - len(sizes), deepest).then(elementwise(len(sizes), int(mean)))
     overlap = max(0, touched - elements)
     shares = elementwise(len(sizes)) if mean else elementwise(touched, 2)
     depth = tree_depth(-(-touched // elements)) if overlap else 0
-    return Cost(forward, {"self": shares.then(WorkDepth(overlap, depth))})
+    return OperationCost(forward, {"self": shares.then(WorkDepth(overlap, depth))})
 
 
 RULES: dict[str, Rule] = {

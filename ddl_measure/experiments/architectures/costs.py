@@ -27,7 +27,7 @@ ITEMSIZE = 4  # bytes of a weight
 
 
 @dataclass(frozen=True)
-class Scaling:
+class PlannedTraining:
     """The training that is planned: `ranks` with `samples` each; messages as on 1 Gbit/s."""
 
     ranks: int = 16
@@ -46,7 +46,7 @@ class Scaling:
 
 
 @dataclass(frozen=True)
-class Costs:
+class StepCosts:
     """Of a training step of one rank: operations, the longest chain of them, bytes to average,
     seconds on all ranks together, and the share of these that is spent on computing."""
 
@@ -57,7 +57,9 @@ class Costs:
     efficiency: float
 
 
-def costs(genotype: Genotype, scaling: Scaling = Scaling(), channels: int = 8) -> Costs:
+def costs(
+    genotype: Genotype, scaling: PlannedTraining = PlannedTraining(), channels: int = 8
+) -> StepCosts:
     """Counted on the genotype's own network."""
     network = standing_alone(genotype, channels)
     counted = analyse(network, torch.empty(scaling.samples, *IMAGE))
@@ -65,9 +67,11 @@ def costs(genotype: Genotype, scaling: Scaling = Scaling(), channels: int = 8) -
     nbytes = counted.parameters * ITEMSIZE
     compute = step.work / scaling.flops
     seconds = compute + scaling.messages(nbytes)
-    return Costs(step.work, step.depth, nbytes, seconds, compute / seconds)
+    return StepCosts(step.work, step.depth, nbytes, seconds, compute / seconds)
 
 
-def step_seconds(genotype: Genotype, scaling: Scaling = Scaling(), channels: int = 8) -> float:
+def step_seconds(
+    genotype: Genotype, scaling: PlannedTraining = PlannedTraining(), channels: int = 8
+) -> float:
     """The seconds alone, as `priced.Priced` takes them."""
     return costs(genotype, scaling, channels).seconds

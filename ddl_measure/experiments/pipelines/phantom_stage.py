@@ -17,7 +17,7 @@ from ddl_teach.networks.pipelines.worker import Passed, Worker
 
 
 @dataclass(frozen=True)
-class Costs:
+class PassSeconds:
     """Seconds that each pass of one stage takes for one micro-batch, and what passes a cut."""
 
     forward: float = 1.0
@@ -34,7 +34,7 @@ class Costs:
 class PhantomStage:
     """A stage of a pipeline, as `worker.Stage` asks for."""
 
-    def __init__(self, comm: Comm, costs: Costs) -> None:
+    def __init__(self, comm: Comm, costs: PassSeconds) -> None:
         self._comm, self._costs = comm, costs
 
     def forward(self, micro_batch: int, x: Phantom | None) -> Phantom:
@@ -70,7 +70,9 @@ class PhantomStage:
         """There are no numbers to keep."""
 
 
-def timed(comm: Comm, schedule: Schedule, costs: Costs = Costs(), steps: int = 1) -> Passed:
+def timed(
+    comm: Comm, schedule: Schedule, costs: PassSeconds = PassSeconds(), steps: int = 1
+) -> Passed:
     """Steps of a schedule whose stages only take time: a rank program; returns the last one's.
 
     No rank waits until all have ended a step: who has updated its weights begins the next one.

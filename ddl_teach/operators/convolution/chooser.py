@@ -21,7 +21,7 @@ import torch
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.rates import fastest, machine_rates
-from ddl_teach.theory.convolution_cost import Cost, cost
+from ddl_teach.theory.convolution_cost import ConvolutionCost, cost
 from ddl_teach.theory.convolution_time import Rates, parts, seconds
 
 NEAR = 2.5  # predictions within this factor of the best are not trusted to be in order
@@ -120,7 +120,7 @@ def _choose(
 
 def reason_for(
     method: str,
-    counts: Mapping[str, Cost],
+    counts: Mapping[str, ConvolutionCost],
     predicted: Mapping[str, float],
     measured: Mapping[str, float],
     rates: Rates,

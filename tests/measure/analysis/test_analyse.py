@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional
 
 from ddl_measure.allocations import peak_allocation
-from ddl_measure.analysis import Cost, Pass, analyse
+from ddl_measure.analysis import OperationCost, Pass, analyse
 from ddl_measure.zoo import vgg16
 from ddl_teach.theory.work_depth import (
     activation,
@@ -199,7 +199,11 @@ def test_what_has_no_rule_is_named_and_can_be_given_one():
     for text in (str(analysis), analysis._repr_html_()):
         assert "Not counted, and missing wherever a question mark stands: aten::cumsum" in text
         assert "32+ ?" in text
-    rules = {"aten::cumsum": lambda call: Cost(elementwise(4 * 7), {"self": elementwise(4 * 7)})}
+    rules = {
+        "aten::cumsum": lambda call: OperationCost(
+            elementwise(4 * 7), {"self": elementwise(4 * 7)}
+        )
+    }
     known = analyse(Sums(), wanted(4, 8), rules=rules)
     assert known.uncounted == ()
     assert known.forward.work == analysis.forward.work + 28
