@@ -396,10 +396,10 @@ judge("11.offload", offloaded_step, ranks=(2, 5), seed=114)
 # %%
 from torch import ones, zeros
 
-from ddl_teach.networks.memory.device import Device
+from ddl_teach.networks.memory.device import DeviceMemory
 from ddl_teach.networks.memory.offload import Offloaded
 
-weights, device = zeros(10_000_000), Device(capacity=20 * 2**20)
+weights, device = zeros(10_000_000), DeviceMemory(capacity=20 * 2**20)
 Offloaded(weights, Adam(0.1), 2**20, device).step(ones(10_000_000))
 assert 2 * weights.nbytes + device.most == theory.offloaded(10_000_000, 2**20)
 print(f"at most {device.most:,} bytes of states on the device, of {2 * weights.nbytes:,}")

@@ -24,7 +24,7 @@ from ddl_teach.networks.experts.network import mixture_network
 from ddl_teach.networks.experts.spread import full_parameters as experts_of
 from ddl_teach.networks.experts.spread import spread_experts
 from ddl_teach.networks.grid.trainer import Trainer
-from ddl_teach.networks.memory.device import Device
+from ddl_teach.networks.memory.device import DeviceMemory
 from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.memory.offload import Offloaded
 from ddl_teach.networks.memory.training import train as train_sharded
@@ -164,7 +164,7 @@ def sharded(comm, where):
     ended = {}
     keeps = {
         "resident": resident(UPDATE),
-        "offloaded": lambda own: Offloaded(own, UPDATE, 70, Device(where=where)),
+        "offloaded": lambda own: Offloaded(own, UPDATE, 70, DeviceMemory(where=where)),
     }
     for stage in (1, 2, 3):
         for name in keeps if stage == 2 else ["resident"]:

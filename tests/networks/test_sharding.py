@@ -13,7 +13,7 @@ from torch import nn
 from ddl_measure.experiments.memory import only_time
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 from ddl_teach import simulate
-from ddl_teach.networks.memory.device import Device
+from ddl_teach.networks.memory.device import DeviceMemory
 from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.memory.offload import Offloaded
 from ddl_teach.networks.memory.sharded_parameters import ShardedParameters
@@ -113,7 +113,7 @@ def other_ways(comm, batches, twin):
     apart = []
     for stage in STAGES:
         exact, _, _ = go(comm, stage, small_mlp(), batches, resident(Adam()))
-        device = Device()
+        device = DeviceMemory()
         hosted = partial(Offloaded, update=Adam(), bucket=BUCKET, device=device)
         offloaded, held, _ = go(comm, stage, small_mlp(), batches, hosted)
         apart.append((largest_difference(offloaded, exact), held.states, device.most))

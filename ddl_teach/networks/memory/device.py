@@ -24,7 +24,7 @@ class DeviceFull(MemoryError):
     """More was asked for than the device has left."""
 
 
-class Device:
+class DeviceMemory:
     """Hands out room and counts it."""
 
     def __init__(self, capacity: int | None = None, where: str = "cpu") -> None:

@@ -15,14 +15,14 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from ddl_teach.networks.memory.device import Copy, Device, Wait
+from ddl_teach.networks.memory.device import Copy, DeviceMemory, Wait
 from ddl_teach.networks.memory.keeping import Rule, master_copy
 
 
 class Offloaded:
     """Updates weights on a device whose states are on the host; a `Keeper`, as `Resident` is."""
 
-    def __init__(self, weights: Tensor, update: Rule, bucket: int, device: Device) -> None:
+    def __init__(self, weights: Tensor, update: Rule, bucket: int, device: DeviceMemory) -> None:
         if bucket < 1:
             raise ValueError(f"bucket={bucket}: at least one parameter must fit into a bucket")
         self._weights, self._update, self._steps = weights, update, 0
