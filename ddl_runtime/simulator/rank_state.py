@@ -192,7 +192,7 @@ class Strand:
         return None if best is None else (best[0], best[2])
 
 
-class Engine(Protocol):
+class Transport(Protocol):
     """What moves messages on."""
 
     def asked_for(self, message: Any, time: float) -> None:
@@ -212,7 +212,7 @@ class Place(Protocol):
     strand: Strand
 
     @property
-    def simulation(self) -> Engine: ...
+    def simulation(self) -> Transport: ...
 
     @property
     def whole(self) -> bool: ...
