@@ -28,7 +28,7 @@ from ddl_class.clusters.grounds import Ground
 from ddl_class.clusters.site import SETUP
 from ddl_class.clusters.slurm import submission
 from ddl_class.commands.mistake import Mistake
-from ddl_class.doctor.finding import Finding
+from ddl_class.doctor.finding import CheckResult
 from ddl_class.doctor.machine_checks import ROOT
 from ddl_runtime.launcher.mpiexec import mpi_environment
 
@@ -116,19 +116,19 @@ def connect(name: str) -> ipyparallel.Client:
     return client
 
 
-def secrets_kept(name: str) -> Finding:
+def secrets_kept(name: str) -> CheckResult:
     """Can nobody else read the keys of this ground's engines?"""
     folder = Path(get_ipython_dir()) / f"profile_ddl-{name}" / "security"
     if not folder.exists():
-        return Finding("secrets", "ok", "no engines have been started yet")
+        return CheckResult("secrets", "ok", "no engines have been started yet")
     if folder.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        return Finding(
+        return CheckResult(
             "secrets",
             "fail",
             f"others can look into {folder}, where the keys of engines are",
             f"chmod go= {folder}\nThen stop and start the engines: they make new keys.",
         )
-    return Finding("secrets", "ok", f"only you can look into {folder}")
+    return CheckResult("secrets", "ok", f"only you can look into {folder}")
 
 
 def make_profile(name: str) -> Path:

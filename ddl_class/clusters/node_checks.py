@@ -19,7 +19,7 @@ import psutil
 from ddl_class.clusters import on_ranks
 from ddl_class.clusters.asking import NodeAnswers, ask_nodes, ask_ranks
 from ddl_class.clusters.grounds import Ground
-from ddl_class.doctor.finding import Finding
+from ddl_class.doctor.finding import CheckResult
 
 SLOW_CLOCK, WRONG_CLOCK = 1.0, 60.0  # seconds apart; Slurm's MUNGE refuses at 300
 MOVED = on_ranks.MESSAGES * on_ranks.NBYTES
@@ -44,7 +44,7 @@ UNREACHED = {
 }
 
 
-def examine_nodes(ground: Ground, folder: Path) -> list[Finding]:
+def examine_nodes(ground: Ground, folder: Path) -> list[CheckResult]:
     """Every finding about these nodes; `folder` should be one that all of them share."""
     answers = ask_nodes(ground, folder)
     findings = [names(ground.nodes, answers), entered(answers)]
@@ -58,7 +58,7 @@ def examine_nodes(ground: Ground, folder: Path) -> list[Finding]:
         together = ask_ranks(ground)
         if isinstance(together, str):
             findings.append(
-                Finding(
+                CheckResult(
                     "MPI",
                     "fail",
                     f"{len(ground.nodes)} ranks on {len(ground.nodes)} nodes: {together}",
@@ -77,7 +77,7 @@ def examine_nodes(ground: Ground, folder: Path) -> list[Finding]:
     return findings
 
 
-def names(nodes: Sequence[str], answers: NodeAnswers) -> Finding:
+def names(nodes: Sequence[str], answers: NodeAnswers) -> CheckResult:
     """Does every node know every other by a name that leads to it?"""
     wrong = [
         f"{node} takes {name} for {address}"
@@ -86,8 +86,8 @@ def names(nodes: Sequence[str], answers: NodeAnswers) -> Finding:
         if address.startswith("unknown") or (address.startswith("127.") and len(nodes) > 1)
     ]
     if not wrong:
-        return Finding("names", "ok", f"all {len(nodes)} are known to each other")
-    return Finding(
+        return CheckResult("names", "ok", f"all {len(nodes)} are known to each other")
+    return CheckResult(
         "names",
         "fail",
         _some(wrong),
@@ -96,14 +96,14 @@ def names(nodes: Sequence[str], answers: NodeAnswers) -> Finding:
     )
 
 
-def entered(answers: NodeAnswers) -> Finding:
+def entered(answers: NodeAnswers) -> CheckResult:
     """Can a command be run on every node, without anybody typing a password?"""
     count = len(answers.said) + len(answers.failed)
     if not answers.failed:
-        return Finding("entering", "ok", f"all {count} nodes, without a password")
+        return CheckResult("entering", "ok", f"all {count} nodes, without a password")
     node, why = next(iter(answers.failed.items()))
     mend = next((mend for words, mend in UNREACHED.items() if words in why), "Mend that first.")
-    return Finding(
+    return CheckResult(
         "entering",
         "fail",
         _some([f"{node}: {why}" for node, why in answers.failed.items()]),
@@ -111,13 +111,13 @@ def entered(answers: NodeAnswers) -> Finding:
     )
 
 
-def alike(answers: NodeAnswers) -> Finding:
+def alike(answers: NodeAnswers) -> CheckResult:
     """The same Python and packages everywhere?"""
     pythons = Counter(said["python"] for said in answers.said.values())
     if len(pythons) > 1:
         usual = pythons.most_common(1)[0][0]
         others = [f"{n}: {s['python']}" for n, s in answers.said.items() if s["python"] != usual]
-        return Finding(
+        return CheckResult(
             "Python",
             "fail",
             f"{usual}; but {_some(others)}",
@@ -135,16 +135,16 @@ def alike(answers: NodeAnswers) -> Finding:
         if len(each) > 1
     ]
     if differing:
-        return Finding(
+        return CheckResult(
             "Python",
             "fail",
             f"packages differ between nodes: {_some(differing)}",
             "Run start.py on the nodes that lag behind, or share one .venv.",
         )
-    return Finding("Python", "ok", f"{next(iter(pythons))}, {len(packages)} packages alike")
+    return CheckResult("Python", "ok", f"{next(iter(pythons))}, {len(packages)} packages alike")
 
 
-def shared_folder(answers: NodeAnswers, folder: Path) -> Finding:
+def shared_folder(answers: NodeAnswers, folder: Path) -> CheckResult:
     """Does every node see the same files, there and back?"""
     wrong = [
         f"{node}: {said['mark']}"
@@ -157,8 +157,8 @@ def shared_folder(answers: NodeAnswers, folder: Path) -> Finding:
         if said["mark"] == answers.mark and node not in answers.arrived
     ]
     if not wrong:
-        return Finding("shared folder", "ok", f"{folder} is the same on all nodes")
-    return Finding(
+        return CheckResult("shared folder", "ok", f"{folder} is the same on all nodes")
+    return CheckResult(
         "shared folder",
         "fail",
         f"{folder}: {_some(wrong)}",
@@ -167,14 +167,16 @@ def shared_folder(answers: NodeAnswers, folder: Path) -> Finding:
     )
 
 
-def ports(answers: NodeAnswers, address: str) -> Finding:
+def ports(answers: NodeAnswers, address: str) -> CheckResult:
     """Can every node call this side?"""
     wrong = [
         f"{n}: {s['call']}" for n, s in answers.said.items() if s["call"].startswith("failed")
     ]
     if not wrong:
-        return Finding("ports", "ok", f"all nodes can call {address}; nothing listens elsewhere")
-    return Finding(
+        return CheckResult(
+            "ports", "ok", f"all nodes can call {address}; nothing listens elsewhere"
+        )
+    return CheckResult(
         "ports",
         "fail",
         f"calling {address}: {_some(wrong)}",
@@ -183,15 +185,15 @@ def ports(answers: NodeAnswers, address: str) -> Finding:
     )
 
 
-def gpus(answers: NodeAnswers, expected: int) -> Finding:
+def gpus(answers: NodeAnswers, expected: int) -> CheckResult:
     """The same GPUs on every node, as many as the site's notes say?"""
     counted = {node: len(said["gpus"]) for node, said in answers.said.items()}
     kinds = {kind.partition(": ")[2] for said in answers.said.values() for kind in said["gpus"]}
     if set(counted.values()) == {expected} and len(kinds) <= 1:
         what = f"{expected} x {next(iter(kinds))} on each node" if kinds else "none on any node"
-        return Finding("GPUs", "ok", what)
+        return CheckResult("GPUs", "ok", what)
     found = ", ".join(f"{node} {count}" for node, count in counted.items())
-    return Finding(
+    return CheckResult(
         "GPUs",
         "warn",
         f"{found}; SITE_GPUS says {expected}"
@@ -201,11 +203,11 @@ def gpus(answers: NodeAnswers, expected: int) -> Finding:
     )
 
 
-def world(together: Sequence[Mapping[str, Any]], ranks: int, expected: set[str]) -> Finding:
+def world(together: Sequence[Mapping[str, Any]], ranks: int, expected: set[str]) -> CheckResult:
     """Are all ranks in one world, one on each node?"""
     where = [rank["node"] for rank in together]
     if len(together) != ranks:
-        return Finding(
+        return CheckResult(
             "MPI",
             "fail",
             f"{ranks} ranks were started, and one believes to be in a world of {len(together)}",
@@ -213,19 +215,21 @@ def world(together: Sequence[Mapping[str, Any]], ranks: int, expected: set[str])
             "(mpiexec, 'srun --mpi=pmix' or 'srun --mpi=pmi2'; 'srun --mpi=list' shows all).",
         )
     if set(where) != expected:
-        return Finding(
+        return CheckResult(
             "MPI",
             "fail",
             f"{ranks} ranks, but on {_some(sorted(set(where)))} only",
             "Ask for one rank a node: --nodes and --ntasks-per-node, or slots=1 in the hostfile.",
         )
-    return Finding("MPI", "ok", f"{ranks} ranks know of each other, on {len(set(where))} nodes")
+    return CheckResult(
+        "MPI", "ok", f"{ranks} ranks know of each other, on {len(set(where))} nodes"
+    )
 
 
-def network(together: Sequence[Mapping[str, Any]], wanted: str) -> Finding:
+def network(together: Sequence[Mapping[str, Any]], wanted: str) -> CheckResult:
     """Over which interface do messages of MPI cross?"""
     if len({rank["node"] for rank in together}) == 1:
-        return Finding("network", "ok", "one node: messages cross memory")
+        return CheckResult("network", "ok", "one node: messages cross memory")
     carriers = Counter(
         name for rank in together for name, sent in rank["sent"].items() if sent >= 0.8 * MOVED
     )
@@ -235,20 +239,20 @@ def network(together: Sequence[Mapping[str, Any]], wanted: str) -> Finding:
         "-iface NAME; for UCX: UCX_NET_DEVICES=NAME."
     )
     if not carriers:
-        return Finding(
+        return CheckResult(
             "network", "ok", "no interface counted the messages: they pass the system by (RDMA)"
         )
     found = ", ".join(carriers)
     if wanted and set(carriers) != {wanted}:
-        return Finding("network", "fail", f"MPI crosses by {found}, not by {wanted}", mend)
+        return CheckResult("network", "fail", f"MPI crosses by {found}, not by {wanted}", mend)
     if len(carriers) > 1:
-        return Finding("network", "warn", f"MPI crosses by {found}: nodes differ", mend)
+        return CheckResult("network", "warn", f"MPI crosses by {found}: nodes differ", mend)
     there = sorted(set(psutil.net_if_addrs()) - {"lo"})
     choice = f" (here are {', '.join(there)})" if len(there) > 1 and not wanted else ""
-    return Finding("network", "ok", f"MPI crosses by {found}{choice}")
+    return CheckResult("network", "ok", f"MPI crosses by {found}{choice}")
 
 
-def listening(together: Sequence[Mapping[str, Any]]) -> Finding:
+def listening(together: Sequence[Mapping[str, Any]]) -> CheckResult:
     """Can ranks be called from networks that are not the cluster's own?"""
     everywhere = [
         f"{rank['node']} at {', '.join(rank['interfaces'])}"
@@ -256,8 +260,10 @@ def listening(together: Sequence[Mapping[str, Any]]) -> Finding:
         if {"0.0.0.0", "::"} & set(rank["listens"]) and len(rank["interfaces"]) > 1
     ]
     if not everywhere:
-        return Finding("listening", "ok", "ranks listen on the network between the nodes alone")
-    return Finding(
+        return CheckResult(
+            "listening", "ok", "ranks listen on the network between the nodes alone"
+        )
+    return CheckResult(
         "listening",
         "warn",
         f"this MPI's ranks listen on every network: {_some(everywhere)}",
@@ -266,14 +272,14 @@ def listening(together: Sequence[Mapping[str, Any]]) -> Finding:
     )
 
 
-def clocks(together: Sequence[Mapping[str, Any]]) -> Finding:
+def clocks(together: Sequence[Mapping[str, Any]]) -> CheckResult:
     """Do the nodes agree what time it is?"""
     worst = max(together, key=lambda rank: abs(rank["ahead"]))
     apart, bound = abs(worst["ahead"]), max(rank["bound"] for rank in together)
     found = f"at most {apart:.3g} s apart ({worst['node']}), known to {bound:.2g} s"
     if apart <= SLOW_CLOCK + bound:
-        return Finding("clocks", "ok", found)
-    return Finding(
+        return CheckResult("clocks", "ok", found)
+    return CheckResult(
         "clocks",
         "fail" if apart > WRONG_CLOCK else "warn",
         found,

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 
 from ddl_class.clusters.site import NOTES, Site
-from ddl_class.doctor.finding import Finding
+from ddl_class.doctor.finding import CheckResult
 from ddl_class.doctor.machine_checks import ROOT
 
 PATIENCE = 30  # seconds for one question
@@ -30,18 +30,18 @@ def submission(site: Site) -> dict[str, str]:
     return {name: value for name, value in variables.items() if value}
 
 
-def login_node(site: Site) -> list[Finding]:
+def login_node(site: Site) -> list[CheckResult]:
     """What can be said from a login node: is Slurm there, and do the notes fit it?"""
     if shutil.which("sbatch") is None:
         return [
-            Finding(
+            CheckResult(
                 "Slurm", "fail", "no sbatch here", "Go to a login node, or load Slurm's module."
             )
         ]
     partitions = _said(["sinfo", "--noheader", "--format=%R %a %D %T"])
     if partitions is None:
         return [
-            Finding(
+            CheckResult(
                 "Slurm",
                 "fail",
                 "its controller does not answer",
@@ -49,10 +49,10 @@ def login_node(site: Site) -> list[Finding]:
             )
         ]
     known = {line.split()[0]: line for line in partitions}
-    findings = [Finding("Slurm", "ok", f"partitions: {', '.join(known)}")]
+    findings = [CheckResult("Slurm", "ok", f"partitions: {', '.join(known)}")]
     if site.partition and site.partition not in known:
         findings.append(
-            Finding(
+            CheckResult(
                 "partition",
                 "fail",
                 f"SITE_PARTITION={site.partition} does not exist here",
@@ -70,7 +70,7 @@ def login_node(site: Site) -> list[Finding]:
     said = (tried.stderr.strip().splitlines() or ["nothing"])[-1]
     if tried.returncode:
         findings.append(
-            Finding(
+            CheckResult(
                 "a job",
                 "fail",
                 f"would be refused: {said}",
@@ -79,7 +79,7 @@ def login_node(site: Site) -> list[Finding]:
             )
         )
     else:
-        findings.append(Finding("a job", "ok", said.removeprefix("sbatch: ")))
+        findings.append(CheckResult("a job", "ok", said.removeprefix("sbatch: ")))
     return findings
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ddl_class.doctor import gpu_checks, machine_checks, mpi_checks
-from ddl_class.doctor.finding import Finding
+from ddl_class.doctor.finding import CheckResult
 
-CHECKS: tuple[Callable[[], Finding], ...] = (
+CHECKS: tuple[Callable[[], CheckResult], ...] = (
     machine_checks.python,
     machine_checks.packages,
     machine_checks.torch_build,
@@ -33,12 +33,12 @@ CHECKS: tuple[Callable[[], Finding], ...] = (
 )
 
 
-def examine(checks: Sequence[Callable[[], Finding]] = CHECKS) -> list[Finding]:
+def examine(checks: Sequence[Callable[[], CheckResult]] = CHECKS) -> list[CheckResult]:
     """Make every check, also after one that failed or broke."""
     return [_examine(check) for check in checks]
 
 
-def report(findings: Sequence[Finding], whole: str = "This machine") -> str:
+def report(findings: Sequence[CheckResult], whole: str = "This machine") -> str:
     """Return the findings as lines to read, and a last line that sums up what was examined."""
     width = max(len(finding.name) for finding in findings)
     lines = []
@@ -59,9 +59,9 @@ def report(findings: Sequence[Finding], whole: str = "This machine") -> str:
     return "\n".join(lines)
 
 
-def _examine(check: Callable[[], Finding]) -> Finding:
+def _examine(check: Callable[[], CheckResult]) -> CheckResult:
     try:
         return check()
     except Exception as error:  # a broken check must not hide the others' findings
         name = check.__name__.replace("_", " ")
-        return Finding(name, "warn", f"could not be checked: {type(error).__name__}: {error}")
+        return CheckResult(name, "warn", f"could not be checked: {type(error).__name__}: {error}")

@@ -7,7 +7,7 @@ from typing import Literal
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """One thing looked at: whether it is well, what was found, and how to mend it."""
 
     name: str

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ddl_class.doctor.finding import Finding
+from ddl_class.doctor.finding import CheckResult
 from ddl_class.doctor.machine_checks import usable_cores
 from ddl_class.doctor.mpi_checks import loaded_files
 from ddl_class.json_lines import PATIENCE
@@ -68,13 +68,13 @@ def driver() -> Driver | str | None:
     return Driver(names, modes, versions[0], tuple(map(int, cuda.groups())) if cuda else ())
 
 
-def gpu() -> Finding:
+def gpu() -> CheckResult:
     """Is there a GPU, and does its driver answer?"""
     found = driver()
     if found is None:
-        return Finding("GPU", "ok", "none seen; every lesson has a path without")
+        return CheckResult("GPU", "ok", "none seen; every lesson has a path without")
     if isinstance(found, str):
-        return Finding(
+        return CheckResult(
             "GPU",
             "warn",
             f"the driver does not answer: {found.splitlines()[-1]}",
@@ -83,16 +83,16 @@ def gpu() -> Finding:
         )
     text = f"{len(found.names)} x {found.names[0]}, driver {found.version}{_newest(found)}"
     if not visible_gpus({VISIBLE: os.environ.get(VISIBLE, "0")}):
-        return Finding(
+        return CheckResult(
             "GPU",
             "warn",
             f"{text}; {VISIBLE}='{os.environ[VISIBLE]}' hides all of them",
             f"'unset {VISIBLE}', unless you hide them on purpose.",
         )
-    return Finding("GPU", "ok", text)
+    return CheckResult("GPU", "ok", text)
 
 
-def torch_and_gpu() -> Finding:
+def torch_and_gpu() -> CheckResult:
     """Is torch built for CUDA, for one that this driver supports, and for this kind of GPU?"""
     import torch
 
@@ -101,9 +101,9 @@ def torch_and_gpu() -> Finding:
         f"CUDA {built}" if built else "CPUs only"
     )
     if not isinstance(found, Driver):
-        return Finding("torch and GPU", "ok", f"{build}; no GPU to use")
+        return CheckResult("torch and GPU", "ok", f"{build}; no GPU to use")
     if built is None:
-        return Finding(
+        return CheckResult(
             "torch and GPU",
             "warn",
             f"{build}, but there is a GPU",
@@ -112,14 +112,14 @@ def torch_and_gpu() -> Finding:
         )
     needed = tuple(map(int, built.split(".")))
     if found.cuda and needed[0] > found.cuda[0]:  # within a major version drivers are compatible
-        return Finding(
+        return CheckResult(
             "torch and GPU",
             "warn",
             f"{build}, newer than driver {found.version}{_newest(found)}",
             f"Update the driver, or install a torch built for CUDA {found.cuda[0]}.",
         )
     if not torch.cuda.is_available():
-        return Finding(
+        return CheckResult(
             "torch and GPU",
             "warn",
             f"{build}, and cannot use the GPU: {_why_not(torch)}",
@@ -131,16 +131,16 @@ def torch_and_gpu() -> Finding:
         name.startswith(f"sm_{major}") and int(name[3:].rstrip("af")) <= 10 * major + minor
         for name in built_for
     ):
-        return Finding(
+        return CheckResult(
             "torch and GPU",
             "warn",
             f"{build}, with no code for a GPU of capability {major}.{minor}",
             f"It has {', '.join(built_for)}. Install a torch of another version or CUDA.",
         )
-    return Finding("torch and GPU", "ok", f"{build}, and uses the GPU")
+    return CheckResult("torch and GPU", "ok", f"{build}, and uses the GPU")
 
 
-def mpi_and_gpu() -> Finding:
+def mpi_and_gpu() -> CheckResult:
     """Does MPI take GPU memory: what does it say, and what happens?"""
     found = launch(_ask_awareness, 1, timeout=PATIENCE, trace=False).results[0]
     said = {True: "yes", False: "no", None: "nothing"}
@@ -152,8 +152,8 @@ def mpi_and_gpu() -> Finding:
     if found.why:
         text += f" ({found.why})"
     if found.direct or not isinstance(driver(), Driver):
-        return Finding("MPI and GPU", "ok", text)
-    return Finding(
+        return CheckResult("MPI and GPU", "ok", text)
+    return CheckResult(
         "MPI and GPU",
         "warn",
         f"{text}; messages go through host memory",
@@ -161,21 +161,21 @@ def mpi_and_gpu() -> Finding:
     )
 
 
-def ucx() -> Finding:
+def ucx() -> CheckResult:
     """Can the UCX that MPI has loaded, if any, move GPU memory?"""
     loaded = loaded_files("/libuct.so")
     if isinstance(loaded, str):
-        return Finding("UCX", "warn", f"not known: {loaded}", "Mend MPI first.")
+        return CheckResult("UCX", "warn", f"not known: {loaded}", "Mend MPI first.")
     if not loaded:
-        return Finding("UCX", "ok", "this MPI has loaded none")
+        return CheckResult("UCX", "ok", "this MPI has loaded none")
     folder = Path(os.environ.get("UCX_MODULE_DIR") or Path(loaded[0]).parent / "ucx")
     modules = sorted(path.name.split(".")[0] for path in folder.glob("libuct_cuda*.so*"))
     if modules:
-        return Finding("UCX", "ok", f"{loaded[0]}, with {', '.join(sorted(set(modules)))}")
+        return CheckResult("UCX", "ok", f"{loaded[0]}, with {', '.join(sorted(set(modules)))}")
     found = f"{loaded[0]}, without a module for CUDA"
     if not isinstance(driver(), Driver):
-        return Finding("UCX", "ok", found)
-    return Finding(
+        return CheckResult("UCX", "ok", found)
+    return CheckResult(
         "UCX",
         "warn",
         found,
@@ -183,16 +183,16 @@ def ucx() -> Finding:
     )
 
 
-def sharing() -> Finding:
+def sharing() -> CheckResult:
     """How do ranks and GPUs come together here?"""
     found = driver()
     if not isinstance(found, Driver):
-        return Finding("ranks and GPUs", "ok", "no GPU to share")
+        return CheckResult("ranks and GPUs", "ok", "no GPU to share")
     ranks, gpus = usable_cores(), len(visible_gpus(os.environ)) or len(found.names)
     text = f"{gpus} GPUs for {ranks} cores; rank r of a node takes GPU r mod {gpus}"
     alone = [mode for mode in found.modes if mode not in ("Default", "[N/A]")]
     if alone:
-        return Finding(
+        return CheckResult(
             "ranks and GPUs",
             "warn",
             f"{text}; but their mode is {alone[0]}: a second rank on one is refused",
@@ -200,7 +200,7 @@ def sharing() -> Finding:
         )
     if ranks > gpus:
         text += "; more ranks share one, which MPI and gloo can and NCCL refuses"
-    return Finding("ranks and GPUs", "ok", text)
+    return CheckResult("ranks and GPUs", "ok", text)
 
 
 def _newest(found: Driver) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from ddl_class.doctor.finding import Finding
+from ddl_class.doctor.finding import CheckResult
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDED = (3, 11)
@@ -25,26 +25,26 @@ RANK_PROCESSES = re.compile(
 )
 
 
-def python() -> Finding:
+def python() -> CheckResult:
     """Is this Python new enough, and does it see only its own packages?"""
     found = f"{sys.version.split()[0]} at {sys.executable}"
     if sys.version_info < NEEDED:
-        return Finding("Python", "fail", found, "Python 3.11 or newer is needed.")
+        return CheckResult("Python", "fail", found, "Python 3.11 or newer is needed.")
     if os.environ.get("PYTHONPATH"):
-        return Finding(
+        return CheckResult(
             "Python",
             "warn",
             f"{found}; PYTHONPATH is {os.environ['PYTHONPATH']}",
             "Packages from PYTHONPATH come before the course's own: 'unset PYTHONPATH'.",
         )
-    return Finding("Python", "ok", found)
+    return CheckResult("Python", "ok", found)
 
 
-def packages() -> Finding:
+def packages() -> CheckResult:
     """Are the packages here those that the course was tested with?"""
     lock = ROOT / "requirements.lock"
     if not lock.is_file():
-        return Finding("packages", "ok", "installed without the course's lock file")
+        return CheckResult("packages", "ok", "installed without the course's lock file")
     pins = re.findall(r"^([\w.-]+)==([^\s;]+) *$", lock.read_text(), re.MULTILINE)
     differing = [
         f"{name} {installed} (not {pinned})"
@@ -52,9 +52,9 @@ def packages() -> Finding:
         if (installed := _installed(name)).partition("+")[0] != pinned
     ]
     if not differing:
-        return Finding("packages", "ok", f"all {len(pins)} as the lock file says")
+        return CheckResult("packages", "ok", f"all {len(pins)} as the lock file says")
     more = f" and {len(differing) - 3} more" if len(differing) > 3 else ""
-    return Finding(
+    return CheckResult(
         "packages",
         "warn",
         f"other than tested: {', '.join(differing[:3])}{more}",
@@ -62,31 +62,31 @@ def packages() -> Finding:
     )
 
 
-def torch_build() -> Finding:
+def torch_build() -> CheckResult:
     """Does torch load, and how many threads would it take?"""
     try:
         import torch
     except (ImportError, OSError) as error:
-        return Finding(
+        return CheckResult(
             "torch", "fail", f"does not load: {error}", "Remove .venv and run 'python3 start.py'."
         )
     build = f"CUDA {torch.version.cuda}" if torch.version.cuda else "CPU build"
     found = f"{torch.__version__} ({build}), {torch.get_num_threads()} threads in this process"
-    return Finding("torch", "ok", found)
+    return CheckResult("torch", "ok", found)
 
 
-def cores() -> Finding:
+def cores() -> CheckResult:
     """How many ranks can really run at the same time?"""
     usable = usable_cores()
     found = f"{usable} usable of {os.cpu_count()}"
     if usable == 1:
-        return Finding(
+        return CheckResult(
             "cores",
             "warn",
             found,
             "Ranks will take turns on the one core: results are right, timings say little.",
         )
-    return Finding("cores", "ok", f"{found}; more ranks than that take turns")
+    return CheckResult("cores", "ok", f"{found}; more ranks than that take turns")
 
 
 def usable_cores() -> int:
@@ -101,10 +101,12 @@ def usable_cores() -> int:
         return allowed
 
 
-def shared_memory() -> Finding:
+def shared_memory() -> CheckResult:
     """Is there room for the messages between ranks of one node?"""
     if not SHARED_MEMORY.is_dir():
-        return Finding("shared memory", "ok", f"no {SHARED_MEMORY} on this system, none needed")
+        return CheckResult(
+            "shared memory", "ok", f"no {SHARED_MEMORY} on this system, none needed"
+        )
     free = shutil.disk_usage(SHARED_MEMORY).free // MEBIBYTE
     found = f"{free} MiB free in {SHARED_MEMORY}"
     mend = (
@@ -112,19 +114,19 @@ def shared_memory() -> Finding:
         "'docker run --shm-size=1g', say."
     )
     if free < 32:
-        return Finding("shared memory", "fail", found, mend)
+        return CheckResult("shared memory", "fail", found, mend)
     if free < 256:
-        return Finding("shared memory", "warn", found, mend)
-    return Finding("shared memory", "ok", found)
+        return CheckResult("shared memory", "warn", found, mend)
+    return CheckResult("shared memory", "ok", found)
 
 
-def leftovers() -> Finding:
+def leftovers() -> CheckResult:
     """Are there engines or ranks whose starter is dead? They eat cores and falsify timings."""
     orphans = [process for process in psutil.process_iter() if _is_orphan(process)]
     if not orphans:
-        return Finding("left-over processes", "ok", "none")
+        return CheckResult("left-over processes", "ok", "none")
     numbers = [str(process.pid) for process in orphans]
-    return Finding(
+    return CheckResult(
         "left-over processes",
         "warn",
         f"{len(orphans)} without a living parent: {', '.join(map(_name, orphans[:4]))}",

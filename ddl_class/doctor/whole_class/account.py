@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ddl_class.doctor.doctor import examine
-from ddl_class.doctor.finding import Finding
+from ddl_class.doctor.finding import CheckResult
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,10 @@ class Account:
 
     name: str
     host: str
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckResult, ...]
 
 
-def this_account(findings: Sequence[Finding]) -> Account:
+def this_account(findings: Sequence[CheckResult]) -> Account:
     """These findings, with the names of this account and this machine."""
     try:
         name = getpass.getuser()
@@ -44,7 +44,7 @@ def as_json(account: Account) -> str:
 def from_plain(plain: Any) -> Account:
     """An account from what JSON gave; ValueError if it is none."""
     try:
-        findings = tuple(Finding(**finding) for finding in plain["findings"])
+        findings = tuple(CheckResult(**finding) for finding in plain["findings"])
         if not findings or any(it.status not in ("ok", "warn", "fail") for it in findings):
             raise ValueError("findings without a status")
         return Account(str(plain["name"]), str(plain["host"]), findings)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 from collections import defaultdict
 
-from ddl_class.doctor.finding import Finding
+from ddl_class.doctor.finding import CheckResult
 from ddl_class.doctor.whole_class.asking import Class
 
 STYLE = """
@@ -72,7 +72,7 @@ def page(those: Class) -> str:
     )
 
 
-def _shared(those: Class) -> dict[tuple[str, str, str], list[tuple[str, Finding]]]:
+def _shared(those: Class) -> dict[tuple[str, str, str], list[tuple[str, CheckResult]]]:
     """Who has which trouble: what is mended alike is one, whatever was found in each account."""
     shared = defaultdict(list)
     for account, it in those.answered.items():
@@ -82,7 +82,7 @@ def _shared(those: Class) -> dict[tuple[str, str, str], list[tuple[str, Finding]
     return dict(shared)
 
 
-def _cells(findings: tuple[Finding, ...], checks: list[str]) -> str:
+def _cells(findings: tuple[CheckResult, ...], checks: list[str]) -> str:
     by_name = {finding.name: finding for finding in findings}
     return "".join(
         f'<td class="{it.status}" title="{html.escape(it.found)}">{it.status}</td>'
