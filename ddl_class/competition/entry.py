@@ -41,7 +41,7 @@ HOUSE = "the lab's machine"
 
 
 @dataclass(frozen=True)
-class Form:
+class EntryForm:
     """What the team says: `samples` of a step on each rank, and every training that was run to
     choose the settings, as (settings, seed, outcome); and which discipline it is for."""
 
@@ -52,7 +52,7 @@ class Form:
     discipline: str = "digits"
 
 
-def read_form(form: Any) -> Form:
+def read_form(form: Any) -> EntryForm:
     """A program's FORM, or a Mistake that says what it lacks."""
     if not isinstance(form, Mapping) or any(name not in form for name in NEEDED):
         raise Mistake(
@@ -72,11 +72,11 @@ def read_form(form: Any) -> Form:
         raise Mistake(
             f'FORM["discipline"] is {form["discipline"]!r}; there are {", ".join(DISCIPLINES)}'
         )
-    return Form(**{name: form[name] for name in (*NEEDED, "discipline") if name in form})
+    return EntryForm(**{name: form[name] for name in (*NEEDED, "discipline") if name in form})
 
 
 def compete(
-    run: Callable[..., Run], form: Form, train: Train, discipline: Discipline, ranks: int,
+    run: Callable[..., Run], form: EntryForm, train: Train, discipline: Discipline, ranks: int,
     command: str, seeds: Sequence[int] = SEEDS,
     tell: Callable[[int, Evaluation | None], None] = lambda seed, first: None,
 ) -> Report:  # fmt: skip
@@ -93,7 +93,7 @@ def compete(
 
 
 def entry_of(
-    form: Form, trainings: Sequence[Sequence[Evaluation]], ranks: int, place: Mapping[str, str],
+    form: EntryForm, trainings: Sequence[Sequence[Evaluation]], ranks: int, place: Mapping[str, str],
     command: str, seeds: Sequence[int] = SEEDS,
 ) -> Report:  # fmt: skip
     """The report of trainings that `command` ran on so many ranks, at that `place`."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from ddl_class.commands.mistake import Mistake
 from ddl_class.commands.program_file import BrokenFile, load_program
 from ddl_class.competition.disciplines import DISCIPLINES
-from ddl_class.competition.entry import SEEDS, Form, entry_of, read_form
+from ddl_class.competition.entry import SEEDS, EntryForm, entry_of, read_form
 from ddl_class.competition.ground import ground
 from ddl_class.competition.lap import Train, lap
 from ddl_class.labs.hand_in import Lab, Question, main
@@ -60,7 +60,7 @@ def competition(comm: Comm, *, program: str, seeds: int) -> dict | None:
     return found
 
 
-def team(program: str) -> tuple[Train, Form]:
+def team(program: str) -> tuple[Train, EntryForm]:
     """A team's function, and its form."""
     try:
         train = load_program(f"{program}:train")

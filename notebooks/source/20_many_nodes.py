@@ -365,11 +365,11 @@ def train(comm, make_task, look, rate=1.0):
 
 # %%
 from ddl_class.competition.disciplines import DISCIPLINES
-from ddl_class.competition.entry import Form, compete
+from ddl_class.competition.entry import EntryForm, compete
 from ddl_class.competition.tried import tried
 
 best, trials = tried((0.1, 0.3, 1.0), batch=32 * len(node_of))
-form = Form("my team", {"rule": "SGD", "rate": best}, 32, trials)
+form = EntryForm("my team", {"rule": "SGD", "rate": best}, 32, trials)
 race = form, partial(train, rate=best), DISCIPLINES["digits"], len(node_of)
 patient = partial(engines.run, timeout=120)
 again = f"ddl-teach competition run yours.py --ranks {len(node_of)} --out yours.json"

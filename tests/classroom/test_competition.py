@@ -15,7 +15,7 @@ from ddl_class.competition import disciplines
 from ddl_class.competition import lap as laps
 from ddl_class.competition.board import board
 from ddl_class.competition.disciplines import DISCIPLINES
-from ddl_class.competition.entry import SEEDS, Form, compete, read_form
+from ddl_class.competition.entry import SEEDS, EntryForm, compete, read_form
 from ddl_class.competition.judge import faults
 from ddl_class.competition.page import page
 from ddl_measure.interval import interval
@@ -27,7 +27,7 @@ from ddl_teach.training.tasks.statements.corpus import read
 LAB = Path(__file__).resolve().parents[2] / "labs" / "9_competition"
 DIGITS = DISCIPLINES["digits"]
 LAB_CODE = read_form(load_program(f"{LAB / 'house_code.py'}:train").__globals__["FORM"])
-FORM = Form("the house", {"rate": 0.3}, 16, [({"rate": 0.1}, 3, "not chosen")])
+FORM = EntryForm("the house", {"rate": 0.3}, 16, [({"rate": 0.1}, 3, "not chosen")])
 
 
 def train(comm, make_task, look):

@@ -21,7 +21,7 @@ from ddl_teach.collectives.sparse.stream import Stream
 from ddl_teach.comm import Comm
 
 
-class Form(Protocol):
+class Decoder(Protocol):
     """How bytes become a vector again."""
 
     def decode(self, message: np.ndarray, size: int) -> np.ndarray: ...
@@ -30,7 +30,7 @@ class Form(Protocol):
 class Link(Protocol):
     """The sender's side of a form, which may remember what it has not sent."""
 
-    form: Form
+    form: Decoder
 
     def encode(self, vector: np.ndarray) -> np.ndarray: ...
 
