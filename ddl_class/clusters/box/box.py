@@ -27,7 +27,7 @@ import psutil
 
 from ddl_class.clusters.box import head, launchers, links, plan, slurm, slurm_packages
 from ddl_class.clusters.box.cables import Quiet, apply
-from ddl_class.clusters.box.links import Counters, Link, describe
+from ddl_class.clusters.box.links import Cable, Counters, describe
 from ddl_class.clusters.box.nodes import Nodes
 from ddl_class.clusters.box.refusal import as_root, can_delay, check_system, refusal
 from ddl_class.commands.mistake import Mistake
@@ -44,8 +44,8 @@ class Box:
 
     hosts: Nodes  # its nodes and their head, for whoever wants something done there
     switch: str  # "kernel" or "user"
-    asked: Link  # what the cables were when the box went up ...
-    links: dict[str, Link]  # ... and are now, as far as this process has looked
+    asked: Cable  # what the cables were when the box went up ...
+    links: dict[str, Cable]  # ... and are now, as far as this process has looked
     owner: str = ""  # the checkout of the course that made it
     _keeper: subprocess.Popen | None = field(default=None, repr=False)
     _quiet: Quiet = field(default_factory=Quiet, repr=False)
@@ -106,7 +106,7 @@ class Box:
             raise Mistake(f"a box of {nodes} nodes: it can have 1 to {MOST_NODES}")
         if switch not in SWITCHES:
             raise Mistake(f"there is no switch {switch!r}: {', '.join(SWITCHES)}")
-        link = Link(links.read_rate(rate), links.read_delay(delay) / 2)
+        link = Cable(links.read_rate(rate), links.read_delay(delay) / 2)
         if cls.exists(name):
             raise Mistake(_taken(cls.find(name)))
         over = slurm_packages.folder() if with_slurm else None

@@ -14,7 +14,7 @@ LOOK_EVERY, STILL_FOR = 0.25, 1.5  # seconds
 SMALL_TALK = 2000  # bytes: what mpiexec's helpers tell each other now and then
 
 
-def apply(hosts: Nodes, switch: str, node: str, link: links.Link) -> None:
+def apply(hosts: Nodes, switch: str, node: str, link: links.Cable) -> None:
     """Have a node's cable do what it should."""
     port = f"p-{node}"
     if switch == "user":

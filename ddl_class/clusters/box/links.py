@@ -21,7 +21,7 @@ DELAYED = 10_000  # packets that netem holds at most
 
 
 @dataclass(frozen=True)
-class Link:
+class Cable:
     """One node's cable."""
 
     rate: float  # bytes a second
@@ -68,7 +68,7 @@ def read_loss(text: str) -> float:
     return loss
 
 
-def describe(link: Link) -> str:
+def describe(link: Cable) -> str:
     """In words: `100 Mbit/s, 500us`."""
     words = [f"{link.rate * 8 / 1e6:g} Mbit/s"]
     words += [write_quantity("delay", link.delay)] if link.delay else []
@@ -87,7 +87,7 @@ def shaper(device: str) -> str:
     return f"qdisc add dev {device} root handle 1: htb default 1"
 
 
-def shape(device: str, link: Link) -> list[str]:
+def shape(device: str, link: Cable) -> list[str]:
     """Lines for `tc`: from now on this device sends as the link says."""
     bits = round(link.rate * 8)
     if link.delay or link.loss:

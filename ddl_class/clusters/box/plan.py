@@ -105,8 +105,8 @@ def read_state(folder: Path) -> dict[str, Any] | None:
     try:
         state: dict[str, Any] = json.loads((folder / "state.json").read_text())
         state |= {"folder": Path(state["folder"]), "nodes": tuple(state["nodes"])}
-        state |= {"asked": links.Link(**state["asked"])}
-        state |= {"links": {node: links.Link(**one) for node, one in state["links"].items()}}
+        state |= {"asked": links.Cable(**state["asked"])}
+        state |= {"links": {node: links.Cable(**one) for node, one in state["links"].items()}}
     except (OSError, ValueError, KeyError, TypeError):  # gone, or half of it, or of another age
         return None
     return state

@@ -27,7 +27,7 @@ class Decoder(Protocol):
     def decode(self, message: np.ndarray, size: int) -> np.ndarray: ...
 
 
-class Link(Protocol):
+class StatefulEncoder(Protocol):
     """The sender's side of a form, which may remember what it has not sent."""
 
     form: Decoder
@@ -35,7 +35,7 @@ class Link(Protocol):
     def encode(self, vector: np.ndarray) -> np.ndarray: ...
 
 
-def allreduce(comm: Comm, stream: Stream, link: Link | None = None) -> Stream:
+def allreduce(comm: Comm, stream: Stream, link: StatefulEncoder | None = None) -> Stream:
     """The sum of all ranks' streams, dense; this rank's part of it travels through `link`."""
     ends, dtype = bounds(stream.size, comm.size), stream.values.dtype
     own = split(comm, stream).dense()
