@@ -174,9 +174,9 @@ def test_what_no_graph_offers_is_refused_with_a_way_out():
         contraction.torus(2)
     for links in ((((1,), (2,)),), (((0,), ()),), (((1, 1), ()),)):
         with pytest.raises(ValueError, match=r"own graph rank [01]"):
-            graphs.Graph("own", links)
+            graphs.CommunicationGraph("own", links)
     with pytest.raises(ValueError, match="as many ranks"):
-        graphs.Graph("own", (((1,), (0,)), ((),)))
+        graphs.CommunicationGraph("own", (((1,), (0,)), ((),)))
     with pytest.raises(TypeError, match="ranks is a count"):
         graphs.ring(2.5)
     with pytest.raises(ValueError, match="fraction"):

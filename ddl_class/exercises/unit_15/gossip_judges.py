@@ -33,7 +33,7 @@ def judge_weights(stage: Stage, generator: np.random.Generator, counts: Sequence
     ]
     for links in (*UNEVEN, *drawn):
         neighbours = [list(near) for near in links]
-        right = mixing.mixing_matrix(graphs.Graph("given", (links,)))
+        right = mixing.mixing_matrix(graphs.CommunicationGraph("given", (links,)))
         call = f"weights({neighbours})"
         wanted = f"{call}: return a matrix with a row and a column for each rank"
         found = array(stage.call(neighbours), wanted, right.shape)

@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from ddl_teach.operators.graphs.builder import Builder
-from ddl_teach.operators.graphs.graph import Graph
+from ddl_teach.operators.graphs.graph import OperationGraph
 
 
-def forward(elements: int, function: str = "relu") -> Graph:
+def forward(elements: int, function: str = "relu") -> OperationGraph:
     """x -> y; gelu also hands out what its gradient will need, `kept` = 1 + erf(x / sqrt 2)."""
     build = Builder()
     x = build.input("x", elements)
@@ -23,7 +23,7 @@ def forward(elements: int, function: str = "relu") -> Graph:
     return build.graph(y=build.operate(function, x))
 
 
-def input_gradient(elements: int, function: str = "relu") -> Graph:
+def input_gradient(elements: int, function: str = "relu") -> OperationGraph:
     """gradient, and what the forward pass kept -> dx."""
     build = Builder()
     gradient = build.input("gradient", elements)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 from ddl_teach.operators.graphs.builder import Builder
-from ddl_teach.operators.graphs.graph import Graph
+from ddl_teach.operators.graphs.graph import OperationGraph
 from ddl_teach.operators.graphs.softmax import backwards, shares
 from ddl_teach.operators.graphs.sums import matrix_product
 
 
 def forward(
     batch: int, heads: int, queries: int, keys: int, features: int, masked: bool = False
-) -> Graph:
+) -> OperationGraph:
     """query, key, value, mask -> y, and what the gradient needs: `shares`."""
     build = Builder()
     query = build.input("query", batch, heads, queries, features)
@@ -27,7 +27,7 @@ def forward(
 
 def input_gradient(
     batch: int, heads: int, queries: int, keys: int, features: int, masked: bool = False
-) -> Graph:
+) -> OperationGraph:
     """gradient, shares, query, key, value -> dquery, dkey, dvalue."""
     build = Builder()
     gradient = build.input("gradient", batch, heads, queries, features)

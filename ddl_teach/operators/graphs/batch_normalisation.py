@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ddl_teach.operators.graphs.builder import Builder
-from ddl_teach.operators.graphs.graph import Graph
+from ddl_teach.operators.graphs.graph import OperationGraph
 from ddl_teach.operators.graphs.sums import dot, total
 
 EPSILON = 1e-5
 
 
-def forward(channels: int, elements: int) -> Graph:
+def forward(channels: int, elements: int) -> OperationGraph:
     """x, scale, shift -> y, and what the gradients need: `normal` and `root`."""
     build = Builder()
     x = build.input("x", channels, elements)
@@ -21,7 +21,7 @@ def forward(channels: int, elements: int) -> Graph:
     return build.graph(y=y, normal=normal, root=root)
 
 
-def input_gradient(channels: int, elements: int) -> Graph:
+def input_gradient(channels: int, elements: int) -> OperationGraph:
     """gradient, normal, root, scale -> dx."""
     build = Builder()
     gradient = build.input("gradient", channels, elements)
@@ -31,7 +31,7 @@ def input_gradient(channels: int, elements: int) -> Graph:
     return build.graph(dx=build.multiply(centred, build.multiply(scale, root)[:, None]))
 
 
-def parameter_gradient(channels: int, elements: int) -> Graph:
+def parameter_gradient(channels: int, elements: int) -> OperationGraph:
     """gradient, normal -> dscale, dshift."""
     build = Builder()
     gradient = build.input("gradient", channels, elements)

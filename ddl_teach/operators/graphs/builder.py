@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddl_teach.operators.graphs.graph import CODES, GIVEN, Graph
+from ddl_teach.operators.graphs.graph import CODES, GIVEN, OperationGraph
 
 NONE = -1
 
@@ -65,12 +65,14 @@ class Builder:
         """When the last of these is ready."""
         return int(self._levels[nodes].max(initial=0))
 
-    def graph(self, **outputs: np.ndarray) -> Graph:
+    def graph(self, **outputs: np.ndarray) -> OperationGraph:
         """What was built, with these arrays of nodes as its results."""
         columns = zip(*self._parts, strict=True)
         operation, left, right, constant = (np.concatenate(column) for column in columns)
         level = self._levels[: self._count].copy()
-        return Graph(operation, left, right, level, constant, dict(self._inputs), dict(outputs))
+        return OperationGraph(
+            operation, left, right, level, constant, dict(self._inputs), dict(outputs)
+        )
 
     def _append(
         self,

@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from ddl_teach.operators.graphs.builder import Builder
-from ddl_teach.operators.graphs.graph import Graph
+from ddl_teach.operators.graphs.graph import OperationGraph
 from ddl_teach.operators.graphs.sums import dot, reduce, total
 from ddl_teach.operators.graphs.windows import covering, cut, padded
 from ddl_teach.theory.convolution_cost import Shape
 
 
-def forward(problem: Shape, bias: bool = False) -> Graph:
+def forward(problem: Shape, bias: bool = False) -> OperationGraph:
     """x, weight, bias -> y."""
     build = Builder()
     seen, weight = grouped_windows(build, problem), grouped_weight(build, problem)
@@ -30,7 +30,7 @@ def forward(problem: Shape, bias: bool = False) -> Graph:
     return build.graph(y=merged(reduce(build, terms)))
 
 
-def input_gradient(problem: Shape, bias: bool = False) -> Graph:
+def input_gradient(problem: Shape, bias: bool = False) -> OperationGraph:
     """gradient, weight -> dx."""
     build = Builder()
     gradient, weight = grouped_gradient(build, problem), grouped_weight(build, problem)
@@ -48,7 +48,7 @@ def input_gradient(problem: Shape, bias: bool = False) -> Graph:
     return build.graph(dx=merged(result))
 
 
-def parameter_gradient(problem: Shape, bias: bool = False) -> Graph:
+def parameter_gradient(problem: Shape, bias: bool = False) -> OperationGraph:
     """x, gradient -> dweight, dbias."""
     build = Builder()
     seen, gradient = grouped_windows(build, problem), grouped_gradient(build, problem)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ddl_teach.operators.graphs import direct
 from ddl_teach.operators.graphs.builder import Builder
-from ddl_teach.operators.graphs.graph import Graph
+from ddl_teach.operators.graphs.graph import OperationGraph
 from ddl_teach.operators.graphs.sums import total
 from ddl_teach.operators.graphs.windows import padded
 from ddl_teach.theory.convolution_cost import Shape
@@ -34,7 +34,7 @@ class Complex(NamedTuple):
         return Complex(*(np.moveaxis(part, source, destination) for part in self))
 
 
-def forward(problem: Shape, bias: bool = False) -> Graph:
+def forward(problem: Shape, bias: bool = False) -> OperationGraph:
     """x, weight, bias -> y: a correlation, so the kernel's spectrum is conjugated."""
     build = Builder()
     x, weight = _input_spectrum(build, problem), _kernel_spectrum(build, problem)
@@ -50,7 +50,7 @@ def forward(problem: Shape, bias: bool = False) -> Graph:
     return build.graph(y=y)
 
 
-def input_gradient(problem: Shape, bias: bool = False) -> Graph:
+def input_gradient(problem: Shape, bias: bool = False) -> OperationGraph:
     """gradient, weight -> dx."""
     build = Builder()
     weight = _kernel_spectrum(build, problem)
@@ -62,7 +62,7 @@ def input_gradient(problem: Shape, bias: bool = False) -> Graph:
     return build.graph(dx=direct.merged(_scaled(build, kept, problem)))
 
 
-def parameter_gradient(problem: Shape, bias: bool = False) -> Graph:
+def parameter_gradient(problem: Shape, bias: bool = False) -> OperationGraph:
     """x, gradient -> dweight, dbias."""
     build = Builder()
     x, given = _input_spectrum(build, problem), direct.grouped_gradient(build, problem)

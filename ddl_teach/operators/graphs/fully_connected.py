@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ddl_teach.operators.graphs.builder import Builder
-from ddl_teach.operators.graphs.graph import Graph
+from ddl_teach.operators.graphs.graph import OperationGraph
 from ddl_teach.operators.graphs.sums import matrix_product, reduce, total
 
 
-def forward(batch: int, inputs: int, outputs: int, bias: bool = True) -> Graph:
+def forward(batch: int, inputs: int, outputs: int, bias: bool = True) -> OperationGraph:
     """x, weight, bias -> y. The bias is one more number in each sum."""
     build = Builder()
     x, weight = build.input("x", batch, inputs), build.input("weight", inputs, outputs)
@@ -19,7 +19,7 @@ def forward(batch: int, inputs: int, outputs: int, bias: bool = True) -> Graph:
     return build.graph(y=reduce(build, products))
 
 
-def input_gradient(batch: int, inputs: int, outputs: int, bias: bool = True) -> Graph:
+def input_gradient(batch: int, inputs: int, outputs: int, bias: bool = True) -> OperationGraph:
     """gradient, weight -> dx."""
     build = Builder()
     gradient = build.input("gradient", batch, outputs)
@@ -27,7 +27,7 @@ def input_gradient(batch: int, inputs: int, outputs: int, bias: bool = True) -> 
     return build.graph(dx=matrix_product(build, gradient, weight.T))
 
 
-def parameter_gradient(batch: int, inputs: int, outputs: int, bias: bool = True) -> Graph:
+def parameter_gradient(batch: int, inputs: int, outputs: int, bias: bool = True) -> OperationGraph:
     """x, gradient -> dweight, dbias."""
     build = Builder()
     x, gradient = build.input("x", batch, inputs), build.input("gradient", batch, outputs)

@@ -46,7 +46,7 @@ NAMES = tuple(OPERATIONS)
 
 
 @dataclass(frozen=True)
-class Graph:
+class OperationGraph:
     """The operations of one pass; `inputs` and `outputs` are arrays of nodes by name."""
 
     operation: np.ndarray

@@ -11,12 +11,12 @@ import numpy as np
 
 from ddl_teach.operators.graphs.activation import sigmoid_slope, tanh_slope
 from ddl_teach.operators.graphs.builder import Builder
-from ddl_teach.operators.graphs.graph import Graph
+from ddl_teach.operators.graphs.graph import OperationGraph
 from ddl_teach.operators.graphs.rnn import input_products, over_time
 from ddl_teach.operators.graphs.sums import matrix_product, reduce, total
 
 
-def forward(batch: int, steps: int, inputs: int, hidden: int) -> Graph:
+def forward(batch: int, steps: int, inputs: int, hidden: int) -> OperationGraph:
     """x, start, weight, recurrent, bias -> states, and `gates`, `recalled`."""
     build = Builder()
     driven = input_products(build, batch, steps, inputs, 3 * hidden)
@@ -38,7 +38,7 @@ def forward(batch: int, steps: int, inputs: int, hidden: int) -> Graph:
     return build.graph(**{name: np.stack(parts) for name, parts in results.items()})
 
 
-def input_gradient(batch: int, steps: int, inputs: int, hidden: int) -> Graph:
+def input_gradient(batch: int, steps: int, inputs: int, hidden: int) -> OperationGraph:
     """gradient, gates, recalled, states, weight, recurrent -> dx."""
     build = Builder()
     states = build.input("states", steps, batch, hidden)
@@ -47,7 +47,7 @@ def input_gradient(batch: int, steps: int, inputs: int, hidden: int) -> Graph:
     return build.graph(dx=matrix_product(build, by_input, weight.T))
 
 
-def parameter_gradient(batch: int, steps: int, inputs: int, hidden: int) -> Graph:
+def parameter_gradient(batch: int, steps: int, inputs: int, hidden: int) -> OperationGraph:
     """gradient, gates, recalled, states, recurrent, x -> dweight, drecurrent, dbias."""
     build = Builder()
     states = build.input("states", steps, batch, hidden)

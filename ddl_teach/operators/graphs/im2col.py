@@ -10,7 +10,7 @@ import numpy as np
 
 from ddl_teach.operators.graphs import direct
 from ddl_teach.operators.graphs.builder import Builder
-from ddl_teach.operators.graphs.graph import Graph
+from ddl_teach.operators.graphs.graph import OperationGraph
 from ddl_teach.operators.graphs.sums import dot
 from ddl_teach.operators.graphs.windows import fold
 from ddl_teach.theory.convolution_cost import Shape
@@ -19,7 +19,7 @@ forward = direct.forward
 parameter_gradient = direct.parameter_gradient
 
 
-def input_gradient(problem: Shape, bias: bool = False) -> Graph:
+def input_gradient(problem: Shape, bias: bool = False) -> OperationGraph:
     """gradient, weight -> dx."""
     build = Builder()
     gradient = direct.grouped_gradient(build, problem)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ddl_teach.operators.graphs.batch_normalisation import normalised, without_means
 from ddl_teach.operators.graphs.builder import Builder
-from ddl_teach.operators.graphs.graph import Graph
+from ddl_teach.operators.graphs.graph import OperationGraph
 from ddl_teach.operators.graphs.sums import dot, total
 
 
-def forward(rows: int, features: int) -> Graph:
+def forward(rows: int, features: int) -> OperationGraph:
     """x, scale, shift -> y, and what the gradients need: `normal` and `root`."""
     build = Builder()
     x = build.input("x", rows, features)
@@ -19,7 +19,7 @@ def forward(rows: int, features: int) -> Graph:
     )
 
 
-def input_gradient(rows: int, features: int) -> Graph:
+def input_gradient(rows: int, features: int) -> OperationGraph:
     """gradient, normal, root, scale -> dx."""
     build = Builder()
     gradient = build.input("gradient", rows, features)
@@ -28,7 +28,7 @@ def input_gradient(rows: int, features: int) -> Graph:
     return build.graph(dx=build.multiply(without_means(build, scaled, normal), root[:, None]))
 
 
-def parameter_gradient(rows: int, features: int) -> Graph:
+def parameter_gradient(rows: int, features: int) -> OperationGraph:
     """gradient, normal -> dscale, dshift."""
     build = Builder()
     gradient = build.input("gradient", rows, features)

@@ -11,14 +11,14 @@ import numpy as np
 
 from ddl_teach.operators.graphs.activation import sigmoid_slope, tanh_slope
 from ddl_teach.operators.graphs.builder import Builder
-from ddl_teach.operators.graphs.graph import Graph
+from ddl_teach.operators.graphs.graph import OperationGraph
 from ddl_teach.operators.graphs.rnn import input_products, over_time
 from ddl_teach.operators.graphs.sums import matrix_product, reduce, total
 
 GATES = ("i", "f", "g", "o")
 
 
-def forward(batch: int, steps: int, inputs: int, hidden: int) -> Graph:
+def forward(batch: int, steps: int, inputs: int, hidden: int) -> OperationGraph:
     """x, start, cell, weight, recurrent, bias -> states, and `gates`, `cells`, `squashed`."""
     build = Builder()
     driven = input_products(build, batch, steps, inputs, 4 * hidden)
@@ -40,7 +40,7 @@ def forward(batch: int, steps: int, inputs: int, hidden: int) -> Graph:
     return build.graph(**{name: np.stack(parts) for name, parts in results.items()})
 
 
-def input_gradient(batch: int, steps: int, inputs: int, hidden: int) -> Graph:
+def input_gradient(batch: int, steps: int, inputs: int, hidden: int) -> OperationGraph:
     """gradient, gates, cells, squashed, weight, recurrent -> dx."""
     build = Builder()
     gates = _through_time(build, batch, steps, hidden)
@@ -48,7 +48,7 @@ def input_gradient(batch: int, steps: int, inputs: int, hidden: int) -> Graph:
     return build.graph(dx=matrix_product(build, gates, weight.T))
 
 
-def parameter_gradient(batch: int, steps: int, inputs: int, hidden: int) -> Graph:
+def parameter_gradient(batch: int, steps: int, inputs: int, hidden: int) -> OperationGraph:
     """gradient, gates, cells, squashed, recurrent, x, states -> dweight, drecurrent, dbias."""
     build = Builder()
     gates = _through_time(build, batch, steps, hidden)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from ddl_teach.operators.graphs.builder import Builder
-from ddl_teach.operators.graphs.graph import Graph
+from ddl_teach.operators.graphs.graph import OperationGraph
 from ddl_teach.operators.graphs.sums import total
 from ddl_teach.operators.graphs.windows import covering, cut, fold, padded
 from ddl_teach.theory.work_depth.windows import Pooling, of_pooling
 
 
 @of_pooling
-def forward(pool: Pooling) -> Graph:
+def forward(pool: Pooling) -> OperationGraph:
     """x -> y."""
     build = Builder()
     # Beside a padding of minus infinity every number is the larger one.
@@ -22,7 +22,7 @@ def forward(pool: Pooling) -> Graph:
 
 
 @of_pooling
-def input_gradient(pool: Pooling) -> Graph:
+def input_gradient(pool: Pooling) -> OperationGraph:
     """x, y, gradient -> dx."""
     build, windows = Builder(), (pool.planes, *pool.outputs)
     x = build.input("x", pool.planes, *pool.size)

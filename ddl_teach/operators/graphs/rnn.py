@@ -10,11 +10,11 @@ import numpy as np
 
 from ddl_teach.operators.graphs.activation import tanh_slope
 from ddl_teach.operators.graphs.builder import Builder
-from ddl_teach.operators.graphs.graph import Graph
+from ddl_teach.operators.graphs.graph import OperationGraph
 from ddl_teach.operators.graphs.sums import matrix_product, reduce, total
 
 
-def forward(batch: int, steps: int, inputs: int, hidden: int) -> Graph:
+def forward(batch: int, steps: int, inputs: int, hidden: int) -> OperationGraph:
     """x, start, weight, recurrent, bias -> states."""
     build = Builder()
     driven = input_products(build, batch, steps, inputs, hidden)
@@ -26,7 +26,7 @@ def forward(batch: int, steps: int, inputs: int, hidden: int) -> Graph:
     return build.graph(states=np.stack(states))
 
 
-def input_gradient(batch: int, steps: int, inputs: int, hidden: int) -> Graph:
+def input_gradient(batch: int, steps: int, inputs: int, hidden: int) -> OperationGraph:
     """gradient, outputs, weight, recurrent -> dx."""
     build = Builder()
     before_tanh = _through_time(build, batch, steps, hidden)
@@ -34,7 +34,7 @@ def input_gradient(batch: int, steps: int, inputs: int, hidden: int) -> Graph:
     return build.graph(dx=matrix_product(build, before_tanh, weight.T))
 
 
-def parameter_gradient(batch: int, steps: int, inputs: int, hidden: int) -> Graph:
+def parameter_gradient(batch: int, steps: int, inputs: int, hidden: int) -> OperationGraph:
     """gradient, outputs, recurrent, states, x -> dweight, drecurrent, dbias."""
     build = Builder()
     before_tanh = _through_time(build, batch, steps, hidden)

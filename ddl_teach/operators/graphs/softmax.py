@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from ddl_teach.operators.graphs.builder import Builder
-from ddl_teach.operators.graphs.graph import Graph
+from ddl_teach.operators.graphs.graph import OperationGraph
 from ddl_teach.operators.graphs.sums import dot, total
 
 
-def forward(rows: int, columns: int) -> Graph:
+def forward(rows: int, columns: int) -> OperationGraph:
     """x -> y."""
     build = Builder()
     return build.graph(y=shares(build, build.input("x", rows, columns)))
 
 
-def input_gradient(rows: int, columns: int) -> Graph:
+def input_gradient(rows: int, columns: int) -> OperationGraph:
     """y, gradient -> dx."""
     build = Builder()
     y, gradient = build.input("y", rows, columns), build.input("gradient", rows, columns)

@@ -27,7 +27,7 @@ from math import cos, inf, log, pi, sqrt
 
 import numpy as np
 
-from ddl_teach.theory.gossip.graphs import Graph
+from ddl_teach.theory.gossip.graphs import CommunicationGraph
 from ddl_teach.theory.gossip.mixing import mixing_matrices, mixing_matrix
 from ddl_teach.theory.inputs import count
 
@@ -44,12 +44,12 @@ def consensus_errors(seen: Sequence[Sequence[np.ndarray]]) -> list[float]:
     return [consensus_error(vectors) for vectors in zip(*seen, strict=True)]
 
 
-def eigenvalues(graph: Graph | np.ndarray) -> np.ndarray:
+def eigenvalues(graph: CommunicationGraph | np.ndarray) -> np.ndarray:
     """All of a mixing matrix, or of a graph's, but the 1 that belongs to the mean.
 
     Of a graph with several rounds: of what a whole period does.
     """
-    if isinstance(graph, Graph):
+    if isinstance(graph, CommunicationGraph):
         graph = reduce(lambda done, matrix: matrix @ done, mixing_matrices(graph))
     matrix = np.asarray(graph, dtype=float)
     solve = np.linalg.eigvalsh if np.allclose(matrix, matrix.T, atol=1e-12) else np.linalg.eigvals
@@ -58,12 +58,12 @@ def eigenvalues(graph: Graph | np.ndarray) -> np.ndarray:
     return np.delete(found, np.argmin(abs(found)))
 
 
-def second_eigenvalue(graph: Graph | np.ndarray) -> float:
+def second_eigenvalue(graph: CommunicationGraph | np.ndarray) -> float:
     """The second largest |eigenvalue| of a mixing matrix, or of a graph's; of one with several
     rounds per step, as the root of what a period does. 0 where that makes all ranks equal."""
     largest = float(max(abs(eigenvalues(graph)), default=0.0))
     # What is exactly 0 comes out as some rounding.
-    rounds = len(graph.rounds) if isinstance(graph, Graph) else 1
+    rounds = len(graph.rounds) if isinstance(graph, CommunicationGraph) else 1
     return largest ** (1 / rounds) if largest > 1e-7 else 0.0
 
 
@@ -95,7 +95,7 @@ def steps_until(fraction: float, second: float) -> float:
     return inf if second >= 1 else log(fraction) / log(second) if second > 0 else 1.0
 
 
-def expected_errors(graph: Graph, steps: int, last: bool = False) -> np.ndarray:
+def expected_errors(graph: CommunicationGraph, steps: int, last: bool = False) -> np.ndarray:
     """What is left after 0, 1, ... steps of the disagreement of independent random vectors.
 
     lambda_2^t is for the worst of vectors. Random ones have a part in every eigenvalue, and those
@@ -111,7 +111,7 @@ def expected_errors(graph: Graph, steps: int, last: bool = False) -> np.ndarray:
     return np.sqrt(np.array(squares) / (squares[0] or 1.0))
 
 
-def disagreement(graph: Graph, noise: float = 1.0) -> float:
+def disagreement(graph: CommunicationGraph, noise: float = 1.0) -> float:
     """How far apart ranks stay that mix, then each add noise of this size, for ever.
 
     Of a graph with several rounds: at the end of a period.
@@ -125,6 +125,6 @@ def disagreement(graph: Graph, noise: float = 1.0) -> float:
     return noise * sqrt(float(np.square(ages).sum()) * (graph.ranks - 1) / graph.ranks)
 
 
-def bytes_sent(graph: Graph, rank: int, nbytes: int, step: int = 0) -> int:
+def bytes_sent(graph: CommunicationGraph, rank: int, nbytes: int, step: int = 0) -> int:
     """What a rank sends in a step: its vector, to everybody it sends to."""
     return nbytes * len(graph.sends_to(rank, step))

@@ -19,20 +19,24 @@ from __future__ import annotations
 import numpy as np
 
 from ddl_teach.theory.gossip.contraction import eigenvalues
-from ddl_teach.theory.gossip.graphs import Graph
+from ddl_teach.theory.gossip.graphs import CommunicationGraph
 
 
-def growth_of_averaged_gradients(graph: Graph, learning_rate: float, curvature: float) -> float:
+def growth_of_averaged_gradients(
+    graph: CommunicationGraph, learning_rate: float, curvature: float
+) -> float:
     """By how much the fastest disagreement is multiplied in a step: above 1 it explodes."""
     return max(abs(1 - learning_rate * curvature * _of_one_round(graph)), default=0.0)
 
 
-def growth_of_averaged_weights(graph: Graph, learning_rate: float, curvature: float) -> float:
+def growth_of_averaged_weights(
+    graph: CommunicationGraph, learning_rate: float, curvature: float
+) -> float:
     """The same for D-PSGD, which averages weights and takes a step with its own gradient."""
     return max(abs(_of_one_round(graph) - learning_rate * curvature), default=0.0)
 
 
-def _of_one_round(graph: Graph) -> np.ndarray:
+def _of_one_round(graph: CommunicationGraph) -> np.ndarray:
     if len(graph.rounds) > 1:
         raise ValueError(
             f"the {graph.name} graph changes from step to step, and so do its directions: no one "

@@ -26,7 +26,7 @@ Round = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
-class Graph:
+class CommunicationGraph:
     """Who sends to whom. A rank that keeps a part for itself does not send it."""
 
     name: str
@@ -82,16 +82,16 @@ class Graph:
         return tuple(heard)
 
 
-GraphOf = Callable[[int], Graph]
+GraphOf = Callable[[int], CommunicationGraph]
 """What makes a graph of so many ranks, as `ring` does."""
 
 
-def ring(ranks: int) -> Graph:
+def ring(ranks: int) -> CommunicationGraph:
     """Everybody with the one before and the one after."""
     return _circulant("ring", ranks, [(1, -1)])
 
 
-def torus(ranks: int) -> Graph:
+def torus(ranks: int) -> CommunicationGraph:
     """Rows and columns, both closed to rings; as square as the number of ranks allows.
 
     A prime number of ranks makes one row, which is a ring.
@@ -100,31 +100,33 @@ def torus(ranks: int) -> Graph:
     rows = next(rows for rows in range(isqrt(ranks), 0, -1) if ranks % rows == 0)
     place = np.arange(ranks).reshape(rows, -1)
     around = [np.roll(place, by, axis) for axis in (0, 1) for by in (1, -1)]
-    return Graph("torus", (_tidy(zip(*(turned.ravel() for turned in around), strict=True)),))
+    return CommunicationGraph(
+        "torus", (_tidy(zip(*(turned.ravel() for turned in around), strict=True)),)
+    )
 
 
-def exponential(ranks: int) -> Graph:
+def exponential(ranks: int) -> CommunicationGraph:
     """To those 1, 2, 4, 8, ... places on: directed, and yet all have as many in as out."""
     return _circulant("exponential", ranks, [_powers_of_two(ranks)])
 
 
-def one_peer_exponential(ranks: int) -> Graph:
+def one_peer_exponential(ranks: int) -> CommunicationGraph:
     """To the one 1 place on, then to the one 2 places on, then 4, ...: one message a step."""
     return _circulant("one-peer exponential", ranks, [(hop,) for hop in _powers_of_two(ranks)])
 
 
-def complete(ranks: int) -> Graph:
+def complete(ranks: int) -> CommunicationGraph:
     """Everybody with everybody: one step is an all-reduce, at P-1 messages a rank."""
     return _circulant("complete", ranks, [range(1, ranks)])
 
 
-def star(ranks: int) -> Graph:
+def star(ranks: int) -> CommunicationGraph:
     """All with rank 0 only: the traffic of a server."""
     ranks = count("ranks", ranks)
-    return Graph("star", ((tuple(range(1, ranks)), *[(0,)] * (ranks - 1)),))
+    return CommunicationGraph("star", ((tuple(range(1, ranks)), *[(0,)] * (ranks - 1)),))
 
 
-def random(ranks: int, rings: int = 2, seed: int = 0) -> Graph:
+def random(ranks: int, rings: int = 2, seed: int = 0) -> CommunicationGraph:
     """Some rings, each through all ranks in an order of its own: connected, and well mixed.
 
     A rank has 2 * `rings` neighbours, or fewer where two rings use the same link.
@@ -136,10 +138,10 @@ def random(ranks: int, rings: int = 2, seed: int = 0) -> Graph:
         for one, other in pairwise([*order, order[0]]):
             links[one].add(other)
             links[other].add(one)
-    return Graph("random", (_tidy(links),))
+    return CommunicationGraph("random", (_tidy(links),))
 
 
-def directed(ranks: int, degree: int = 3, seed: int = 0) -> Graph:
+def directed(ranks: int, degree: int = 3, seed: int = 0) -> CommunicationGraph:
     """Everybody to the next one, and to up to `degree` - 1 others drawn at random.
 
     So everybody sends to about as many; but some hear from many and some from few.
@@ -147,15 +149,15 @@ def directed(ranks: int, degree: int = 3, seed: int = 0) -> Graph:
     generator = np.random.default_rng(seed)
     extra = generator.integers(count("ranks", ranks), size=(ranks, count("degree", degree) - 1))
     links = [[(rank + 1) % ranks, *extra[rank].tolist()] for rank in range(ranks)]
-    return Graph("directed", (_tidy(links),))
+    return CommunicationGraph("directed", (_tidy(links),))
 
 
-def _circulant(name: str, ranks: int, hops: Iterable[Iterable[int]]) -> Graph:
+def _circulant(name: str, ranks: int, hops: Iterable[Iterable[int]]) -> CommunicationGraph:
     """The same hops for every rank; one list of hops for each round."""
     ranks = count("ranks", ranks)
     rounds = [_tidy([(rank + hop) % ranks for hop in each] for rank in range(ranks))
               for each in map(list, hops)]  # fmt: skip
-    return Graph(name, tuple(rounds) or (((),) * ranks,))
+    return CommunicationGraph(name, tuple(rounds) or (((),) * ranks,))
 
 
 def _powers_of_two(ranks: int) -> list[int]:

@@ -22,14 +22,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ddl_teach.theory.gossip.graphs import Graph
+from ddl_teach.theory.gossip.graphs import CommunicationGraph
 
 CLOSE = 1e-9  # what rounding may leave of a sum
 
-Weights = Callable[[Graph, int, int], dict[int, float]]
+Weights = Callable[[CommunicationGraph, int, int], dict[int, float]]
 
 
-def metropolis_hastings(graph: Graph, rank: int, step: int = 0) -> dict[int, float]:
+def metropolis_hastings(graph: CommunicationGraph, rank: int, step: int = 0) -> dict[int, float]:
     """The weights that a rank gives to each of those it hears from; the rest is its own."""
     if not graph.undirected:
         raise ValueError(
@@ -42,14 +42,14 @@ def metropolis_hastings(graph: Graph, rank: int, step: int = 0) -> dict[int, flo
     return {other: 1 / (1 + max(len(heard), degree)) for other, degree in degrees.items()}
 
 
-def equal_shares(graph: Graph, rank: int, step: int = 0) -> dict[int, float]:
+def equal_shares(graph: CommunicationGraph, rank: int, step: int = 0) -> dict[int, float]:
     """The same where every rank sends equal parts, and keeps one of them."""
     return {
         other: 1 / (1 + len(graph.sends_to(other, step))) for other in graph.hears_from(rank, step)
     }
 
 
-def heard_weights(graph: Graph, rank: int, step: int = 0) -> dict[int, float]:
+def heard_weights(graph: CommunicationGraph, rank: int, step: int = 0) -> dict[int, float]:
     """The weights of plain gossip, or an error that says why there are none on this graph."""
     if graph.undirected:
         return metropolis_hastings(graph, rank, step)
@@ -63,7 +63,9 @@ def heard_weights(graph: Graph, rank: int, step: int = 0) -> dict[int, float]:
     return equal_shares(graph, rank, step)
 
 
-def mixing_matrix(graph: Graph, step: int = 0, weights: Weights = heard_weights) -> np.ndarray:
+def mixing_matrix(
+    graph: CommunicationGraph, step: int = 0, weights: Weights = heard_weights
+) -> np.ndarray:
     """All ranks' weights as a matrix, whose columns sum to 1; rows too, but for equal shares."""
     matrix = np.zeros((graph.ranks, graph.ranks))
     for rank in range(graph.ranks):
@@ -73,7 +75,7 @@ def mixing_matrix(graph: Graph, step: int = 0, weights: Weights = heard_weights)
     return matrix
 
 
-def mixing_matrices(graph: Graph) -> list[np.ndarray]:
+def mixing_matrices(graph: CommunicationGraph) -> list[np.ndarray]:
     """The matrices of all rounds of a graph; most graphs have one."""
     return [mixing_matrix(graph, step) for step in range(len(graph.rounds))]
 

@@ -22,7 +22,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ddl_teach.comm import ANY, Comm, Request
-from ddl_teach.theory.gossip.graphs import Graph
+from ddl_teach.theory.gossip.graphs import CommunicationGraph
 from ddl_teach.training.compression.compressor import Compressor
 
 SESSIONS = 16_000  # that tags tell apart
@@ -34,7 +34,7 @@ class Meetings:
     def __init__(
         self,
         comm: Comm,
-        graph: Graph,
+        graph: CommunicationGraph,
         compressor: Compressor,
         vector: np.ndarray,
         steps: int,
@@ -110,7 +110,7 @@ class Meetings:
 
 
 def partners(
-    graph: Graph, order: list[tuple[int, int]], rank: int, steps: int, seed: int
+    graph: CommunicationGraph, order: list[tuple[int, int]], rank: int, steps: int, seed: int
 ) -> list[int | None]:
     """Whom a rank asks in each step, by lot: one of its neighbours that stand above it."""
     above = sorted(other for other in _near(graph, rank) if order[other] > order[rank])
@@ -120,7 +120,7 @@ def partners(
     return [above[lot] for lot in lots]
 
 
-def _near(graph: Graph, rank: int) -> set[int]:
+def _near(graph: CommunicationGraph, rank: int) -> set[int]:
     """All that this rank ever sends to or hears from."""
     rounds = range(len(graph.rounds))
     return {
@@ -130,7 +130,7 @@ def _near(graph: Graph, rank: int) -> set[int]:
     }
 
 
-def _order(graph: Graph) -> list[tuple[int, int]]:
+def _order(graph: CommunicationGraph) -> list[tuple[int, int]]:
     """Each rank's place: first the even numbers of links away from rank 0, then the odd ones."""
     far = {0: 0}
     for rank in (queue := [0]):
