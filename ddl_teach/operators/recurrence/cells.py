@@ -24,7 +24,7 @@ Place = tuple[int, int]  # layer, step
 Groups = Iterable[Sequence[Place]]
 
 
-class Grid:
+class CellGrid:
     """The cells of one forward pass, and of the backward pass after it."""
 
     def __init__(self, stack: Stack, x: Tensor, states: States | None = None) -> None:
@@ -78,9 +78,9 @@ def wavefront_cells(layers: int, steps: int) -> list[list[Place]]:
 def forward(
     stack: Stack, x: Tensor, states: States | None = None, *, threads: int = 2,
     groups: Groups | None = None,
-) -> tuple[Tensor, States, Grid]:  # fmt: skip
+) -> tuple[Tensor, States, CellGrid]:  # fmt: skip
     """What `stack.forward` computes, a cell at a time on each thread."""
-    grid, layers, steps = Grid(stack, x, states), len(stack), len(x)
+    grid, layers, steps = CellGrid(stack, x, states), len(stack), len(x)
     _in_groups(grid.forward, groups or wavefront_cells(layers, steps), threads)
     outputs = torch.stack([grid.states[layers - 1, step][0] for step in range(steps)])
     return outputs, stacked([grid.states[layer, steps - 1] for layer in range(layers)]), grid
@@ -88,7 +88,7 @@ def forward(
 
 @torch.no_grad()
 def gradients(
-    grid: Grid, of_outputs: Tensor, of_states: States | None = None, *, threads: int = 2
+    grid: CellGrid, of_outputs: Tensor, of_states: States | None = None, *, threads: int = 2
 ) -> tuple[Tensor, States, list[Weights]]:
     """What `stack.gradients` computes, with the wavefronts in reverse."""
     stack, layers, steps = grid.stack, len(grid.stack), len(grid.x)
