@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ddl_class.clusters import on_node
-from ddl_class.clusters.grounds import Ground
+from ddl_class.clusters.grounds import NodeAccess
 from ddl_class.json_lines import ask
 
 
@@ -27,7 +27,7 @@ class NodeAnswers:
     arrived: tuple[str, ...]  # the nodes whose own marks arrived there
 
 
-def ask_nodes(ground: Ground, folder: Path) -> NodeAnswers:
+def ask_nodes(ground: NodeAccess, folder: Path) -> NodeAnswers:
     """Ask all nodes at the same time, and see what they can write into `folder`."""
     mark, text = folder / f"mark-{secrets.token_hex(4)}", secrets.token_hex(8)
     # They exist before a node writes them: opened again, also NFS shows what is in them now.
@@ -56,7 +56,7 @@ def ask_nodes(ground: Ground, folder: Path) -> NodeAnswers:
     )
 
 
-def ask_ranks(ground: Ground) -> list[dict] | str:
+def ask_ranks(ground: NodeAccess) -> list[dict] | str:
     """What a rank on each node finds out, or what went wrong."""
     command = [ground.python, "-m", "ddl_class.clusters.on_ranks"]
     return ask(ground.on_all(len(ground.nodes), command))

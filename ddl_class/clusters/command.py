@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ddl_class.commands.mistake import Mistake
 
 if TYPE_CHECKING:
-    from ddl_class.clusters.grounds import Ground
+    from ddl_class.clusters.grounds import NodeAccess
 
 GROUNDS = ("laptop", "box", "hosts", "slurm")
 EXAMPLES = """grounds:
@@ -121,7 +121,7 @@ def _check(options: argparse.Namespace) -> int:
     return int(any(finding.status == "fail" for finding in findings))
 
 
-def _ground(options: argparse.Namespace) -> Ground:
+def _ground(options: argparse.Namespace) -> NodeAccess:
     from ddl_class.clusters import grounds
     from ddl_class.clusters.site import read_site
 

@@ -24,7 +24,7 @@ from IPython.core.profiledir import ProfileDir, ProfileDirError
 from IPython.paths import get_ipython_dir
 from traitlets.config import Config
 
-from ddl_class.clusters.grounds import Ground
+from ddl_class.clusters.grounds import NodeAccess
 from ddl_class.clusters.site import SETUP
 from ddl_class.clusters.slurm import submission
 from ddl_class.commands.mistake import Mistake
@@ -42,7 +42,7 @@ ENTER = "from ddl_runtime.launcher.join import joined\n_, comm = joined()"
 LEAVE_COUNT_OUT = ("sh", "-c", 'shift 2; exec "$@"', "ranks")
 
 
-def start(ground: Ground, ranks: int, nodes: int, limit: int) -> None:
+def start(ground: NodeAccess, ranks: int, nodes: int, limit: int) -> None:
     """Start a controller and so many engines, and leave them running; all or nothing."""
     profile = make_profile(ground.name)
     if running(profile):
@@ -150,7 +150,7 @@ def running(profile: Path) -> bool:
     return (profile / "security" / "cluster-.json").exists() and _cluster(profile)._is_running()
 
 
-def settings(ground: Ground, ranks: int, nodes: int, profile: Path) -> Config:
+def settings(ground: NodeAccess, ranks: int, nodes: int, profile: Path) -> Config:
     """How ipyparallel's launcher starts the engines on this ground."""
     config = Config()
     if ground.engines == "slurm":

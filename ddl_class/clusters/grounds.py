@@ -34,7 +34,7 @@ HOST = re.compile(r"^\s*(?P<name>[^\s#:]+)(?:\s+slots=(?P<slots>\d+)|:(?P<ppn>\d
 LOOPBACK = "127.0.0.1"
 
 
-class Ground(ABC):
+class NodeAccess(ABC):
     """Nodes, and the ways onto them."""
 
     name: str
@@ -62,7 +62,7 @@ class Ground(ABC):
         return self.site.python or sys.executable
 
 
-class Laptop(Ground):
+class Laptop(NodeAccess):
     """One node, this one; nothing listens beyond it."""
 
     def __init__(self, site: Site) -> None:
@@ -76,7 +76,7 @@ class Laptop(Ground):
         return mpi_command(ranks)
 
 
-class InBox(Ground):
+class InBox(NodeAccess):
     """The cluster in a box, from its head."""
 
     def __init__(self, site: Site, box: Box) -> None:
@@ -95,7 +95,7 @@ class InBox(Ground):
         return self._box.python
 
 
-class Hosts(Ground):
+class Hosts(NodeAccess):
     """Hosts that a hostfile lists, reached by ssh."""
 
     def __init__(self, site: Site, hostfile: Path) -> None:
@@ -124,7 +124,7 @@ class Hosts(Ground):
         return [mpiexec, *options, "-n", str(ranks)]
 
 
-class Slurm(Ground):
+class Slurm(NodeAccess):
     """The allocation of the Slurm job that this runs in."""
 
     engines = "slurm"

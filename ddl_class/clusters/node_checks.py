@@ -18,7 +18,7 @@ import psutil
 
 from ddl_class.clusters import on_ranks
 from ddl_class.clusters.asking import NodeAnswers, ask_nodes, ask_ranks
-from ddl_class.clusters.grounds import Ground
+from ddl_class.clusters.grounds import NodeAccess
 from ddl_class.doctor.finding import CheckResult
 
 SLOW_CLOCK, WRONG_CLOCK = 1.0, 60.0  # seconds apart; Slurm's MUNGE refuses at 300
@@ -44,7 +44,7 @@ UNREACHED = {
 }
 
 
-def examine_nodes(ground: Ground, folder: Path) -> list[CheckResult]:
+def examine_nodes(ground: NodeAccess, folder: Path) -> list[CheckResult]:
     """Every finding about these nodes; `folder` should be one that all of them share."""
     answers = ask_nodes(ground, folder)
     findings = [names(ground.nodes, answers), entered(answers)]

@@ -19,7 +19,7 @@ from ddl_class.exercises import record
 from ddl_class.exercises.borrowed import borrowed
 from ddl_class.exercises.exercise import Exercise, Stage, Wrong
 from ddl_class.exercises.registry import find_exercise
-from ddl_class.exercises.stages import EnginesStage, Ground, SimulatedStage
+from ddl_class.exercises.stages import EnginesStage, RunningRanks, SimulatedStage
 from ddl_runtime.diagnosis.deadlock import StoryError
 from ddl_runtime.diagnosis.page import paragraphs
 
@@ -33,7 +33,7 @@ class CheckFailed(Exception):
         return paragraphs(str(self)).splitlines()
 
 
-def check(name: str, function: Callable[..., Any], *, engines: Ground | None = None) -> None:
+def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | None = None) -> None:
     """Judge the learner's function at once; says what was right, or raises `CheckFailed`.
 
     `engines` need not be given in a notebook: the check finds those that run. What the function
@@ -152,7 +152,7 @@ def _simulated_text(counts: Sequence[int]) -> str:
     return f" on {first} and {last} simulated ranks" if first else f" on {last} simulated ranks"
 
 
-def _running_engines() -> Ground | None:
+def _running_engines() -> RunningRanks | None:
     magics = sys.modules.get("ddl_class.engines.magics")
     engines = magics.registered() if magics else None  # not imported: none can run
     return engines if engines is not None and engines.alive else None

@@ -67,7 +67,7 @@ class SimulatedStage:
             ) from None
 
 
-class Ground(Protocol):
+class RunningRanks(Protocol):
     """Running processes: the learner's engines, or `ddl_teach.Ranks`."""
 
     size: int
@@ -82,7 +82,7 @@ class EnginesStage:
     """The learner's own engines: real processes, real messages."""
 
     def __init__(
-        self, function: Callable[..., Any], engines: Ground, seconds: float = 20.0
+        self, function: Callable[..., Any], engines: RunningRanks, seconds: float = 20.0
     ) -> None:
         self._function = function
         self._engines = engines
