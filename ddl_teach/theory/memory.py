@@ -27,7 +27,7 @@ INDEX = 4  # bytes of the place of a kept weight
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldBytes:
     """Bytes on one rank."""
 
     weights: int
@@ -48,7 +48,7 @@ def held(
     *,
     weight: int = 4,
     state: int = 8,
-) -> Held:
+) -> HeldBytes:
     """What a rank holds between two layers' work, to the byte.
 
     `layers` are the numbers of parameters of what is cut as one vector, `weight` and `state` the
@@ -59,7 +59,7 @@ def held(
     weights, gradients, states = (
         own if check_stage(stage) >= part else whole for part in (3, 2, 1)
     )
-    return Held(weight * weights, weight * gradients, state * states)
+    return HeldBytes(weight * weights, weight * gradients, state * states)
 
 
 def sent(stage: int, layers: Sequence[int], ranks: int, rank: int = 0, *, weight: int = 4) -> int:
@@ -103,7 +103,7 @@ def offload_seconds(buckets: int, move: float, update: float) -> float:
     return (count("buckets", buckets) + 1) * move + buckets * update
 
 
-def pruned(parameters: int, kept: int, *, weight: int = 4, state: int = 8) -> Held:
+def pruned(parameters: int, kept: int, *, weight: int = 4, state: int = 8) -> HeldBytes:
     """What is held when only `kept` parameters are trained: dense weights, compressed all else.
 
     b N + (2 b + K + 4) kept: for those that are kept a compressed copy of the weight, gradient and
@@ -112,7 +112,7 @@ def pruned(parameters: int, kept: int, *, weight: int = 4, state: int = 8) -> He
     Singh & Bhatele, "Exploiting sparsity in pruned neural networks to optimize large model
     training", 2023.
     """
-    return Held(weight * (parameters + kept), weight * kept, (state + INDEX) * kept)
+    return HeldBytes(weight * (parameters + kept), weight * kept, (state + INDEX) * kept)
 
 
 def pruned_sent(kept: int, ranks: int, rank: int = 0, *, weight: int = 4) -> int:

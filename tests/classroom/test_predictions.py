@@ -12,7 +12,7 @@ from ddl_class.exercises import predictions
 from ddl_class.exercises.exercise import Kind
 from ddl_class.exercises.predictions import predict, reveal
 from ddl_class.exercises.registry import units
-from ddl_teach.theory.memory import Held
+from ddl_teach.theory.memory import HeldBytes
 
 PREDICTIONS = [prediction for unit in units() for prediction in unit.predictions]
 
@@ -142,7 +142,7 @@ def test_the_share_of_the_weights_is_that_of_what_was_asked():
     path = sources.source_of("11")
     [cell] = [it.source for it in sources.instructors(path).cells if "100 * held" in it.source]
     first = cell[: cell.index("plot_held")]
-    held = Held(weights=2, gradients=2, states=12, activations=1000)
+    held = HeldBytes(weights=2, gradients=2, states=12, activations=1000)
     run = SimpleNamespace(results=[SimpleNamespace(held=held)])
     revealed = {}
     names = {"run": run, "reveal": revealed.__setitem__}

@@ -30,7 +30,7 @@ from ddl_teach.theory.grids.layers import Network, perceptron, transformer
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldStage:
     """What one rank holds of a network: its layers, and the loss of the last stage."""
 
     network: Network  # on paper
@@ -40,7 +40,7 @@ class Held:
     positions: Tensor | None  # of a text; None where samples are no texts
 
 
-def hold(model: nn.Sequential, axes: Axes) -> Held:
+def hold(model: nn.Sequential, axes: Axes) -> HeldStage:
     """This rank's part of a `gpt` or an `mlp`, which it cuts out of the whole."""
     if isinstance(model[0], Embedding):
         return _hold_gpt(model, axes)
@@ -49,7 +49,7 @@ def hold(model: nn.Sequential, axes: Axes) -> Held:
     raise TypeError("a grid trains a gpt or an mlp of ddl_teach.networks.models, no other network")
 
 
-def _hold_gpt(model: nn.Sequential, axes: Axes) -> Held:
+def _hold_gpt(model: nn.Sequential, axes: Axes) -> HeldStage:
     if model.head.weight is model.embedding.words.weight:
         raise ValueError(
             "on a grid the first and the last stage hold no weight together: tied=False"
@@ -71,10 +71,10 @@ def _hold_gpt(model: nn.Sequential, axes: Axes) -> Held:
     loss = partial(vocabulary_loss, axes.tensor, words)
     own = positions[axes.context.rank]
     shapes = _shapes(network, axes, len(own))
-    return Held(network, layers, shapes, loss, own)
+    return HeldStage(network, layers, shapes, loss, own)
 
 
-def _hold_mlp(model: nn.Sequential, axes: Axes) -> Held:
+def _hold_mlp(model: nn.Sequential, axes: Axes) -> HeldStage:
     if axes.context.size > 1:
         raise ValueError("rows of an mlp have no positions to share: context must be 1")
     linear = [child for child in model if isinstance(child, nn.Linear)]
@@ -82,7 +82,7 @@ def _hold_mlp(model: nn.Sequential, axes: Axes) -> Held:
     # A pair is linear, relu, linear, relu; behind the last layer there is no relu.
     layers = _own_layers(model, network, axes, [4] * len(network.layers))
     split_pairs(layers, Replicated(axes.tensor))
-    return Held(network, layers, _shapes(network, axes), mean_loss, None)
+    return HeldStage(network, layers, _shapes(network, axes), mean_loss, None)
 
 
 def _own_layers(

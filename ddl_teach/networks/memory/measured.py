@@ -16,7 +16,7 @@ from types import TracebackType
 import torch
 from torch import Tensor
 
-from ddl_teach.theory.memory import Held
+from ddl_teach.theory.memory import HeldBytes
 
 
 def storage_bytes(tensors: Iterable[Tensor]) -> int:
@@ -25,9 +25,9 @@ def storage_bytes(tensors: Iterable[Tensor]) -> int:
     return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
 
 
-def ledger(tensors: Mapping[str, Iterable[Tensor]], activations: int = 0) -> Held:
+def ledger(tensors: Mapping[str, Iterable[Tensor]], activations: int = 0) -> HeldBytes:
     """What stands in memory, from the tensors of each kind; see the `tensors()` of each stage."""
-    return Held(
+    return HeldBytes(
         activations=activations, **{kind: storage_bytes(those) for kind, those in tensors.items()}
     )
 

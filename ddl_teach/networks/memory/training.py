@@ -22,7 +22,7 @@ from ddl_teach.networks.memory.sharded_states import ShardedStates
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.signatures import Batch
 from ddl_teach.networks.shares import own_slice
-from ddl_teach.theory.memory import Held, check_stage
+from ddl_teach.theory.memory import HeldBytes, check_stage
 
 STAGES = {1: ShardedStates, 2: ShardedGradients, 3: ShardedParameters}
 
@@ -32,7 +32,7 @@ class Sharded:
     """Where training ended, and one rank's part of the cost."""
 
     parameters: dict[str, Tensor]  # whole, by their names
-    held: Held  # between the last backward pass and its step; activations at their highest
+    held: HeldBytes  # between the last backward pass and its step; activations at their highest
     sent: int  # bytes, in all steps
 
 

@@ -15,14 +15,14 @@ from ddl_teach.theory import memory
 from ddl_teach.theory.grids.grid import Grid
 from ddl_teach.theory.grids.layers import Network
 from ddl_teach.theory.grids.sent import micro_batch
-from ddl_teach.theory.memory import Held
+from ddl_teach.theory.memory import HeldBytes
 
 
 def held(
     network: Network, grid: Grid, rank: int, *, batch: int, micro_batches: int,
     itemsize: int = 2, state: int = 12, sharding: int = 0, recompute: bool = False,
     kept: float = 1.0,
-) -> Held:  # fmt: skip
+) -> HeldBytes:  # fmt: skip
     """Bytes on this rank. `itemsize` and `state` are bytes of a number and of a weight's states.
 
     `sharding` is a stage of `theory.memory`, over the ranks that hold the same weights. With
@@ -41,4 +41,4 @@ def held(
         numbers = in_flight * sum(layer.output for layer in stage) + max(each)
     activations = round(here * numbers * itemsize)
     trained = round(kept * whole.gradients), round(kept * whole.states)
-    return Held(whole.weights, *trained, activations)
+    return HeldBytes(whole.weights, *trained, activations)

@@ -16,7 +16,7 @@ from ddl_teach.theory.grids.cluster import Cluster
 from ddl_teach.theory.grids.grid import Grid, divisors, every
 from ddl_teach.theory.grids.layers import Network
 from ddl_teach.theory.grids.seconds import Seconds, seconds
-from ddl_teach.theory.memory import Held
+from ddl_teach.theory.memory import HeldBytes
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class RankedGrid:
     refused: str = ""
     micro_batches: int = 0
     seconds: Seconds | None = None
-    held: Held | None = None  # on the rank that holds most
+    held: HeldBytes | None = None  # on the rank that holds most
 
 
 def search(
