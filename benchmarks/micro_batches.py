@@ -36,7 +36,7 @@ from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.micro_batches import divided, planning
 from ddl_teach.operators.micro_batches.dynamic import divide
 from ddl_teach.operators.micro_batches.front import desirable
-from ddl_teach.operators.micro_batches.offers import Division, Job, TooLittle
+from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Division, TooLittle
 from ddl_teach.operators.micro_batches.transform import in_micro_batches
 
 RESULTS = Path(__file__).parent / "results" / "micro_batches.txt"
@@ -61,7 +61,7 @@ def layers(batch: int) -> dict[str, Convolution]:
     }  # fmt: skip
 
 
-def undivided(job: Job) -> Job:
+def undivided(job: DivisibleBatch) -> DivisibleBatch:
     """The same job for a library that never cuts a batch."""
     return replace(job, offers=tuple(one for one in job.offers if one.size == job.batch))
 

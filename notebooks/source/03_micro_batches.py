@@ -26,7 +26,7 @@ from ddl_class.plots.micro_batches import plot_divisions, plot_front, plot_limit
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.micro_batches import dynamic, predicted
 from ddl_teach.operators.micro_batches.front import desirable
-from ddl_teach.operators.micro_batches.offers import Job, Offer
+from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Offer
 from ddl_teach.theory.convolution_time import Rates
 
 # %% [markdown]
@@ -56,11 +56,11 @@ plot_divisions(rows, title="In four pieces the fast method fits into 8 MiB")
 #
 # $$T = \sum_i t_i, \qquad W = \max_i w_i .$$
 #
-# The library's objects know that: a `Job` has a batch and offers, `desirable` finds all its
+# The library's objects know that: a `DivisibleBatch` has a batch and offers, `desirable` finds all its
 # divisions that can be of use to anybody.
 
 # %%
-job = Job("a layer", 16, offers)
+job = DivisibleBatch("a layer", 16, offers)
 for division in desirable(job):
     print(f"{division.workspace / MiB:4.0f} MiB {division.seconds * 1e3:6.1f} ms   {division}")
 assert [len(division.parts) for division in desirable(job)] == [4, 2, 1]

@@ -7,7 +7,7 @@ from comparing import assert_all_close, assert_close, assert_differs, changed
 
 from ddl_teach.operators.convolution.methods import METHODS
 from ddl_teach.operators.micro_batches import dynamic
-from ddl_teach.operators.micro_batches.offers import Job, Offer, TooLittle
+from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Offer, TooLittle
 from ddl_teach.operators.recurrence import wavefront as wavefront_product
 from ddl_teach.operators.recurrence.stack import Stack
 from ddl_teach.plain import (
@@ -81,7 +81,9 @@ def divided_both(seed, change=None):
     batch, offers, limit = job(seed)
     found, pieces = changed(micro_batches, change).divide(batch, offers, limit)
     try:
-        division = dynamic.divide(Job("any", batch, tuple(Offer(*one) for one in offers)), limit)
+        division = dynamic.divide(
+            DivisibleBatch("any", batch, tuple(Offer(*one) for one in offers)), limit
+        )
     except TooLittle:
         return found, np.inf, pieces
     return found, division.seconds, pieces

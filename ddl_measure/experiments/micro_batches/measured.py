@@ -23,7 +23,7 @@ from ddl_measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.micro_batches import divided
-from ddl_teach.operators.micro_batches.offers import Job, Offer, sizes_of
+from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Offer, sizes_of
 from ddl_teach.operators.micro_batches.operator import PASSES
 from ddl_teach.operators.micro_batches.planning import Plan, decide
 from ddl_teach.operators.micro_batches.transform import Site, sites
@@ -40,7 +40,7 @@ def measure(
     passes: Sequence[str] = PASSES,
     repetitions: int = 3,
     dtype: torch.dtype = torch.float32,
-) -> dict[str, Job]:
+) -> dict[str, DivisibleBatch]:
     """A job for each pass, with an offer for every size of every method that can."""
     refusals = {method: find(method).refusal(problem, dtype) for method in methods}
     able = [method for method in methods if not refusals[method]]
@@ -59,7 +59,7 @@ def measure(
             for key, run in runs.items()
         )
         refused = {method: why for method, why in refusals.items() if why}
-        jobs[direction] = Job(f"{name}, {direction}", problem.batch, offers, refused)
+        jobs[direction] = DivisibleBatch(f"{name}, {direction}", problem.batch, offers, refused)
     return jobs
 
 
@@ -77,14 +77,16 @@ def plan(
     that stay as they are; what else is given goes to `measure`. Convolutions of the same
     sizes are measured once.
     """
-    known: dict[Site, dict[str, Job]] = {}
+    known: dict[Site, dict[str, DivisibleBatch]] = {}
     jobs = {}
     for site in sites(network, *example, keep=keep):
         key = Site("", site.problem, site.dtype)
         if key not in known:
             known[key] = measure(site.problem, dtype=site.dtype, **measuring)
         jobs[site.name] = {
-            direction: Job(f"{site.name}, {direction}", job.batch, job.offers, job.refusals)
+            direction: DivisibleBatch(
+                f"{site.name}, {direction}", job.batch, job.offers, job.refusals
+            )
             for direction, job in known[key].items()
         }
     return decide(jobs, limit, together)

@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping
 
 from ddl_teach.operators.micro_batches.front import refusal
-from ddl_teach.operators.micro_batches.offers import Division, Job
+from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Division
 
 
 def best_sizes(batch: int, seconds: Mapping[int, float]) -> list[int]:
@@ -34,7 +34,7 @@ def best_sizes(batch: int, seconds: Mapping[int, float]) -> list[int]:
     return pieces
 
 
-def divide(job: Job, limit: float = math.inf) -> Division:
+def divide(job: DivisibleBatch, limit: float = math.inf) -> Division:
     """The fastest division of the job's batch whose workspace is at most `limit` bytes."""
     # Large ones first: of divisions that are equally fast, one with few pieces.
     allowed = {offer.size: offer for offer in reversed(job.within(limit))}

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ddl_teach.operators.micro_batches.offers import Division, Job, Offer, TooLittle
+from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Division, Offer, TooLittle
 
 
 class _Point(NamedTuple):
@@ -46,7 +46,7 @@ def pareto(workspace: Sequence[float], seconds: Sequence[float]) -> np.ndarray:
     return order[ordered < before]
 
 
-def desirable(job: Job) -> tuple[Division, ...]:
+def desirable(job: DivisibleBatch) -> tuple[Division, ...]:
     """The job's front: divisions by growing workspace, each faster than all before it."""
     offers = [
         offer
@@ -65,7 +65,7 @@ def desirable(job: Job) -> tuple[Division, ...]:
     return tuple(map(_as_division, fronts[job.batch]))
 
 
-def refusal(job: Job, limit: float) -> TooLittle | None:
+def refusal(job: DivisibleBatch, limit: float) -> TooLittle | None:
     """Why no division of the job fits into the limit, and what would do; nothing if one fits."""
     front = desirable(job)
     if not front:

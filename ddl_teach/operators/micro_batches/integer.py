@@ -24,12 +24,12 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import block_diag, csr_array
 
 from ddl_teach.operators.micro_batches.front import refusal
-from ddl_teach.operators.micro_batches.offers import Division, Job, TooLittle
+from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Division, TooLittle
 
 INFEASIBLE, FAILED = 2, 4  # milp's status; HiGHS's presolve fails on some that are infeasible
 
 
-def divide(jobs: Sequence[Job], limit: float = math.inf) -> list[Division]:
+def divide(jobs: Sequence[DivisibleBatch], limit: float = math.inf) -> list[Division]:
     """Each job's fastest division that needs at most `limit` bytes: one program for all jobs."""
     offers = [job.within(limit) for job in jobs]
     sizes = [np.array([offer.size for offer in own], float) for own in offers]

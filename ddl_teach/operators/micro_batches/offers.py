@@ -42,7 +42,7 @@ class Offer:
 
 
 @dataclass(frozen=True)
-class Job:
+class DivisibleBatch:
     """A batch to be divided, and every offer there is for parts of it."""
 
     name: str

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from ddl_teach.operators.micro_batches import dynamic
 from ddl_teach.operators.micro_batches.front import desirable
 from ddl_teach.operators.micro_batches.integer import share
-from ddl_teach.operators.micro_batches.offers import Division, Job, Offer
+from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Division, Offer
 from ddl_teach.operators.micro_batches.operator import recipes_of
 
 
@@ -28,7 +28,7 @@ class Plan:
 
     limit: float  # bytes: of each pass, or of all together
     together: bool
-    jobs: Mapping[str, Mapping[str, Job]]  # by site and pass
+    jobs: Mapping[str, Mapping[str, DivisibleBatch]]  # by site and pass
     divisions: Mapping[str, Mapping[str, Division]]
 
     @property
@@ -62,7 +62,9 @@ class Plan:
         return "\n".join([head, *lines])
 
 
-def decide(jobs: Mapping[str, Mapping[str, Job]], limit: float, together: bool = False) -> Plan:
+def decide(
+    jobs: Mapping[str, Mapping[str, DivisibleBatch]], limit: float, together: bool = False
+) -> Plan:
     """The plan for jobs that are known already, by site and pass."""
     places = [(site, direction) for site, by_pass in jobs.items() for direction in by_pass]
     flat = [jobs[site][direction] for site, direction in places]
@@ -76,7 +78,7 @@ def decide(jobs: Mapping[str, Mapping[str, Job]], limit: float, together: bool =
     return Plan(limit, together, jobs, divisions)
 
 
-def why(job: Job, division: Division) -> str:
+def why(job: DivisibleBatch, division: Division) -> str:
     """The reason for a division, against the whole batch by one method."""
     whole = [offer for offer in job.offers if offer.size == job.batch]
     if not whole:

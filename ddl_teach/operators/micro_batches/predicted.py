@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.micro_batches.offers import Division, Job, Offer, sizes_of
+from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Division, Offer, sizes_of
 from ddl_teach.theory.convolution_cost import PASSES, cost
 from ddl_teach.theory.convolution_time import Rates, seconds
 
@@ -29,7 +29,7 @@ def predict(
     sizes: str | Iterable[int] = "powers_of_two",
     passes: Sequence[str] = PASSES,
     itemsize: int = 4,
-) -> dict[str, Job]:
+) -> dict[str, DivisibleBatch]:
     """A job for each pass, with an offer for every size of every method that can."""
     refusals = {method: find(method).refusal(problem) for method in methods}
     sizes = sizes_of(sizes, problem.batch)
@@ -40,7 +40,7 @@ def predict(
         return Offer(method, size, taken, counted.held * itemsize)
 
     return {
-        direction: Job(
+        direction: DivisibleBatch(
             f"{name}, {direction}",
             problem.batch,
             tuple(

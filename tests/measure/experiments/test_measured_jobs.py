@@ -11,7 +11,7 @@ from ddl_measure.experiments.micro_batches.measured import measure, sizes_of
 from ddl_teach.operators.convolution.methods import find
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.micro_batches import divided, planning
-from ddl_teach.operators.micro_batches.offers import Division, Job, Offer
+from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Division, Offer
 
 
 @pytest.fixture(autouse=True)
@@ -91,6 +91,6 @@ def test_the_report_says_why(parts, words):
         "poor": Offer("direct", 1, 9.0, 10),
         "cached": Offer("winograd_2x2", 2, 1.0, 100_000_000),
     }
-    job = Job("conv1", 4, tuple(offers.values()))
+    job = DivisibleBatch("conv1", 4, tuple(offers.values()))
     assert words in planning.why(job, Division(tuple(offers[part] for part in parts)))
     assert np.isclose(offers["big"].workspace / 2**20, 95.4, rtol=1e-3)

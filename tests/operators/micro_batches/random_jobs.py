@@ -1,6 +1,6 @@
 """Random jobs whose seconds are whole numbers, so that sums are exact whatever their order."""
 
-from ddl_teach.operators.micro_batches.offers import Job, Offer
+from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Offer
 
 
 def random_job(generator, batch=None, methods="abc", sizes=4):
@@ -9,7 +9,7 @@ def random_job(generator, batch=None, methods="abc", sizes=4):
     offered = {int(size) for size in generator.integers(1, batch + 1, sizes)}
     if generator.random() < 0.8:
         offered.add(1)
-    return Job(
+    return DivisibleBatch(
         "layer",
         batch,
         tuple(

@@ -9,7 +9,7 @@ from random_jobs import every_division, random_job
 
 from ddl_teach.operators.micro_batches import dynamic, integer
 from ddl_teach.operators.micro_batches.front import desirable, pareto, refusal
-from ddl_teach.operators.micro_batches.offers import Division, Job, Offer, TooLittle
+from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Division, Offer, TooLittle
 
 
 def answer(divide, *question):
@@ -107,7 +107,7 @@ def test_bytes_count_to_the_last_one():
     room_of_one = 2**33
     slow, fast = Offer("slow", 1, 1.0, 0), Offer("fast", 1, 1e-6, room_of_one)
     half = Offer("half", 1, 0.5, room_of_one - 1)
-    fronts = [desirable(Job("layer", 1, (slow, half, fast)))] * 3
+    fronts = [desirable(DivisibleBatch("layer", 1, (slow, half, fast)))] * 3
     assert [d.seconds for d in fronts[0]] == [1.0, 0.5, 1e-6]
     for limit, seconds in (
         (0, 3.0),
@@ -127,15 +127,15 @@ def test_bytes_count_to_the_last_one():
 
 def test_microseconds_are_not_nothing():
     slow, fast = Offer("slow", 1, 1.1e-7, 0), Offer("fast", 1, 1e-7, 8)
-    job = Job("layer", 3, (slow, fast))
+    job = DivisibleBatch("layer", 3, (slow, fast))
     assert integer.divide([job], 8)[0].parts == (fast,) * 3
     assert integer.share([desirable(job)], 8)[0].parts == (fast,) * 3
 
 
 def test_what_fits_nowhere_is_refused_with_what_would_do():
-    job = Job("conv1", 3, (Offer("im2col", 1, 1.0, 40), Offer("fft", 2, 1.0, 25)))
-    small = Job("conv0", 1, (Offer("im2col", 1, 1.0, 0),))
-    odd = Job("conv2", 3, (Offer("fft", 2, 1.0, 25),))
+    job = DivisibleBatch("conv1", 3, (Offer("im2col", 1, 1.0, 40), Offer("fft", 2, 1.0, 25)))
+    small = DivisibleBatch("conv0", 1, (Offer("im2col", 1, 1.0, 0),))
+    odd = DivisibleBatch("conv2", 3, (Offer("fft", 2, 1.0, 25),))
     for divide in (dynamic.divide, lambda job, limit: integer.divide([small, job], limit)[1]):
         for limit in (39, 10):
             words = f"conv1: .* 3 examples .* {limit} bytes; .* would do is 40"
