@@ -15,13 +15,13 @@ table, text     the result as plain data, and how it reads
 from ddl_measure.analysis.analyse import analyse
 from ddl_measure.analysis.not_traceable import NotTraceable
 from ddl_measure.analysis.records import Call, OperationCost, Value
-from ddl_measure.analysis.table import Analysis, Layer, Operation, Pass
+from ddl_measure.analysis.table import Analysis, LayerCosts, Operation, Pass
 
 __all__ = [
     "Analysis",
     "Call",
     "OperationCost",
-    "Layer",
+    "LayerCosts",
     "NotTraceable",
     "Operation",
     "Pass",

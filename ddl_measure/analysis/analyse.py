@@ -14,7 +14,7 @@ from ddl_measure.analysis.chains import backward_chain, forward_chain
 from ddl_measure.analysis.recording import record
 from ddl_measure.analysis.records import Rule
 from ddl_measure.analysis.rules import RULES
-from ddl_measure.analysis.table import Analysis, Layer, Operation, Pass, total
+from ddl_measure.analysis.table import Analysis, LayerCosts, Operation, Pass, total
 
 
 def analyse(
@@ -57,7 +57,7 @@ def _backwards(operations: tuple[Operation, ...]) -> list[Pass]:
     ]
 
 
-def _layers(operations: tuple[Operation, ...]) -> tuple[Layer, ...]:
+def _layers(operations: tuple[Operation, ...]) -> tuple[LayerCosts, ...]:
     """One for each module that computes something itself, in the order of first use."""
     members: dict[str, list[int]] = {}
     for place, operation in enumerate(operations):
@@ -68,7 +68,7 @@ def _layers(operations: tuple[Operation, ...]) -> tuple[Layer, ...]:
         of_inputs = [part for it in own for part in (it.gradient_sum, it.input_gradient)]
         deepest = max(it.parameter_gradient.depth for it in own)
         found.append(
-            Layer(
+            LayerCosts(
                 name=name,
                 kind=own[0].kind,
                 output=_result(operations, places).output,

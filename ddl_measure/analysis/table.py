@@ -86,7 +86,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Layer:
+class LayerCosts:
     """All operations that a module does itself, without those of modules inside it.
 
     Its depths are those of the longest chain of its own operations.
@@ -114,7 +114,7 @@ class Analysis:
 
     network: str
     operations: tuple[Operation, ...]
-    layers: tuple[Layer, ...]
+    layers: tuple[LayerCosts, ...]
     parameters: int
     activation_bytes: int
     forward: Pass
@@ -166,7 +166,7 @@ def _row(
     name: str,
     kind: str,
     output: Sequence[int],
-    costs: Layer | Analysis,
+    costs: LayerCosts | Analysis,
     gradients: Iterable[int],
     counted: bool,
 ) -> list[str]:
