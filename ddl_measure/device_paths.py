@@ -28,7 +28,7 @@ from ddl_measure.interval import ratio_of_turns
 from ddl_runtime.devices.choice import PATHS, Reach, Table
 from ddl_teach.collectives.on_devices import ONCE, STEPS
 from ddl_teach.theory import staging
-from ddl_teach.theory.robust_line import Line, fit_line
+from ddl_teach.theory.robust_line import FittedLine, fit_line
 from ddl_teach.theory.staging import Route, Stage
 
 Times = Mapping[int, np.ndarray]  # seconds of the repetitions, by size
@@ -100,6 +100,6 @@ def _stage(alone: Times, in_a_row: Times) -> Stage:
     return Stage(many.start, many.per_byte, max(0.0, one.start - many.start))
 
 
-def _line(times: Times) -> Line:
+def _line(times: Times) -> FittedLine:
     sizes = [nbytes for nbytes, seconds in times.items() for _ in seconds]
     return fit_line(sizes, np.concatenate([*times.values()]), resamples=100)

@@ -27,7 +27,7 @@ HOUSE_FILE, MEASURED = "house.json", "measured.json"
 
 
 @dataclass(frozen=True)
-class Line:
+class BoardRow:
     """A team on the board."""
 
     place: int
@@ -53,7 +53,7 @@ class Refused:
 class Board:
     """Lines by their places, what was refused, and the house's own report."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[BoardRow, ...]
     refused: tuple[Refused, ...]
     house: Report
 
@@ -118,16 +118,16 @@ def read_house(path: Path) -> Report:
     return house
 
 
-def _ordered(reports: dict[str, Report]) -> tuple[Line, ...]:
+def _ordered(reports: dict[str, Report]) -> tuple[BoardRow, ...]:
     times = {file: interval(raced(report).values) for file, report in reports.items()}
     lines = [_line(file, report, times) for file, report in reports.items()]
     return tuple(sorted(lines, key=lambda line: (line.place, line.seconds[0], line.team)))
 
 
-def _line(file: str, report: Report, times: dict[str, Interval]) -> Line:
+def _line(file: str, report: Report, times: dict[str, Interval]) -> BoardRow:
     [entry] = report.entries
     surely = sum(high < times[file][1] for _, _, high in times.values())
-    return Line(
+    return BoardRow(
         1 + surely, entry.name, entry.ranks, times[file], _middle(report, "epochs to target"),
         _middle(report, "accuracy"), len(raced(report).values), entry.searched or 0, file,
     )  # fmt: skip

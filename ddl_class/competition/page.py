@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 
-from ddl_class.competition.board import Board, Line
+from ddl_class.competition.board import Board, BoardRow
 from ddl_class.competition.ground import NETWORK, NODES
 from ddl_measure.interval import Interval
 from ddl_measure.reports.report import Report
@@ -51,7 +51,7 @@ def page(board: Board) -> str:
     )
 
 
-def _row(line: Line, longest: float) -> str:
+def _row(line: BoardRow, longest: float) -> str:
     low, high = (100 * min(it / longest, 1) for it in line.seconds[1:])
     bar = (
         f'<div class="bar" role="img" aria-label="{_seconds(line.seconds)}">'

@@ -21,7 +21,7 @@ from IPython.core.getipython import get_ipython
 from ddl_class.engines import magics, outputs
 from ddl_class.engines.progress import Progress
 from ddl_class.engines.shell import Shell
-from ddl_class.engines.watches import CellWatch, EngineLine, ProgramWatch
+from ddl_class.engines.watches import CellWatch, EnginePipe, ProgramWatch
 from ddl_runtime.diagnosis.deadlock import Interrupted, StoryError
 from ddl_runtime.launcher.hosts import Place
 from ddl_runtime.launcher.launch import Ranks
@@ -67,7 +67,7 @@ class Engines(Ranks):
         super().__init__(ranks, on=on)
         self.timeout = timeout  # seconds for a cell or program that names no other
         module = "ddl_class.engines.engine"
-        self._crew = Crew(self.size, module, EngineLine, SETTINGS, on)
+        self._crew = Crew(self.size, module, EnginePipe, SETTINGS, on)
         self._controller: Controller | None = None  # of ipyparallel, once somebody asks for it
         self._stopped = False
         self._owner = os.getpid()

@@ -11,12 +11,12 @@ from typing import Any
 
 from ddl_class.engines.outputs import Output, without_marks
 from ddl_class.engines.progress import watched
-from ddl_runtime.launcher.pipe import Line
+from ddl_runtime.launcher.pipe import RankPipe
 from ddl_runtime.launcher.screen import Screen
 from ddl_runtime.launcher.watchdog import Watch
 
 
-class EngineLine(Line):
+class EnginePipe(RankPipe):
     """The connections to one engine; what it printed and displayed is kept."""
 
     preview_after = 1.0  # shorter cells show all at once
@@ -53,7 +53,7 @@ class ProgramWatch(Watch):
     stop_limit = 1.5  # their variables are worth a little patience
     afterwards = ""  # what becomes of the engines is told for all failures alike
 
-    def take(self, line: EngineLine, kind: str, said: list) -> None:
+    def take(self, line: EnginePipe, kind: str, said: list) -> None:
         if kind == "shown":
             line.kept.show(*said)
         else:

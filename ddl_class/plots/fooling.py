@@ -24,7 +24,7 @@ IDEAL = "#999999"
 TITLE = 62  # letters of a line of it
 
 
-class Line(Protocol):
+class DrawnCurve(Protocol):
     """Values over numbers, or over names; no ends, or as many as values."""
 
     name: str
@@ -35,27 +35,27 @@ class Line(Protocol):
     ideal: bool
 
 
-class Panel(Protocol):
+class DrawnPanel(Protocol):
     """One picture."""
 
     title: str
     x: str
     y: str
-    lines: Sequence[Line]
+    lines: Sequence[DrawnCurve]
     logarithmic: bool
 
 
-class Trick(Protocol):
+class DrawnTrick(Protocol):
     """A way to fool, carried out."""
 
     way: int
     name: str
-    fools: Panel
-    honest: Panel
+    fools: DrawnPanel
+    honest: DrawnPanel
 
 
 @in_style
-def plot_fooling(fools: Panel, honest: Panel, *, title: str | None = None) -> Figure:
+def plot_fooling(fools: DrawnPanel, honest: DrawnPanel, *, title: str | None = None) -> Figure:
     """Draw both, beside each other."""
     axes = panels(10.5, 4.0, columns=2)
     claims = ((fools, FOOLS, "This one fools"), (honest, HONEST, "This one does not"))
@@ -71,20 +71,20 @@ def plot_fooling(fools: Panel, honest: Panel, *, title: str | None = None) -> Fi
     return finish_panels(axes, f"Left, what fools: {fools.title}", words, title or "")
 
 
-def plot_trick(trick: Trick) -> Figure:
+def plot_trick(trick: DrawnTrick) -> Figure:
     """Draw one of the twelve ways, with its name."""
     return plot_fooling(trick.fools, trick.honest, title=f"Way {trick.way}: {trick.name}")
 
 
 @in_style
-def plot_panel(panel: Panel) -> Figure:
+def plot_panel(panel: DrawnPanel) -> Figure:
     """Draw one of them alone."""
     ax = new_axes(6.5, 3.8)
     draw(ax, panel)
     return finish(ax, f"{panel.y} over {panel.x or 'names'}", panel.title, grid="")
 
 
-def draw(ax: Axes, panel: Panel) -> None:
+def draw(ax: Axes, panel: DrawnPanel) -> None:
     """One of them into axes."""
     names = [place for line in panel.lines for place in line.x if isinstance(place, str)]
     if names:
@@ -97,7 +97,7 @@ def draw(ax: Axes, panel: Panel) -> None:
         ax.legend(loc="best")
 
 
-def _bars(ax: Axes, panel: Panel, names: list[str]) -> None:
+def _bars(ax: Axes, panel: DrawnPanel, names: list[str]) -> None:
     width = 0.7 / len(panel.lines)
     for number, line in enumerate(panel.lines):
         shift = (number - (len(panel.lines) - 1) / 2) * width
@@ -114,7 +114,7 @@ def _bars(ax: Axes, panel: Panel, names: list[str]) -> None:
     ax.margins(y=0.18)
 
 
-def _lines(ax: Axes, panel: Panel) -> None:
+def _lines(ax: Axes, panel: DrawnPanel) -> None:
     colours = iter(BRIGHT)
     for line in panel.lines:
         if line.ideal:
@@ -135,7 +135,7 @@ def _lines(ax: Axes, panel: Panel) -> None:
         log_scale(ax, "y", base=2)
 
 
-def _ends(line: Line) -> np.ndarray | None:
+def _ends(line: DrawnCurve) -> np.ndarray | None:
     if not line.low:
         return None
     middle = np.asarray(line.y)

@@ -24,7 +24,7 @@ MOST_PREVIEW = 400  # characters of a line that has begun: more than a row of a 
 STACK_ENDS = (b"in _run_module_as_main\n", b"  ...\n")  # its outermost line, or too many of them
 
 
-class Line:
+class RankPipe:
     """The connections to one rank, and what is known about it."""
 
     preview_after = 0.1  # seconds that the beginning of a line waits for its end

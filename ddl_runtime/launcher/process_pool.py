@@ -26,7 +26,7 @@ from pathlib import Path
 from ddl_runtime.diagnosis.deadlock import StoryError
 from ddl_runtime.launcher import mpiexec as processes
 from ddl_runtime.launcher.hosts import Place
-from ddl_runtime.launcher.pipe import Line
+from ddl_runtime.launcher.pipe import RankPipe
 from ddl_runtime.launcher.reaper import Guard
 from ddl_runtime.launcher.screen import Screen
 
@@ -41,13 +41,13 @@ class Crew:
         self,
         size: int,
         module: str = "ddl_runtime.launcher.worker",
-        line: Callable[[int, Screen], Line] = Line,
+        line: Callable[[int, Screen], RankPipe] = RankPipe,
         environment: Mapping[str, str] | None = None,
         on: Place | None = None,
         survivors: bool = False,
     ) -> None:
         self.size = size
-        self.lines: list[Line] = []
+        self.lines: list[RankPipe] = []
         self.mpiexec: subprocess.Popen | None = None
         self._module = module
         self._line = line
@@ -72,7 +72,7 @@ class Crew:
         self._guard = Guard(folder)
         key = secrets.token_bytes(32)
         address = folder / "line"
-        by_pid: dict[int, Line] = {}
+        by_pid: dict[int, RankPipe] = {}
         try:
             with socket.socket(socket.AF_UNIX) as door:
                 door.bind(str(address))
@@ -97,7 +97,7 @@ class Crew:
         self,
         door: socket.socket,
         key: bytes,
-        by_pid: dict[int, Line],
+        by_pid: dict[int, RankPipe],
         progress: Callable[[float], None],
     ) -> None:
         """Let every rank in, on all its lines, and hear which rank it is."""
@@ -133,7 +133,7 @@ class Crew:
                 )
         progress(1.0)
 
-    def _start_failure(self, by_pid: dict[int, Line]) -> StoryError:
+    def _start_failure(self, by_pid: dict[int, RankPipe]) -> StoryError:
         for line in by_pid.values():
             if line.output is not None:
                 line.drain_output()

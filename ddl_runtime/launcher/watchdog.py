@@ -23,7 +23,7 @@ from ddl_runtime.diagnosis.frames import dumped_line
 from ddl_runtime.diagnosis.waits import Wait
 from ddl_runtime.launcher import mpiexec as processes
 from ddl_runtime.launcher.hosts import Place
-from ddl_runtime.launcher.pipe import Line
+from ddl_runtime.launcher.pipe import RankPipe
 from ddl_runtime.records.run import Run, concluded
 
 ANSWER_LIMIT = 0.5  # seconds a rank may take to say where it is
@@ -43,7 +43,7 @@ class Watch:
 
     def __init__(
         self,
-        lines: list[Line],
+        lines: list[RankPipe],
         mpiexec: subprocess.Popen,
         timeout: float,
         place: Place | None = None,
@@ -119,7 +119,7 @@ class Watch:
         for line in self._talking.values():
             line.preview()
 
-    def _hear(self, line: Line) -> None:
+    def _hear(self, line: RankPipe) -> None:
         try:
             kind, *said = pickle.loads(line.control.recv_bytes())
         except Exception:  # it has ended, or Ctrl-C came in the middle of its words
@@ -129,7 +129,7 @@ class Watch:
             return
         self.take(line, kind, said)
 
-    def take(self, line: Line, kind: str, said: list) -> None:
+    def take(self, line: RankPipe, kind: str, said: list) -> None:
         """Note what a rank has said."""
         if kind == "wait":
             report, serial, asked = said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ddl_runtime.diagnosis.deadlock import RankFailed
-from ddl_runtime.launcher.pipe import Line
+from ddl_runtime.launcher.pipe import RankPipe
 from ddl_runtime.launcher.watchdog import Watch
 
 
@@ -18,7 +18,7 @@ class SurvivorsWatch(Watch):
         super().__init__(*what)
         self._lost: list[int] = []
 
-    def _hear(self, line: Line) -> None:
+    def _hear(self, line: RankPipe) -> None:
         super()._hear(line)
         self._lost += self._dead
         self._dead.clear()

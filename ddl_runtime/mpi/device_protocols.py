@@ -39,7 +39,7 @@ from ddl_runtime.devices.staging import (
 from ddl_runtime.mpi.chunked import NUMBERS, chunk_tag, head_of
 from ddl_runtime.mpi.delivery import Delivery
 from ddl_runtime.mpi.polling import DEVICE, PEER
-from ddl_runtime.mpi.progress import Line, Steps, Transfer, until
+from ddl_runtime.mpi.progress import OrderedTurn, Steps, Transfer, until
 from ddl_runtime.mpi.requests import MPIRequest
 from ddl_runtime.mpi.wire import MPI, SIZE_HINTS, check_size, memory, wire_tag
 from ddl_runtime.records.ledger import DEVICE_KINDS
@@ -74,9 +74,9 @@ class Parcel:
     def on_wire(self) -> int:
         return wire_tag(self.tag, self.code, self.nbytes, self.delivery.context.channel)
 
-    def line(self) -> Line:
+    def line(self) -> OrderedTurn:
         """Its place among the messages to one rank under one tag."""
-        return Line(self.delivery.context.lines, ("send", self.peer, self.on_wire))
+        return OrderedTurn(self.delivery.context.lines, ("send", self.peer, self.on_wire))
 
     def post(self, wire: Any, nbytes: int) -> MPI.Request:
         """Tell MPI to send these bytes as the message, or as the head of it."""
@@ -206,7 +206,7 @@ SENDS = {
 # -- receiving ------------------------------------------------------------------------------
 
 
-def _tell_mpi(parcel: Parcel, x: Any, line: Line) -> Steps:
+def _tell_mpi(parcel: Parcel, x: Any, line: OrderedTurn) -> Steps:
     """Begin to receive into `x` when it is this message's turn; returns the request."""
     yield from until(line.first, PEER)
     delivery, source, tag = parcel.delivery, parcel.peer, parcel.tag
@@ -214,9 +214,9 @@ def _tell_mpi(parcel: Parcel, x: Any, line: Line) -> Steps:
     return MPIRequest(delivery, handle, "irecv", x, source, tag)
 
 
-def _receiving_line(parcel: Parcel) -> Line:
+def _receiving_line(parcel: Parcel) -> OrderedTurn:
     """A message from anybody may be meant by a receive from ANY: one line for all sources."""
-    return Line(parcel.delivery.context.lines, ("receive", parcel.on_wire))
+    return OrderedTurn(parcel.delivery.context.lines, ("receive", parcel.on_wire))
 
 
 def _receive_on_host(parcel: Parcel) -> Steps:

@@ -8,7 +8,7 @@ its own.
 
 MPI matches messages in the order in which it was told of them. So who is told of later, in host
 memory or not, waits in line: nothing overtakes what was sent before, to one rank under one tag.
-What to look at: `Line`; without it an array in host memory arrives in place of the one before it.
+What to look at: `OrderedTurn`; without it an array in host memory arrives in place of the one before it.
 """
 
 from __future__ import annotations
@@ -94,15 +94,17 @@ class Transfer(Request):
         """The program has ended without it; it is kept, for copies may still use its memory."""
 
 
-class Line:
+class OrderedTurn:
     """`with Line(...) as line:` is a place among messages of which MPI must be told in order; it
     is left when MPI has been told, or will never be."""
 
-    def __init__(self, lines: dict[tuple[Any, ...], deque[Line]], key: tuple[Any, ...]) -> None:
+    def __init__(
+        self, lines: dict[tuple[Any, ...], deque[OrderedTurn]], key: tuple[Any, ...]
+    ) -> None:
         self._lines = lines
         self._key = key
 
-    def __enter__(self) -> Line:
+    def __enter__(self) -> OrderedTurn:
         self._lines.setdefault(self._key, deque()).append(self)
         return self
 

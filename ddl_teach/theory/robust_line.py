@@ -30,7 +30,7 @@ LEAST_WEIGHT = 1e-6  # of a rejected point: no pull, yet the equations stay solv
 
 
 @dataclass(frozen=True)
-class Line:
+class FittedLine:
     """A straight line ``start + nbytes * per_byte`` through measured times, with intervals."""
 
     start: float
@@ -46,7 +46,7 @@ def fit_line(
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
-) -> Line:
+) -> FittedLine:
     """The line with the smallest relative residuals, robustly, and its bootstrap intervals."""
     sizes, times = _measurements(nbytes, seconds)
     if not 0 < confidence < 1:
@@ -66,7 +66,7 @@ def fit_line(
     tail = (1 - confidence) / 2
     below, above = np.quantile((lines - line) / errors, (tail, 1 - tail), axis=0)
     low, high = np.maximum(line - above * error, 0.0), line - below * error
-    return Line(
+    return FittedLine(
         start=float(line[0]),
         per_byte=float(line[1] / unit),
         start_interval=(float(low[0]), float(high[0])),

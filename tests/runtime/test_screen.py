@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ddl_runtime.launcher.pipe import Line
+from ddl_runtime.launcher.pipe import RankPipe
 from ddl_runtime.launcher.screen import Screen
 
 pytestmark = pytest.mark.slow
@@ -50,9 +50,9 @@ def test_what_a_rank_prints_is_seen_while_it_runs(tmp_path, text):
 def ranks(monkeypatch):
     """Three ranks' lines on one screen of 40 columns; previews come at once."""
     monkeypatch.setenv("COLUMNS", "40")
-    monkeypatch.setattr(Line, "preview_after", 0)
+    monkeypatch.setattr(RankPipe, "preview_after", 0)
     screen = Screen()
-    lines = [Line(pid, screen) for pid in range(3)]
+    lines = [RankPipe(pid, screen) for pid in range(3)]
     for rank, line in enumerate(lines):
         line.rank = rank
     return lines

@@ -12,7 +12,7 @@ import numpy as np
 
 from ddl_measure.interval import interval
 from ddl_measure.reports.report import HELD_OUT, Entry
-from ddl_measure.reports.twelve_ways.trick import Line
+from ddl_measure.reports.twelve_ways.trick import Curve
 
 
 def accuracies(entry: Entry, split: str = HELD_OUT) -> np.ndarray:
@@ -25,14 +25,14 @@ def seconds(entry: Entry) -> np.ndarray:
     return _table(entry, "seconds", None)
 
 
-def curve(entry: Entry, name: str, split: str = HELD_OUT, *, over: str) -> Line:
+def curve(entry: Entry, name: str, split: str = HELD_OUT, *, over: str) -> Curve:
     """Percent over looks, or over the median seconds, with 95% intervals."""
     table = 100 * accuracies(entry, split)
     places = (
         np.median(seconds(entry), axis=0) if over == "seconds" else 1 + np.arange(table.shape[1])
     )
     triples = np.array([interval(column) for column in table.T])
-    return Line(name, tuple(places.tolist()), *(tuple(it.tolist()) for it in triples.T))
+    return Curve(name, tuple(places.tolist()), *(tuple(it.tolist()) for it in triples.T))
 
 
 def to_target(curves: Sequence[tuple[np.ndarray, np.ndarray]], target: float) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ddl_measure.reports.report import A_TRAINING, Claim, Report
 from ddl_measure.reports.twelve_ways.trick import (
-    Line,
+    Curve,
     Panel,
     Trick,
     entry_of,
@@ -34,12 +34,12 @@ def hide_tuning(true: Report) -> Trick:
     fooling = less(true, [NAME], claim)
     tried = [it for it in fooling.trials if it.outcome != "kept"]
     total = sum(it.seconds for it in tried)
-    fools = Panel(says, "", "seconds", (Line("training", ("the training",), (took,)),))
+    fools = Panel(says, "", "seconds", (Curve("training", ("the training",), (took,)),))
     ordered = sorted(tried, key=lambda it: it.settings["rate"])
     honest = Panel(
         f"… after {len(tried)} trainings of {total:.3g} s in all to find the rate",
         "rate that was tried", "held-out accuracy in validation (%)",
-        (Line("one trial", tuple(it.settings["rate"] for it in ordered),
+        (Curve("one trial", tuple(it.settings["rate"] for it in ordered),
               tuple(100 * it.accuracy for it in ordered)),), logarithmic=True,
     )  # fmt: skip
     kept = tuple(it for it in fooling.trials if it.outcome == "kept")

@@ -12,7 +12,7 @@ import numpy as np
 
 from ddl_measure.reports.report import A_TRAINING, Claim, Report
 from ddl_measure.reports.twelve_ways.trick import (
-    Line,
+    Curve,
     Panel,
     Trick,
     as_good,
@@ -40,7 +40,7 @@ def two_sets_of_options(true: Report) -> Trick:
     fools = Panel(says, "", "seconds of a training", (
         line("measured", ("before", "ours"), [seconds[1], seconds[0]]),))  # fmt: skip
     points = [
-        Line(
+        Curve(
             told, series_of(it, "seconds").values, tuple(100 * one for one in held_out(it).values)
         )
         for told, it in (("now and then", fast), ("at every step", good))
