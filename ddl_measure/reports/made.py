@@ -15,17 +15,17 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from ddl_measure.reports.report import Made
+from ddl_measure.reports.report import Provenance
 from ddl_runtime import OURS
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN = 3  # packages that differ are named up to so many
 
 
-def made(command: str, seeds: Sequence[int] = ()) -> Made:
+def made(command: str, seeds: Sequence[int] = ()) -> Provenance:
     """Where a report comes from that is measured now, by `command`."""
     today = datetime.date.today().isoformat()
-    return Made(today, command, code_version(ROOT), lock_hash(ROOT), tuple(seeds))
+    return Provenance(today, command, code_version(ROOT), lock_hash(ROOT), tuple(seeds))
 
 
 def code_version(root: Path) -> str | None:

@@ -54,7 +54,7 @@ QUANTITIES: Mapping[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True)
-class Made:
+class Provenance:
     """Where the report comes from: whoever has this can run it again."""
 
     date: str | None = None  # 2026-11-21
@@ -159,7 +159,7 @@ class Report:
     """All of it."""
 
     title: str | None = None
-    made: Made | None = None
+    made: Provenance | None = None
     machines: Mapping[str, Mapping[str, str]] | None = None
     data: Data | None = None
     entries: tuple[Entry, ...] | None = None

@@ -10,13 +10,13 @@ import numpy as np
 from honest_reports import claim
 
 from ddl_measure.reports.cases import Case, higher_is_better
-from ddl_measure.reports.report import Data, Entry, Made, Report, Series, Target, Trial
+from ddl_measure.reports.report import Data, Entry, Provenance, Report, Series, Target, Trial
 
 NODE = {"processor": "2 x 16 at 2.4 GHz", "cores": "32", "memory": "256 GiB",
         "network": "100 Gbit/s", "system": "Linux 6.8"}  # fmt: skip
 STEP = ("input", "forward", "backward", "update")
 PARALLEL = (*STEP, "communication")
-MADE = Made("2026-04-12", "python -m lab.run --all", "9f31c0d2e411", "sha256 77aa01",
+MADE = Provenance("2026-04-12", "python -m lab.run --all", "9f31c0d2e411", "sha256 77aa01",
             tuple(range(12)))  # fmt: skip
 DIGITS = Data("digits", 1300, 2000, (8, 8))
 PICTURES = Data("small pictures", 50_000, 10_000, (3, 32, 32))

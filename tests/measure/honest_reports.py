@@ -6,7 +6,7 @@ from ddl_measure.reports.report import (
     Claim,
     Data,
     Entry,
-    Made,
+    Provenance,
     Report,
     Series,
     Target,
@@ -15,7 +15,7 @@ from ddl_measure.reports.report import (
 
 LAPTOP = {"processor": "two cores at 2.5 GHz", "cores": "2 usable", "memory": "8 GiB",
           "system": "Linux 6.1"}  # fmt: skip
-MADE = Made("2026-03-01", "python -m mine.benchmark", "4be0f1a2c3d4", "sha256 12ab34cd",
+MADE = Provenance("2026-03-01", "python -m mine.benchmark", "4be0f1a2c3d4", "sha256 12ab34cd",
             tuple(range(9)))  # fmt: skip
 DIGITS = Data("handwritten digits", 1437, 360, (8, 8))
 STEP = ("input", "forward", "backward", "update")

@@ -12,7 +12,7 @@ from ddl_measure.recipes.beside import beside, check_same, settings_of
 from ddl_measure.recipes.carry_out import carry_out, has_worked, slowest, values
 from ddl_measure.recipes.recipe import read_recipe
 from ddl_measure.reports.file import load
-from ddl_measure.reports.report import Made
+from ddl_measure.reports.report import Provenance
 from ddl_measure.reports.review import review
 from ddl_measure.to_accuracy import Evaluation
 
@@ -59,7 +59,9 @@ def recipe(tmp_path):
 def committed(monkeypatch):
     """As if the code under test were committed: who has changes cannot repeat anything."""
     monkeypatch.setattr(
-        carrying, "made", lambda command, seeds: Made("2026-03-01", command, "4be0", "12ab", seeds)
+        carrying,
+        "made",
+        lambda command, seeds: Provenance("2026-03-01", command, "4be0", "12ab", seeds),
     )
 
 

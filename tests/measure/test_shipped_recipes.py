@@ -12,7 +12,7 @@ from ddl_measure.recipes.beside import beside, check_same
 from ddl_measure.recipes.carry_out import Searched, carry_out, has_worked, values
 from ddl_measure.recipes.recipe import read_recipe
 from ddl_measure.reports.file import from_json, to_json
-from ddl_measure.reports.report import Made, Trial
+from ddl_measure.reports.report import Provenance, Trial
 from ddl_measure.reports.review import review
 from ddl_measure.to_accuracy import Evaluation
 
@@ -30,7 +30,9 @@ LOOK = Evaluation(1, 1, 1.0, 0.0, 0.9)
 def committed(monkeypatch):
     """As if the code under test were committed: who has changes cannot repeat anything."""
     monkeypatch.setattr(
-        carrying, "made", lambda command, seeds: Made("2026-03-01", command, "4be0", "12ab", seeds)
+        carrying,
+        "made",
+        lambda command, seeds: Provenance("2026-03-01", command, "4be0", "12ab", seeds),
     )
 
 

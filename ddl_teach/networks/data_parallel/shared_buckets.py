@@ -30,7 +30,7 @@ TILE = 1 << 15  # elements that are added up while they stay in a cache
 LINE = 64  # bytes: what different ranks write shares no cache line
 
 
-class Made(NamedTuple):
+class AveragedTile(NamedTuple):
     """A tile of a gradient that this rank averages."""
 
     where: slice  # in the gradient
@@ -48,7 +48,7 @@ class SharedBucket:
     plain: Bucket
     memory: SharedMemory
     given: list[list[tuple[slice, torch.Tensor]]]  # of each gradient: what goes where, laid open
-    made: list[list[Made]]
+    made: list[list[AveragedTile]]
     own: dict[int, torch.Tensor] = field(default_factory=dict)  # gradients, while they wait
 
     @property
@@ -113,7 +113,7 @@ def fill_shared(
 
 def _cut(
     plain: Bucket, laid_open: list[torch.Tensor], rank: int
-) -> tuple[list[list[tuple[slice, torch.Tensor]]], list[list[Made]]]:
+) -> tuple[list[list[tuple[slice, torch.Tensor]]], list[list[AveragedTile]]]:
     """Of each gradient: what this rank gives to others, and the tiles that it makes."""
     others = [flat for other, flat in enumerate(laid_open) if other != rank]
     length = len(plain.flat)
@@ -130,7 +130,7 @@ def _cut(
         for low in range(max(start, first), min(end, last), TILE):
             high = min(low + TILE, end, last)
             total, where = plain.flat[low:high], slice(low - start, high - start)
-            tiles.append(Made(where, total, [flat[low:high] for flat in others]))
+            tiles.append(AveragedTile(where, total, [flat[low:high] for flat in others]))
         made.append(tiles)
         start = end
     return given, made

@@ -8,7 +8,7 @@ from ddl_measure.levels.networks import Part, measure_network
 from ddl_measure.levels.operators import compare
 from ddl_measure.levels.training import measure_training, series
 from ddl_measure.reports.file import from_json, to_json
-from ddl_measure.reports.report import Data, Entry, Made, Report, Trial
+from ddl_measure.reports.report import Data, Entry, Provenance, Report, Trial
 from ddl_measure.reports.review import review
 from ddl_measure.scaling import Baseline
 from ddl_teach import simulate
@@ -54,7 +54,7 @@ def test_a_levels_series_are_a_reports(measured):
         "it", "here", ranks, ranks, settings, measured(), batch=1, shape=(3,), searched=0
     )
     report = Report(
-        "it", Made("2026-03-01", "it", "4be0", "12ab", tuple(range(SEEDS))), {"here": MACHINE},
+        "it", Provenance("2026-03-01", "it", "4be0", "12ab", tuple(range(SEEDS))), {"here": MACHINE},
         Data("toys", 6, 6, (3,)), (entry,),
         tuple(Trial("it", seed, settings, "kept") for seed in range(SEEDS)), None, (), (),
     )  # fmt: skip
