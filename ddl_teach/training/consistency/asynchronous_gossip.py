@@ -25,7 +25,7 @@ from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.handles import SyncHandle
 
 
-class Meetings(Protocol):
+class PairwiseAveraging(Protocol):
     """One worker's meetings with its neighbours."""
 
     def during(self, step: int, compute: Callable[[Comm], None]) -> None:
@@ -39,7 +39,9 @@ class Meetings(Protocol):
 class Meets(SyncHandle, Protocol):
     """A place from which neighbours average in pairs."""
 
-    def meetings(self, vector: np.ndarray, steps: int, seed: int, ahead: float) -> Meetings:
+    def meetings(
+        self, vector: np.ndarray, steps: int, seed: int, ahead: float
+    ) -> PairwiseAveraging:
         """Of so many steps, and one more at the end."""
 
 

@@ -28,7 +28,7 @@ from ddl_teach.training.compression.compressor import Compressor
 SESSIONS = 16_000  # that tags tell apart
 
 
-class Meetings:
+class NeighbourMeetings:
     """One rank's meetings with its neighbours: `steps` of them, and one more at the end."""
 
     def __init__(

@@ -27,7 +27,7 @@ from ddl_teach.training.consistency.compressed_gossip import MixesChanges
 from ddl_teach.training.consistency.handles import Mixes, Requirements, Service
 from ddl_teach.training.consistency.push_sum import PushesSums
 from ddl_teach.training.distribution.distribution import Distribution
-from ddl_teach.training.distribution.meetings import Meetings
+from ddl_teach.training.distribution.meetings import NeighbourMeetings
 from ddl_teach.training.optimizers.update import Update
 
 MESSAGE, LENGTH, MASS = 1, 2, 3  # tags
@@ -141,9 +141,13 @@ class Neighbour:
             vector += theirs
         return mass * share + sum(float(one[0]) for one in masses)
 
-    def meetings(self, vector: np.ndarray, steps: int, seed: int, ahead: float) -> Meetings:
+    def meetings(
+        self, vector: np.ndarray, steps: int, seed: int, ahead: float
+    ) -> NeighbourMeetings:
         """For ranks that average in pairs, whenever one of them asks."""
-        return Meetings(self._comm, self.graph, self._compressor, vector, steps, seed, ahead)
+        return NeighbourMeetings(
+            self._comm, self.graph, self._compressor, vector, steps, seed, ahead
+        )
 
     def leave(self) -> None:
         """Nobody waits for anything any more."""
