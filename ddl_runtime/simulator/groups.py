@@ -11,7 +11,7 @@ from ddl_runtime.simulator.point_to_point import PointToPoint
 from ddl_runtime.simulator.rank_state import SimulatedRequest, Strand
 
 
-class Member(Protocol):
+class CommunicatorMember(Protocol):
     """What is known here of a communicator that is made."""
 
     context: SimulatedContext
@@ -59,7 +59,9 @@ class Groups:
             SimulatedContext(context.simulation, context.strand, members, place, group.context)
         )
 
-    def start(self, place: Member, function: Callable[..., Any], args: tuple[Any, ...]) -> Request:
+    def start(
+        self, place: CommunicatorMember, function: Callable[..., Any], args: tuple[Any, ...]
+    ) -> Request:
         # One function after another runs on the strand of a place, so that its communicator and
         # all that was made from it stay of use.
         context, strand = self._context, place.context.strand

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ddl_teach import simulate
 from ddl_teach.search.architectures.cells import CELLS
-from ddl_teach.search.architectures.evolution import Evolution, Member, mutated, tournament
+from ddl_teach.search.architectures.evolution import Evolution, Individual, mutated, tournament
 from ddl_teach.search.architectures.in_turn import PROPOSE
 from ddl_teach.search.architectures.reinforce import Reinforce, slope
 from ddl_teach.search.by_ranks import search
@@ -80,7 +80,7 @@ def test_without_ageing_the_worst_leaves():
 
 @given(st.lists(st.integers(0, 3), min_size=1), st.data())
 def test_a_tournament_is_won_by_the_best_of_the_sample(losses, data):
-    alive = [Member(10 + place, {}, loss) for place, loss in enumerate(losses)]
+    alive = [Individual(10 + place, {}, loss) for place, loss in enumerate(losses)]
     places = data.draw(st.lists(st.integers(0, len(losses) - 1), min_size=1))
     winner = tournament(alive, places)
     assert winner.loss == min(losses[place] for place in places)

@@ -30,7 +30,7 @@ from ddl_teach.search.space import Space
 from ddl_teach.theory.inputs import count
 
 
-class Member(NamedTuple):
+class Individual(NamedTuple):
     """One of a population."""
 
     trial: int
@@ -50,7 +50,7 @@ class Evolution(InTurn):
         super().__post_init__()
         count("population", self.population)
         count("sample", self.sample)
-        self.alive: deque[Member] = deque()  # the oldest first
+        self.alive: deque[Individual] = deque()  # the oldest first
         self.parents: dict[int, int] = {}  # of each trial that has one
 
     def _propose(self, trial: int, random: np.random.Generator) -> Settings:
@@ -62,14 +62,14 @@ class Evolution(InTurn):
         return mutated(self.space, parent.settings, random)
 
     def _learn(self, job: Job, loss: float) -> None:
-        self.alive.append(Member(job.trial, job.settings, loss))
+        self.alive.append(Individual(job.trial, job.settings, loss))
         if len(self.alive) > self.population:
             leaves = self.alive[0] if self.ageing else max(self.alive, key=lambda one: one.loss)
             self.alive.remove(leaves)
             self.decisions.append(Decision(leaves.trial, 0, "stopped"))
 
 
-def tournament(alive: Sequence[Member], places: Sequence[int]) -> Member:
+def tournament(alive: Sequence[Individual], places: Sequence[int]) -> Individual:
     """The best at these places; of equals the first in the population, which is the oldest."""
     return alive[min(places, key=lambda place: (alive[place].loss, place))]
 

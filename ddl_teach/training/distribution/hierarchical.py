@@ -54,10 +54,10 @@ class Hierarchical(Distribution[ServerHandle]):
         if isinstance(handle, Dedicated):
             return handle
         assert inside is not None, "whoever does not serve is in a group"
-        return Member(inside, handle, worker, comm.size - 1)
+        return GroupMember(inside, handle, worker, comm.size - 1)
 
 
-class Member(ServerHandle):
+class GroupMember(ServerHandle):
     """A worker's handle; the first of a group leads it and has a place at the server."""
 
     def __init__(
