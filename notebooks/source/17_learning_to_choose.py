@@ -126,7 +126,7 @@ told(verdicts)
 # about a network*. So the question is: you have measured some clusters; what about the next one?
 
 # %%
-networks = [allreduces.Network(latency, per_byte, node)
+networks = [allreduces.NetworkShape(latency, per_byte, node)
             for latency, per_byte in ((1e-6, 1e-10), (5e-6, 1e-9), (5e-5, 1e-8))
             for node in (1, 4)]  # fmt: skip
 simulated = allreduces.simulated(networks, (2, 4, 6, 8, 16), SIZES[1::2])

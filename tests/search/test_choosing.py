@@ -171,7 +171,7 @@ def test_constants_of_a_model_are_found_again():
 def test_on_simulated_networks_the_counts_are_the_times(reduce_bandwidth):
     """`linear` apart, whose root takes the next vector in while it combines the last one."""
     machine = Machine(reduce_bandwidth=reduce_bandwidth)
-    networks = [allreduces.Network(2e-5, 1e-9), allreduces.Network(1e-6, 2e-8)]
+    networks = [allreduces.NetworkShape(2e-5, 1e-9), allreduces.NetworkShape(1e-6, 2e-8)]
     names = tuple(name for name in PREDICTABLE if name != "linear")
     points = allreduces.simulated(
         networks, (2, 4, 8), (64, 4096, 2**20), algorithms=names, machine=machine

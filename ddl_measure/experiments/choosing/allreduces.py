@@ -32,7 +32,7 @@ NAMES = ("ranks", "nbytes")
 MESSAGES = tuple(4**power for power in range(2, 12))  # bytes, for latency and bandwidth
 
 
-class Network(NamedTuple):
+class NetworkShape(NamedTuple):
     """Nodes of so many ranks, and the links between them: seconds a message, seconds a byte."""
 
     latency: float
@@ -90,7 +90,7 @@ def measured(
 
 
 def simulated(
-    networks: Sequence[Network],
+    networks: Sequence[NetworkShape],
     counts_of_ranks: Sequence[int],
     sizes: Sequence[int],
     *,
@@ -111,7 +111,7 @@ def simulated(
         for ranks, nbytes in product(counts_of_ranks, sizes):
             questions.append((ranks, nbytes, *network))
             times.append([[seconds(name, fabric, ranks, nbytes)] for name in algorithms])
-    names = (*NAMES, *Network._fields)
+    names = (*NAMES, *NetworkShape._fields)
     return Points(names, np.array(questions, float), tuple(algorithms), np.array(times))
 
 

@@ -22,13 +22,13 @@ from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.networks.pipelines.worker import Worker
 from ddl_teach.theory.grids.cluster import Cluster
 from ddl_teach.theory.grids.grid import Grid
-from ddl_teach.theory.grids.layers import Layer, Network
+from ddl_teach.theory.grids.layers import Layer, LayerStack
 from ddl_teach.theory.grids.seconds import BACKWARD
 from ddl_teach.theory.grids.sent import micro_batch
 
 
 def step_program(
-    network: Network, grid: Grid, *, batch: int, micro_batches: int, itemsize: int = 2
+    network: LayerStack, grid: Grid, *, batch: int, micro_batches: int, itemsize: int = 2
 ) -> Callable[[Comm], float]:
     """The program of one step, for `simulate`; each rank returns the seconds that it took."""
     schedule = one_f_one_b(grid.pipeline, micro_batches)  # all ranks read the same one
@@ -44,7 +44,7 @@ def step_program(
 
 
 def simulated_seconds(
-    network: Network, grid: Grid, cluster: Cluster, *, batch: int, micro_batches: int,
+    network: LayerStack, grid: Grid, cluster: Cluster, *, batch: int, micro_batches: int,
     itemsize: int = 2,
 ) -> float:  # fmt: skip
     """The virtual time of a step on simulated ranks of this cluster: that of the slowest."""
@@ -69,7 +69,7 @@ class TimedTrainer:
     """
 
     def __init__(
-        self, comm: Comm, network: Network, grid: Grid, schedule: Schedule, *,
+        self, comm: Comm, network: LayerStack, grid: Grid, schedule: Schedule, *,
         batch: int, itemsize: int = 4, flops: float | None = None,
     ) -> None:  # fmt: skip
         self.axes, stages = axes_of(comm, grid), network.stages(grid.pipeline)

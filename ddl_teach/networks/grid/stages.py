@@ -26,14 +26,14 @@ from ddl_teach.networks.tensor.attention import HeadsAttention
 from ddl_teach.networks.tensor.gpt import split_gpt_child
 from ddl_teach.networks.tensor.mlp import split_pairs
 from ddl_teach.networks.tensor.vocabulary import vocabulary_loss
-from ddl_teach.theory.grids.layers import Network, perceptron, transformer
+from ddl_teach.theory.grids.layers import LayerStack, perceptron, transformer
 
 
 @dataclass(frozen=True)
 class HeldStage:
     """What one rank holds of a network: its layers, and the loss of the last stage."""
 
-    network: Network  # on paper
+    network: LayerStack  # on paper
     layers: nn.Sequential
     shapes: tuple[torch.Size, torch.Size]  # of what one sample brings into the stage, and out
     loss: Loss
@@ -86,7 +86,7 @@ def _hold_mlp(model: nn.Sequential, axes: Axes) -> HeldStage:
 
 
 def _own_layers(
-    model: nn.Sequential, network: Network, axes: Axes, children: Sequence[int]
+    model: nn.Sequential, network: LayerStack, axes: Axes, children: Sequence[int]
 ) -> nn.Sequential:
     """The children of the network that belong to this rank's stage, with their names.
 
@@ -97,7 +97,7 @@ def _own_layers(
     return model[sum(children[:before]) : sum(children[: before + own])]
 
 
-def _shapes(network: Network, axes: Axes, *positions: int) -> tuple[torch.Size, torch.Size]:
+def _shapes(network: LayerStack, axes: Axes, *positions: int) -> tuple[torch.Size, torch.Size]:
     outputs = [stage[-1].output for stage in network.stages(axes.pipeline.size)]
     own = axes.pipeline.rank
     return tuple(torch.Size((1, *positions, outputs[place])) for place in (own - 1, own))

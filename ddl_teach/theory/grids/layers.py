@@ -55,7 +55,7 @@ def part(units: int, ranks: int, rank: int) -> int:
 
 
 @dataclass(frozen=True)
-class Network:
+class LayerStack:
     """Layers in a row, and the text that goes through them."""
 
     layers: tuple[Layer, ...]
@@ -82,7 +82,9 @@ class Network:
         return self._divided[ranks]
 
 
-def transformer(*, blocks: int, width: int, heads: int, length: int, vocabulary: int) -> Network:
+def transformer(
+    *, blocks: int, width: int, heads: int, length: int, vocabulary: int
+) -> LayerStack:
     """The layers of `networks.models.gpt`: embedding, blocks, norm, head (not tied)."""
     h, each = width, width // heads
     block = Layer(
@@ -99,7 +101,7 @@ def transformer(*, blocks: int, width: int, heads: int, length: int, vocabulary:
         kept_split=12 * h,
     )
     # Per position the loss sums three numbers: the largest score, and then two at once.
-    return Network((
+    return LayerStack((
         Layer("embedding", 0.0, h, length * h, ((vocabulary, h),), sums_forward=(h,)),
         *(block,) * blocks,
         Layer("norm", 0.0, h, 2 * h, kept=h),
@@ -108,7 +110,7 @@ def transformer(*, blocks: int, width: int, heads: int, length: int, vocabulary:
     ), length)  # fmt: skip
 
 
-def perceptron(sizes: Sequence[int]) -> Network:
+def perceptron(sizes: Sequence[int]) -> LayerStack:
     """The layers of `networks.models.mlp`, two and two: the first by columns, the second by rows.
 
     A pipeline may cut between pairs only; a last layer without a partner is whole on every rank.
@@ -128,7 +130,7 @@ def perceptron(sizes: Sequence[int]) -> Network:
                 sums_forward=(outputs,), sums_backward=backward,
                 kept=inputs + outputs, kept_split=2 * between,
             ))  # fmt: skip
-    return Network(tuple(layers))
+    return LayerStack(tuple(layers))
 
 
 def stage_bounds(works: Sequence[float], stages: int) -> tuple[int, ...]:

@@ -13,13 +13,13 @@ from math import ceil
 
 from ddl_teach.theory import memory
 from ddl_teach.theory.grids.grid import Grid
-from ddl_teach.theory.grids.layers import Network
+from ddl_teach.theory.grids.layers import LayerStack
 from ddl_teach.theory.grids.sent import micro_batch
 from ddl_teach.theory.memory import HeldBytes
 
 
 def held(
-    network: Network, grid: Grid, rank: int, *, batch: int, micro_batches: int,
+    network: LayerStack, grid: Grid, rank: int, *, batch: int, micro_batches: int,
     itemsize: int = 2, state: int = 12, sharding: int = 0, recompute: bool = False,
     kept: float = 1.0,
 ) -> HeldBytes:  # fmt: skip

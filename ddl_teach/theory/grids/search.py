@@ -14,7 +14,7 @@ from math import inf
 from ddl_teach.theory.grids import memory
 from ddl_teach.theory.grids.cluster import Cluster
 from ddl_teach.theory.grids.grid import Grid, divisors, every
-from ddl_teach.theory.grids.layers import Network
+from ddl_teach.theory.grids.layers import LayerStack
 from ddl_teach.theory.grids.seconds import Seconds, seconds
 from ddl_teach.theory.memory import HeldBytes
 
@@ -31,7 +31,7 @@ class RankedGrid:
 
 
 def search(
-    network: Network, ranks: int, cluster: Cluster, *, batch: int,
+    network: LayerStack, ranks: int, cluster: Cluster, *, batch: int,
     itemsize: int = 2, state: int = 12, sharding: int = 0, recompute: bool = False,
     kept: float = 1.0,
 ) -> list[RankedGrid]:  # fmt: skip
@@ -45,7 +45,7 @@ def search(
 
 
 def in_order(
-    network: Network, ranks: int, cluster: Cluster, *, batch: int, micro_batches: int,
+    network: LayerStack, ranks: int, cluster: Cluster, *, batch: int, micro_batches: int,
     itemsize: int = 4,
 ) -> list[RankedGrid]:  # fmt: skip
     """The same with so many micro-batches in every pipeline, and one where there is none: for
@@ -63,7 +63,7 @@ def in_order(
 
 
 def _best(
-    network: Network, grid: Grid, cluster: Cluster, batch: int, sizes: dict, memories: dict
+    network: LayerStack, grid: Grid, cluster: Cluster, batch: int, sizes: dict, memories: dict
 ) -> RankedGrid:
     if reason := refused(network, grid, batch):
         return RankedGrid(grid, reason)
@@ -88,7 +88,7 @@ def _best(
     return min(fitting, key=lambda choice: choice.seconds.total)
 
 
-def refused(network: Network, grid: Grid, batch: int) -> str:
+def refused(network: LayerStack, grid: Grid, batch: int) -> str:
     """Why this grid cannot train this network, or an empty text."""
     units = {units for layer in network.layers for units, _ in layer.cuts}
     heads = {layer.heads for layer in network.layers if layer.heads}

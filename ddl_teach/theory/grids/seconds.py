@@ -23,7 +23,7 @@ from dataclasses import dataclass, fields
 from ddl_teach.theory.collectives import ring
 from ddl_teach.theory.grids.cluster import Cluster
 from ddl_teach.theory.grids.grid import Grid
-from ddl_teach.theory.grids.layers import Layer, Network
+from ddl_teach.theory.grids.layers import Layer, LayerStack
 from ddl_teach.theory.grids.sent import micro_batch
 
 BACKWARD = 2.0  # times the work of a forward pass: both factors of each product have a gradient
@@ -65,7 +65,7 @@ class StageTime:
 
 
 def stage_time(
-    stage: Sequence[Layer], network: Network, grid: Grid, cluster: Cluster, *,
+    stage: Sequence[Layer], network: LayerStack, grid: Grid, cluster: Cluster, *,
     samples: int, itemsize: int, recompute: bool = False,
 ) -> StageTime:  # fmt: skip
     """One micro-batch of so many `samples` on one stage, on a rank of average share."""
@@ -100,7 +100,7 @@ def stage_time(
 
 
 def seconds(
-    network: Network, grid: Grid, cluster: Cluster, *, batch: int, micro_batches: int,
+    network: LayerStack, grid: Grid, cluster: Cluster, *, batch: int, micro_batches: int,
     itemsize: int = 2, recompute: bool = False, kept: float = 1.0,
 ) -> Seconds:  # fmt: skip
     """One step. `recompute`: activations are computed again in the backward pass; of pruned

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from ddl_teach.theory import context, ring_bytes
 from ddl_teach.theory.grids.grid import Grid
-from ddl_teach.theory.grids.layers import Network
+from ddl_teach.theory.grids.layers import LayerStack
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,13 @@ class Sent:
 
 
 def sent(
-    network: Network, grid: Grid, rank: int, *, batch: int, micro_batches: int, itemsize: int = 4
+    network: LayerStack,
+    grid: Grid,
+    rank: int,
+    *,
+    batch: int,
+    micro_batches: int,
+    itemsize: int = 4,
 ) -> Sent:
     """What this rank sends in one step of the trainer in `networks.grid`."""
     place, stages = grid.place(rank), network.stages(grid.pipeline)
