@@ -28,7 +28,7 @@ import ipyparallel
 from ddl_runtime.diagnosis.deadlock import Interrupted, StoryError
 from ddl_runtime.diagnosis.page import folded
 from ddl_runtime.launcher.serialise import ship
-from ddl_teach.search.attempt import Outcome, State, Training, attempt
+from ddl_teach.search.attempt import JobOutcome, State, Training, attempt
 from ddl_teach.search.conductor import Conductor, Task
 from ddl_teach.search.decider import Decider
 from ddl_teach.search.job import Settings
@@ -69,7 +69,7 @@ def search(
         return conductor.report(test)
 
 
-def perform(shipped: bytes) -> Outcome:
+def perform(shipped: bytes) -> JobOutcome:
     """What an engine does: one job."""
     function, arguments, _ = pickle.loads(shipped)
     return function(**arguments)
@@ -117,13 +117,13 @@ def _give(
     raise EnginesGone(f"{before}no engine is left.")
 
 
-def _outcome(result: ipyparallel.AsyncResult) -> Outcome:
+def _outcome(result: ipyparallel.AsyncResult) -> JobOutcome:
     error = result.exception()
     if error is None:
         return result.result()
     if error.ename == "EngineError":
-        return Outcome(None, None, ENGINE_DIED)
-    return Outcome(None, None, f"{error.ename}: {error.evalue}")  # what no training may raise
+        return JobOutcome(None, None, ENGINE_DIED)
+    return JobOutcome(None, None, f"{error.ename}: {error.evalue}")  # what no training may raise
 
 
 def _farewell(

@@ -33,7 +33,7 @@ def ranks_text(count: int) -> str:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ProgramOutcome:
     """What a rank program left behind on a stage."""
 
     results: list[Any]  # what each rank returned
@@ -51,7 +51,7 @@ class Stage(Protocol):
 
     def run(
         self, ranks: int, arguments: Sequence[tuple[Any, ...]], *, network: Any = Uniform()
-    ) -> Outcome:
+    ) -> ProgramOutcome:
         """A rank program: `function(comm, *arguments[comm.rank])` on every rank."""
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ddl_class.exercises.borrowed import as_graded
-from ddl_class.exercises.exercise import NO_BUFFERS, Outcome
+from ddl_class.exercises.exercise import NO_BUFFERS, ProgramOutcome
 from ddl_class.exercises.time_limit import OutOfTime, Silence, within
 from ddl_runtime.diagnosis import frames
 from ddl_runtime.diagnosis.deadlock import Interrupted, StoryError, TimedOut, tell_raised
@@ -40,7 +40,9 @@ class SimulatedStage:
             what, where = frames.error_text(error), frames.program_traceback(error)
             raise tell_raised("your function", what, where) from error
 
-    def run(self, ranks: int, arguments: Sequence[tuple], *, network: Any = Uniform()) -> Outcome:
+    def run(
+        self, ranks: int, arguments: Sequence[tuple], *, network: Any = Uniform()
+    ) -> ProgramOutcome:
         """A rank program: `function(comm, *arguments[comm.rank])` on every rank."""
         # One by one, or ranks that are given the same array would share its copy.
         copies = [copy.deepcopy(own) for own in arguments]
@@ -92,13 +94,15 @@ class EnginesStage:
         """A function without ranks: what it returns on one engine."""
         return self._on_engines(_call, 1, [arguments]).results[0]
 
-    def run(self, ranks: int, arguments: Sequence[tuple], *, network: Any = None) -> Outcome:
+    def run(
+        self, ranks: int, arguments: Sequence[tuple], *, network: Any = None
+    ) -> ProgramOutcome:
         """A rank program; the network of real ranks is what it is."""
         return self._on_engines(_run, ranks, arguments)
 
     def _on_engines(
         self, program: Callable[..., Any], ranks: int, arguments: Sequence[tuple]
-    ) -> Outcome:
+    ) -> ProgramOutcome:
         return _outcome(
             self._engines.run(
                 program,
@@ -121,6 +125,6 @@ def _call(comm: Comm, function: Callable[..., Any], arguments: list[tuple]) -> t
         return function(*arguments[0]), arguments[0]
 
 
-def _outcome(run: Run) -> Outcome:
+def _outcome(run: Run) -> ProgramOutcome:
     results, arguments = zip(*run.results, strict=True)
-    return Outcome(list(results), list(arguments), run.ledger, run.time)
+    return ProgramOutcome(list(results), list(arguments), run.ledger, run.time)

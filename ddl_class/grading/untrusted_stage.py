@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import NO_BUFFERS, Outcome
+from ddl_class.exercises.exercise import NO_BUFFERS, ProgramOutcome
 from ddl_class.grading.inside.wire import Late, Malformed, encode
 from ddl_class.grading.plain_text import plain
 from ddl_class.grading.python_cells import as_python
@@ -98,7 +98,9 @@ class UntrustedStage:
         except (Late, Ended, Malformed) as error:
             raise self._failed(self._tell(error)) from None
 
-    def run(self, ranks: int, arguments: Sequence[tuple], *, network: Any = Uniform()) -> Outcome:
+    def run(
+        self, ranks: int, arguments: Sequence[tuple], *, network: Any = Uniform()
+    ) -> ProgramOutcome:
         """A rank program: `function(comm, *arguments[comm.rank])` on every rank."""
         left: list[tuple] = [()] * ranks
         memory = Memory(self._limits.under_way)
@@ -133,7 +135,7 @@ class UntrustedStage:
             raise self._failed(error) from None
         except (Late, Ended, Malformed) as error:
             raise self._failed(self._tell(error)) from None
-        return Outcome(run.results, left, run.ledger, run.time)
+        return ProgramOutcome(run.results, left, run.ledger, run.time)
 
     def _prepare(self, ranks: int) -> None:
         """Have so many ranks that know the notebook's cells."""

@@ -33,7 +33,7 @@ class Training(Protocol):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobOutcome:
     """What came of a job: a packed state and a loss, or an error."""
 
     state: np.ndarray | None
@@ -41,15 +41,15 @@ class Outcome:
     error: str | None = None
 
 
-def attempt(training: Training, job: Job, state: np.ndarray | None) -> Outcome:
+def attempt(training: Training, job: Job, state: np.ndarray | None) -> JobOutcome:
     """Do the job, going on from a packed state (None: from the beginning)."""
     try:
         before = None if state is None else unpack(state)
         result = training(dict(job.settings), before, job.steps, job.seed)
         after, loss = _checked(result)
-        return Outcome(pack(after), loss)
+        return JobOutcome(pack(after), loss)
     except Exception as error:
-        return Outcome(None, None, f"{type(error).__name__}: {error}")
+        return JobOutcome(None, None, f"{type(error).__name__}: {error}")
 
 
 def _checked(result: Any) -> tuple[Any, float]:

@@ -21,7 +21,7 @@ import cloudpickle
 import numpy as np
 
 from ddl_teach.comm import ANY, Comm
-from ddl_teach.search.attempt import Outcome, State, Training, attempt
+from ddl_teach.search.attempt import JobOutcome, State, Training, attempt
 from ddl_teach.search.conductor import Conductor, Task
 from ddl_teach.search.decider import Decider
 from ddl_teach.search.job import Job, Settings
@@ -84,7 +84,7 @@ def _work(comm: Comm, training: Training, pace: Callable[[int, Job], float] | No
 
 def _train(
     comm: Comm, training: Training, task: Task, pace: Callable[[int, Job], float] | None
-) -> Outcome:
+) -> JobOutcome:
     job = task.job
     with comm.span(f"trial {job.trial}, rung {job.rung}"):
         if pace is not None:
@@ -92,7 +92,7 @@ def _train(
         return attempt(training, job, task.state)
 
 
-def _send(comm: Comm, thing: Task | tuple[Job, Outcome] | None, to: int) -> None:
+def _send(comm: Comm, thing: Task | tuple[Job, JobOutcome] | None, to: int) -> None:
     content = np.frombuffer(cloudpickle.dumps(thing), np.uint8)
     comm.send(np.array([len(content)]), to, LENGTH)
     comm.send(content, to, CONTENT)

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.search.attempt import Outcome, SearchFailed, State
+from ddl_teach.search.attempt import JobOutcome, SearchFailed, State
 from ddl_teach.search.decider import Decider
 from ddl_teach.search.job import Job, Settings
 from ddl_teach.search.journal import Event, Journal
@@ -122,7 +122,7 @@ class Conductor:
         self._changed(seconds)
         return Task(job, self._states.get(job.trial))
 
-    def done(self, job: Job, outcome: Outcome) -> None:
+    def done(self, job: Job, outcome: JobOutcome) -> None:
         """What came of a job."""
         seconds = self.seconds
         if outcome.error is not None:

@@ -27,7 +27,7 @@ from ddl_teach.collectives.bruck import allgather
 from ddl_teach.collectives.tree import broadcast
 from ddl_teach.comm import Comm
 from ddl_teach.networks.shares import share
-from ddl_teach.search.attempt import Outcome, SearchFailed, State, Training, attempt
+from ddl_teach.search.attempt import JobOutcome, SearchFailed, State, Training, attempt
 from ddl_teach.search.job import Job, Settings
 from ddl_teach.training.consistency.states import unpack
 
@@ -98,7 +98,7 @@ class Family:
     states: dict[int, np.ndarray | None] = field(default_factory=dict)  # packed
     errors: dict[tuple[int, int], str] = field(default_factory=dict)  # by generation and member
 
-    def note(self, job: Job, outcome: Outcome) -> None:
+    def note(self, job: Job, outcome: JobOutcome) -> None:
         """Remember why an own member crashed."""
         if outcome.error is not None:
             self.errors[job.rung, job.trial] = outcome.error

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong
 from ddl_runtime.diagnosis.deadlock import Deadlock, StoryError, Unreceived
 from ddl_runtime.diagnosis.waits import SENDS
 from ddl_runtime.records.ledger import Ledger, Message
@@ -27,7 +27,7 @@ def run(
     told: str,
     causes: Causes = (),
     network: Uniform = Uniform(),
-) -> Outcome:
+) -> ProgramOutcome:
     """What the program leaves on so many ranks; a failure is told with its usual cause."""
     try:
         return stage.run(count, given, network=network)
@@ -149,7 +149,7 @@ def sent(ledger: Ledger) -> list[Message]:
     return [message for message in ledger.messages if message.kind == "host"]
 
 
-def judge_players(outcome: Outcome, often: int, turn: str, call: str) -> None:
+def judge_players(outcome: ProgramOutcome, often: int, turn: str, call: str) -> None:
     """Whether ranks 0 and 1 sent a ball so often, once in each turn, and nobody else anything."""
     balls = [len(sent(ledger)) for ledger in outcome.ledger]
     for player in (0, 1):
@@ -164,7 +164,7 @@ def judge_players(outcome: Outcome, often: int, turn: str, call: str) -> None:
         raise Wrong(f"{call}: another rank sent something too. {TWO_PLAY}")
 
 
-def virtual(outcome: Outcome, again: Callable[[], Outcome]) -> bool:
+def virtual(outcome: ProgramOutcome, again: Callable[[], ProgramOutcome]) -> bool:
     """Whether time is simulated: then it takes the same the next time, to the last digit."""
     return again().time == outcome.time
 

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.ranks import listed
 
@@ -102,13 +102,13 @@ Explain = Callable[[Parts, np.ndarray], str]
 """From how often each rank's part was counted (by rank, element, part) to the usual mistake."""
 
 
-def run(stage: Stage, parts: Parts, advice: str) -> Outcome:
+def run(stage: Stage, parts: Parts, advice: str) -> ProgramOutcome:
     """The function's outcome for these vectors; a standstill is told with its usual cause."""
     given = [(vector,) for vector in parts.vectors]
     return ranks.run(stage, parts.ranks, given, parts.setting, ranks.general(advice))
 
 
-def compare(parts: Parts, outcome: Outcome, explain: Explain) -> None:
+def compare(parts: Parts, outcome: ProgramOutcome, explain: Explain) -> None:
     """Raise `Wrong` unless every rank holds the sum in its own vector."""
     held = vectors_left(parts, outcome)
     wrong = [rank for rank, x in enumerate(held) if not np.array_equal(x, parts.total)]
@@ -117,7 +117,7 @@ def compare(parts: Parts, outcome: Outcome, explain: Explain) -> None:
         refuse(parts, explain(parts, counted), counted[wrong[0]], wrong[0])
 
 
-def vectors_left(parts: Parts, outcome: Outcome) -> list[np.ndarray]:
+def vectors_left(parts: Parts, outcome: ProgramOutcome) -> list[np.ndarray]:
     """Each rank's vector as the function left it; `Wrong` if it left them all as they were."""
     held = [arguments[0] for arguments in outcome.arguments]
     for rank, x in enumerate(held):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import items, several, whole
 
@@ -108,7 +108,7 @@ def _judge_received(kept: tuple, mine: np.ndarray, rank: int) -> None:
     raise Wrong(f"{told} should have the numbers of rank {left}, and has {has}.")
 
 
-def _judge_paths(outcome: Outcome) -> None:
+def _judge_paths(outcome: ProgramOutcome) -> None:
     """Everybody sends once, to the right: no detour over others, nothing twice."""
     count = len(outcome.ledger)
     for rank, own in enumerate(outcome.ledger):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import array, arrays, items, not_none
 from ddl_class.exercises.kit.compare import alike, why, within
@@ -203,7 +203,7 @@ def _layers(x: np.ndarray, weights: Sequence[np.ndarray], carry: bool = True) ->
 
 
 def _judge_outputs(
-    told: str, outcome: Outcome, x: np.ndarray, weights: Sequence[np.ndarray]
+    told: str, outcome: ProgramOutcome, x: np.ndarray, weights: Sequence[np.ndarray]
 ) -> None:
     right = _layers(x, weights)
     forgetful = _layers(x, weights, carry=False)
@@ -230,7 +230,7 @@ def _judge_outputs(
         raise Wrong(f"{told}the outputs of rank {rank} are wrong. {words}")
 
 
-def _judge_messages(told: str, outcome: Outcome, steps: int) -> None:
+def _judge_messages(told: str, outcome: ProgramOutcome, steps: int) -> None:
     for rank, own in enumerate(outcome.ledger):
         sent = ranks.sent(own)
         wanted = steps if rank + 1 < len(outcome.ledger) else 0

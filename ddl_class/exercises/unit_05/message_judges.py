@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import SHOWN, array, number
 from ddl_class.exercises.kit.compare import compare, why, within
@@ -38,7 +38,7 @@ def judge_ping_pong(stage: Stage, generator: np.random.Generator, counts: Sequen
             )
 
 
-def _judge_ball(outcome: Outcome, nbytes: int, turns: int, call: str) -> None:
+def _judge_ball(outcome: ProgramOutcome, nbytes: int, turns: int, call: str) -> None:
     """Whether each player sent the ball as often as it should, and nobody else sent anything."""
     ranks.judge_players(outcome, turns, "turn", call)
     for player, other in ((0, 1), (1, 0)):

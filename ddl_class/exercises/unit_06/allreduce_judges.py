@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong
 from ddl_class.exercises.kit import sums
 from ddl_class.exercises.kit.ranks import listed
 from ddl_class.exercises.kit.sums import Parts
@@ -93,7 +93,7 @@ def _explain_ring(parts: Parts, counted: np.ndarray) -> str:
     return ""
 
 
-def _follow_the_ring(parts: Parts, outcome: Outcome, rounds: int = 2) -> None:
+def _follow_the_ring(parts: Parts, outcome: ProgramOutcome, rounds: int = 2) -> None:
     count, size = parts.ranks, parts.pattern.nbytes
     refuse_native(outcome)
     for step in (1, -1):  # a ring may turn either way
@@ -149,7 +149,7 @@ def _explain_doubling(parts: Parts, counted: np.ndarray) -> str:
     return _explain(parts, counted)
 
 
-def _follow_the_doubling(parts: Parts, outcome: Outcome) -> None:
+def _follow_the_doubling(parts: Parts, outcome: ProgramOutcome) -> None:
     count, size = parts.ranks, parts.pattern.nbytes
     core = 2 ** (count.bit_length() - 1)
     steps, folded = core.bit_length() - 1, count - core
@@ -183,7 +183,7 @@ def _explain_halving(parts: Parts, counted: np.ndarray) -> str:
     return _explain(parts, counted)
 
 
-def _follow_the_halving(parts: Parts, outcome: Outcome) -> None:
+def _follow_the_halving(parts: Parts, outcome: ProgramOutcome) -> None:
     count, size = parts.ranks, parts.pattern.nbytes
     refuse_native(outcome)
     steps = 2 * (count.bit_length() - 1)
@@ -205,7 +205,7 @@ def _judge(
     ranks: Sequence[int],
     advice: str,
     explain: sums.Explain,
-    follow: Callable[[Parts, Outcome], None],
+    follow: Callable[[Parts, ProgramOutcome], None],
 ) -> None:
     for parts in sums.trials(generator, ranks):
         outcome = sums.run(stage, parts, advice)
@@ -221,13 +221,13 @@ def _explain(parts: Parts, counted: np.ndarray) -> str:
     return ""
 
 
-def refuse_native(outcome: Outcome) -> None:
+def refuse_native(outcome: ProgramOutcome) -> None:
     """`Wrong` if MPI did it."""
     if any(ledger.by_kind()["native"] for ledger in outcome.ledger):
         raise Wrong("The ledger shows a call to MPI's own collective: here you write your own.")
 
 
-def _peers(outcome: Outcome, rank: int) -> set[int]:
+def _peers(outcome: ProgramOutcome, rank: int) -> set[int]:
     return {message.peer for message in outcome.ledger[rank].messages}
 
 

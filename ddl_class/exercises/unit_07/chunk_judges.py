@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit.compare import why, within
 from ddl_class.exercises.kit.ranks import virtual
 from ddl_class.exercises.unit_07.staging_judges import (
@@ -56,7 +56,9 @@ def _parts(size: int, chunk: int) -> list[int]:
     return [min(chunk, size - first) for first in range(0, size, chunk)]
 
 
-def _judge_pace(outcome: Outcome, trial: Trial, chunk: int, again: Callable[[], Outcome]) -> None:
+def _judge_pace(
+    outcome: ProgramOutcome, trial: Trial, chunk: int, again: Callable[[], ProgramOutcome]
+) -> None:
     """Nearly as fast as the formula says, where time is virtual."""
     size = len(trial.values)
     least = KERNEL + staging.pipelined(size, chunk, ROUTE)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit.answers import SHOWN, not_none, number
 from ddl_class.exercises.kit.compare import any_of, compare, why, within
 from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
@@ -165,11 +165,11 @@ def judge_own_gpu(stage: Stage, generator: np.random.Generator, ranks: Sequence[
                 break
 
 
-def _placed(stage: Stage, count: int, gpus: int, network: Any) -> Outcome:
+def _placed(stage: Stage, count: int, gpus: int, network: Any) -> ProgramOutcome:
     return stage.run(count, [(gpus,)] * count, network=network)
 
 
-def _judge_places(outcome: Outcome, nodes: list[int] | None, gpus: int) -> None:
+def _judge_places(outcome: ProgramOutcome, nodes: list[int] | None, gpus: int) -> None:
     """On nodes that nobody knows, a number must at least be one of a GPU."""
     count = len(outcome.results)
     where = "" if nodes is None else f", which are on nodes {str(nodes)[1:-1]}"

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.ranks import virtual
 from ddl_runtime.devices.timed import BANDWIDTH, START
@@ -55,7 +55,7 @@ def judge_copy_out(stage: Stage, generator: np.random.Generator, counts: Sequenc
     for count in counts:
         values = random_values(generator, int(generator.integers(500, 2000)))
 
-        def again(count: int = count, values: np.ndarray = values) -> Outcome:
+        def again(count: int = count, values: np.ndarray = values) -> ProgramOutcome:
             return stage.run(count, [(values,)] * count)
 
         outcome = again()
@@ -98,13 +98,13 @@ def judge_staged(stage: Stage, generator: np.random.Generator, counts: Sequence[
             raise Wrong(f"{call}: {behind_the_next(outcome.time)}")
 
 
-def run(stage: Stage, trial: Trial, count: int, *rest: int) -> Outcome:
+def run(stage: Stage, trial: Trial, count: int, *rest: int) -> ProgramOutcome:
     """The function's outcome; a standstill is told with its usual cause."""
     given = trial.arguments(count, *rest)
     return ranks.run(stage, count, given, trial.call, ranks.general(ADVICE), NETWORK)
 
 
-def judge_messages(outcome: Outcome, call: str, wanted: list[int]) -> None:
+def judge_messages(outcome: ProgramOutcome, call: str, wanted: list[int]) -> None:
     """Rank 0 sent messages of these sizes, from the host, and nobody else sent any."""
     own = [ledger.messages for ledger in outcome.ledger]
     if any(one.kind.startswith("device") for messages in own for one in messages):
@@ -142,7 +142,7 @@ def _of_sizes(sent: list[int], wanted: list[int]) -> str:
     return "Each byte of host is sent once."
 
 
-def judge_arrived(outcome: Outcome, trial: Trial, chunk: int = 0) -> None:
+def judge_arrived(outcome: ProgramOutcome, trial: Trial, chunk: int = 0) -> None:
     """Rank 1's device holds the doubled values; else the wrong bytes say how far they came."""
     found = _bytes(outcome.results[1], trial.values, f"{trial.call}: rank 1")
     if not np.array_equal(found, trial.right):
@@ -199,7 +199,9 @@ def behind_the_next(seconds: float) -> str:
     )
 
 
-def not_too_fast(outcome: Outcome, least: float, call: str, again: Callable[[], Outcome]) -> None:
+def not_too_fast(
+    outcome: ProgramOutcome, least: float, call: str, again: Callable[[], ProgramOutcome]
+) -> None:
     """Where time is virtual, nothing is faster than kernel, copies and wire together."""
     if outcome.time < least * (1 - 1e-9) and virtual(outcome, again):
         raise Wrong(

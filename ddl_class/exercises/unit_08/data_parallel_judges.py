@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from ddl_class.exercises.exercise import NO_BUFFERS, Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import NO_BUFFERS, ProgramOutcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import items, whole
 from ddl_class.exercises.kit.compare import CLOSE, Usual, alike, compare, equal, why
@@ -148,7 +148,7 @@ def judge_overlap(stage: Stage, generator: np.random.Generator, counts: Sequence
 
 
 def _judge_messages(
-    call: str, outcome: Outcome, arrays: list[np.ndarray], groups: list[list[int]]
+    call: str, outcome: ProgramOutcome, arrays: list[np.ndarray], groups: list[list[int]]
 ) -> None:
     others = len(outcome.ledger) - 1
     wanted, nbytes = len(groups) * others, sum(array.nbytes for array in arrays) * others
@@ -231,7 +231,7 @@ def _sent(comm: Comm, sizes: list[int], groups: list[list[int]], leaving: str) -
 
 
 def _judge_arrays(
-    call: str, outcome: Outcome, right: list[np.ndarray], usual: Usual, given: Gradients,
+    call: str, outcome: ProgramOutcome, right: list[np.ndarray], usual: Usual, given: Gradients,
     untouched: str = UNTOUCHED,
 ) -> None:  # fmt: skip
     """Every rank's arrays against the right ones; of wrong ones the usual reason."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import array
 from ddl_class.exercises.kit.ranks import HOUR, LONG
@@ -139,7 +139,7 @@ def _about_gradient(gradients: list[np.ndarray], rank: int, found: np.ndarray) -
     return "The first row gets what the rank above sends, the last what the rank below sends"
 
 
-def _judge_messages(told: str, outcome: Outcome, columns: int) -> None:
+def _judge_messages(told: str, outcome: ProgramOutcome, columns: int) -> None:
     last = len(outcome.ledger) - 1
     for rank, own in enumerate(outcome.ledger):
         wanted = 8 * columns * ((rank > 0) + (rank < last))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import arrays, not_none
 from ddl_class.exercises.kit.compare import AnyOf, any_of, why, within
@@ -174,7 +174,7 @@ def _compare(
     raise Wrong(f"{told}: {names[first]} on rank {rank} is wrong. {words}")
 
 
-def _judge_bytes(told: str, outcome: Outcome, nbytes: int, advice: str) -> None:
+def _judge_bytes(told: str, outcome: ProgramOutcome, nbytes: int, advice: str) -> None:
     """A sum of n bytes makes all ranks together send 2 (P-1) n; twice that is too much."""
     count = len(outcome.ledger)
     sent = sum(own.bytes_sent for own in outcome.ledger)

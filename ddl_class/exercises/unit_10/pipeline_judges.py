@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import not_none, number
 from ddl_class.exercises.kit.compare import compare, within
@@ -163,7 +163,7 @@ CAUSES: ranks.Causes = (
 )
 
 
-def _judge_messages(outcome: Outcome, parts: int, call: str) -> None:
+def _judge_messages(outcome: ProgramOutcome, parts: int, call: str) -> None:
     last = len(outcome.ledger) - 1
     for rank, own in enumerate(outcome.ledger):
         sent = Counter(message.peer for message in ranks.sent(own))
@@ -177,7 +177,9 @@ def _judge_messages(outcome: Outcome, parts: int, call: str) -> None:
             )
 
 
-def _judge_gradients(outcome: Outcome, weights: np.ndarray, inputs: np.ndarray, call: str) -> None:
+def _judge_gradients(
+    outcome: ProgramOutcome, weights: np.ndarray, inputs: np.ndarray, call: str
+) -> None:
     """d/dw_r of the sum of |y|^2 / 2, with y the product of all weights times x."""
     product = float(np.prod(weights))
     energy = float((inputs**2).sum())
@@ -195,7 +197,7 @@ def _judge_gradients(outcome: Outcome, weights: np.ndarray, inputs: np.ndarray, 
             )
 
 
-def _judge_limit(outcome: Outcome, parts: int, limit: int, call: str) -> None:
+def _judge_limit(outcome: ProgramOutcome, parts: int, limit: int, call: str) -> None:
     """Where only the latency takes time, a round trip lets `limit` micro-batches through."""
     count = len(outcome.results)
     around = 2 * (count - 1) * HOUR

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import several
 from ddl_class.exercises.kit.compare import alike, why
@@ -170,7 +170,7 @@ def _chain_gradients(weights: np.ndarray, x: np.ndarray, target: np.ndarray) -> 
 
 
 def _judge_bytes(
-    outcome: Outcome, setting: str, sizes: list[int], stage_number: int | None
+    outcome: ProgramOutcome, setting: str, sizes: list[int], stage_number: int | None
 ) -> None:
     """Whether each rank sent what the stage says; None stands for a reduce-scatter alone."""
     count = len(outcome.ledger)
@@ -238,7 +238,7 @@ def judge_offload(stage: Stage, generator: np.random.Generator, counts: Sequence
             )
 
 
-def _judge_buckets(outcome: Outcome, setting: str, length: int, bucket: int) -> None:
+def _judge_buckets(outcome: ProgramOutcome, setting: str, length: int, bucket: int) -> None:
     for rank, ledger in enumerate(outcome.ledger):
         sizes = [message.bytes for message in ledger.messages]
         if rank > 1 and sizes:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit.answers import array
 from ddl_class.exercises.kit.compare import shown
 
@@ -72,7 +72,7 @@ def judge_step(stage: Stage, generator: np.random.Generator, ranks: Sequence[int
 
 
 def _judge_outcome(
-    outcome: Outcome, count: int, weights: np.ndarray, gradients: list[np.ndarray],
+    outcome: ProgramOutcome, count: int, weights: np.ndarray, gradients: list[np.ndarray],
     velocity: np.ndarray, places: np.ndarray, rate: float,
 ) -> None:  # fmt: skip
     kept = np.mean(gradients, axis=0).reshape(-1)[places]
@@ -109,7 +109,7 @@ def _judge_outcome(
         _judge_bytes(outcome, count, 8 * len(places), weights.nbytes)
 
 
-def _judge_bytes(outcome: Outcome, count: int, kept: int, dense: int) -> None:
+def _judge_bytes(outcome: ProgramOutcome, count: int, kept: int, dense: int) -> None:
     most = max(ledger.bytes_sent for ledger in outcome.ledger)
     ring = 2 * (count - 1) / count
     if most > ring * kept + 16 * count:

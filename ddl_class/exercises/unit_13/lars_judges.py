@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong
 from ddl_class.exercises.kit.compare import alike, why
 
 MOMENTUM = 0.9
@@ -41,7 +41,12 @@ def judge_lars(stage: Stage, generator: np.random.Generator, ranks: Sequence[int
 
 
 def _judge_step(
-    call: str, outcome: Outcome, weights: Layers, own: list[Layers], moments: Layers, rate: float
+    call: str,
+    outcome: ProgramOutcome,
+    weights: Layers,
+    own: list[Layers],
+    moments: Layers,
+    rate: float,
 ) -> None:
     right = _lars(weights, _mean(own), moments, rate)
     for rank, (found, _, kept, _) in enumerate(outcome.arguments):

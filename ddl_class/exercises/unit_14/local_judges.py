@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.compare import Usual, any_of, why, within
 
@@ -50,7 +50,7 @@ def judge_local(stage: Stage, generator: np.random.Generator, counts: Sequence[i
             _judge_averages(call, outcome, steps, period)
 
 
-def _judge_averages(call: str, outcome: Outcome, steps: int, period: int) -> None:
+def _judge_averages(call: str, outcome: ProgramOutcome, steps: int, period: int) -> None:
     """Ranks that agree already may average once more, and it changes nothing but the time."""
     others = len(outcome.ledger) - 1
     wanted = -(-steps // period)
@@ -142,7 +142,7 @@ def _elastic(
 
 
 def _compare(
-    call: str, outcome: Outcome, place: int, name: str, right: np.ndarray, given: np.ndarray,
+    call: str, outcome: ProgramOutcome, place: int, name: str, right: np.ndarray, given: np.ndarray,
     usual: Usual,
 ) -> None:  # fmt: skip
     """What one of its arguments has become on every rank; of wrong ones the usual reason."""

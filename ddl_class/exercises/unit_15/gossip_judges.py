@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import array
 from ddl_class.exercises.kit.compare import AnyOf, alike, any_of, why, within
@@ -84,7 +84,9 @@ def judge_mix(stage: Stage, generator: np.random.Generator, counts: Sequence[int
             _judge_messages(told, outcome, matrix)
 
 
-def _judge_vectors(told: str, outcome: Outcome, own: np.ndarray, matrix: np.ndarray) -> None:
+def _judge_vectors(
+    told: str, outcome: ProgramOutcome, own: np.ndarray, matrix: np.ndarray
+) -> None:
     right = matrix @ own
     diagonal = np.diag(matrix)[:, None]
     heard = right - diagonal * own
@@ -112,7 +114,7 @@ def _judge_vectors(told: str, outcome: Outcome, own: np.ndarray, matrix: np.ndar
         raise Wrong(f"{told}: x is wrong on rank {rank}. {words}")
 
 
-def _judge_messages(told: str, outcome: Outcome, matrix: np.ndarray) -> None:
+def _judge_messages(told: str, outcome: ProgramOutcome, matrix: np.ndarray) -> None:
     for rank, ledger in enumerate(outcome.ledger):
         wanted = int(np.count_nonzero(matrix[:, rank])) - 1
         if ledger.messages_sent > wanted:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import NO_BUFFERS, Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import NO_BUFFERS, ProgramOutcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.compare import alike, any_of, why
 from ddl_runtime.topologies.point_to_point import Uniform
@@ -37,7 +37,7 @@ def judge_sharded(stage: Stage, generator: np.random.Generator, counts: Sequence
 
 def _judge(
     stage: Stage, generator: np.random.Generator, count: int, servers: int, call: str, rest: tuple
-) -> Outcome:
+) -> ProgramOutcome:
     own = [generator.standard_normal(SIZE) for _ in range(count)]
     for server in range(servers):
         own[server] = np.full(SIZE, OF_SERVERS)
@@ -74,7 +74,7 @@ def _judge(
     return outcome
 
 
-def _judge_bytes(outcome: Outcome, count: int, servers: int, call: str) -> None:
+def _judge_bytes(outcome: ProgramOutcome, count: int, servers: int, call: str) -> None:
     """Workers speak to servers, servers to workers; and everything travels once each way."""
     nbytes = SIZE * 8
     for rank, ledger in enumerate(outcome.ledger):
@@ -107,7 +107,7 @@ def _judge_time(
     count: int,
     servers: int,
     call: str,
-    outcome: Outcome,
+    outcome: ProgramOutcome,
 ) -> None:
     """In virtual time: do the servers work at the same time?"""
     # Only virtual time is the same twice; on real ranks it proves nothing.

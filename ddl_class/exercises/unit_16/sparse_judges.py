@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import arrays, several
 from ddl_teach.comm import Comm
@@ -77,7 +77,7 @@ CAUSES: ranks.Causes = (
 )
 
 
-def _judge_lists(told: str, outcome: Outcome, given: Sequence[Lists]) -> None:
+def _judge_lists(told: str, outcome: ProgramOutcome, given: Sequence[Lists]) -> None:
     dense = [_dense(*own) for own in given]
     places = np.unique(np.concatenate([indices for indices, _ in given]))
     right = np.sum(dense, axis=0)
@@ -123,7 +123,7 @@ def _why(rank: int, found: np.ndarray | None, dense: list[np.ndarray], right: np
     return f"place {first} holds {found[first]:g}, and {right[first]:g} is right"
 
 
-def _judge_messages(told: str, outcome: Outcome) -> None:
+def _judge_messages(told: str, outcome: ProgramOutcome) -> None:
     steps = len(outcome.ledger).bit_length() - 1
     for rank, ledger in enumerate(outcome.ledger):
         if ledger.messages_sent > MESSAGES * steps:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import array, number, several
 from ddl_class.exercises.kit.compare import compare, why, within
@@ -32,7 +32,7 @@ def judge_ensemble(stage: Stage, generator: np.random.Generator, counts: Sequenc
             _judge_probabilities(call, outcome, scores, huge)
 
 
-def _judge_probabilities(call: str, outcome: Outcome, scores: Array, huge: bool) -> None:
+def _judge_probabilities(call: str, outcome: ProgramOutcome, scores: Array, huge: bool) -> None:
     count = len(scores)
     right = sum(softmax(each) for each in scores) / count
     for rank, value in enumerate(outcome.results):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import items, short, whole
 
@@ -43,7 +43,7 @@ def judge_exploit(stage: Stage, generator: np.random.Generator, counts: Sequence
 
 def _judge_copies(
     call: str,
-    outcome: Outcome,
+    outcome: ProgramOutcome,
     weights: np.ndarray,
     settings: np.ndarray,
     losses: np.ndarray,
@@ -103,7 +103,7 @@ def _judge_copies(
             )
 
 
-def _judge_copying(call: str, outcome: Outcome, best: list[int], nbytes: int) -> None:
+def _judge_copying(call: str, outcome: ProgramOutcome, best: list[int], nbytes: int) -> None:
     """Weights are long: they travel from each of the best to one rank, and nowhere else."""
     for rank, ledger in enumerate(outcome.ledger):
         long = sum(message.bytes >= nbytes for message in ledger.messages)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks, sums
 from ddl_class.exercises.kit.answers import number
 from ddl_class.exercises.kit.ranks import listed
@@ -44,7 +44,9 @@ class With:
         """As it is."""
         return self._stage.call(*arguments)
 
-    def run(self, count: int, arguments: Sequence[tuple], *, network: Any = Uniform()) -> Outcome:
+    def run(
+        self, count: int, arguments: Sequence[tuple], *, network: Any = Uniform()
+    ) -> ProgramOutcome:
         """The same with `extra` at the end."""
         given = [(*own, list(self._extra)) for own in arguments]
         return self._stage.run(count, given, network=network)
@@ -126,7 +128,7 @@ def _explain_nodes(node_of: list[int]) -> sums.Explain:
     return explain
 
 
-def _judge_crossing(outcome: Outcome, parts: Parts, node_of: list[int]) -> None:
+def _judge_crossing(outcome: ProgramOutcome, parts: Parts, node_of: list[int]) -> None:
     whole.refuse_native(outcome)
     crossed = sum(between_nodes(outcome.ledger, node_of))
     nodes, nbytes = len(set(node_of)), parts.pattern.nbytes
