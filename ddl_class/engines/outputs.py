@@ -29,7 +29,7 @@ def without_marks(text: str) -> str:
     return MARK.sub(b"", text.encode()).decode()
 
 
-class Output:
+class RankOutput:
     """One rank's output of one cell."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Output:
         yield from self._displays.values()  # those whose mark was left out
 
 
-def show(rank: int, output: Output) -> None:
+def show(rank: int, output: RankOutput) -> None:
     """Put one rank's output into the notebook, or on the terminal."""
     for part in output.parts():
         if isinstance(part, str):

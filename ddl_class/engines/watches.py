@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ddl_class.engines.outputs import Output, without_marks
+from ddl_class.engines.outputs import RankOutput, without_marks
 from ddl_class.engines.progress import watched
 from ddl_runtime.launcher.pipe import RankPipe
 from ddl_runtime.launcher.screen import Screen
@@ -23,7 +23,7 @@ class EnginePipe(RankPipe):
 
     def __init__(self, pid: int, screen: Screen) -> None:
         super().__init__(pid, screen)
-        self.kept = Output()
+        self.kept = RankOutput()
         self._ended = ""
 
     def hear(self, text: bytes) -> None:
@@ -41,7 +41,7 @@ class EnginePipe(RankPipe):
 
     def begin(self) -> None:
         """A new cell."""
-        self.kept, self._ended, self._unseen_since = Output(), "", None
+        self.kept, self._ended, self._unseen_since = RankOutput(), "", None
 
     def newest(self) -> str:
         return without_marks(super().newest()) or without_marks(self._ended)

@@ -20,7 +20,7 @@ from ddl_class.grading.inside.wire import Unplain, receive_frame, send_frame
 MOST_OUTPUT = 4_000  # characters: it is only shown
 
 
-class Output(io.TextIOBase):
+class KeptOutput(io.TextIOBase):
     """What is printed: the beginning of it is kept."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Output(io.TextIOBase):
 
 def live(link: socket.socket) -> None:
     """Answer the grader until it has no more to ask."""
-    output = Output()
+    output = KeptOutput()
     sys.stdout = sys.stderr = output
     notebook = Notebook()
     while True:
