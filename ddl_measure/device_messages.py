@@ -45,7 +45,7 @@ ALONE = Way("copy")
 
 
 @dataclass(frozen=True)
-class Place:
+class ArrayHome:
     """Where arrays lie: how numbers get there and back, and how to wait for the kernels there."""
 
     make: Callable[[np.ndarray], Array]
@@ -62,7 +62,7 @@ class Place:
         return whole
 
 
-IN_HOST_MEMORY = Place(np.copy, np.asarray)
+IN_HOST_MEMORY = ArrayHome(np.copy, np.asarray)
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,13 @@ class Peer:
 
     test: str
     way: Way
-    place: Place
+    place: ArrayHome
     play: Callable[[Array, Array], Any]
 
 
 def measure_messages(
     comm: Comm,
-    place: Place,
+    place: ArrayHome,
     ways: Sequence[Way],
     sizes: Sequence[int],
     repetitions: int = 15,
@@ -113,7 +113,7 @@ def measure_messages(
     return rows
 
 
-def measure_copies(place: Place, sizes: Sequence[int], repetitions: int = 15) -> list[Row]:
+def measure_copies(place: ArrayHome, sizes: Sequence[int], repetitions: int = 15) -> list[Row]:
     """Copies between host and device, alone and in a row, with no message at all."""
     rows = []
     for nbytes in sizes:
@@ -178,8 +178,8 @@ def _wait_for(requests: Sequence[Request]) -> None:
 
 
 def _ours(
-    comm: Comm, way: Way, place: Place, test: Callable[[Array, Array], Any]
-) -> tuple[Place, Callable[[Array, Array], Any]]:
+    comm: Comm, way: Way, place: ArrayHome, test: Callable[[Array, Array], Any]
+) -> tuple[ArrayHome, Callable[[Array, Array], Any]]:
     """Where our own arrays lie, and the test with messages that take this way."""
     if way.path == HOST:
         return IN_HOST_MEMORY, test

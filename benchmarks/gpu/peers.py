@@ -21,8 +21,8 @@ from ddl_measure.device_messages import (
     LATENCY,
     SHORT,
     TURNS,
+    ArrayHome,
     Peer,
-    Place,
 )
 from ddl_measure.device_run import GPU, Way
 from ddl_teach import Comm
@@ -31,7 +31,7 @@ from ddl_teach.collectives import native
 TRIAL = np.ones(256, np.float32)
 
 
-def peers_of(comm: Comm, place: Place, device: str, folder: str) -> tuple[list[Peer], dict]:
+def peers_of(comm: Comm, place: ArrayHome, device: str, folder: str) -> tuple[list[Peer], dict]:
     """Those that play here, and why the others do not; all ranks ask together."""
     import torch
     from torch import distributed
@@ -73,7 +73,7 @@ def _nccl_refuses(comm: Comm, device: str) -> str:
     return ""
 
 
-def _tried(place: Place, play: Callable[[Any, Any], None]) -> str:
+def _tried(place: ArrayHome, play: Callable[[Any, Any], None]) -> str:
     """Once before anything is timed: who cannot says so here, on every rank alike."""
     try:
         play(place.make(TRIAL), place.make(TRIAL))

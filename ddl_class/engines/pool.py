@@ -23,7 +23,7 @@ from ddl_class.engines.progress import Progress
 from ddl_class.engines.shell import Shell
 from ddl_class.engines.watches import CellWatch, EnginePipe, ProgramWatch
 from ddl_runtime.diagnosis.deadlock import Interrupted, StoryError
-from ddl_runtime.launcher.hosts import Place
+from ddl_runtime.launcher.hosts import SharedHosts
 from ddl_runtime.launcher.launch import Ranks
 from ddl_runtime.launcher.process_pool import Crew
 from ddl_runtime.launcher.serialise import ship
@@ -61,7 +61,9 @@ class Engines(Ranks):
 
     watch = ProgramWatch
 
-    def __init__(self, ranks: int = 4, *, timeout: float = 20, on: Place | None = None) -> None:
+    def __init__(
+        self, ranks: int = 4, *, timeout: float = 20, on: SharedHosts | None = None
+    ) -> None:
         if isinstance(get_ipython(), Shell):
             raise StoryError("This runs on an engine already: start engines without %%px.")
         super().__init__(ranks, on=on)

@@ -40,7 +40,7 @@ LINES = "white-space: pre; word-break: normal; overflow-x: auto"
 
 
 @dataclass(frozen=True)
-class Place:
+class CoursePlace:
     """Where a definition belongs in the course."""
 
     exercise: str = ""  # which it answers: it is shown when that is solved
@@ -48,92 +48,92 @@ class Place:
 
 
 PLACES = {
-    "ring_allreduce": Place("06.ring"),
-    "recursive_doubling": Place("06.recursive_doubling"),
-    "rabenseifner": Place("06.rabenseifner"),
-    "tree_broadcast": Place(),
-    "two_level_allreduce": Place("20.exchange"),
-    "sparse_allreduce": Place("16.sparse_sum"),
-    "direct_convolution": Place(
+    "ring_allreduce": CoursePlace("06.ring"),
+    "recursive_doubling": CoursePlace("06.recursive_doubling"),
+    "rabenseifner": CoursePlace("06.rabenseifner"),
+    "tree_broadcast": CoursePlace(),
+    "two_level_allreduce": CoursePlace("20.exchange"),
+    "sparse_allreduce": CoursePlace("16.sparse_sum"),
+    "direct_convolution": CoursePlace(
         compare="Compare it with `by_definition`: `einsum` hides the same seven loops, one for "
         "each letter."
     ),
-    "im2col": Place(
+    "im2col": CoursePlace(
         "02.im2col",
         "Compare it with yours: how many loops over pixels are left, and which numbers are "
         "copied? It has no stride, and it multiplies as well.",
     ),
-    "fft_convolution": Place(
+    "fft_convolution": CoursePlace(
         "02.fft",
         "Compare it with yours: where is the filter filled up with zeros, where is the "
         "conjugate, and which outputs are cut off?",
     ),
-    "winograd": Place(
+    "winograd": CoursePlace(
         "02.winograd",
         "Compare it with yours: it goes from tile to tile. When does each of the three "
         "transforms happen, and how often?",
     ),
-    "micro_batches": Place("03.divide"),
-    "wavefront": Place("04.wavefronts"),
-    "data_parallel": Place("08.average"),
-    "buckets": Place("08.overlap"),
-    "tensor_parallel": Place("09.pair_gradients"),
-    "product_3d": Place(),
-    "halo": Place("09.give_back"),
-    "gpipe": Place(
+    "micro_batches": CoursePlace("03.divide"),
+    "wavefront": CoursePlace("04.wavefronts"),
+    "data_parallel": CoursePlace("08.average"),
+    "buckets": CoursePlace("08.overlap"),
+    "tensor_parallel": CoursePlace("09.pair_gradients"),
+    "product_3d": CoursePlace(),
+    "halo": CoursePlace("09.give_back"),
+    "gpipe": CoursePlace(
         "10.gpipe",
         "Compare it with yours: its first loop is your words with F, its second those with B. "
         "Before and after each pass stand the messages that the library wrote in for you.",
     ),
-    "one_f_one_b": Place(
+    "one_f_one_b": CoursePlace(
         "10.one_f_one_b",
         "Compare `schedule` with yours: how far does a stage run ahead, and what if there are "
         "fewer micro-batches than that? `step` carries it out.",
     ),
-    "message_driven": Place(
+    "message_driven": CoursePlace(
         "10.message_driven",
         "Compare it with yours: it asks for a message from each neighbour and takes the one "
         "that comes first, where you received from `ANY`.",
     ),
-    "sharded_optimizer": Place("11.states"),
-    "ring_attention": Place(),
-    "experts": Place(),
-    "synchronous_sgd": Place("08.average"),
-    "parameter_server": Place(
+    "sharded_optimizer": CoursePlace("11.states"),
+    "ring_attention": CoursePlace(),
+    "experts": CoursePlace(),
+    "synchronous_sgd": CoursePlace("08.average"),
+    "parameter_server": CoursePlace(
         "15.server",
         "Compare `serve` with yours: what is added up, and when does the first worker get its "
         "answer? Here the server also keeps the weights and makes the steps.",
     ),
-    "asynchronous_server": Place("14.bounded"),
-    "stale_synchronous": Place(
+    "asynchronous_server": CoursePlace("14.bounded"),
+    "stale_synchronous": CoursePlace(
         "14.bounded",
         "Compare `serve` with yours: who waits, and which workers does one gradient free?",
     ),
-    "backup_workers": Place("14.bounded"),
-    "hogwild": Place(
+    "backup_workers": CoursePlace("14.bounded"),
+    "hogwild": CoursePlace(
         "14.lockfree",
         "Compare its loop with your events: which line reads the weights, and which one writes?",
     ),
-    "local_sgd": Place(
+    "local_sgd": CoursePlace(
         "14.local", "Compare it with yours: when do the workers take the mean, and of what?"
     ),
-    "elastic_averaging": Place(
+    "elastic_averaging": CoursePlace(
         "14.elastic",
         "Compare it with yours: here a server keeps the one centre, and answers the workers one "
         "by one. Yours moved all copies of the centre at once.",
     ),
-    "gossip": Place(
+    "gossip": CoursePlace(
         "15.mix",
         "Compare `mix` with yours: the matrix is that of a ring. Where are its weights of one "
         "third, and when does it wait for its sends?",
     ),
-    "top_k_error_feedback": Place("16.feedback"),
-    "one_bit": Place("16.one_bit"),
-    "qsgd": Place("16.quantise"),
-    "successive_halving": Place("17.halving"),
-    "population_based": Place("17.exploit"),
-    "distillation": Place("17.distil"),
-    "checkpoint_agreement": Place("20.agree"),
+    "top_k_error_feedback": CoursePlace("16.feedback"),
+    "one_bit": CoursePlace("16.one_bit"),
+    "qsgd": CoursePlace("16.quantise"),
+    "successive_halving": CoursePlace("17.halving"),
+    "population_based": CoursePlace("17.exploit"),
+    "distillation": CoursePlace("17.distil"),
+    "checkpoint_agreement": CoursePlace("20.agree"),
 }
 """Each file of `ddl_teach.plain` by its name."""
 
@@ -174,7 +174,7 @@ class Definition:
         return {"text/html": page, "text/plain": str(self)}
 
 
-def _find(name: str) -> Place:
+def _find(name: str) -> CoursePlace:
     if name in PLACES:
         return PLACES[name]
     close = [known for known, place in PLACES.items() if place.exercise == name]

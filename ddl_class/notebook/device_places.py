@@ -11,7 +11,7 @@ import os
 from functools import cache
 
 from ddl_class.doctor.gpu_checks import Driver, driver
-from ddl_measure.device_messages import Place
+from ddl_measure.device_messages import ArrayHome
 from ddl_measure.device_run import GPU, STAND_IN
 from ddl_measure.machine import describe
 from ddl_measure.reports.made import ROOT, code_version
@@ -33,16 +33,16 @@ def device_here() -> str:
     return GPU if torch.cuda.is_available() else STAND_IN
 
 
-def place_of(comm: Comm, device: str, link: tuple[float, float] = STAND_IN_LINK) -> Place:
+def place_of(comm: Comm, device: str, link: tuple[float, float] = STAND_IN_LINK) -> ArrayHome:
     """This rank's part of it: a GPU is the rank's own (`devices.placement`), or shared."""
     if device == GPU:
         return tensors(device)[1]
     stand_in = TimedDevice(comm, *link, by_clock=True)
     stand_in.direct = True  # its memory is this process's, which MPI can read: so that path runs
-    return Place(stand_in.array, stand_in.read, stand_in.synchronise)
+    return ArrayHome(stand_in.array, stand_in.read, stand_in.synchronise)
 
 
-def tensors(device: str) -> tuple[str, Place]:
+def tensors(device: str) -> tuple[str, ArrayHome]:
     """torch's name of the device, and the place of tensors there."""
     import torch
 
@@ -52,7 +52,7 @@ def tensors(device: str) -> tuple[str, Place]:
         from ddl_runtime.devices.stand_in_torch import NAME  # which tells torch of it
 
         name, settle = NAME, DEVICE.synchronise
-    return name, Place(
+    return name, ArrayHome(
         lambda values: torch.from_numpy(values).to(name), lambda x: x.cpu().numpy(), settle
     )
 

@@ -8,7 +8,7 @@ from typing import Protocol
 STARTED_FOR = "DDL_TEACH_STARTED_FOR"  # in the environment of all that one mpiexec has started
 
 
-class Place(Protocol):
+class SharedHosts(Protocol):
     """Nodes that see one folder at the same path, and an mpiexec that reaches them all."""
 
     folder: Path

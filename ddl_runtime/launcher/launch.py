@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ddl_runtime.core.checks import check_rank_count
-from ddl_runtime.launcher.hosts import Place
+from ddl_runtime.launcher.hosts import SharedHosts
 from ddl_runtime.launcher.process_pool import Crew
 from ddl_runtime.launcher.serialise import ship
 from ddl_runtime.launcher.watchdog import Watch
@@ -35,7 +35,7 @@ class Ranks:
     watch: type[Watch] = Watch  # how a program is watched over
 
     def __init__(
-        self, ranks: int = 4, *, on: Place | None = None, survivors: bool = False
+        self, ranks: int = 4, *, on: SharedHosts | None = None, survivors: bool = False
     ) -> None:
         self.size = check_rank_count(ranks)
         if self.size > MOST_PROCESSES:
@@ -118,7 +118,7 @@ def launch(
     *,
     timeout: float = 60,
     trace: bool = True,
-    on: Place | None = None,
+    on: SharedHosts | None = None,
     survivors: bool = False,
     **kwargs: Any,
 ) -> Run:

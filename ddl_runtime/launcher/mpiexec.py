@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ddl_runtime.diagnosis.deadlock import StoryError
-from ddl_runtime.launcher.hosts import STARTED_FOR, Place
+from ddl_runtime.launcher.hosts import STARTED_FOR, SharedHosts
 
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Without the detector only some of the ranks hear of a death. A rank behind a cable that is out is
@@ -115,7 +115,7 @@ def start(
     words: list[str],
     extra: dict[str, str],
     folder: Path,
-    place: Place | None = None,
+    place: SharedHosts | None = None,
     survivors: bool = False,
 ) -> subprocess.Popen:
     """Start `python *words` on so many ranks, in a session of its own: Ctrl-C reaches only us.
@@ -145,7 +145,7 @@ def start(
 
 
 def kill(
-    mpiexec: subprocess.Popen, pids: Iterable[int], folder: Path, place: Place | None = None
+    mpiexec: subprocess.Popen, pids: Iterable[int], folder: Path, place: SharedHosts | None = None
 ) -> str:
     """End the ranks and their mpiexec for good; returns the launcher's last words."""
     for pid in pids:

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from ddl_runtime.diagnosis.deadlock import StoryError
 from ddl_runtime.launcher import mpiexec as processes
-from ddl_runtime.launcher.hosts import Place
+from ddl_runtime.launcher.hosts import SharedHosts
 from ddl_runtime.launcher.pipe import RankPipe
 from ddl_runtime.launcher.reaper import Guard
 from ddl_runtime.launcher.screen import Screen
@@ -43,7 +43,7 @@ class Crew:
         module: str = "ddl_runtime.launcher.worker",
         line: Callable[[int, Screen], RankPipe] = RankPipe,
         environment: Mapping[str, str] | None = None,
-        on: Place | None = None,
+        on: SharedHosts | None = None,
         survivors: bool = False,
     ) -> None:
         self.size = size

@@ -22,7 +22,7 @@ from ddl_runtime.diagnosis import deadlock as story
 from ddl_runtime.diagnosis.frames import dumped_line
 from ddl_runtime.diagnosis.waits import Wait
 from ddl_runtime.launcher import mpiexec as processes
-from ddl_runtime.launcher.hosts import Place
+from ddl_runtime.launcher.hosts import SharedHosts
 from ddl_runtime.launcher.pipe import RankPipe
 from ddl_runtime.records.run import Run, concluded
 
@@ -46,7 +46,7 @@ class Watch:
         lines: list[RankPipe],
         mpiexec: subprocess.Popen,
         timeout: float,
-        place: Place | None = None,
+        place: SharedHosts | None = None,
     ) -> None:
         self.lines = lines
         self._place = place

@@ -41,7 +41,7 @@ def chunk_tag(context: MPIContext, number: int) -> int:
     return wire_tag(number, PART, 0, context.channel)
 
 
-class Place(Protocol):
+class ChunkTarget(Protocol):
     """Where chunks go."""
 
     def room(self, first: int, nbytes: int) -> np.ndarray | None:
@@ -68,7 +68,9 @@ class Chunks:
     """The rest of a message whose head has come. It is asked as requests of MPI are, and says in
     the end what MPI would have said of the message as a whole."""
 
-    def __init__(self, context: MPIContext, head: np.ndarray, source: int, place: Place) -> None:
+    def __init__(
+        self, context: MPIContext, head: np.ndarray, source: int, place: ChunkTarget
+    ) -> None:
         self.nbytes, self._chunk, number = (int(each) for each in head.view(np.int64))
         self._context = context
         self._source = source

@@ -12,7 +12,7 @@ from ddl_runtime.core.element_types import TYPE_NAMES
 from ddl_runtime.diagnosis import deadlock, frames
 from ddl_runtime.diagnosis.waits import SENDS, Lost, Mismatch, Unasked, Wait
 from ddl_runtime.simulator.matching import NBYTES
-from ddl_runtime.simulator.rank_state import Host, Place, Strand
+from ddl_runtime.simulator.rank_state import Host, Membership, Strand
 
 VOTES = ("agree", "shrink")
 
@@ -95,7 +95,7 @@ def waits_for(strand: Strand) -> list[int]:
     return [one for group, _, source, _, _ in _wanted(strand) for one in _members(group, source)]
 
 
-def _wanted(strand: Strand) -> Iterator[tuple[Place, str, int, int, Any]]:
+def _wanted(strand: Strand) -> Iterator[tuple[Membership, str, int, int, Any]]:
     """What a waiting strand would receive or send: on which communicator, by which call, from or
     to whom, with which tag, and what."""
     place, verb, key, y = strand.wait
@@ -109,13 +109,13 @@ def _wanted(strand: Strand) -> Iterator[tuple[Place, str, int, int, Any]]:
             yield request.place, request.what, *matching[:2], request.y
 
 
-def _members(place: Place, source: int) -> Iterable[int]:
+def _members(place: Membership, source: int) -> Iterable[int]:
     if source != ANY:
         return (place.members[source],)
     return (member for rank, member in enumerate(place.members) if rank != place.rank)
 
 
-def _lying_here(place: Place, source: int) -> Iterator[tuple[int, int, int, int]]:
+def _lying_here(place: Membership, source: int) -> Iterator[tuple[int, int, int, int]]:
     """Messages from `source`, or from anybody, that this rank has not asked for: sender, tag,
     element type, bytes."""
     if place.label:

@@ -199,7 +199,7 @@ class Transport(Protocol):
         """A receive has asked for the message."""
 
 
-class Place(Protocol):
+class Membership(Protocol):
     """A rank's place in a communicator, as its waits and its requests know it."""
 
     rank: int
@@ -222,7 +222,7 @@ class Messages(Protocol):
     """The part of a communicator that begins requests, and finishes them."""
 
     @property
-    def context(self) -> Place: ...
+    def context(self) -> Membership: ...
 
     def finish(self, request: SimulatedRequest) -> None:
         """Wait for a request, and do what its end demands."""

@@ -25,8 +25,8 @@ from ddl_measure.device_messages import (
     COPY_OUT,
     IN_A_ROW,
     LATENCY,
+    ArrayHome,
     Peer,
-    Place,
     measure_copies,
     measure_messages,
 )
@@ -81,7 +81,7 @@ def paths(
 
 
 def all_reduces(
-    comm: Comm, place: Place, ways: Sequence[Way], sizes: Sequence[int], repetitions: int
+    comm: Comm, place: ArrayHome, ways: Sequence[Way], sizes: Sequence[int], repetitions: int
 ) -> list[Row]:
     """Rings whose every message goes one of these ways, beside one copy out and one in; of all
     ranks the slowest counts."""

@@ -14,8 +14,8 @@ from ddl_measure.device_messages import (
     IN_HOST_MEMORY,
     LATENCY,
     WINDOW,
+    ArrayHome,
     Peer,
-    Place,
     measure_copies,
     measure_messages,
 )
@@ -33,7 +33,7 @@ WAYS = [Way(HOST), Way("direct"), Way("staged"), Way("pipelined", CHUNK)]
 def on_a_stand_in():
     device = StandInDevice("early")
     device.direct = True
-    return Place(device.array, lambda x: x.to_host(), device.synchronise)
+    return ArrayHome(device.array, lambda x: x.to_host(), device.synchronise)
 
 
 def all_ways(comm):
@@ -95,6 +95,6 @@ def test_a_way_that_moves_nothing_is_found_out():
 
 def test_kernels_that_are_still_queued_belong_to_the_time():
     done = []
-    place = Place(np.copy, np.asarray, lambda: done.append("settled"))
+    place = ArrayHome(np.copy, np.asarray, lambda: done.append("settled"))
     place.settled(lambda x: done.append(x))("kernel")
     assert done == ["kernel", "settled"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from ddl_runtime.records.ledger import Message
 from ddl_teach.comm import Comm
-from ddl_teach.theory.grids.grid import AXES, Grid, Place
+from ddl_teach.theory.grids.grid import AXES, Grid, GridPosition
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Axes:
     """Where this rank sits, and whom it talks to."""
 
     grid: Grid
-    place: Place
+    place: GridPosition
     data: Comm
     pipeline: Comm
     tensor: Comm

@@ -18,7 +18,7 @@ AXES = ("tensor", "context", "data", "pipeline")  # the fastest running first
 
 
 @dataclass(frozen=True)
-class Place:
+class GridPosition:
     """Where a rank sits."""
 
     data: int = 0
@@ -53,15 +53,15 @@ class Grid:
         """From a rank to its neighbour along this axis."""
         return prod(getattr(self, faster) for faster in AXES[: AXES.index(axis)])
 
-    def place(self, rank: int) -> Place:
+    def place(self, rank: int) -> GridPosition:
         """Where this rank sits."""
         if not 0 <= rank < self.ranks:
             raise ValueError(f"{self} has the ranks 0 to {self.ranks - 1}, not {rank}")
-        return Place(**{
+        return GridPosition(**{
             axis: rank // self.stride(axis) % getattr(self, axis) for axis in AXES
         })  # fmt: skip
 
-    def rank(self, place: Place) -> int:
+    def rank(self, place: GridPosition) -> int:
         """Who sits there."""
         return sum(getattr(place, axis) * self.stride(axis) for axis in AXES)
 
