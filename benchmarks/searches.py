@@ -41,7 +41,7 @@ from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
 from ddl_teach.search.deciders.random import RandomSearch
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 from ddl_teach.search.job import Job, Settings
-from ddl_teach.search.population import Plan, train_population
+from ddl_teach.search.population import PopulationPlan, train_population
 from ddl_teach.search.report import Report
 from ddl_teach.search.space import Choice, LogUniform, Space, UniformNumber
 from ddl_teach.search.training import DigitsTraining
@@ -85,7 +85,7 @@ DECIDERS: Mapping[str, Callable[[int], Decider]] = {
         _tpe, lambda ends: pruners.HyperbandPruner(ends[0], ends[-1], 3)
     ),
 }
-PLAN = Plan(members=16, generations=10, steps=15)
+PLAN = PopulationPlan(members=16, generations=10, steps=15)
 
 
 def alone(decider: Decider) -> Find:

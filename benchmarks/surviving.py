@@ -44,7 +44,7 @@ from ddl_measure.machine import describe, heading, keep
 from ddl_runtime.records.whole_file import write_whole
 from ddl_teach import Comm, launch
 from ddl_teach.comm import StoryError
-from ddl_teach.fault_tolerance.progress import Plan
+from ddl_teach.fault_tolerance.progress import TrainingPlan
 from ddl_teach.fault_tolerance.restarting import resume
 from ddl_teach.fault_tolerance.shrinking import survive
 from ddl_teach.fault_tolerance.under_torchrun import RESULT
@@ -82,9 +82,9 @@ def note(folder: str) -> Callable[[Comm, int], None]:
     return before
 
 
-def plan() -> Plan:
+def plan() -> TrainingPlan:
     """The same training for all."""
-    return Plan(Digits(), Momentum(0.1), STEPS, RANKS)
+    return TrainingPlan(Digits(), Momentum(0.1), STEPS, RANKS)
 
 
 def shrinking(comm: Comm, folder: str) -> None:

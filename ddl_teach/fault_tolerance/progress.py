@@ -59,7 +59,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """What is learnt, by which rule, for how many steps: right for `ranks` ranks. `keep` says
     what stays as it is when there are others: the "batch", or each rank's "share" of it."""
 

@@ -21,13 +21,13 @@ from ddl_runtime.core.arrays import Array
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 from ddl_teach.fault_tolerance.checkpoints import Checkpoints
-from ddl_teach.fault_tolerance.progress import Plan, Progress
+from ddl_teach.fault_tolerance.progress import Progress, TrainingPlan
 from ddl_teach.fault_tolerance.shrinking import Moment
 
 
 def resume(
     comm: Comm,
-    plan: Plan,
+    plan: TrainingPlan,
     folder: str | os.PathLike[str],
     every: int,
     *,

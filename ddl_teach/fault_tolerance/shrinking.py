@@ -29,7 +29,7 @@ from ddl_runtime.core.arrays import Array
 from ddl_runtime.core.fault_tolerance import RankLost
 from ddl_teach.collectives import ring, tree
 from ddl_teach.comm import Comm
-from ddl_teach.fault_tolerance.progress import Plan, Progress
+from ddl_teach.fault_tolerance.progress import Progress, TrainingPlan
 
 Moment = Callable[[Comm, int], None]  # before each step: a pace, a note, an accident
 
@@ -56,7 +56,7 @@ class Survived:
 
 def survive(
     comm: Comm,
-    plan: Plan,
+    plan: TrainingPlan,
     *,
     least: int = 1,
     allreduce: Callable[[Comm, Array], None] = ring.allreduce,

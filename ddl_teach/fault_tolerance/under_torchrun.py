@@ -31,14 +31,14 @@ import torch.distributed as dist
 
 from ddl_runtime.records.whole_file import write_whole
 from ddl_teach.fault_tolerance.checkpoints import newest_whole, write
-from ddl_teach.fault_tolerance.progress import Plan, Progress
+from ddl_teach.fault_tolerance.progress import Progress, TrainingPlan
 from ddl_teach.training.optimizers.momentum import Momentum
 from ddl_teach.training.tasks.digits import Digits
 
 RESULT, STEPS = "result.json", "steps"
 
 
-def begin(plan: Plan, folder: Path) -> Progress:
+def begin(plan: TrainingPlan, folder: Path) -> Progress:
     """Where all workers go on: what rank 0 finds in the folder, or the first step."""
     found = newest_whole(folder) if dist.get_rank() == 0 else None
     told = [None if found is None else found.state]
@@ -46,7 +46,7 @@ def begin(plan: Plan, folder: Path) -> Progress:
     return Progress.begin(plan.task, plan.rule) if told[0] is None else Progress.of(told[0])
 
 
-def train(plan: Plan, folder: Path, every: int, seconds: float, patience: float) -> None:
+def train(plan: TrainingPlan, folder: Path, every: int, seconds: float, patience: float) -> None:
     """Train on, from wherever the folder says, and write the result there."""
     rank, ranks = dist.get_rank(), dist.get_world_size()
     quick = dist.new_group(timeout=datetime.timedelta(seconds=patience))
@@ -83,7 +83,7 @@ def main(words: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(words)
     chosen.folder.mkdir(parents=True, exist_ok=True)
     dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=chosen.meeting))
-    plan = Plan(Digits(), Momentum(0.1), chosen.steps, chosen.ranks)
+    plan = TrainingPlan(Digits(), Momentum(0.1), chosen.steps, chosen.ranks)
     train(plan, chosen.folder, chosen.every, chosen.seconds, chosen.patience)
     dist.destroy_process_group()
 

@@ -38,7 +38,7 @@ States = dict[int, np.ndarray | None]
 
 
 @dataclass(frozen=True)
-class Plan:
+class PopulationPlan:
     """How large a population is, and for how long it trains."""
 
     members: int = 16
@@ -151,7 +151,7 @@ def train_population(
     comm: Comm,
     training: Training,
     space: Sampled,
-    plan: Plan = Plan(),
+    plan: PopulationPlan = PopulationPlan(),
     journal: Callable[[Comm, int], Kept] | None = None,
     pace: Callable[[int, int], float] | None = None,
 ) -> Family:
@@ -198,7 +198,7 @@ def train_population(
     return family
 
 
-def exploit(losses: np.ndarray, plan: Plan, generation: int) -> np.ndarray:
+def exploit(losses: np.ndarray, plan: PopulationPlan, generation: int) -> np.ndarray:
     """From whose state each member goes on: its own, or if it lost, that of a winner by lot."""
     random = np.random.default_rng([EXPLOIT, plan.seed, generation])
     order, few = np.argsort(losses, kind="stable"), int(plan.share * plan.members)
@@ -211,7 +211,11 @@ def exploit(losses: np.ndarray, plan: Plan, generation: int) -> np.ndarray:
 
 
 def explore(
-    settings: Sequence[Settings], parents: np.ndarray, space: Sampled, plan: Plan, generation: int
+    settings: Sequence[Settings],
+    parents: np.ndarray,
+    space: Sampled,
+    plan: PopulationPlan,
+    generation: int,
 ) -> list[Settings]:
     """The settings of the parents, changed a little where somebody has copied them."""
     return [

@@ -28,7 +28,7 @@ from ddl_class.labs.hand_in import Lab, Question, main
 from ddl_teach import Comm
 from ddl_teach.collectives import ring
 from ddl_teach.fault_tolerance.checkpoints import Checkpoints
-from ddl_teach.fault_tolerance.progress import Plan, Progress
+from ddl_teach.fault_tolerance.progress import Progress, TrainingPlan
 from ddl_teach.fault_tolerance.restarting import resume
 from ddl_teach.fault_tolerance.shrinking import survive
 from ddl_teach.training.optimizers.momentum import Momentum
@@ -82,7 +82,7 @@ def faults(
 ) -> dict[str, Any] | None:
     """Train, with a diary; `way` is what follows the loss of a rank."""
     start = time.time() - psutil.Process().create_time()
-    plan = Plan(Digits(hidden=hidden), Momentum(0.1), steps, ranks=4)
+    plan = TrainingPlan(Digits(hidden=hidden), Momentum(0.1), steps, ranks=4)
     folder = Path(now).parent
     if way not in ("shrink", "restart"):
         raise Mistake(f"--set way={way}: it is shrink or restart")
@@ -115,7 +115,7 @@ def faults(
     return told | {"diary": diary.lines, "accuracy": accuracy} if speaks else None
 
 
-def saving(comm: Comm, plan: Plan, folder: Path) -> float:
+def saving(comm: Comm, plan: TrainingPlan, folder: Path) -> float:
     """How long a checkpoint takes, in seconds: the best of a few."""
     kept, seconds = Checkpoints(comm, folder / "trial", alike=True), []
     progress = Progress.begin(plan.task, plan.rule)

@@ -18,7 +18,7 @@ from ddl_runtime.launcher.mpiexec import fault_tolerance, mpiexec_path
 from ddl_runtime.records.whole_file import write_whole
 from ddl_teach import launch, simulate
 from ddl_teach.collectives import linear
-from ddl_teach.fault_tolerance.progress import Plan
+from ddl_teach.fault_tolerance.progress import TrainingPlan
 from ddl_teach.fault_tolerance.restarting import resume
 from ddl_teach.fault_tolerance.shrinking import survive
 from ddl_teach.training.optimizers.adam import Adam
@@ -41,7 +41,7 @@ DEATHS = {
 
 
 def plan(ranks, keep):
-    return Plan(TASK, RULE, STEPS, ranks, keep)
+    return TrainingPlan(TASK, RULE, STEPS, ranks, keep)
 
 
 def dying(deaths, first):

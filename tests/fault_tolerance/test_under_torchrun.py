@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from ddl_teach import simulate
-from ddl_teach.fault_tolerance.progress import Plan
+from ddl_teach.fault_tolerance.progress import TrainingPlan
 from ddl_teach.fault_tolerance.restarting import resume
 from ddl_teach.fault_tolerance.under_torchrun import RESULT, STEPS
 from ddl_teach.training.optimizers.momentum import Momentum
@@ -18,7 +18,7 @@ from ddl_teach.training.tasks.digits import Digits
 pytestmark = pytest.mark.long
 
 WORKER = "ddl_teach.fault_tolerance.under_torchrun"
-PLAN = Plan(Digits(), Momentum(0.1), steps=40, ranks=2)
+PLAN = TrainingPlan(Digits(), Momentum(0.1), steps=40, ranks=2)
 
 
 def test_a_killed_worker_costs_the_steps_since_the_last_checkpoint(tmp_path):

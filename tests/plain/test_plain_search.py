@@ -12,7 +12,7 @@ from ddl_teach.search.by_ranks import search as search_product
 from ddl_teach.search.consolidation import distillation as distillation_product
 from ddl_teach.search.consolidation.ensemble import probabilities
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
-from ddl_teach.search.population import EXPLOIT, Plan, train_population
+from ddl_teach.search.population import EXPLOIT, PopulationPlan, train_population
 from ddl_teach.search.space import LogUniform, Space
 from ddl_teach.training.tasks.perceptron import Perceptron
 
@@ -80,7 +80,11 @@ def test_each_rung_keeps_the_best(run):
 
 # -- population-based training --------------------------------------------------------------
 
-PLANS = [Plan(8, 5, 1, 0.25, SEED), Plan(7, 4, 1, 0.4, SEED), Plan(4, 3, 1, 0.0, SEED)]
+PLANS = [
+    PopulationPlan(8, 5, 1, 0.25, SEED),
+    PopulationPlan(7, 4, 1, 0.4, SEED),
+    PopulationPlan(4, 3, 1, 0.0, SEED),
+]
 
 
 class AsTheProductDraws:

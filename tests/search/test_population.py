@@ -11,12 +11,17 @@ from ddl_runtime.diagnosis.deadlock import Interrupted, RankFailed
 from ddl_teach import simulate
 from ddl_teach.search.attempt import SearchFailed
 from ddl_teach.search.generations import Generations
-from ddl_teach.search.population import Plan, copy_states, exploit, train_population
+from ddl_teach.search.population import PopulationPlan, copy_states, exploit, train_population
 from ddl_teach.search.space import Choice, LogUniform, Space
 
 RANKS = (1, 2, 3, 4, 5, 8)
 SPACE = Space({"rate": LogUniform(0.01, 10), "size": Choice(3, 40)})
-PLANS = [Plan(7, 4, 3, 0.25, seed=1), Plan(3, 3, 2, 0.4), Plan(8, 3, 1, 0.5, seed=5), Plan(1, 2)]
+PLANS = [
+    PopulationPlan(7, 4, 3, 0.25, seed=1),
+    PopulationPlan(3, 3, 2, 0.4),
+    PopulationPlan(8, 3, 1, 0.5, seed=5),
+    PopulationPlan(1, 2),
+]
 
 
 def descend(settings, state, steps, seed, marks=None, bomb=None):
@@ -106,7 +111,7 @@ def test_exploit_copies_bit_for_bit_and_sends_only_what_must_travel(real, ranks)
 def test_the_worst_copy_the_best(crashed):
     random = np.random.default_rng(crashed)
     for generation in range(30):
-        plan = Plan(members=int(random.integers(4, 40)), share=random.uniform(0, 0.5))
+        plan = PopulationPlan(members=int(random.integers(4, 40)), share=random.uniform(0, 0.5))
         losses = random.random(plan.members)
         losses[random.choice(plan.members, crashed, replace=False)] = np.inf
         parents = exploit(losses, plan, generation)
@@ -148,7 +153,7 @@ def test_a_killed_population_goes_on_on_other_ranks_and_is_as_if_nothing_had_bee
     assert as_known(again.results[1]) == as_known(alone)
     assert marks.stat().st_size == done
     assert len(os.listdir(tmp_path / "journal")) <= 1 + 2 * plan.members
-    other = {**where, "plan": Plan(7, 4, 3, 0.25, seed=2)}
+    other = {**where, "plan": PopulationPlan(7, 4, 3, 0.25, seed=2)}
     with pytest.raises(RankFailed, match="of another search"):
         simulate(train_population, 2, training=descend, **other)
 
@@ -158,7 +163,7 @@ def test_when_nobody_is_left_the_error_says_why():
     with pytest.raises(
         RankFailed, match=r"all 4 members crashed in generation 0.*too large"
     ) as told:
-        simulate(train_population, 2, training=descend, space=hopeless, plan=Plan(4))
+        simulate(train_population, 2, training=descend, space=hopeless, plan=PopulationPlan(4))
     assert isinstance(told.value.__cause__, SearchFailed)
 
 
@@ -168,4 +173,4 @@ def test_when_nobody_is_left_the_error_says_why():
 def test_plans_that_cannot_be_are_refused(wrong):
     (name,) = wrong
     with pytest.raises(ValueError, match=name):
-        Plan(**wrong)
+        PopulationPlan(**wrong)

@@ -25,7 +25,7 @@ from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.micro_batches import divided
 from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Offer, sizes_of
 from ddl_teach.operators.micro_batches.operator import PASSES
-from ddl_teach.operators.micro_batches.planning import Plan, decide
+from ddl_teach.operators.micro_batches.planning import DivisionPlan, decide
 from ddl_teach.operators.micro_batches.transform import Site, sites
 
 ROW = 4  # pieces that are measured in a row
@@ -70,7 +70,7 @@ def plan(
     together: bool = False,
     keep: Collection[str] = (),
     **measuring: Any,
-) -> Plan:
+) -> DivisionPlan:
     """Measure the network's convolutions on inputs like `example`, and divide each of them.
 
     `limit` bytes are for each pass alone, or for all of them `together`. `keep` names convolutions

@@ -23,7 +23,7 @@ from ddl_teach.operators.micro_batches.operator import recipes_of
 
 
 @dataclass(frozen=True)
-class Plan:
+class DivisionPlan:
     """What every pass of every convolution got."""
 
     limit: float  # bytes: of each pass, or of all together
@@ -64,7 +64,7 @@ class Plan:
 
 def decide(
     jobs: Mapping[str, Mapping[str, DivisibleBatch]], limit: float, together: bool = False
-) -> Plan:
+) -> DivisionPlan:
     """The plan for jobs that are known already, by site and pass."""
     places = [(site, direction) for site, by_pass in jobs.items() for direction in by_pass]
     flat = [jobs[site][direction] for site, direction in places]
@@ -75,7 +75,7 @@ def decide(
     divisions: dict[str, dict[str, Division]] = {site: {} for site in jobs}
     for (site, direction), division in zip(places, chosen, strict=True):
         divisions[site][direction] = division
-    return Plan(limit, together, jobs, divisions)
+    return DivisionPlan(limit, together, jobs, divisions)
 
 
 def why(job: DivisibleBatch, division: Division) -> str:
