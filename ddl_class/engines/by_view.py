@@ -32,7 +32,7 @@ from ddl_teach.search.attempt import JobOutcome, State, Training, attempt
 from ddl_teach.search.conductor import Conductor, Task
 from ddl_teach.search.decider import Decider
 from ddl_teach.search.job import Settings
-from ddl_teach.search.records import Progress, Record
+from ddl_teach.search.records import Record, SearchProgress
 from ddl_teach.search.report import Report
 
 GLANCE = 0.25  # seconds between two looks of whoever watches, while nothing changes
@@ -51,7 +51,7 @@ def search(
     *,
     test: Callable[[Settings, State], float] | None = None,
     watch: Callable[[Sequence[Record]], Any] | None = None,
-    stop: Callable[[Progress], bool] | None = None,
+    stop: Callable[[SearchProgress], bool] | None = None,
 ) -> Report:
     """Search on all engines of the view; a worker is a place for one job, on whichever of them.
 

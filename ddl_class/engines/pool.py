@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.getipython import get_ipython
 
 from ddl_class.engines import magics, outputs
-from ddl_class.engines.progress import Progress
+from ddl_class.engines.progress import ProgressBar
 from ddl_class.engines.shell import Shell
 from ddl_class.engines.watches import CellWatch, EnginePipe, ProgramWatch
 from ddl_runtime.diagnosis.deadlock import Interrupted, StoryError
@@ -216,7 +216,7 @@ class Engines(Ranks):
 
     def _start(self) -> None:
         try:
-            with Progress(self.size) as progress:
+            with ProgressBar(self.size) as progress:
                 self._crew.start(progress.show)
         except KeyboardInterrupt:
             raise Interrupted(NOT_READY) from None

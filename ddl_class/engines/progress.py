@@ -18,14 +18,14 @@ def watched() -> bool:
     return on_screen and not os.environ.get("IPP_NONINTERACTIVE")
 
 
-class Progress:
+class ProgressBar:
     """A bar that is drawn over itself, in a notebook or a terminal, for people to look at."""
 
     def __init__(self, ranks: int) -> None:
         self._ranks = ranks
         self._silent = not watched()
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressBar:
         self._begun = time.monotonic()
         self.show(0.0)
         return self

@@ -32,7 +32,7 @@ Sum = Callable[[np.ndarray], None]  # over all ranks, in place
 
 
 @dataclass
-class Progress:
+class TrainingProgress:
     """All that the next step needs; the same on all ranks."""
 
     step: int
@@ -41,7 +41,7 @@ class Progress:
     states: list[np.ndarray]
 
     @classmethod
-    def begin(cls, task: Task, rule: Update) -> Progress:
+    def begin(cls, task: Task, rule: Update) -> TrainingProgress:
         """Nothing done yet."""
         weights = task.initial()
         return cls(0, 0, weights, [np.zeros_like(weights) for _ in range(rule.states)])
@@ -52,7 +52,7 @@ class Progress:
         return {"step": self.step, "taken": self.taken, "weights": self.weights, **states}
 
     @classmethod
-    def of(cls, state: dict[str, Any]) -> Progress:
+    def of(cls, state: dict[str, Any]) -> TrainingProgress:
         """From a checkpoint."""
         states = [value for name, value in state.items() if name.startswith("state ")]
         return cls(state["step"], state["taken"], state["weights"], states)
@@ -75,7 +75,7 @@ class TrainingPlan:
         if self.steps < 0 or self.ranks < 1:
             raise ValueError(f"Plan: {self.steps} steps on {self.ranks} ranks are no training")
 
-    def step(self, progress: Progress, rank: int, ranks: int, add_up: Sum) -> None:
+    def step(self, progress: TrainingProgress, rank: int, ranks: int, add_up: Sum) -> None:
         """One step of this rank among others. Until all gradients are added up nothing changes,
         so a step in which a rank is lost can be done again."""
         batches = self.ranks if self.keep == "batch" else ranks

@@ -21,7 +21,7 @@ from ddl_runtime.core.arrays import Array
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 from ddl_teach.fault_tolerance.checkpoints import Checkpoints
-from ddl_teach.fault_tolerance.progress import Progress, TrainingPlan
+from ddl_teach.fault_tolerance.progress import TrainingPlan, TrainingProgress
 from ddl_teach.fault_tolerance.shrinking import Moment
 
 
@@ -38,7 +38,11 @@ def resume(
     the weights."""
     kept = Checkpoints(comm, folder, alike=True)
     found = kept.newest()
-    progress = Progress.begin(plan.task, plan.rule) if found is None else Progress.of(found.state)
+    progress = (
+        TrainingProgress.begin(plan.task, plan.rule)
+        if found is None
+        else TrainingProgress.of(found.state)
+    )
     while progress.step < plan.steps:
         before(comm, progress.step)
         plan.step(progress, comm.rank, comm.size, partial(allreduce, comm))

@@ -29,7 +29,7 @@ from ddl_runtime.core.arrays import Array
 from ddl_runtime.core.fault_tolerance import RankLost
 from ddl_teach.collectives import ring, tree
 from ddl_teach.comm import Comm
-from ddl_teach.fault_tolerance.progress import Progress, TrainingPlan
+from ddl_teach.fault_tolerance.progress import TrainingPlan, TrainingProgress
 
 Moment = Callable[[Comm, int], None]  # before each step: a pace, a note, an accident
 
@@ -63,7 +63,7 @@ def survive(
     before: Moment = lambda comm, step: None,
 ) -> Survived:
     """Train, however many ranks die meanwhile."""
-    progress, losses, noticed = Progress.begin(plan.task, plan.rule), [], None
+    progress, losses, noticed = TrainingProgress.begin(plan.task, plan.rule), [], None
     while comm.size >= least:
         whole = True
         try:
@@ -83,7 +83,7 @@ def survive(
     return Survived(progress.weights, progress.step, tuple(losses), comm.rank)
 
 
-def latest(comm: Comm, progress: Progress) -> Progress:
+def latest(comm: Comm, progress: TrainingProgress) -> TrainingProgress:
     """The progress of who has come farthest, for all."""
     steps = np.zeros(comm.size, np.int64)
     steps[comm.rank] = progress.step
@@ -92,7 +92,7 @@ def latest(comm: Comm, progress: Progress) -> Progress:
     if steps.min() == steps[first]:
         return progress
     # Into copies: whoever is lost in here leaves the others with what they had.
-    found = Progress.of({name: np.copy(each) for name, each in progress.state().items()})
+    found = TrainingProgress.of({name: np.copy(each) for name, each in progress.state().items()})
     numbers = np.array([progress.step, progress.taken])
     for array in (numbers, found.weights, *found.states):
         tree.broadcast(comm, array, first)

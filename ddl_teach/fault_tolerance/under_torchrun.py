@@ -31,19 +31,23 @@ import torch.distributed as dist
 
 from ddl_runtime.records.whole_file import write_whole
 from ddl_teach.fault_tolerance.checkpoints import newest_whole, write
-from ddl_teach.fault_tolerance.progress import Progress, TrainingPlan
+from ddl_teach.fault_tolerance.progress import TrainingPlan, TrainingProgress
 from ddl_teach.training.optimizers.momentum import Momentum
 from ddl_teach.training.tasks.digits import Digits
 
 RESULT, STEPS = "result.json", "steps"
 
 
-def begin(plan: TrainingPlan, folder: Path) -> Progress:
+def begin(plan: TrainingPlan, folder: Path) -> TrainingProgress:
     """Where all workers go on: what rank 0 finds in the folder, or the first step."""
     found = newest_whole(folder) if dist.get_rank() == 0 else None
     told = [None if found is None else found.state]
     dist.broadcast_object_list(told, 0)
-    return Progress.begin(plan.task, plan.rule) if told[0] is None else Progress.of(told[0])
+    return (
+        TrainingProgress.begin(plan.task, plan.rule)
+        if told[0] is None
+        else TrainingProgress.of(told[0])
+    )
 
 
 def train(plan: TrainingPlan, folder: Path, every: int, seconds: float, patience: float) -> None:

@@ -25,7 +25,7 @@ from ddl_teach.search.attempt import JobOutcome, State, Training, attempt
 from ddl_teach.search.conductor import Conductor, Task
 from ddl_teach.search.decider import Decider
 from ddl_teach.search.job import Job, Settings
-from ddl_teach.search.records import Progress, Record
+from ddl_teach.search.records import Record, SearchProgress
 from ddl_teach.search.report import Report
 
 LENGTH, CONTENT = 1, 2  # tags
@@ -39,7 +39,7 @@ def search(
     *,
     test: Callable[[Settings, State], float] | None = None,
     watch: Callable[[Sequence[Record]], Any] | None = None,
-    stop: Callable[[Progress], bool] | None = None,
+    stop: Callable[[SearchProgress], bool] | None = None,
     pace: Callable[[int, Job], float] | None = None,
 ) -> Report | None:
     """Search; every rank calls it alike, and rank 0 gets the report.

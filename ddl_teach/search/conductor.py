@@ -29,7 +29,7 @@ from ddl_teach.search.attempt import JobOutcome, SearchFailed, State
 from ddl_teach.search.decider import Decider
 from ddl_teach.search.job import Job, Settings
 from ddl_teach.search.journal import Event, Journal
-from ddl_teach.search.records import Progress, Record
+from ddl_teach.search.records import Record, SearchProgress
 from ddl_teach.search.report import Report, best
 from ddl_teach.training.consistency.states import unpack
 
@@ -58,7 +58,7 @@ class Conductor:
         decider: Decider,
         journal: str | os.PathLike | None = None,
         watch: Callable[[Sequence[Record]], Any] | None = None,
-        stop: Callable[[Progress], bool] | None = None,
+        stop: Callable[[SearchProgress], bool] | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         if isinstance(decider, type) or not isinstance(decider, Decider):
@@ -151,10 +151,10 @@ class Conductor:
         return self._now() - self._begun
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> SearchProgress:
         """How far it is."""
         done = [record for record in self.records if record.loss is not None]
-        return Progress(
+        return SearchProgress(
             trials=len({record.trial for record in self.records}),
             jobs=len(done),
             running=len(self._under_way),

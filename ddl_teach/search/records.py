@@ -32,7 +32,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Progress:
+class SearchProgress:
     """How far a search is: what a bar shows, and what a condition to stop may look at.
 
     `steps` are those of jobs that are done; `planned` is what they will be. `loss` is the lowest

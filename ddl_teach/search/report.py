@@ -17,7 +17,7 @@ from typing import Any
 
 from ddl_runtime.diagnosis.page import folded
 from ddl_teach.search.decider import Decider
-from ddl_teach.search.records import Progress, Record
+from ddl_teach.search.records import Record, SearchProgress
 
 
 def best(records: Sequence[Record]) -> Record | None:
@@ -35,7 +35,7 @@ class Report:
     accuracy: float | None
     state: dict[str, Any] | None
     records: tuple[Record, ...]
-    progress: Progress
+    progress: SearchProgress
     decider: Decider
 
     @property
