@@ -42,7 +42,7 @@ class BoardRow:
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedEntry:
     """An entry that is not shown, and every reason."""
 
     file: str
@@ -54,7 +54,7 @@ class Board:
     """Lines by their places, what was refused, and the house's own report."""
 
     lines: tuple[BoardRow, ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedEntry, ...]
     house: Report
 
 
@@ -70,11 +70,11 @@ def board(folder: str | os.PathLike) -> Board:
         try:
             report = read_entry(path)
         except (ValueError, OSError) as error:
-            refused.append(Refused(name, (str(error),)))
+            refused.append(RefusedEntry(name, (str(error),)))
             continue
         reasons = faults(report, house)
         if reasons:
-            refused.append(Refused(name, tuple(reasons)))
+            refused.append(RefusedEntry(name, tuple(reasons)))
         else:
             good[name] = report
     teams = Counter(report.entries[0].name for report in good.values())
@@ -82,7 +82,7 @@ def board(folder: str | os.PathLike) -> Board:
         name = report.entries[0].name
         if teams[name] > 1:
             reason = f"{name} has {teams[name]} entries: the best of several is not shown"
-            refused.append(Refused(file, (reason,)))
+            refused.append(RefusedEntry(file, (reason,)))
             del good[file]
     return Board(_ordered(good), tuple(refused), house)
 

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from ddl_class.grading.inside.cells import GLOBAL, names_loaded
 from ddl_class.grading.inside.refusals import (
     CLOSED_VERBS,
-    Refused,
+    ForbiddenUse,
     is_library,
     library_words,
     may_use,
@@ -55,7 +55,7 @@ def as_graded(comm: Comm) -> Comm:
 
 
 def _refuse(verb: str, *_: Any, **__: Any) -> NoReturn:
-    raise Refused(verb_words(verb))
+    raise ForbiddenUse(verb_words(verb))
 
 
 def _unwrapped(thing: Any) -> Any:

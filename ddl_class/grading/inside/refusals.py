@@ -20,7 +20,7 @@ CLASSROOM = (  # what a notebook's cells talk to; it does nothing where exercise
 CLOSED_VERBS = ("background", "shared_memory", "window", "revoke", "agree", "shrink", "die")
 
 
-class Refused(Exception):
+class ForbiddenUse(Exception):
     """An answer used what it may not; the text says what."""
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from ddl_class.grading.inside.refusals import CLOSED_VERBS, Refused, verb_words
+from ddl_class.grading.inside.refusals import CLOSED_VERBS, ForbiddenUse, verb_words
 from ddl_class.grading.inside.wire import NUMPY_KNOWS, is_tensor, receive_frame, send_frame
 from ddl_runtime.core import arrays
 from ddl_runtime.core.arrays import (
@@ -163,7 +163,7 @@ class RemoteComm:
 
 
 def _refuse(verb: str, *_: Any, **__: Any) -> NoReturn:
-    raise Refused(verb_words(verb))
+    raise ForbiddenUse(verb_words(verb))
 
 
 Comm.register(RemoteComm)

@@ -1,6 +1,6 @@
 """What stands in a sandbox for modules that it does not have.
 
-The classroom and pictures do nothing there. A function of the library raises `Refused` when it is
+The classroom and pictures do nothing there. A function of the library raises `ForbiddenUse` when it is
 called, unless the exercise allows it: then the grader runs it on the answer's behalf, and nothing
 of it is in this process.
 """
@@ -18,7 +18,7 @@ from ddl_class.grading.inside.project import is_hidden
 from ddl_class.grading.inside.refusals import (
     COURSE,
     PICTURES,
-    Refused,
+    ForbiddenUse,
     is_library,
     library_words,
     may_use,
@@ -54,7 +54,7 @@ class Library:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         if not may_use(self._path, self._allowed):
-            raise Refused(library_words(self._path, self._allowed))
+            raise ForbiddenUse(library_words(self._path, self._allowed))
         comm, *words = arguments
         return comm.library(self._path, *words, **named)
 
