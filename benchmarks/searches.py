@@ -42,7 +42,7 @@ from ddl_teach.search.deciders.random import RandomSearch
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 from ddl_teach.search.job import Job, Settings
 from ddl_teach.search.population import PopulationPlan, train_population
-from ddl_teach.search.report import Report
+from ddl_teach.search.report import SearchReport
 from ddl_teach.search.space import Choice, LogUniform, Space, UniformNumber
 from ddl_teach.search.training import DigitsTraining
 
@@ -107,7 +107,7 @@ def alone(decider: Decider) -> Find:
     )  # fmt: skip
 
 
-def winners_steps(report: Report) -> int:
+def winners_steps(report: SearchReport) -> int:
     """How long the best was trained."""
     own = (it for it in report.records if it.trial == report.winner.trial)
     return sum(record.steps for record in own if record.loss is not None)

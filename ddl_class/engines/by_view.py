@@ -33,7 +33,7 @@ from ddl_teach.search.conductor import Conductor, Task
 from ddl_teach.search.decider import Decider
 from ddl_teach.search.job import Settings
 from ddl_teach.search.records import Record, SearchProgress
-from ddl_teach.search.report import Report
+from ddl_teach.search.report import SearchReport
 
 GLANCE = 0.25  # seconds between two looks of whoever watches, while nothing changes
 ENGINE_DIED = "its engine died, twice"
@@ -52,7 +52,7 @@ def search(
     test: Callable[[Settings, State], float] | None = None,
     watch: Callable[[Sequence[Record]], Any] | None = None,
     stop: Callable[[SearchProgress], bool] | None = None,
-) -> Report:
+) -> SearchReport:
     """Search on all engines of the view; a worker is a place for one job, on whichever of them.
 
     `journal` is a folder: a search that was interrupted goes on from there when it is called

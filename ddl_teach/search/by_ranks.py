@@ -26,7 +26,7 @@ from ddl_teach.search.conductor import Conductor, Task
 from ddl_teach.search.decider import Decider
 from ddl_teach.search.job import Job, Settings
 from ddl_teach.search.records import Record, SearchProgress
-from ddl_teach.search.report import Report
+from ddl_teach.search.report import SearchReport
 
 LENGTH, CONTENT = 1, 2  # tags
 
@@ -41,7 +41,7 @@ def search(
     watch: Callable[[Sequence[Record]], Any] | None = None,
     stop: Callable[[SearchProgress], bool] | None = None,
     pace: Callable[[int, Job], float] | None = None,
-) -> Report | None:
+) -> SearchReport | None:
     """Search; every rank calls it alike, and rank 0 gets the report.
 
     `journal` is a folder: a search that was killed goes on from there when it is called again,

@@ -30,7 +30,7 @@ from ddl_teach.search.decider import Decider
 from ddl_teach.search.job import Job, Settings
 from ddl_teach.search.journal import Event, Journal
 from ddl_teach.search.records import Record, SearchProgress
-from ddl_teach.search.report import Report, best
+from ddl_teach.search.report import SearchReport, best
 from ddl_teach.training.consistency.states import unpack
 
 HOPELESS = 20  # crashes before anything is done; so many more for each job that is done
@@ -165,13 +165,13 @@ class Conductor:
             seconds=self.seconds,
         )
 
-    def report(self, test: Callable[[Settings, State], float] | None = None) -> Report:
+    def report(self, test: Callable[[Settings, State], float] | None = None) -> SearchReport:
         """What came of it all; `test` looks at the test part, once, for the winner."""
         winner = best(self.records)
         state = None if winner is None else unpack(self._states[winner.trial])
         accuracy = None if winner is None or test is None else test(winner.settings, state)
         records = tuple(self.records)
-        return Report(winner, accuracy, state, records, self.progress, self._decider)
+        return SearchReport(winner, accuracy, state, records, self.progress, self._decider)
 
     # -- the books ---------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ def best(records: Sequence[Record]) -> Record | None:
 
 
 @dataclass(frozen=True)
-class Report:
+class SearchReport:
     """The `winner`, its `accuracy` on the test part and its `state`; all `records` in the order in
     which their jobs began; in `progress` what they come to; the `decider` as it was in the end."""
 

@@ -29,7 +29,7 @@ from ddl_teach.search import by_ranks
 from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 from ddl_teach.search.job import Job, Settings
-from ddl_teach.search.report import Report
+from ddl_teach.search.report import SearchReport
 from ddl_teach.search.space import Space, UniformNumber
 from ddl_teach.theory.searches import waiting
 
@@ -90,7 +90,7 @@ def waits(
 
 def _searched(
     comm: Comm, search: Callable[[int, int], Any], workers: int, seed: int, pace: Pace
-) -> Report | None:
+) -> SearchReport | None:
     # Made here, and not given as an argument: that would be copied for each of a thousand ranks.
     return by_ranks.search(comm, pretended, search(workers, seed), pace=pace)
 
