@@ -38,7 +38,7 @@ from ddl_measure.device_messages import (
     measure_copies,
     measure_messages,
 )
-from ddl_measure.device_run import GPU, HOST, DeviceRun, Row, Way, save
+from ddl_measure.device_run import GPU, HOST, DeviceRun, DeviceTiming, TransferPath, save
 from ddl_measure.machine import heading, keep
 from ddl_runtime.core.arrays import Array
 from ddl_teach import Comm, Ranks
@@ -54,14 +54,18 @@ CHUNKS = (64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20)
 def on_a_rank(
     comm: Comm, device: str, sizes: Sequence[int], chunks: Sequence[int], repetitions: int,
     folder: str,
-) -> tuple[list[Row], dict[str, str]]:  # fmt: skip
+) -> tuple[list[DeviceTiming], dict[str, str]]:  # fmt: skip
     """All that this rank measured, and what is to be said about it."""
     place = place_of(comm, device)
     direct, why = reads_device_memory(comm, device)
-    ways = [Way(HOST), *([Way("direct")] if direct else []), Way("staged")]
-    ways += [Way("pipelined", chunk) for chunk in chunks]
+    ways = [
+        TransferPath(HOST),
+        *([TransferPath("direct")] if direct else []),
+        TransferPath("staged"),
+    ]
+    ways += [TransferPath("pipelined", chunk) for chunk in chunks]
     peers, notes = peers_of(comm, place, device, folder)
-    peers.append(Peer(ALLREDUCE, Way(ONCE), place, partial(once, comm)))
+    peers.append(Peer(ALLREDUCE, TransferPath(ONCE), place, partial(once, comm)))
     rows = measure_messages(comm, place, ways, sizes, repetitions, peers)
     comm.barrier()
     # One rank alone: two on one GPU, or on two cores, would share what is measured.
@@ -76,7 +80,7 @@ def once(comm: Comm, x: Array, _: Array) -> None:
     staged_once.allreduce(comm, x, "max")
 
 
-def slowest(per_rank: Sequence[list[Row]]) -> tuple[Row, ...]:
+def slowest(per_rank: Sequence[list[DeviceTiming]]) -> tuple[DeviceTiming, ...]:
     """Rank 0's rows of messages; of what all ranks do together the slowest counts each time."""
     others = [{(row.test, row.way, row.nbytes): row for row in rows} for rows in per_rank]
     found = []
@@ -84,7 +88,7 @@ def slowest(per_rank: Sequence[list[Row]]) -> tuple[Row, ...]:
         key = row.test, row.way, row.nbytes
         if all(key in rows for rows in others) and row.test not in (LATENCY, BANDWIDTH, BOTH_WAYS):
             seconds = np.max([rows[key].seconds for rows in others], axis=0)
-            row = Row(*key, tuple(seconds.tolist()))
+            row = DeviceTiming(*key, tuple(seconds.tolist()))
         found.append(row)
     return tuple(found)
 

@@ -119,8 +119,8 @@ def paying(
 
     simulated = crossing(difference, lambda rate: 0.0, 1e5, 1e12)
     took = slowest(pool, ranks, compressor, numbers)
-    alone = compression.Way(0, plain.bytes, dense[0])
-    on_ranks = compression.break_even(alone, compression.Way(0, packed.bytes, took[0]))
+    alone = compression.AveragingCost(0, plain.bytes, dense[0])
+    on_ranks = compression.break_even(alone, compression.AveragingCost(0, packed.bytes, took[0]))
     wins = [rate for rate, a, b in zip(RATES, took, dense, strict=True) if a < b]
     fastest = max(wins, default=0.0)
     return (

@@ -30,7 +30,7 @@ from benchmarks.gpu import report
 from benchmarks.pipelines import meet
 from ddl_class.notebook.device_places import about, device_here
 from ddl_measure.device_messages import ALONE, LATENCY
-from ddl_measure.device_run import GPU, STAND_IN, DeviceRun, Row, save
+from ddl_measure.device_run import GPU, STAND_IN, DeviceRun, DeviceTiming, save
 from ddl_measure.machine import heading, keep
 from ddl_teach import Comm, Ranks
 from ddl_teach.comm import StoryError
@@ -44,12 +44,14 @@ There is no GPU here that torch can use, so there is nothing to record: nothing 
 stand-in device, as an exercise."""
 
 
-def messages(comm: Comm, **given: Any) -> tuple[list[Row], dict[str, str]]:
+def messages(comm: Comm, **given: Any) -> tuple[list[DeviceTiming], dict[str, str]]:
     """As `device_messages` measures them."""
     return device_messages.on_a_rank(comm, **given)
 
 
-def operators(comm: Comm, device: str, repetitions: int, **_: Any) -> tuple[list[Row], dict]:
+def operators(
+    comm: Comm, device: str, repetitions: int, **_: Any
+) -> tuple[list[DeviceTiming], dict]:
     """Rank 0 alone."""
     from benchmarks.gpu.operators import convolutions
 
@@ -58,7 +60,7 @@ def operators(comm: Comm, device: str, repetitions: int, **_: Any) -> tuple[list
 
 def data_parallel(
     comm: Comm, device: str, repetitions: int, folder: str, **_: Any
-) -> tuple[list[Row], dict]:
+) -> tuple[list[DeviceTiming], dict]:
     """The ladder."""
     from benchmarks.gpu import training
 
@@ -66,7 +68,9 @@ def data_parallel(
     return training.data_parallel(comm, device, repetitions), {}
 
 
-def pipeline(comm: Comm, device: str, repetitions: int, **_: Any) -> tuple[list[Row], dict]:
+def pipeline(
+    comm: Comm, device: str, repetitions: int, **_: Any
+) -> tuple[list[DeviceTiming], dict]:
     """Two schedules."""
     from benchmarks.gpu import training
 
@@ -80,7 +84,7 @@ def measure(
     parts: Sequence[str], device: str, ranks: int, given: dict[str, Any], command: str
 ) -> DeviceRun:
     """All parts, one after another; one that fails tells why and stops no other."""
-    rows: list[Row] = []
+    rows: list[DeviceTiming] = []
     notes: dict[str, str] = {}
     with Ranks(ranks) as pool:
         for part in parts:

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_measure.device_run import HOST, Row, Way
+from ddl_measure.device_run import HOST, DeviceTiming, TransferPath
 from ddl_measure.ping_pong import play
 from ddl_measure.repetitions import side_by_side
 from ddl_runtime.core.arrays import Array
@@ -41,7 +41,7 @@ IN_A_ROW = ", in a row"
 WINDOW = 16  # messages, or copies, under way at once
 TURNS = 8  # of a short ball, so that the clock sees more than its own steps
 SHORT = 64 << 10  # bytes
-ALONE = Way("copy")
+ALONE = TransferPath("copy")
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Peer:
     """Somebody else's way of one test: a function of two arrays in such a place."""
 
     test: str
-    way: Way
+    way: TransferPath
     place: ArrayHome
     play: Callable[[Array, Array], Any]
 
@@ -78,12 +78,12 @@ class Peer:
 def measure_messages(
     comm: Comm,
     place: ArrayHome,
-    ways: Sequence[Way],
+    ways: Sequence[TransferPath],
     sizes: Sequence[int],
     repetitions: int = 15,
     peers: Sequence[Peer] = (),
     tests: Sequence[str] = EVERY_TEST,
-) -> list[Row]:
+) -> list[DeviceTiming]:
     """These `tests` on this rank: seconds of a message, or of an all-reduce, by its own clock.
 
     Ranks beyond the first two take part in the all-reduces only. The path HOST is measured in host
@@ -109,11 +109,13 @@ def measure_messages(
             for way, result in results.items():
                 _check(comm, test, way, result())
                 taken = tuple(float(one) / count for one in seconds[way])
-                rows.append(Row(test, way, nbytes, taken))
+                rows.append(DeviceTiming(test, way, nbytes, taken))
     return rows
 
 
-def measure_copies(place: ArrayHome, sizes: Sequence[int], repetitions: int = 15) -> list[Row]:
+def measure_copies(
+    place: ArrayHome, sizes: Sequence[int], repetitions: int = 15
+) -> list[DeviceTiming]:
     """Copies between host and device, alone and in a row, with no message at all."""
     rows = []
     for nbytes in sizes:
@@ -132,7 +134,7 @@ def measure_copies(place: ArrayHome, sizes: Sequence[int], repetitions: int = 15
         contestants = {test: copies for test, (copies, _) in tests.items()}
         for test, seconds in side_by_side(contestants, repetitions=repetitions).items():
             taken = tuple(float(one) / tests[test][1] for one in seconds)
-            rows.append(Row(test, ALONE, nbytes, taken))
+            rows.append(DeviceTiming(test, ALONE, nbytes, taken))
     return rows
 
 
@@ -178,7 +180,7 @@ def _wait_for(requests: Sequence[Request]) -> None:
 
 
 def _ours(
-    comm: Comm, way: Way, place: ArrayHome, test: Callable[[Array, Array], Any]
+    comm: Comm, way: TransferPath, place: ArrayHome, test: Callable[[Array, Array], Any]
 ) -> tuple[ArrayHome, Callable[[Array, Array], Any]]:
     """Where our own arrays lie, and the test with messages that take this way."""
     if way.path == HOST:
@@ -191,7 +193,7 @@ def _ours(
     return place, by_this_way
 
 
-def _check(comm: Comm, test: str, way: Way, found: np.ndarray) -> None:
+def _check(comm: Comm, test: str, way: TransferPath, found: np.ndarray) -> None:
     """What came must be what the other rank sent."""
     expected = {LATENCY: 1, ALLREDUCE: comm.size, BOTH_WAYS: 2 - comm.rank}.get(test, comm.rank)
     if comm.rank < 2 and not (found == expected).all():

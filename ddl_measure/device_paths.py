@@ -23,7 +23,7 @@ from ddl_measure.device_messages import (
     IN_A_ROW,
     LATENCY,
 )
-from ddl_measure.device_run import HOST, DeviceRun, Way
+from ddl_measure.device_run import HOST, DeviceRun, TransferPath
 from ddl_measure.interval import ratio_of_turns
 from ddl_runtime.devices.choice import PATHS, Reach, Table
 from ddl_teach.collectives.on_devices import ONCE, STEPS
@@ -43,12 +43,12 @@ ASSUMED = Route(
 """Measured by nobody: copies start in 10 us on a link of 12 GB/s, the wire moves 100 Gbit/s."""
 
 
-def table_of(measured: Mapping[str, Mapping[Way, Times]]) -> Table:
+def table_of(measured: Mapping[str, Mapping[TransferPath, Times]]) -> Table:
     """By operation, who reigns from which size on; what was measured of a size took turns."""
     return {operation: _reigns(ways) for operation, ways in measured.items()}
 
 
-def _reigns(ways: Mapping[Way, Times]) -> tuple[Reach, ...]:
+def _reigns(ways: Mapping[TransferPath, Times]) -> tuple[Reach, ...]:
     simplest = sorted(ways, key=lambda way: (SIMPLEST.index(way.path), -way.chunk))
     found: list[Reach] = []
     king = simplest[0]
@@ -65,8 +65,8 @@ def _reigns(ways: Mapping[Way, Times]) -> tuple[Reach, ...]:
 
 
 def computed(
-    route: Route, ways: Iterable[Way], sizes: Sequence[int], straight: Stage | None = None
-) -> dict[Way, Times]:
+    route: Route, ways: Iterable[TransferPath], sizes: Sequence[int], straight: Stage | None = None
+) -> dict[TransferPath, Times]:
     """What the formula says each way takes; `straight` is the wire that reads device memory."""
     times = {
         "direct": lambda nbytes, _: staging.direct(nbytes, straight),
@@ -82,13 +82,13 @@ def computed(
 
 def default_table(route: Route = ASSUMED) -> Table:
     """Where the library reads host memory only and nobody has measured: by the formula."""
-    ways = [Way("staged"), *(Way("pipelined", chunk) for chunk in CHUNKS)]
+    ways = [TransferPath("staged"), *(TransferPath("pipelined", chunk) for chunk in CHUNKS)]
     return table_of({"message": computed(route, ways, SIZES)})
 
 
 def route_of(run: DeviceRun) -> Route:
     """The three stages, fitted to what was measured of each by itself."""
-    wire = run.times(LATENCY, Way(HOST)), run.times(BANDWIDTH, Way(HOST))
+    wire = run.times(LATENCY, TransferPath(HOST)), run.times(BANDWIDTH, TransferPath(HOST))
     out, into = (
         (run.times(copy, ALONE), run.times(copy + IN_A_ROW, ALONE)) for copy in (COPY_OUT, COPY_IN)
     )

@@ -27,7 +27,7 @@ SHARP = 10  # decimal places of a second that are kept
 
 
 @dataclass(frozen=True)
-class Way:
+class TransferPath:
     """Which path the bytes take; "pipelined" in chunks of `chunk` bytes."""
 
     path: str
@@ -43,11 +43,11 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Row:
+class DeviceTiming:
     """One way of one test with one size: all its repetitions."""
 
     test: str
-    way: Way
+    way: TransferPath
     nbytes: int
     seconds: tuple[float, ...]
 
@@ -58,7 +58,7 @@ class DeviceRun:
 
     device: str  # GPU, STAND_IN or NO_DEVICE
     about: Mapping[str, str]
-    rows: tuple[Row, ...]
+    rows: tuple[DeviceTiming, ...]
 
     @property
     def label(self) -> str:
@@ -69,11 +69,11 @@ class DeviceRun:
             return "stand-in device with a described link: no GPU"
         return "host memory: no GPU"
 
-    def ways(self, test: str) -> list[Way]:
+    def ways(self, test: str) -> list[TransferPath]:
         """Those that were measured, in order."""
         return list(dict.fromkeys(row.way for row in self.rows if row.test == test))
 
-    def times(self, test: str, way: Way) -> dict[int, np.ndarray]:
+    def times(self, test: str, way: TransferPath) -> dict[int, np.ndarray]:
         """Seconds of each repetition, by size; empty where it was not measured."""
         return {
             row.nbytes: np.array(row.seconds)
@@ -100,7 +100,7 @@ def from_plain(found: Any, where: str) -> DeviceRun:
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise ValueError(f"{where} is no recorded run of device messages: it lacks {FORMAT!r}")
     rows = tuple(
-        Row(row["test"], Way(**row["way"]), row["nbytes"], tuple(row["seconds"]))
+        DeviceTiming(row["test"], TransferPath(**row["way"]), row["nbytes"], tuple(row["seconds"]))
         for row in found["rows"]
     )
     return DeviceRun(found["device"], found["about"], rows)
@@ -119,5 +119,5 @@ def load(path: Path) -> DeviceRun:
     return from_plain(json.loads(Path(path).read_text(encoding="utf-8")), str(path))
 
 
-def _rounded(row: Row) -> dict[str, Any]:
+def _rounded(row: DeviceTiming) -> dict[str, Any]:
     return {**asdict(row), "seconds": [round(second, SHARP) for second in row.seconds]}

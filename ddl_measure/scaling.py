@@ -47,7 +47,7 @@ class Baseline(Measured):
 
 
 @dataclass(frozen=True)
-class Row:
+class ScalingRow:
     """One number of ranks; each triple is a median and the ends of its 95% interval."""
 
     ranks: int
@@ -65,7 +65,7 @@ class Scaling:
 
     kind: str
     baseline: Baseline
-    rows: tuple[Row, ...]
+    rows: tuple[ScalingRow, ...]
 
 
 def strong(points: Iterable[Measured], baseline: Baseline | None = None) -> Scaling:
@@ -114,14 +114,14 @@ def _check(kind: str, point: Measured, baseline: Baseline) -> None:
         raise ValueError(f"{kind} scaling {rule}, but here the work is {amounts}; {hint}")
 
 
-def _row(point: Measured, baseline: Baseline) -> Row:
+def _row(point: Measured, baseline: Baseline) -> ScalingRow:
     grown, more = point.work / baseline.work, point.ranks / baseline.ranks
     # Work a second: for strong scaling the works are equal and fall out.
     quotient = ratio_of_medians(baseline.seconds, point.seconds)
     speed_up = tuple(grown * edge for edge in quotient)
     efficiency = tuple(edge / more for edge in speed_up)
     serial = (more / speed_up[0] - 1) / (more - 1) if more > 1 else None
-    return Row(
+    return ScalingRow(
         point.ranks, point.work, interval(point.seconds), throughput(point), speed_up, efficiency,
         serial,
     )  # fmt: skip

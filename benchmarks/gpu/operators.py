@@ -18,7 +18,7 @@ from torch import nn
 from benchmarks.convolutions import contestants
 from benchmarks.layers import shared
 from ddl_class.notebook.device_places import tensors
-from ddl_measure.device_run import GPU, Row, Way
+from ddl_measure.device_run import GPU, DeviceTiming, TransferPath
 from ddl_measure.repetitions import side_by_side
 from ddl_measure.zoo.alexnet import AlexNet
 from ddl_measure.zoo.resnet50 import ResNet50
@@ -41,7 +41,7 @@ def layers_of(batch: int) -> dict[Convolution, list[str]]:
     return shared(networks, (batch, 3, 224, 224))
 
 
-def convolutions(comm: Comm, device: str, repetitions: int, batch: int = 16) -> list[Row]:
+def convolutions(comm: Comm, device: str, repetitions: int, batch: int = 16) -> list[DeviceTiming]:
     """One rank alone: seconds of each forward pass, by layer and method."""
     if comm.rank:
         return []
@@ -61,7 +61,7 @@ def convolutions(comm: Comm, device: str, repetitions: int, batch: int = 16) -> 
         layer += f"{p.width}, kernel {p.kernel[0]} x {p.kernel[1]}, stride {p.stride[0]}"
         sent = 4 * sum(math.prod(shape) for shape in (p.x_shape, p.weight_shape, p.output_shape))
         rows += [
-            Row(f"{TEST}, {layer}", Way(method), sent, tuple(times.tolist()))
+            DeviceTiming(f"{TEST}, {layer}", TransferPath(method), sent, tuple(times.tolist()))
             for method, times in seconds.items()
         ]
     return rows

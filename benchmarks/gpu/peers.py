@@ -24,7 +24,7 @@ from ddl_measure.device_messages import (
     ArrayHome,
     Peer,
 )
-from ddl_measure.device_run import GPU, Way
+from ddl_measure.device_run import GPU, TransferPath
 from ddl_teach import Comm
 from ddl_teach.collectives import native
 
@@ -41,7 +41,7 @@ def peers_of(comm: Comm, place: ArrayHome, device: str, folder: str) -> tuple[li
         distributed.init_process_group("gloo", store=store, rank=comm.rank, world_size=comm.size)
     where = place if device == GPU else IN_HOST_MEMORY
     tensor = (lambda x: x) if device == GPU else torch.from_numpy
-    found = [Peer(ALLREDUCE, Way("native"), place, partial(_native, comm))]
+    found = [Peer(ALLREDUCE, TransferPath("native"), place, partial(_native, comm))]
     notes = {}
     for name in ("gloo", "NCCL"):
         refused = _nccl_refuses(comm, device) if name == "NCCL" else ""
@@ -54,7 +54,7 @@ def peers_of(comm: Comm, place: ArrayHome, device: str, folder: str) -> tuple[li
             if why:
                 notes[f"{name}, {test}"] = f"not measured: {why}"
             else:
-                found.append(Peer(test, Way(name), where, play))
+                found.append(Peer(test, TransferPath(name), where, play))
     return found, notes
 
 

@@ -13,7 +13,7 @@ from PIL import Image
 from ddl_class.plots.staging import plot_chunk_sizes, plot_decisions, plot_paths
 from ddl_measure.device_messages import ALLREDUCE, BANDWIDTH, BOTH_WAYS, LATENCY
 from ddl_measure.device_paths import computed, default_table, route_of, table_of
-from ddl_measure.device_run import HOST, DeviceRun, Way
+from ddl_measure.device_run import HOST, DeviceRun, TransferPath
 from ddl_measure.interval import interval, ratio_of_turns
 from ddl_runtime.devices.choice import PATHS, Table
 from ddl_runtime.pictures.style import rate_text, size_text, time_text
@@ -26,7 +26,7 @@ MEANS = {
     BOTH_WAYS: "one message each way, of a window of 16",
     ALLREDUCE: "all-reduce by a ring, the slowest rank",
 }
-STAGED = Way("staged")
+STAGED = TransferPath("staged")
 
 
 def table(run: DeviceRun, test: str) -> str:
@@ -72,7 +72,7 @@ def plain_table(run: DeviceRun, test: str) -> str:
     return "\n".join(lines)
 
 
-def device_ways(run: DeviceRun, test: str, direct: bool = True) -> list[Way]:
+def device_ways(run: DeviceRun, test: str, direct: bool = True) -> list[TransferPath]:
     """Those among which the communicator can choose, with a library that reads devices or not."""
     paths = PATHS if direct else PATHS[1:]
     return [way for way in run.ways(test) if way.path in paths]
@@ -86,12 +86,12 @@ def decisions(run: DeviceRun, direct: bool = True) -> Table:
     """
     messages = device_ways(run, LATENCY, direct)
     measured = {"message": {way: run.times(LATENCY, way) for way in messages}}
-    once, steps = run.times(ALLREDUCE, Way(ONCE)), {}
+    once, steps = run.times(ALLREDUCE, TransferPath(ONCE)), {}
     for way in device_ways(run, ALLREDUCE, direct):
         for nbytes, seconds in run.times(ALLREDUCE, way).items():
             steps[nbytes] = min(steps.get(nbytes, seconds), seconds, key=np.median)
     if once and steps:
-        measured["allreduce"] = {Way(STEPS): steps, Way(ONCE): once}
+        measured["allreduce"] = {TransferPath(STEPS): steps, TransferPath(ONCE): once}
     return table_of(measured)
 
 
@@ -137,7 +137,7 @@ def crossings(run: DeviceRun) -> str:
 def tables_of(run: DeviceRun) -> dict[str, Table]:
     """What this run decides, by what the library can do."""
     found = {"staging only": decisions(run, direct=False)}
-    if Way("direct") in run.ways(LATENCY):
+    if TransferPath("direct") in run.ways(LATENCY):
         found["direct too"] = decisions(run)
     return found
 
@@ -148,7 +148,7 @@ def table_text(run: DeviceRun) -> str:
     for name, table in tables_of(run).items():
         for operation, reaches in table.items():
             for reach in reaches:
-                way = Way(reach.path, reach.chunk).name
+                way = TransferPath(reach.path, reach.chunk).name
                 lines.append(
                     f"  {name:<14}{operation:<12}from {size_text(reach.begin):>8}   {way}"
                 )
@@ -172,7 +172,7 @@ def pictures(run: DeviceRun) -> dict[str, Figure]:
     }
     others = {
         f"{way.name}, measured": float(np.median(run.times(LATENCY, way)[size]))
-        for way in (STAGED, Way("direct"), Way(HOST))
+        for way in (STAGED, TransferPath("direct"), TransferPath(HOST))
         if size in run.times(LATENCY, way)
     }
     drawn["chunks"] = plot_chunk_sizes(
@@ -186,7 +186,7 @@ def pictures(run: DeviceRun) -> dict[str, Figure]:
     }
     tables["message, default"] = default_table()["message"]
     drawn["decisions"] = plot_decisions(
-        {name: [(it.begin, Way(it.path, it.chunk).name) for it in reaches]
+        {name: [(it.begin, TransferPath(it.path, it.chunk).name) for it in reaches]
          for name, reaches in tables.items()},
         largest=4 * size, label=run.label, title="Decisions measured here, and the default",
     )  # fmt: skip

@@ -21,7 +21,7 @@ from torch import nn
 
 from benchmarks.data_parallel import FLOOR
 from ddl_class.notebook.device_places import tensors
-from ddl_measure.device_run import GPU, Row, Way
+from ddl_measure.device_run import GPU, DeviceTiming, TransferPath
 from ddl_measure.repetitions import side_by_side
 from ddl_teach import Comm
 from ddl_teach.networks.data_parallel.ladder import Rung, rungs, step_of
@@ -42,7 +42,7 @@ BUCKET = 16 << 20
 CLOSE = 1e-3  # float32 weights after some dozens of steps
 
 
-def data_parallel(comm: Comm, device: str, repetitions: int) -> list[Row]:
+def data_parallel(comm: Comm, device: str, repetitions: int) -> list[DeviceTiming]:
     """Seconds of a step of each rung; all must end with the same weights."""
     _, place = tensors(device)
     make = partial(_network, device)
@@ -54,10 +54,13 @@ def data_parallel(comm: Comm, device: str, repetitions: int) -> list[Row]:
     seconds = side_by_side(steps, repetitions=repetitions, warm_up=3, before=comm.barrier)
     _check(comm, {name: network for name, (network, _) in ways.items()})
     nbytes = sum(weight.nbytes for weight in make().parameters())
-    return [Row(DATA_PARALLEL, Way(n), nbytes, tuple(t.tolist())) for n, t in seconds.items()]
+    return [
+        DeviceTiming(DATA_PARALLEL, TransferPath(n), nbytes, tuple(t.tolist()))
+        for n, t in seconds.items()
+    ]
 
 
-def pipeline(comm: Comm, device: str, repetitions: int) -> list[Row]:
+def pipeline(comm: Comm, device: str, repetitions: int) -> list[DeviceTiming]:
     """Seconds of a step by schedule, with stages on the device and in host memory."""
     on_device, place = tensors(device)
     steps = {}
@@ -85,7 +88,10 @@ def pipeline(comm: Comm, device: str, repetitions: int) -> list[Row]:
     seconds = side_by_side(steps, repetitions=repetitions, warm_up=warm_up, before=comm.barrier)
     rows = ROWS.get(device, 32) // MICRO_BATCHES
     nbytes = 4 * rows * max(SIZES.get(device, SMALL_SIZES)[1:-1])
-    return [Row(PIPELINE, Way(name), nbytes, tuple(t.tolist())) for name, t in seconds.items()]
+    return [
+        DeviceTiming(PIPELINE, TransferPath(name), nbytes, tuple(t.tolist()))
+        for name, t in seconds.items()
+    ]
 
 
 def _network(device: str) -> nn.Module:

@@ -16,7 +16,7 @@ from ddl_class.exercises.stages import RunningRanks
 from ddl_class.notebook.recorded_runs import RECORDED, recorded_runs
 from ddl_class.plots.staging import plot_recorded
 from ddl_measure.device_messages import IN_HOST_MEMORY, LATENCY, measure_messages
-from ddl_measure.device_run import HOST, NO_DEVICE, DeviceRun, Way
+from ddl_measure.device_run import HOST, NO_DEVICE, DeviceRun, TransferPath
 
 SIZES = tuple(4**power for power in (3, 5, 7, 8, 9, 10, 11))
 
@@ -25,7 +25,7 @@ def measure_here(
     engines: RunningRanks, sizes: Sequence[int] = SIZES, repetitions: int = 6
 ) -> DeviceRun:
     """Messages between the first two engines, in the memory of their hosts."""
-    how = {"place": IN_HOST_MEMORY, "ways": [Way(HOST)], "sizes": list(sizes)}
+    how = {"place": IN_HOST_MEMORY, "ways": [TransferPath(HOST)], "sizes": list(sizes)}
     run = engines.run(measure_messages, 2, timeout=120, repetitions=repetitions, **how)
     return DeviceRun(NO_DEVICE, {}, tuple(run.results[0]))
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from ddl_measure.device_paths import table_of
-from ddl_measure.device_run import Way
+from ddl_measure.device_run import TransferPath
 from ddl_runtime.devices.stand_in import StandIn
 from ddl_runtime.devices.timed import TimedDevice, TimedEvent
 from ddl_teach import Comm
@@ -62,5 +62,8 @@ def best_chunk(nbytes: float, stages: Sequence[tuple[float, float]]) -> float:
 
 def choose(sizes: Sequence[int], seconds: Mapping[str, np.ndarray]) -> list[tuple[int, str]]:
     """Which path from how many bytes on; a row for each repetition, a column for each size."""
-    ways = {Way(path): dict(zip(sizes, times.T, strict=True)) for path, times in seconds.items()}
+    ways = {
+        TransferPath(path): dict(zip(sizes, times.T, strict=True))
+        for path, times in seconds.items()
+    }
     return [(int(one.begin), one.path) for one in table_of({"message": ways})["message"]]

@@ -25,7 +25,7 @@ POINTS_PER_LETTER = 3.9  # of the small letters in use
 LAYERS = ("span", "barrier", "work", "reduce", "recv", "send")  # large areas first
 
 
-class Row(NamedTuple):
+class RowLayout(NamedTuple):
     """Where things lie in a row, as parts of its height; its number is the middle of the bar."""
 
     half: float
@@ -41,18 +41,18 @@ class Row(NamedTuple):
         return top, bottom
 
 
-def lay_out(timeline: Spans, ranks: Sequence[int]) -> Row:
+def lay_out(timeline: Spans, ranks: Sequence[int]) -> RowLayout:
     """The shape that all rows need so that the names of nested spans find room."""
     lanes = max(1 + max(_lanes(_named(timeline.of(rank))), default=-1) for rank in ranks)
     inches = GAP + BAR + lanes * LANE
-    return Row(BAR / inches / 2, LANE / inches, lanes, inches)
+    return RowLayout(BAR / inches / 2, LANE / inches, lanes, inches)
 
 
 def draw_bars(
     axes: Axes,
     timeline: Spans,
     ranks: Sequence[int],
-    shape: Row,
+    shape: RowLayout,
     window: tuple[float, float],
     factor: float,
 ) -> set[str]:
@@ -83,7 +83,11 @@ def draw_bars(
 
 
 def draw_arrows(
-    axes: Axes, messages: Sequence[Any], ranks: Sequence[int], shape: Row | None, factor: float
+    axes: Axes,
+    messages: Sequence[Any],
+    ranks: Sequence[int],
+    shape: RowLayout | None,
+    factor: float,
 ) -> None:
     """Draw messages from where they left to where they were received.
 
@@ -143,7 +147,7 @@ def _draw_names(
     axes: Axes,
     named: list[Any],
     row: int,
-    shape: Row,
+    shape: RowLayout,
     window: tuple[float, float],
     factor: float,
 ) -> None:

@@ -30,7 +30,7 @@ from ddl_teach.theory.inputs import cost, count
 
 
 @dataclass(frozen=True)
-class Way:
+class AveragingCost:
     """What one rank does and sends for an average."""
 
     messages: float
@@ -42,31 +42,31 @@ class Way:
         return self.messages * latency + self.bytes / bandwidth + self.packing
 
 
-def dense(ranks: int, nbytes: float) -> Way:
+def dense(ranks: int, nbytes: float) -> AveragingCost:
     """A ring all-reduce of the vector as it is."""
     return summed(ranks, nbytes, 0.0, 0.0)
 
 
-def summed(ranks: int, message: float, encode: float, decode: float) -> Way:
+def summed(ranks: int, message: float, encode: float, decode: float) -> AveragingCost:
     """A ring all-reduce of the numbers in the messages."""
     ranks = _checked(ranks, message, encode, decode)
-    return Way(2 * (ranks - 1), 2 * (ranks - 1) / ranks * message, encode + 2 * decode)
+    return AveragingCost(2 * (ranks - 1), 2 * (ranks - 1) / ranks * message, encode + 2 * decode)
 
 
-def gathered(ranks: int, message: float, encode: float, decode: float) -> Way:
+def gathered(ranks: int, message: float, encode: float, decode: float) -> AveragingCost:
     """Everybody gets everybody's message."""
     ranks = _checked(ranks, message, encode, decode)
-    return Way(ranks - 1, (ranks - 1) * message, encode + ranks * decode)
+    return AveragingCost(ranks - 1, (ranks - 1) * message, encode + ranks * decode)
 
 
-def owners(ranks: int, message: float, encode: float, decode: float) -> Way:
+def owners(ranks: int, message: float, encode: float, decode: float) -> AveragingCost:
     """Parts of messages to their owners, and the owners' means to all."""
     ranks = _checked(ranks, message, encode, decode)
     sent = 2 * (ranks - 1) / ranks * message
-    return Way(2 * (ranks - 1), sent, (1 + 1 / ranks) * encode + 2 * decode)
+    return AveragingCost(2 * (ranks - 1), sent, (1 + 1 / ranks) * encode + 2 * decode)
 
 
-def break_even(plain: Way, packed: Way, latency: float = 0.0) -> float:
+def break_even(plain: AveragingCost, packed: AveragingCost, latency: float = 0.0) -> float:
     """The bandwidth (bytes a second) below which `packed` takes less time than `plain`.
 
     Infinite where it is faster on any network; 0 where it saves no bytes.

@@ -21,7 +21,7 @@ from ddl_class.labs.marking import (
     repeated,
 )
 from ddl_measure.interval import interval
-from ddl_measure.scaling import Baseline, Measured, Row, strong, weak
+from ddl_measure.scaling import Baseline, Measured, ScalingRow, strong, weak
 from ddl_teach.theory.collectives import ring
 from ddl_teach.theory.fit import fit
 
@@ -83,7 +83,7 @@ def averaging(
     return [*marks, number(answers, "hidden", hidden, within=TIME, of=2, look=look, also=near)]
 
 
-def words(same: dict[str, Row], answers: dict[str, Any]) -> list[Mark]:
+def words(same: dict[str, ScalingRow], answers: dict[str, Any]) -> list[Mark]:
     """Who loses more of the ideal, and what somebody else's number is to be called."""
     cores = same[FLOOR].ranks / same[FLOOR].speed_up[0]
     lost = same[FLOOR].speed_up[0] / same[DDP].speed_up[0]
@@ -107,7 +107,7 @@ def quotient(
     return number(answers, name, middle, within=QUOTIENT, of=2, also=(low, high), look=look)
 
 
-def point(rows: dict, way: str, ranks: int, work: int, kind: Any) -> Row:
+def point(rows: dict, way: str, ranks: int, work: int, kind: Any) -> ScalingRow:
     """One row of a scaling, against one rank that sends nothing."""
     alone = min(work for _, ranks, work in rows if ranks == 1)
     baseline = Baseline(

@@ -25,13 +25,13 @@ from ddl_measure.device_messages import (
     TURNS,
 )
 from ddl_measure.device_paths import route_of
-from ddl_measure.device_run import GPU, HOST, STAND_IN, DeviceRun, Way, from_plain
+from ddl_measure.device_run import GPU, HOST, STAND_IN, DeviceRun, TransferPath, from_plain
 from ddl_measure.interval import ratio_of_turns
 from ddl_teach.collectives.on_devices import ONCE, STEPS
 from ddl_teach.theory import staging
 
 KIB, MB = 1 << 10, 1e6
-STAGED, IN_HOST_MEMORY = Way("staged"), Way(HOST)
+STAGED, IN_HOST_MEMORY = TransferPath("staged"), TransferPath(HOST)
 HELP = "theory.staging.best_chunk, with your own stages"
 DEARER = 1.1  # times the least time: so much a chunk may cost
 STAGES = {
@@ -47,7 +47,9 @@ def mark(measured: Mapping[str, Any], answers: Mapping[str, Any]) -> list[Mark]:
     size = max(run.times(LATENCY, STAGED))
     keeps = {name: float(np.median(run.times(*of)[size])) for name, of in STAGES.items()}
     longest = max(keeps.values())
-    straight = Way("direct") if Way("direct") in run.ways(LATENCY) else IN_HOST_MEMORY
+    straight = (
+        TransferPath("direct") if TransferPath("direct") in run.ways(LATENCY) else IN_HOST_MEMORY
+    )
     messages = {way: float(np.median(run.times(LATENCY, way)[size]))
                 for way in run.ways(LATENCY) if size in run.times(LATENCY, way)}  # fmt: skip
     route = route_of(run)
@@ -107,7 +109,7 @@ def _checked(measured: Mapping[str, Any]) -> DeviceRun:
     return run
 
 
-def _chunked(run: DeviceRun, size: int) -> dict[Way, np.ndarray]:
+def _chunked(run: DeviceRun, size: int) -> dict[TransferPath, np.ndarray]:
     found = {way: run.times(LATENCY, way).get(size) for way in run.ways(LATENCY) if way.chunk}
     return {way: times for way, times in found.items() if times is not None}
 
@@ -135,7 +137,7 @@ def _chunks_from(run: DeviceRun) -> list[float]:
 
 
 def _copies(run: DeviceRun) -> list[str]:
-    once, steps = (run.times(ALLREDUCE, way) for way in (Way(ONCE), STAGED))
+    once, steps = (run.times(ALLREDUCE, way) for way in (TransferPath(ONCE), STAGED))
     size = max(once)
     _, low, high = ratio_of_turns(once[size], steps[size])
     if low <= 1 <= high:

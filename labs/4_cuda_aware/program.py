@@ -30,7 +30,15 @@ from ddl_measure.device_messages import (
     measure_copies,
     measure_messages,
 )
-from ddl_measure.device_run import GPU, HOST, STAND_IN, DeviceRun, Row, Way, as_plain
+from ddl_measure.device_run import (
+    GPU,
+    HOST,
+    STAND_IN,
+    DeviceRun,
+    DeviceTiming,
+    TransferPath,
+    as_plain,
+)
 from ddl_teach import Comm
 from ddl_teach.collectives import ring, staged_once
 from ddl_teach.collectives.on_devices import ONCE
@@ -51,7 +59,7 @@ def paths(
         raise Mistake("link_start is in seconds, 0 or more; link_bandwidth in bytes a second")
     device = GPU if _all(comm, places.device_here() == GPU) else STAND_IN
     aware, why = places.reads_device_memory(comm, device)
-    straight = [Way("direct")] if _all(comm, aware) else []
+    straight = [TransferPath("direct")] if _all(comm, aware) else []
     link = link_start, link_bandwidth
     place = places.place_of(comm, device, link)
     sizes = [size for size in SIZES[device] if size <= largest or not largest]
@@ -60,7 +68,12 @@ def paths(
             f"--set largest={largest}: a line needs {FEWEST_SIZES} sizes, so at least "
             f"{SIZES[device][FEWEST_SIZES - 1]} bytes, or 0 for all"
         )
-    ways = [Way(HOST), *straight, Way("staged"), *(Way("pipelined", c) for c in CHUNKS[device])]
+    ways = [
+        TransferPath(HOST),
+        *straight,
+        TransferPath("staged"),
+        *(TransferPath("pipelined", c) for c in CHUNKS[device]),
+    ]
 
     # The first ranks of all nodes come first: ranks 0 and 1 are on two nodes if there are two.
     apart = comm.split(0, comm.split(comm.node).rank)
@@ -71,7 +84,7 @@ def paths(
     if comm.rank == 0:  # alone: two on one GPU, or on two cores, would share what is measured
         rows += measure_copies(place, sizes, repetitions)
     comm.barrier()
-    rows += all_reduces(comm, place, [*straight, Way("staged")], sizes, repetitions)
+    rows += all_reduces(comm, place, [*straight, TransferPath("staged")], sizes, repetitions)
     if comm.rank:
         return None
     about = places.about_device(device, comm.size, link) | {"date": f"{date.today()}", "MPI": why}
@@ -81,11 +94,17 @@ def paths(
 
 
 def all_reduces(
-    comm: Comm, place: ArrayHome, ways: Sequence[Way], sizes: Sequence[int], repetitions: int
-) -> list[Row]:
+    comm: Comm,
+    place: ArrayHome,
+    ways: Sequence[TransferPath],
+    sizes: Sequence[int],
+    repetitions: int,
+) -> list[DeviceTiming]:
     """Rings whose every message goes one of these ways, beside one copy out and one in; of all
     ranks the slowest counts."""
-    once = Peer(ALLREDUCE, Way(ONCE), place, lambda x, _: staged_once.allreduce(comm, x, "max"))
+    once = Peer(
+        ALLREDUCE, TransferPath(ONCE), place, lambda x, _: staged_once.allreduce(comm, x, "max")
+    )
     rows = measure_messages(comm, place, ways, sizes, repetitions, [once], [ALLREDUCE])
     seconds = np.array([row.seconds for row in rows])
     ring.allreduce(comm, seconds, "max")
@@ -104,9 +123,9 @@ def _all(comm: Comm, yes: bool) -> bool:
 def tables(run: DeviceRun, sizes: Sequence[int]) -> list[str]:
     """Medians in milliseconds: of the stages one by one, of messages, of all-reduces."""
     stages = {
-        "copy out": (COPY_OUT + IN_A_ROW, Way("copy")),
-        "wire": (BANDWIDTH, Way(HOST)),
-        "copy in": (COPY_IN + IN_A_ROW, Way("copy")),
+        "copy out": (COPY_OUT + IN_A_ROW, TransferPath("copy")),
+        "wire": (BANDWIDTH, TransferPath(HOST)),
+        "copy in": (COPY_IN + IN_A_ROW, TransferPath("copy")),
     }
     return [
         _table("a stage, of many in a row", stages, run, sizes),
@@ -121,7 +140,7 @@ def tables(run: DeviceRun, sizes: Sequence[int]) -> list[str]:
 
 
 def _table(
-    title: str, lines: Mapping[str, tuple[str, Way]], run: DeviceRun, sizes: Sequence[int]
+    title: str, lines: Mapping[str, tuple[str, TransferPath]], run: DeviceRun, sizes: Sequence[int]
 ) -> str:
     head = "".join(f"{size // KIB:>9} K" for size in sizes)
     found = [f"{title + ', ms':<28}{head}"]

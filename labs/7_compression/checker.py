@@ -59,7 +59,9 @@ def mark(measured: Mapping[str, Any], answers: Mapping[str, Any]) -> list[Mark]:
     ]  # fmt: skip
 
 
-def _way(ranks: int, name: str, form: Mapping[str, Any], numbers: int) -> compression.Way:
+def _way(
+    ranks: int, name: str, form: Mapping[str, Any], numbers: int
+) -> compression.AveragingCost:
     [message, pack, unpack] = positive(
         [form["message"], form["pack"], form["unpack"]], f"sizes and times of {name}"
     )

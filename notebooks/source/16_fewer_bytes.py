@@ -428,7 +428,7 @@ took = {"32 bits": slowest(dense.Dense()), "1 bit": slowest(one_bit.OneBit())}
 
 # %%
 sent = {"32 bits": 1.5 * 4 * size, "1 bit": 1.5 * one_bit.OneBit().nbytes(size)}
-here = {name: compression.Way(0, sent[name], took[name][0]) for name in took}
+here = {name: compression.AveragingCost(0, sent[name], took[name][0]) for name in took}
 computed = {name: (fine, way.seconds(0, fine)) for name, way in here.items()}
 measured = {name: (rates, times[1:]) for name, times in took.items()}
 

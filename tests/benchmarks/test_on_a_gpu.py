@@ -21,11 +21,25 @@ from ddl_measure.device_messages import (
     LATENCY,
 )
 from ddl_measure.device_paths import ASSUMED, computed
-from ddl_measure.device_run import GPU, HOST, STAND_IN, DeviceRun, Row, Way, load, save
+from ddl_measure.device_run import (
+    GPU,
+    HOST,
+    STAND_IN,
+    DeviceRun,
+    DeviceTiming,
+    TransferPath,
+    load,
+    save,
+)
 from ddl_teach.theory.staging import Stage, allreduce_once
 
 SIZES = device_messages.powers_of_four(1 << 22)
-WAYS = [Way(HOST), Way("direct"), Way("staged"), Way("pipelined", 1 << 18)]
+WAYS = [
+    TransferPath(HOST),
+    TransferPath("direct"),
+    TransferPath("staged"),
+    TransferPath("pipelined", 1 << 18),
+]
 ABOUT = {"date": "2026-11-21", "GPU": "Imagined GPU", "GPUs": "1 for 2 ranks"}
 
 
@@ -41,19 +55,23 @@ def a_run(device):
     for way, times in computed(ASSUMED, WAYS, SIZES, straight).items():
         for test in (LATENCY, BANDWIDTH, BOTH_WAYS, ALLREDUCE):
             rows += [
-                Row(test, way, size, noisy(float(seconds[0])))
+                DeviceTiming(test, way, size, noisy(float(seconds[0])))
                 for size, seconds in times.items()
                 if way.chunk < size
             ]
     rows += [
-        Row(ALLREDUCE, Way("once"), size, noisy(allreduce_once(2, size, ASSUMED)))
+        DeviceTiming(
+            ALLREDUCE, TransferPath("once"), size, noisy(allreduce_once(2, size, ASSUMED))
+        )
         for size in SIZES
     ]
     for test, stage in ((COPY_OUT, ASSUMED.copy_out), (COPY_IN, ASSUMED.copy_in)):
         for more in ("", IN_A_ROW):
-            rows += [Row(test + more, ALONE, size, noisy(stage.keeps(size))) for size in SIZES]
+            rows += [
+                DeviceTiming(test + more, ALONE, size, noisy(stage.keeps(size))) for size in SIZES
+            ]
     rows += [
-        Row("data-parallel step", Way(name), 1 << 20, noisy(seconds))
+        DeviceTiming("data-parallel step", TransferPath(name), 1 << 20, noisy(seconds))
         for name, seconds in (("one bucket", 2e-3), ("torch's DDP, gloo", 1e-3))
     ]
     return DeviceRun(device, ABOUT, tuple(rows))
@@ -108,7 +126,7 @@ def test_pictures_are_labelled_too(tmp_path):
 
 def test_the_slowest_rank_counts_where_all_work_together():
     rows = [
-        [Row(test, Way(HOST), 8, (number, 3.0)) for test in (LATENCY, ALLREDUCE)]
+        [DeviceTiming(test, TransferPath(HOST), 8, (number, 3.0)) for test in (LATENCY, ALLREDUCE)]
         for number in (1.0, 2.0)
     ]
     of_messages, of_all = device_messages.slowest(rows)

@@ -4,15 +4,15 @@ import pytest
 
 from ddl_class.notebook.beside_gpus import measure_here, plot_beside_recorded
 from ddl_measure.device_messages import LATENCY
-from ddl_measure.device_run import GPU, STAND_IN, DeviceRun, Row, Way, save
+from ddl_measure.device_run import GPU, STAND_IN, DeviceRun, DeviceTiming, TransferPath, save
 
 SIZES = (64, 4096)
 
 
 def test_messages_of_real_ranks_are_said_to_be_between_hosts(pool, tmp_path):
     run = measure_here(pool, SIZES, repetitions=2)
-    assert run.ways(LATENCY) == [Way("host")]
-    assert tuple(run.times(LATENCY, Way("host"))) == SIZES
+    assert run.ways(LATENCY) == [TransferPath("host")]
+    assert tuple(run.times(LATENCY, TransferPath("host"))) == SIZES
     figure = plot_beside_recorded(run, tmp_path)
     assert "yours: host memory: no GPU" in figure.axes[0].get_title(loc="left")
     assert "No run on a GPU has been recorded yet" in figure.alt
@@ -20,7 +20,9 @@ def test_messages_of_real_ranks_are_said_to_be_between_hosts(pool, tmp_path):
 
 
 def made_up(device):
-    rows = [Row(LATENCY, Way("direct"), size, (1e-6, 2e-6, 3e-6)) for size in SIZES]
+    rows = [
+        DeviceTiming(LATENCY, TransferPath("direct"), size, (1e-6, 2e-6, 3e-6)) for size in SIZES
+    ]
     return DeviceRun(device, {"GPU": "a card of this test", "date": "1999-01-01"}, tuple(rows))
 
 

@@ -22,8 +22,8 @@ from ddl_measure.device_run import (
     HOST,
     STAND_IN,
     DeviceRun,
-    Row,
-    Way,
+    DeviceTiming,
+    TransferPath,
     as_plain,
     from_plain,
 )
@@ -53,24 +53,26 @@ def on(route, device, direct, measured):
     found = copy.deepcopy(measured)
     settings = found["settings"]
     sizes, chunks = [4 * KIB << 2 * k for k in range(5)], [16 * KIB, 64 * KIB, 256 * KIB]
-    ways = [Way(HOST), *[Way("direct")][: int(direct)], Way("staged")]
-    ways += [Way("pipelined", chunk) for chunk in chunks]
+    ways = [TransferPath(HOST), *[TransferPath("direct")][: int(direct)], TransferPath("staged")]
+    ways += [TransferPath("pipelined", chunk) for chunk in chunks]
 
     def rows(test, way, times):
-        return [Row(test, way, n, (float(s),) * settings["repetitions"])
+        return [DeviceTiming(test, way, n, (float(s),) * settings["repetitions"])
                 for n, s in times.items() if way.chunk < n]  # fmt: skip
 
     kept = []
     for way, times in computed(route, ways, sizes, route.wire).items():
         kept += rows(LATENCY, way, {n: s[0] for n, s in times.items()})
-    kept += rows(BANDWIDTH, Way(HOST), {n: route.wire.keeps(n) for n in sizes})
+    kept += rows(BANDWIDTH, TransferPath(HOST), {n: route.wire.keeps(n) for n in sizes})
     for test, stage in ((COPY_OUT, route.copy_out), (COPY_IN, route.copy_in)):
         for more in ("", IN_A_ROW):
             kept += rows(test + more, ALONE, {n: stage.keeps(n) for n in sizes})
     once = {n: staging.allreduce_once(4, n, route) for n in sizes}
     steps = {n: staging.allreduce_in_steps(4, n, lambda part: staging.staged(part, route))
              for n in sizes}  # fmt: skip
-    kept += rows(ALLREDUCE, Way(ONCE), once) + rows(ALLREDUCE, Way("staged"), steps)
+    kept += rows(ALLREDUCE, TransferPath(ONCE), once) + rows(
+        ALLREDUCE, TransferPath("staged"), steps
+    )
     name = "Imagined GPU" if device == GPU else "NONE: a stand-in"
     run = DeviceRun(device, {"GPU": name, "date": "2026-11-22"}, tuple(kept))
     messages = {f"device {path}": 9999 for path in ("direct", "staged", "pipelined")}
@@ -83,24 +85,26 @@ def right(measured):
     run = from_plain(measured["results"]["run"], "here")
     tables = {way: {n: float(np.median(s)) for n, s in run.times(LATENCY, way).items()}
               for way in run.ways(LATENCY)}  # fmt: skip
-    size = max(tables[Way("staged")])
+    size = max(tables[TransferPath("staged")])
     keeps = {
         "copy out": np.median(run.times(COPY_OUT + IN_A_ROW, ALONE)[size]),
-        "wire": np.median(run.times(BANDWIDTH, Way(HOST))[size]),
+        "wire": np.median(run.times(BANDWIDTH, TransferPath(HOST))[size]),
         "copy in": np.median(run.times(COPY_IN + IN_A_ROW, ALONE)[size]),
     }
-    straight = tables.get(Way("direct"), tables[Way(HOST)])
+    straight = tables.get(TransferPath("direct"), tables[TransferPath(HOST)])
     chunked = {way: times for way, times in tables.items() if way.chunk}
     beats = [n for way, times in chunked.items() for n in times
-             if times[n] < tables[Way("staged")][n]]  # fmt: skip
-    once, steps = (np.median(run.times(ALLREDUCE, Way(path))[size]) for path in (ONCE, "staged"))
+             if times[n] < tables[TransferPath("staged")][n]]  # fmt: skip
+    once, steps = (
+        np.median(run.times(ALLREDUCE, TransferPath(path))[size]) for path in (ONCE, "staged")
+    )
     return {
         "device": run.device,
         "copy_rate": size / keeps["copy out"] / 1e6,
         "wire_rate": size / keeps["wire"] / 1e6,
         "slowest": max(keeps, key=keeps.get),
         "ratio_model": sum(keeps.values()) / keeps["wire"],
-        "ratio_measured": tables[Way("staged")][size] / straight[size],
+        "ratio_measured": tables[TransferPath("staged")][size] / straight[size],
         "chunk_model": staging.best_chunk(size, route_of(run)) / KIB,
         "chunk_measured": min(chunked, key=lambda way: chunked[way].get(size, np.inf)).chunk / KIB,
         "chunks_from": min(beats, default=0) / KIB,

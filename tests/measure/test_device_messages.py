@@ -19,7 +19,7 @@ from ddl_measure.device_messages import (
     measure_copies,
     measure_messages,
 )
-from ddl_measure.device_run import HOST, Way
+from ddl_measure.device_run import HOST, TransferPath
 from ddl_runtime.devices.stand_in import StandInDevice
 from ddl_runtime.diagnosis.deadlock import StoryError
 from ddl_runtime.topologies.point_to_point import Uniform
@@ -27,7 +27,12 @@ from ddl_teach import simulate
 
 SIZES = (400, 20_000)
 CHUNK = 8192
-WAYS = [Way(HOST), Way("direct"), Way("staged"), Way("pipelined", CHUNK)]
+WAYS = [
+    TransferPath(HOST),
+    TransferPath("direct"),
+    TransferPath("staged"),
+    TransferPath("pipelined", CHUNK),
+]
 
 
 def on_a_stand_in():
@@ -63,7 +68,7 @@ def test_every_way_of_every_test_leaves_its_row_and_takes_its_path(real, ranks):
 
 
 def on_the_host(comm):
-    return measure_messages(comm, IN_HOST_MEMORY, [Way(HOST)], [4000], repetitions=1)
+    return measure_messages(comm, IN_HOST_MEMORY, [TransferPath(HOST)], [4000], repetitions=1)
 
 
 def test_simulated_a_test_takes_what_the_model_says():
@@ -84,7 +89,7 @@ def test_simulated_a_test_takes_what_the_model_says():
 
 
 def loses_bytes(comm):
-    idle = Peer(LATENCY, Way("gloo"), IN_HOST_MEMORY, lambda x, y: None)
+    idle = Peer(LATENCY, TransferPath("gloo"), IN_HOST_MEMORY, lambda x, y: None)
     measure_messages(comm, IN_HOST_MEMORY, [], [64], repetitions=1, peers=[idle])
 
 

@@ -20,12 +20,24 @@ from ddl_measure.device_paths import (
     route_of,
     table_of,
 )
-from ddl_measure.device_run import HOST, STAND_IN, DeviceRun, Row, Way, load, save
+from ddl_measure.device_run import (
+    HOST,
+    STAND_IN,
+    DeviceRun,
+    DeviceTiming,
+    TransferPath,
+    load,
+    save,
+)
 from ddl_runtime.devices.choice import NOT_AWARE, Reach, chosen
 from ddl_teach.theory import staging
 from ddl_teach.theory.staging import Stage
 
-STAGED, SMALL, LARGE = Way("staged"), Way("pipelined", 1 << 16), Way("pipelined", 1 << 20)
+STAGED, SMALL, LARGE = (
+    TransferPath("staged"),
+    TransferPath("pipelined", 1 << 16),
+    TransferPath("pipelined", 1 << 20),
+)
 
 
 def test_the_communicators_default_is_the_formulas():
@@ -44,7 +56,11 @@ def test_the_default_is_never_far_from_the_best_chunk(nbytes):
 def test_a_table_of_measurements_takes_at_each_size_what_is_fastest(noise):
     generator = np.random.default_rng(0)
     slow = Stage(1e-6, 1 / 3e9, 2e-6)
-    ways = [Way("direct"), STAGED, *(Way("pipelined", chunk) for chunk in CHUNKS)]
+    ways = [
+        TransferPath("direct"),
+        STAGED,
+        *(TransferPath("pipelined", chunk) for chunk in CHUNKS),
+    ]
     times = {
         way: {
             size: one * np.exp(noise * generator.standard_normal(15)) for size, one in row.items()
@@ -58,7 +74,9 @@ def test_a_table_of_measurements_takes_at_each_size_what_is_fastest(noise):
     for size in SIZES:
         reach = chosen(table, "message", size)
         medians = {way: np.median(times[way][size]) for way in ways}
-        assert medians[Way(reach.path, reach.chunk)] <= min(medians.values()) * (1 + 3 * noise)
+        assert medians[TransferPath(reach.path, reach.chunk)] <= min(medians.values()) * (
+            1 + 3 * noise
+        )
 
 
 def test_noise_alone_changes_nothing_and_the_simplest_stays():
@@ -84,15 +102,15 @@ def a_run(route, sizes=tuple(4**power for power in range(4, 13)), repetitions=5)
     """As a measurement of that route without any noise would be."""
     rows = []
     tests = {
-        (LATENCY, BANDWIDTH): (Way(HOST), route.wire),
+        (LATENCY, BANDWIDTH): (TransferPath(HOST), route.wire),
         (COPY_OUT, COPY_OUT + IN_A_ROW): (ALONE, route.copy_out),
         (COPY_IN, COPY_IN + IN_A_ROW): (ALONE, route.copy_in),
     }
     for (alone, in_a_row), (way, stage) in tests.items():
         for nbytes in sizes:
             one, many = stage.keeps(nbytes) + stage.delay, stage.keeps(nbytes)
-            rows.append(Row(alone, way, nbytes, (one,) * repetitions))
-            rows.append(Row(in_a_row, way, nbytes, (many,) * repetitions))
+            rows.append(DeviceTiming(alone, way, nbytes, (one,) * repetitions))
+            rows.append(DeviceTiming(in_a_row, way, nbytes, (many,) * repetitions))
     return DeviceRun(STAND_IN, {"date": "2026-11-21"}, tuple(rows))
 
 
@@ -110,7 +128,7 @@ def test_a_run_is_read_as_it_was_kept_and_says_on_what_it_ran(tmp_path):
     save(path, run)
     found = load(path)
     assert (found.device, dict(found.about)) == (run.device, run.about)
-    assert found.ways(LATENCY) == [Way(HOST)]
+    assert found.ways(LATENCY) == [TransferPath(HOST)]
     assert found.ways("nothing") == []
     for row, kept in zip(run.rows, found.rows, strict=True):
         assert (row.test, row.way, row.nbytes) == (kept.test, kept.way, kept.nbytes)
