@@ -16,13 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.operators.graphs.schedule import Predecessors, Schedule, finished, followers
+from ddl_teach.operators.graphs.schedule import (
+    OperationSchedule,
+    Predecessors,
+    finished,
+    followers,
+)
 from ddl_teach.theory.inputs import count
 
 
 def run_on_threads(
     predecessors: Predecessors, tasks: Sequence[Callable[[], Any]], threads: int
-) -> Schedule:
+) -> OperationSchedule:
     """Call every task after those it waits for; the schedule, in seconds, as it came out.
 
     Tasks that hold Python's lock, such as plain Python loops, take turns whatever the number of
@@ -42,7 +47,7 @@ def run_on_threads(
         thread.join()
     if work.failure is not None:
         raise work.failure
-    return Schedule(work.start - work.begun, work.end - work.start, work.thread, threads)
+    return OperationSchedule(work.start - work.begun, work.end - work.start, work.thread, threads)
 
 
 class _Work:

@@ -27,7 +27,7 @@ Predecessors = Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True)
-class Schedule:
+class OperationSchedule:
     """Who does which operation when; operations in the order of the graph's lists."""
 
     start: np.ndarray
@@ -52,7 +52,7 @@ def greedy(
     processors: int,
     durations: Sequence[float] | None = None,
     priority: Sequence[float] | None = None,
-) -> Schedule:
+) -> OperationSchedule:
     """Schedule a graph; operations take one step each, or their `durations`.
 
     Of several that are ready the one of highest `priority` goes first, and of those the one with
@@ -79,7 +79,9 @@ def greedy(
                 if not waiting[one]:
                     heapq.heappush(ready, place[one])
     _refuse_cycles(waiting)
-    return Schedule(np.array(start), np.array(lengths), np.array(processor, int), processors)
+    return OperationSchedule(
+        np.array(start), np.array(lengths), np.array(processor, int), processors
+    )
 
 
 def finished(predecessors: Predecessors, durations: Sequence[float] | None = None) -> np.ndarray:
