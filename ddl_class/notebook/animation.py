@@ -23,7 +23,7 @@ from ddl_class.exercises.exercise import NO_BUFFERS
 from ddl_class.notebook.rounds import rounds
 from ddl_class.notebook.witness import MOST_RANKS, Note, contributions, witness
 from ddl_class.plots.step_player import StepPlayer
-from ddl_class.plots.steps import GOALS, Sent, Step, Steps
+from ddl_class.plots.steps import GOALS, Step, StepMessage, Steps
 from ddl_teach import Run, simulate
 
 as_in_check = partial(simulate, machine=NO_BUFFERS)
@@ -67,7 +67,7 @@ def steps_of(run: Run) -> list[Step]:
     steps = []
     for now in range(max(numbers, default=0) + 1):
         sent = [
-            Sent(message.source, message.dest, message.bytes)
+            StepMessage(message.source, message.dest, message.bytes)
             for message, number in zip(messages, numbers, strict=True)
             if number == now
         ]

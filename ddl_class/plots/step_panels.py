@@ -13,7 +13,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.path import Path
 
-from ddl_class.plots.steps import Sent, Step, Steps, finding, in_words, size_range
+from ddl_class.plots.steps import Step, StepMessage, Steps, finding, in_words, size_range
 from ddl_runtime.pictures.style import INK, Look, Picture, describe, in_style, rank_colour
 
 BOX = 0.14, 0.09  # inches: the height of a chunk, if there are few or many
@@ -97,7 +97,7 @@ def _frame(
     ax.add_collection(PolyCollection(boxes, facecolor="none", edgecolor=edge, linewidth=line))
 
 
-def arc(message: Sent, ranks: int, chunks: int) -> Path:
+def arc(message: StepMessage, ranks: int, chunks: int) -> Path:
     """From sender to receiver: above the boxes to higher ranks, below them to lower ones."""
     upwards = message.dest > message.source
     distance = abs(message.dest - message.source) / max(ranks - 1, 1)

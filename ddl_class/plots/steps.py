@@ -25,7 +25,7 @@ GOALS = {
 """What a collective should come to, in words."""
 
 
-class Sent(NamedTuple):
+class StepMessage(NamedTuple):
     """One message of a step."""
 
     source: int
@@ -37,7 +37,7 @@ class Sent(NamedTuple):
 class Step:
     """Messages, and `held[rank, chunk, contributor]` after them."""
 
-    messages: tuple[Sent, ...]
+    messages: tuple[StepMessage, ...]
     held: np.ndarray
 
 
@@ -123,7 +123,7 @@ def in_words(steps: Steps) -> list[str]:
     return words
 
 
-def size_range(messages: Sequence[Sent]) -> str:
+def size_range(messages: Sequence[StepMessage]) -> str:
     """The bytes of a step's messages, as in "3 messages of 8 B each"."""
     sizes = [size_text(size) for size in sorted({message.bytes for message in messages})]
     if len(messages) == 1:
@@ -132,7 +132,7 @@ def size_range(messages: Sequence[Sent]) -> str:
     return f"{len(messages)} messages of {price}"
 
 
-def _messages_text(messages: Sequence[Sent]) -> str:
+def _messages_text(messages: Sequence[StepMessage]) -> str:
     pairs = [f"rank {message.source} to rank {message.dest}" for message in messages]
     listed = ", ".join(pairs[:MOST_NAMED])
     more = f" and {len(pairs) - MOST_NAMED} more" if len(pairs) > MOST_NAMED else ""

@@ -28,7 +28,7 @@ from ddl_teach.theory.ring_bytes import allgather, allreduce, even, reduce_scatt
 
 
 @dataclass(frozen=True)
-class Sent:
+class LayerBytes:
     """What one rank sends for one layer in one step."""
 
     layer: str
@@ -61,7 +61,7 @@ class Ring:
 
 def gpt_step(
     ring: Ring, *, batch: int, length: int, width: int, blocks: int, sequence: bool = False
-) -> list[Sent]:
+) -> list[LayerBytes]:
     """A step of a GPT over tensor-parallel ranks, with `sequence` parted between split layers."""
     if sequence:
         into = leave_backwards = ring.gathered(length, batch * width)
@@ -72,31 +72,31 @@ def gpt_step(
         into, enter_backwards = 0, ring.summed(batch * length * width)
         out, leave_backwards = ring.summed(batch * length * width), 0
         of_norm = of_bias = of_places = 0
-    sent = [Sent("embedding", out, leave_backwards + of_places)]
+    sent = [LayerBytes("embedding", out, leave_backwards + of_places)]
     for number in range(1, blocks + 1):
         for part in ("attention", "pair"):
             back = leave_backwards + enter_backwards + of_norm + of_bias
-            sent.append(Sent(f"block{number}.{part}", into + out, back))
-    sent += [Sent("norm", 0, of_norm), Sent("head", into, enter_backwards)]
+            sent.append(LayerBytes(f"block{number}.{part}", into + out, back))
+    sent += [LayerBytes("norm", 0, of_norm), LayerBytes("head", into, enter_backwards)]
     answers = batch * length
-    return [*sent, Sent("loss", ring.summed(answers) + ring.summed(2 * answers), 0)]
+    return [*sent, LayerBytes("loss", ring.summed(answers) + ring.summed(2 * answers), 0)]
 
 
-def pairs_step(ring: Ring, rows: int, sizes: Iterable[int]) -> list[Sent]:
+def pairs_step(ring: Ring, rows: int, sizes: Iterable[int]) -> list[LayerBytes]:
     """A step of fully connected layers in pairs, for so many rows; the first layer's input is
     given, so its gradient is nobody's business."""
     outputs = list(sizes)[2::2]
     sent = []
     for number, (before, after) in enumerate(zip([0, *outputs], outputs, strict=False)):
         sent.append(
-            Sent(f"pair{number + 1}", ring.summed(rows * after), ring.summed(rows * before))
+            LayerBytes(f"pair{number + 1}", ring.summed(rows * after), ring.summed(rows * before))
         )
     return sent
 
 
 def alexnet_step(
     ring: Ring, *, batch: int, convolutions: Iterable[int], classifier: Iterable[int]
-) -> list[Sent]:
+) -> list[LayerBytes]:
     """A step of AlexNet with convolutions by data and a classifier by neurons.
 
     `convolutions` are the numbers of weights of each parameter, `classifier` the four sizes of its
@@ -105,14 +105,14 @@ def alexnet_step(
     features, _, hidden, _ = classifier
     of_bias = ring.summed(hidden)
     return [
-        Sent("convolutions", 0, sum(map(ring.summed, convolutions))),
-        Sent(
+        LayerBytes("convolutions", 0, sum(map(ring.summed, convolutions))),
+        LayerBytes(
             "linear1 and linear2",
             ring.gathered(batch, features) + ring.scattered(batch, hidden),
             ring.scattered(batch, features) + ring.gathered(batch, hidden) + of_bias,
         ),
-        Sent("linear3", ring.gathered(batch, hidden), ring.scattered(batch, hidden)),
-        Sent("loss", ring.summed(batch) + ring.summed(2 * batch), 0),
+        LayerBytes("linear3", ring.gathered(batch, hidden), ring.scattered(batch, hidden)),
+        LayerBytes("loss", ring.summed(batch) + ring.summed(2 * batch), 0),
     ]
 
 
@@ -128,6 +128,6 @@ def pair_time(
     return work, rabenseifner(ranks, tokens * width * itemsize, latency, per_byte)
 
 
-def total(sent: Iterable[Sent]) -> int:
+def total(sent: Iterable[LayerBytes]) -> int:
     """Bytes of the whole step."""
     return sum(one.forwards + one.backwards for one in sent)

@@ -24,13 +24,13 @@ from ddl_teach.networks.models.signatures import Batch
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.theory.grids.grid import Grid
 from ddl_teach.theory.grids.layers import transformer
-from ddl_teach.theory.grids.sent import Sent
+from ddl_teach.theory.grids.sent import AxisBytes
 
 
 def sent_in_a_step(
     comm: Comm, trainer: Trainer | TimedTrainer, batch: Batch | None,
     known_as: Sequence[int] | None = None,
-) -> Sent:  # fmt: skip
+) -> AxisBytes:  # fmt: skip
     """Train on one batch; the bytes that this rank of the whole program sent along each axis.
 
     Where `comm` is a part of it, or has another order, its ranks are `known_as` others there.
@@ -43,10 +43,10 @@ def sent_in_a_step(
     messages = [one._replace(peer=here[one.peer]) for one in comm.ledger.messages[begun:]]
     along = sent_along(grid, comm.rank, messages[: averaging - begun])
     along["data"] += sum(message.bytes for message in messages[averaging - begun :])
-    return Sent(**along)
+    return AxisBytes(**along)
 
 
-def sent_on(comm: Comm, grid: Grid, *, batch: int, micro_batches: int, **sizes: int) -> Sent:
+def sent_on(comm: Comm, grid: Grid, *, batch: int, micro_batches: int, **sizes: int) -> AxisBytes:
     """The same for a `gpt` of these sizes, on characters."""
     trainer, rows = _on_characters(comm, grid, batch, micro_batches, sizes)
     return sent_in_a_step(comm, trainer, rows)
@@ -71,7 +71,7 @@ def seconds_on(
 def in_turns(
     comm: Comm, grids: Mapping[Grid, int], *, batch: int, repetitions: int,
     known_as: Sequence[int], accelerator: float = 0.0, **sizes: int,
-) -> tuple[dict[Grid, np.ndarray], dict[Grid, Sent]]:  # fmt: skip
+) -> tuple[dict[Grid, np.ndarray], dict[Grid, AxisBytes]]:  # fmt: skip
     """Seconds of the slowest rank in each step on each grid, the grids taking turns; and what this
     rank sends in a step.
 
@@ -81,7 +81,7 @@ def in_turns(
     are real, and between them ranks sleep.
     """
     steps: dict[Grid, Callable[[], Any]] = {}
-    along: dict[Grid, Sent] = {}
+    along: dict[Grid, AxisBytes] = {}
     for grid, micro_batches in grids.items():
         share = batch * grid.ranks // comm.size
         whole = comm.split(comm.rank // grid.ranks)

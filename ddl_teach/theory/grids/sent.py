@@ -21,7 +21,7 @@ from ddl_teach.theory.grids.layers import LayerStack
 
 
 @dataclass(frozen=True)
-class Sent:
+class AxisBytes:
     """Bytes along each axis, or seconds."""
 
     data: float = 0
@@ -42,7 +42,7 @@ def sent(
     batch: int,
     micro_batches: int,
     itemsize: int = 4,
-) -> Sent:
+) -> AxisBytes:
     """What this rank sends in one step of the trainer in `networks.grid`."""
     place, stages = grid.place(rank), network.stages(grid.pipeline)
     stage = stages[place.pipeline]
@@ -65,7 +65,7 @@ def sent(
     for layer in stage:
         each = samples * layer.keys_and_values(grid.tensor, place.tensor) * itemsize
         round_trips += sum(context.sent([n * each for n in positions], place.context))
-    return Sent(
+    return AxisBytes(
         data=gradients,
         pipeline=micro_batches * here * hops * itemsize,
         tensor=micro_batches * tensor,

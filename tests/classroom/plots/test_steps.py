@@ -11,7 +11,7 @@ from PIL import Image
 
 from ddl_class.plots.step_panels import plot_steps
 from ddl_class.plots.step_player import StepPlayer, player_data
-from ddl_class.plots.steps import Sent, Step, Steps, in_words
+from ddl_class.plots.steps import Step, StepMessage, Steps, in_words
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +22,7 @@ def ring(ranks):
     everybody = np.arange(ranks)
     held[everybody, :, everybody] = 1
     steps = [Step((), held.copy())]
-    messages = tuple(Sent(rank, (rank + 1) % ranks, 8) for rank in range(ranks))
+    messages = tuple(StepMessage(rank, (rank + 1) % ranks, 8) for rank in range(ranks))
     for number in range(2 * ranks - 2):
         before = held.copy()
         for rank in range(ranks):
