@@ -30,7 +30,7 @@ import re
 from dataclasses import dataclass
 
 from ddl_teach.theory.convolution_tiles import (
-    Shape,
+    ConvolutionShape,
     phases,
     tile_grid,
     transform_grid,
@@ -81,7 +81,7 @@ class ConvolutionCost:
         return self.product.total + self.transforms.total
 
 
-def cost(method: str, shape: Shape, direction: str = "forward") -> ConvolutionCost:
+def cost(method: str, shape: ConvolutionShape, direction: str = "forward") -> ConvolutionCost:
     """What `method` ("direct", "im2col", "fft", "winograd_4x4", ...) takes for one pass."""
     if direction not in PASSES:
         raise ValueError(f"direction={direction!r} is no pass; there are {', '.join(PASSES)}")
@@ -94,7 +94,7 @@ def cost(method: str, shape: Shape, direction: str = "forward") -> ConvolutionCo
     return known[method](shape, direction)
 
 
-def direct(shape: Shape, direction: str = "forward") -> ConvolutionCost:
+def direct(shape: ConvolutionShape, direction: str = "forward") -> ConvolutionCost:
     """The definition: every output is a sum over its channels and over the kernel."""
     outputs = shape.batch * shape.output_height * shape.output_width
     weights = _weights(shape)
@@ -110,7 +110,7 @@ def direct(shape: Shape, direction: str = "forward") -> ConvolutionCost:
     return ConvolutionCost(_sums(outputs * weights, results), moved=moved)
 
 
-def im2col(shape: Shape, direction: str = "forward") -> ConvolutionCost:
+def im2col(shape: ConvolutionShape, direction: str = "forward") -> ConvolutionCost:
     """The operations of the definition, and a matrix with a column for each output."""
     outputs = shape.batch * shape.output_height * shape.output_width
     held = outputs * shape.in_channels * math.prod(shape.kernel)
@@ -119,7 +119,7 @@ def im2col(shape: Shape, direction: str = "forward") -> ConvolutionCost:
     )
 
 
-def fft(shape: Shape, direction: str = "forward") -> ConvolutionCost:
+def fft(shape: ConvolutionShape, direction: str = "forward") -> ConvolutionCost:
     """Transforms of overlapping tiles; for each frequency a complex product by three real ones.
 
     Columns, then rows are multiplied by Fourier's matrix, of which a filter, or what is kept of a
@@ -160,7 +160,7 @@ def fft(shape: Shape, direction: str = "forward") -> ConvolutionCost:
     return ConvolutionCost(products, transforms, held, 2 * _data(shape) + 2 * pixels + 2 * held)
 
 
-def winograd(shape: Shape, outputs: int, direction: str = "forward") -> ConvolutionCost:
+def winograd(shape: ConvolutionShape, outputs: int, direction: str = "forward") -> ConvolutionCost:
     """Tiles with `outputs` x `outputs` results: fewer multiplications, and transforms for them.
 
     A transform is one matrix for both axes, with its zeros; who leaves those out takes fewer.
@@ -207,18 +207,18 @@ def _sums(products: int, results: int) -> Operations:
     return Operations(products, products - results)
 
 
-def _data(shape: Shape) -> int:
+def _data(shape: ConvolutionShape) -> int:
     """How many numbers go in and come out."""
     inputs = shape.batch * shape.in_channels * shape.height * shape.width
     outputs = shape.batch * shape.out_channels * shape.output_height * shape.output_width
     return inputs + outputs + _weights(shape)
 
 
-def _weights(shape: Shape) -> int:
+def _weights(shape: ConvolutionShape) -> int:
     return shape.out_channels * (shape.in_channels // shape.groups) * math.prod(shape.kernel)
 
 
-def _seen(shape: Shape) -> int:
+def _seen(shape: ConvolutionShape) -> int:
     """How many places of a padded image some output sees."""
     places = 1
     outputs_of_axes = shape.output_height, shape.output_width

@@ -15,7 +15,7 @@ from typing import Protocol
 Pair = tuple[int, int]
 
 
-class Shape(Protocol):
+class ConvolutionShape(Protocol):
     """The sizes of a convolution, as `ddl_teach.operators.convolution.problem` has them."""
 
     batch: int
@@ -31,7 +31,7 @@ class Shape(Protocol):
     output_width: int
 
 
-def transform_size(shape: Shape, direction: str = "forward") -> Pair:
+def transform_size(shape: ConvolutionShape, direction: str = "forward") -> Pair:
     """Of a tile that is transformed: four times the kernel, and no more than the padded image.
 
     A power of two, or of an image that is smaller the next size of primes 2, 3 and 5.
@@ -45,7 +45,7 @@ def transform_size(shape: Shape, direction: str = "forward") -> Pair:
     )
 
 
-def transform_grid(shape: Shape, direction: str = "forward") -> Pair:
+def transform_grid(shape: ConvolutionShape, direction: str = "forward") -> Pair:
     """How many such tiles there are: each gives the outputs whose kernel does not leave it."""
     outputs = shape.output_height, shape.output_width
     if direction == "input_gradient":
@@ -57,7 +57,7 @@ def transform_grid(shape: Shape, direction: str = "forward") -> Pair:
     )
 
 
-def tile_grid(shape: Shape, outputs: int, direction: str = "forward") -> Pair:
+def tile_grid(shape: ConvolutionShape, outputs: int, direction: str = "forward") -> Pair:
     """How many tiles there are below and beside each other; the last may be ragged."""
     height, width = shape.output_height, shape.output_width
     if direction == "input_gradient":
@@ -65,7 +65,7 @@ def tile_grid(shape: Shape, outputs: int, direction: str = "forward") -> Pair:
     return -(-height // outputs), -(-width // outputs)
 
 
-def phases(shape: Shape) -> tuple[int, Pair, Pair]:
+def phases(shape: ConvolutionShape) -> tuple[int, Pair, Pair]:
     """Channels, kernel and padded image of the same convolution with its stride taken apart."""
     padded = shape.height + 2 * shape.padding[0], shape.width + 2 * shape.padding[1]
     if shape.stride == (1, 1):
@@ -77,7 +77,7 @@ def phases(shape: Shape) -> tuple[int, Pair, Pair]:
     return channels, (rows, columns), image
 
 
-def image_size(shape: Shape) -> Pair:
+def image_size(shape: ConvolutionShape) -> Pair:
     """What has a gradient: the image, or its phases."""
     return (shape.height, shape.width) if shape.stride == (1, 1) else phases(shape)[2]
 

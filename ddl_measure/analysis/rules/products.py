@@ -76,7 +76,7 @@ def broadcast_gradient(made: int, elements: int) -> WorkDepth:
 
 
 @dataclass(frozen=True)
-class Shape:
+class ConvolutionSizes:
     """A convolution in two dimensions, as the formulas want it."""
 
     batch: int
@@ -103,7 +103,7 @@ def convolution(call: Call) -> OperationCost:
     plain = dims == 2 and set(as_pair(call.get("dilation", 1))) == {1}
     padding = call.get("padding", 0)
     if plain and padding != "same":
-        shape = Shape(
+        shape = ConvolutionSizes(
             x.shape[0] if len(x.shape) == 4 else 1,
             *x.shape[-3:],
             weight.shape[0],

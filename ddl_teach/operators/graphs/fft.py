@@ -15,7 +15,7 @@ from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import OperationGraph
 from ddl_teach.operators.graphs.sums import total
 from ddl_teach.operators.graphs.windows import padded
-from ddl_teach.theory.convolution_cost import Shape
+from ddl_teach.theory.convolution_cost import ConvolutionShape
 from ddl_teach.theory.work_depth.fft import points
 
 
@@ -34,7 +34,7 @@ class Complex(NamedTuple):
         return Complex(*(np.moveaxis(part, source, destination) for part in self))
 
 
-def forward(problem: Shape, bias: bool = False) -> OperationGraph:
+def forward(problem: ConvolutionShape, bias: bool = False) -> OperationGraph:
     """x, weight, bias -> y: a correlation, so the kernel's spectrum is conjugated."""
     build = Builder()
     x, weight = _input_spectrum(build, problem), _kernel_spectrum(build, problem)
@@ -50,7 +50,7 @@ def forward(problem: Shape, bias: bool = False) -> OperationGraph:
     return build.graph(y=y)
 
 
-def input_gradient(problem: Shape, bias: bool = False) -> OperationGraph:
+def input_gradient(problem: ConvolutionShape, bias: bool = False) -> OperationGraph:
     """gradient, weight -> dx."""
     build = Builder()
     weight = _kernel_spectrum(build, problem)
@@ -62,7 +62,7 @@ def input_gradient(problem: Shape, bias: bool = False) -> OperationGraph:
     return build.graph(dx=direct.merged(_scaled(build, kept, problem)))
 
 
-def parameter_gradient(problem: Shape, bias: bool = False) -> OperationGraph:
+def parameter_gradient(problem: ConvolutionShape, bias: bool = False) -> OperationGraph:
     """x, gradient -> dweight, dbias."""
     build = Builder()
     x, given = _input_spectrum(build, problem), direct.grouped_gradient(build, problem)
@@ -95,7 +95,7 @@ def _plane_transform(build: Builder, x: Complex, sign: int = -1) -> Complex:
     return transform(build, along_rows.moved(-2, -1), sign).moved(-1, -2)
 
 
-def _spectrum(build: Builder, planes: np.ndarray, problem: Shape) -> Complex:
+def _spectrum(build: Builder, planes: np.ndarray, problem: ConvolutionShape) -> Complex:
     """Of real planes, filled up with zeros to the transform's points."""
     rows, columns = points(problem)
     room = [(0, 0)] * (planes.ndim - 2)
@@ -105,17 +105,17 @@ def _spectrum(build: Builder, planes: np.ndarray, problem: Shape) -> Complex:
     return _plane_transform(build, Complex(real, np.full_like(real, nothing)))
 
 
-def _input_spectrum(build: Builder, problem: Shape) -> Complex:
+def _input_spectrum(build: Builder, problem: ConvolutionShape) -> Complex:
     x = build.input("x", problem.batch, problem.in_channels, problem.height, problem.width)
     x = padded(build, x, problem.padding)
     return _spectrum(build, x.reshape(problem.batch, problem.groups, -1, *x.shape[2:]), problem)
 
 
-def _kernel_spectrum(build: Builder, problem: Shape) -> Complex:
+def _kernel_spectrum(build: Builder, problem: ConvolutionShape) -> Complex:
     return _spectrum(build, direct.grouped_weight(build, problem), problem)
 
 
-def _gradient_spectrum(build: Builder, gradient: np.ndarray, problem: Shape) -> Complex:
+def _gradient_spectrum(build: Builder, gradient: np.ndarray, problem: ConvolutionShape) -> Complex:
     """Of gradients that stand where their windows begin, with zeros between them."""
     high, wide = (
         (outputs - 1) * step + 1
@@ -144,6 +144,6 @@ def _back(build: Builder, spectrum: Complex) -> np.ndarray:
     return _plane_transform(build, spectrum, sign=1).real
 
 
-def _scaled(build: Builder, kept: np.ndarray, problem: Shape) -> np.ndarray:
+def _scaled(build: Builder, kept: np.ndarray, problem: ConvolutionShape) -> np.ndarray:
     rows, columns = points(problem)
     return build.scale(kept, 1 / (rows * columns))

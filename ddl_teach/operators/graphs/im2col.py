@@ -13,13 +13,13 @@ from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import OperationGraph
 from ddl_teach.operators.graphs.sums import dot
 from ddl_teach.operators.graphs.windows import fold
-from ddl_teach.theory.convolution_cost import Shape
+from ddl_teach.theory.convolution_cost import ConvolutionShape
 
 forward = direct.forward
 parameter_gradient = direct.parameter_gradient
 
 
-def input_gradient(problem: Shape, bias: bool = False) -> OperationGraph:
+def input_gradient(problem: ConvolutionShape, bias: bool = False) -> OperationGraph:
     """gradient, weight -> dx."""
     build = Builder()
     gradient = direct.grouped_gradient(build, problem)

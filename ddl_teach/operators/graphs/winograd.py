@@ -13,11 +13,13 @@ from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import OperationGraph
 from ddl_teach.operators.graphs.sums import combine, dot
 from ddl_teach.operators.graphs.windows import Pair, cut
-from ddl_teach.theory.convolution_cost import Shape
+from ddl_teach.theory.convolution_cost import ConvolutionShape
 from ddl_teach.theory.work_depth.winograd import Transforms
 
 
-def forward(problem: Shape, transforms: Transforms, bias: bool = False) -> OperationGraph:
+def forward(
+    problem: ConvolutionShape, transforms: Transforms, bias: bool = False
+) -> OperationGraph:
     """x, weight, bias -> y."""
     build = Builder()
     x = build.input("x", problem.batch, problem.in_channels, problem.height, problem.width)
@@ -30,7 +32,9 @@ def forward(problem: Shape, transforms: Transforms, bias: bool = False) -> Opera
     return build.graph(y=y)
 
 
-def input_gradient(problem: Shape, transforms: Transforms, bias: bool = False) -> OperationGraph:
+def input_gradient(
+    problem: ConvolutionShape, transforms: Transforms, bias: bool = False
+) -> OperationGraph:
     """gradient, weight -> dx: the gradient under kernels turned by half a circle."""
     build = Builder()
     gradient = direct.grouped_gradient(build, problem)
@@ -45,7 +49,7 @@ def input_gradient(problem: Shape, transforms: Transforms, bias: bool = False) -
 
 
 def parameter_gradient(
-    problem: Shape, transforms: Transforms, bias: bool = False
+    problem: ConvolutionShape, transforms: Transforms, bias: bool = False
 ) -> OperationGraph:
     """x, gradient -> dweight, dbias: the forward pass, transposed."""
     build = Builder()

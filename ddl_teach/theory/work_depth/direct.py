@@ -20,7 +20,7 @@ weights.
 
 from __future__ import annotations
 
-from ddl_teach.theory.convolution_cost import Shape
+from ddl_teach.theory.convolution_cost import ConvolutionShape
 from ddl_teach.theory.work_depth.counting import (
     NOTHING,
     WorkDepth,
@@ -32,14 +32,14 @@ from ddl_teach.theory.work_depth.counting import (
 from ddl_teach.theory.work_depth.windows import pixel_coverage
 
 
-def forward(problem: Shape, bias: bool = False) -> WorkDepth:
+def forward(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
     """Every output is a dot product; a bias joins the sum as one number more."""
     taps = problem.in_channels // problem.groups * problem.kernel[0] * problem.kernel[1]
     one = WorkDepth(2 * taps, 1 + tree_depth(taps + 1)) if bias else dot(taps)
     return one.copies(problem.batch * problem.out_channels * positions(problem))
 
 
-def input_gradient(problem: Shape, bias: bool = False) -> WorkDepth:
+def input_gradient(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
     """To each pixel comes what every window over it sends back, from every output channel."""
     covering = pixel_coverage(problem)
     terms = covering[covering > 0] * (problem.out_channels // problem.groups)
@@ -49,23 +49,23 @@ def input_gradient(problem: Shape, bias: bool = False) -> WorkDepth:
     return WorkDepth(planes * int((2 * terms - 1).sum()), 1 + tree_depth(int(terms.max())))
 
 
-def parameter_gradient(problem: Shape, bias: bool = False) -> WorkDepth:
+def parameter_gradient(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
     """Each weight sums over the batch and all positions; beside it the bias does the same."""
     taps = problem.in_channels // problem.groups * problem.kernel[0] * problem.kernel[1]
     weights = dot(problem.batch * positions(problem)).copies(problem.out_channels * taps)
     return weights.beside(bias_gradient(problem)) if bias else weights
 
 
-def bias_gradient(problem: Shape) -> WorkDepth:
+def bias_gradient(problem: ConvolutionShape) -> WorkDepth:
     """The same for every method: each channel's gradients summed over batch and positions."""
     return summation(problem.batch * positions(problem)).copies(problem.out_channels)
 
 
-def positions(problem: Shape) -> int:
+def positions(problem: ConvolutionShape) -> int:
     """How many places of the output there are in a plane."""
     return problem.output_height * problem.output_width
 
 
-def added_bias(problem: Shape) -> WorkDepth:
+def added_bias(problem: ConvolutionShape) -> WorkDepth:
     """What a bias adds to a method whose sum it cannot join: one addition for each output."""
     return elementwise(problem.batch * problem.out_channels * positions(problem))

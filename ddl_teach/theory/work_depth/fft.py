@@ -24,13 +24,13 @@ Mathieu, Henaff & LeCun, "Fast training of convolutional networks through FFTs",
 
 from __future__ import annotations
 
-from ddl_teach.theory.convolution_cost import Shape
+from ddl_teach.theory.convolution_cost import ConvolutionShape
 from ddl_teach.theory.inputs import ceil_log2
 from ddl_teach.theory.work_depth.counting import WorkDepth, elementwise, tree_depth
 from ddl_teach.theory.work_depth.direct import added_bias, bias_gradient, positions
 
 
-def forward(problem: Shape, bias: bool = False) -> WorkDepth:
+def forward(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
     """Spectra of input and kernels, products summed over input channels, and back."""
     ours = problem.in_channels // problem.groups
     kept = problem.batch * problem.out_channels
@@ -39,7 +39,7 @@ def forward(problem: Shape, bias: bool = False) -> WorkDepth:
     return convolved.then(added_bias(problem)) if bias else convolved
 
 
-def input_gradient(problem: Shape, bias: bool = False) -> WorkDepth:
+def input_gradient(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
     """Spectra of gradient and kernels, products summed over output channels, and back."""
     ours = problem.out_channels // problem.groups
     kept = problem.batch * problem.in_channels
@@ -47,7 +47,7 @@ def input_gradient(problem: Shape, bias: bool = False) -> WorkDepth:
     return _and_back(problem, there, ours, kept, problem.height * problem.width)
 
 
-def parameter_gradient(problem: Shape, bias: bool = False) -> WorkDepth:
+def parameter_gradient(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
     """Spectra of input and gradient, products summed over the batch, and back."""
     planes = problem.batch * (problem.in_channels + problem.out_channels)
     there = transform(problem).copies(planes)
@@ -56,26 +56,28 @@ def parameter_gradient(problem: Shape, bias: bool = False) -> WorkDepth:
     return weights.beside(bias_gradient(problem)) if bias else weights
 
 
-def points(problem: Shape) -> tuple[int, int]:
+def points(problem: ConvolutionShape) -> tuple[int, int]:
     """Rows and columns of the transforms: the powers of two that hold the padded input."""
     sizes = zip((problem.height, problem.width), problem.padding, strict=True)
     rows, columns = (1 << ceil_log2(size + 2 * padding) for size, padding in sizes)
     return rows, columns
 
 
-def transform(problem: Shape) -> WorkDepth:
+def transform(problem: ConvolutionShape) -> WorkDepth:
     """One transform of a plane, in either direction: 5 F log2 F, depth 3 log2 F."""
     rows, columns = points(problem)
     levels = ceil_log2(rows * columns)
     return WorkDepth(5 * rows * columns * levels, 3 * levels)
 
 
-def kernels(problem: Shape) -> int:
+def kernels(problem: ConvolutionShape) -> int:
     """How many two-dimensional kernels there are."""
     return problem.out_channels * problem.in_channels // problem.groups
 
 
-def _and_back(problem: Shape, there: WorkDepth, summed: int, planes: int, kept: int) -> WorkDepth:
+def _and_back(
+    problem: ConvolutionShape, there: WorkDepth, summed: int, planes: int, kept: int
+) -> WorkDepth:
     """From spectra to results: `planes` of which `kept` numbers each are scaled by 1 / F."""
     rows, columns = points(problem)
     product = WorkDepth(8 * summed - 2, 2 + tree_depth(summed)).copies(planes * rows * columns)

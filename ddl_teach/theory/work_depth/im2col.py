@@ -15,7 +15,7 @@ larger by one at most; with padding, gradients of zeros are computed and thrown 
 
 from __future__ import annotations
 
-from ddl_teach.theory.convolution_cost import Shape
+from ddl_teach.theory.convolution_cost import ConvolutionShape
 from ddl_teach.theory.work_depth import direct
 from ddl_teach.theory.work_depth.counting import NOTHING, WorkDepth, matrix_product, tree_depth
 from ddl_teach.theory.work_depth.windows import pixel_coverage
@@ -24,7 +24,7 @@ forward = direct.forward
 parameter_gradient = direct.parameter_gradient
 
 
-def input_gradient(problem: Shape, bias: bool = False) -> WorkDepth:
+def input_gradient(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
     """The gradient of the columns by a matrix product, then its sum over the windows."""
     taps = problem.in_channels * problem.kernel[0] * problem.kernel[1]
     columns = matrix_product(
@@ -33,7 +33,7 @@ def input_gradient(problem: Shape, bias: bool = False) -> WorkDepth:
     return columns.then(folded(problem))
 
 
-def folded(problem: Shape) -> WorkDepth:
+def folded(problem: ConvolutionShape) -> WorkDepth:
     """col2im: each pixel is the sum of the windows over it."""
     covering = pixel_coverage(problem)
     terms = covering[covering > 0]

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ddl_teach.theory.convolution_cost import Shape
+from ddl_teach.theory.convolution_cost import ConvolutionShape
 from ddl_teach.theory.inputs import count
 
 Pair = Sequence[int]
@@ -41,7 +41,7 @@ def coverage(size: int, kernel: int, stride: int, padding: int) -> np.ndarray:
     return np.bincount(touched[(touched >= 0) & (touched < size)], minlength=size)
 
 
-def pixel_coverage(problem: Shape) -> np.ndarray:
+def pixel_coverage(problem: ConvolutionShape) -> np.ndarray:
     """For each pixel of a convolution's input, how many windows touch it."""
     return plane_coverage(
         (problem.height, problem.width), problem.kernel, problem.stride, problem.padding

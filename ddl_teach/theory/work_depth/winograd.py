@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ddl_teach.theory.convolution_cost import Shape
+from ddl_teach.theory.convolution_cost import ConvolutionShape
 from ddl_teach.theory.inputs import ceil_log2
 from ddl_teach.theory.work_depth.counting import WorkDepth
 from ddl_teach.theory.work_depth.direct import added_bias, bias_gradient
@@ -43,7 +43,7 @@ class Stage(NamedTuple):
     ready: np.ndarray
 
 
-def forward(problem: Shape, transforms: Transforms, bias: bool = False) -> WorkDepth:
+def forward(problem: ConvolutionShape, transforms: Transforms, bias: bool = False) -> WorkDepth:
     """Transform tiles and kernels, multiply and sum over input channels, transform back."""
     tiles = _tiles(problem.output_height, problem.output_width, problem, transforms)
     tiled = _convolved(
@@ -57,7 +57,9 @@ def forward(problem: Shape, transforms: Transforms, bias: bool = False) -> WorkD
     return WorkDepth(tiled.work + added_bias(problem).work, max(depth, int(kept.max()) + 1))
 
 
-def input_gradient(problem: Shape, transforms: Transforms, bias: bool = False) -> WorkDepth:
+def input_gradient(
+    problem: ConvolutionShape, transforms: Transforms, bias: bool = False
+) -> WorkDepth:
     """The same on the gradient: channels have changed places, outputs are the input's pixels."""
     tiles = _tiles(problem.height, problem.width, problem, transforms)
     tiled = _convolved(
@@ -66,7 +68,9 @@ def input_gradient(problem: Shape, transforms: Transforms, bias: bool = False) -
     return WorkDepth(tiled.work, int(tiled.ready.max()))
 
 
-def parameter_gradient(problem: Shape, transforms: Transforms, bias: bool = False) -> WorkDepth:
+def parameter_gradient(
+    problem: ConvolutionShape, transforms: Transforms, bias: bool = False
+) -> WorkDepth:
     """Transform tiles of input and gradient, multiply and sum over batch and tiles, and back."""
     data, kernel, output = transforms
     tiles = _tiles(problem.output_height, problem.output_width, problem, transforms)
@@ -113,7 +117,11 @@ def _product(one: np.ndarray, other: np.ndarray, summed: int) -> Stage:
 
 
 def _convolved(
-    tiles: int, channels_in: int, channels_out: int, problem: Shape, transforms: Transforms
+    tiles: int,
+    channels_in: int,
+    channels_out: int,
+    problem: ConvolutionShape,
+    transforms: Transforms,
 ) -> Stage:
     data, kernel, output = transforms
     size = kernel.shape[1]
@@ -129,7 +137,7 @@ def _convolved(
     return Stage(work, back.ready)
 
 
-def _tiles(height: int, width: int, problem: Shape, transforms: Transforms) -> int:
+def _tiles(height: int, width: int, problem: ConvolutionShape, transforms: Transforms) -> int:
     """How many tiles cover a plane of outputs; the matrices must fit kernel and stride."""
     data, kernel, output = transforms
     taps, outputs = kernel.shape[1], len(output)
