@@ -28,7 +28,7 @@ STAGES = {1: ShardedStates, 2: ShardedGradients, 3: ShardedParameters}
 
 
 @dataclass(frozen=True)
-class Sharded:
+class ShardedResult:
     """Where training ended, and one rank's part of the cost."""
 
     parameters: dict[str, Tensor]  # whole, by their names
@@ -38,7 +38,7 @@ class Sharded:
 
 def train(
     comm: Comm, stage: int, model: nn.Sequential, batches: Sequence[Batch], keep: Keep
-) -> Sharded:
+) -> ShardedResult:
     """One step a batch; `keep` says how a rank updates what it owns, as `keeping.Resident`."""
     if check_stage(stage) not in STAGES:
         raise ValueError(
@@ -62,4 +62,4 @@ def train(
         held = measured.ledger(trainer.tensors(), saved.most)
         trainer.step()
     sent = comm.ledger.bytes_sent - before
-    return Sharded(trainer.parameters(), held, sent)
+    return ShardedResult(trainer.parameters(), held, sent)
