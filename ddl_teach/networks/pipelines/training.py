@@ -30,7 +30,7 @@ from ddl_teach.networks.trained import Trained, copies
 
 
 @dataclass(frozen=True)
-class Share:
+class TrainedShare:
     """What one rank holds after training, under the network's own names, and its last step."""
 
     replicas: dict[int, Trained]  # by replica; losses are the part that was computed here
@@ -73,7 +73,7 @@ def train(
     loss: Loss = mean_loss,
     optimizer: Optimizer = Descent,
     kind: type[BatchStage] = TorchStage,
-) -> Share:
+) -> TrainedShare:
     """One step a batch. Every rank is given the whole model and trains the stages it holds.
 
     A `loss` that is no mean over examples is refused in the first step, on all ranks.
@@ -103,7 +103,9 @@ def train(
             own.append(
                 sum(sum(stage.losses) for (its, _), stage in stages.items() if its == replica)
             )
-    return Share({replica: _trained(stages, replica, losses[replica]) for replica in losses}, last)
+    return TrainedShare(
+        {replica: _trained(stages, replica, losses[replica]) for replica in losses}, last
+    )
 
 
 def _trained(
@@ -117,7 +119,7 @@ def _trained(
     )
 
 
-def together(shares: Iterable[Share]) -> Trained:
+def together(shares: Iterable[TrainedShare]) -> Trained:
     """The whole network from what all ranks hold; replicas must not have drifted apart."""
     parameters: dict[str, torch.Tensor] = {}
     buffers: dict[str, torch.Tensor] = {}

@@ -28,7 +28,7 @@ from ddl_teach.theory.wavefront import owned
 
 
 @dataclass(frozen=True)
-class Share:
+class ForwardShare:
     """What a rank keeps of a forward pass for the gradients."""
 
     own: Stack  # its layers
@@ -62,7 +62,7 @@ def chunks_of(steps: int, chunk: int) -> list[slice]:
 @torch.no_grad()
 def forward(
     comm: Comm, stack: Stack, x: Tensor, *, chunk: int = 1
-) -> tuple[Tensor | None, Share | None]:
+) -> tuple[Tensor | None, ForwardShare | None]:
     """The outputs of `stack.forward` from zero states, on the rank that owns the top layer.
 
     Of the stack a rank uses its own layers, of x only the first rank more than the shape. Who owns
@@ -74,7 +74,7 @@ def forward(
     own = Stack(stack.cell, stack.layers[mine.start : mine.stop])
     outputs = x.new_empty((*x.shape[:2], own.layers[0].units))
     below = x if comm.rank == 0 else torch.empty_like(outputs)
-    share = Share(own, min(comm.size, len(stack)), below, [], chunks_of(len(x), chunk))
+    share = ForwardShare(own, min(comm.size, len(stack)), below, [], chunks_of(len(x), chunk))
     states = None
 
     def work(part: slice) -> Tensor:
@@ -90,7 +90,7 @@ def forward(
 
 @torch.no_grad()
 def gradients(
-    comm: Comm, share: Share | None, of_outputs: Tensor
+    comm: Comm, share: ForwardShare | None, of_outputs: Tensor
 ) -> tuple[Tensor | None, list[Weights]]:
     """The gradients of x, on the first rank, and of the weights of this rank's own layers.
 
