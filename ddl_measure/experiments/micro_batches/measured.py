@@ -26,7 +26,7 @@ from ddl_teach.operators.micro_batches import divided
 from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Offer, sizes_of
 from ddl_teach.operators.micro_batches.operator import PASSES
 from ddl_teach.operators.micro_batches.planning import DivisionPlan, decide
-from ddl_teach.operators.micro_batches.transform import Site, sites
+from ddl_teach.operators.micro_batches.transform import ConvolutionNode, sites
 
 ROW = 4  # pieces that are measured in a row
 
@@ -77,10 +77,10 @@ def plan(
     that stay as they are; what else is given goes to `measure`. Convolutions of the same
     sizes are measured once.
     """
-    known: dict[Site, dict[str, DivisibleBatch]] = {}
+    known: dict[ConvolutionNode, dict[str, DivisibleBatch]] = {}
     jobs = {}
     for site in sites(network, *example, keep=keep):
-        key = Site("", site.problem, site.dtype)
+        key = ConvolutionNode("", site.problem, site.dtype)
         if key not in known:
             known[key] = measure(site.problem, dtype=site.dtype, **measuring)
         jobs[site.name] = {

@@ -34,7 +34,7 @@ class Untransformable(ValueError):
 
 
 @dataclass(frozen=True)
-class Site:
+class ConvolutionNode:
     """A convolution in a network's graph."""
 
     name: str  # of its node: the module's path with _ for the dots
@@ -75,7 +75,9 @@ def _traced_in(training: bool, network: nn.Module) -> fx.GraphModule:
         ) from error
 
 
-def sites(network: nn.Module, *example: Tensor, keep: Collection[str] = ()) -> list[Site]:
+def sites(
+    network: nn.Module, *example: Tensor, keep: Collection[str] = ()
+) -> list[ConvolutionNode]:
     """The convolutions that inputs like `example` meet, but for those named in `keep`.
 
     Nothing is computed: only shapes go through the network.
@@ -165,7 +167,7 @@ def _numbers(name: str, call: Mapping[str, Any]) -> tuple[Any, Any, int]:
     return stride, padding, groups
 
 
-def _site(node: fx.Node, call: Mapping[str, Any]) -> Site:
+def _site(node: fx.Node, call: Mapping[str, Any]) -> ConvolutionNode:
     stride, padding, groups = _numbers(node.name, call)
     x = call["x"].meta["tensor_meta"]
     weight = call["weight"]
@@ -183,4 +185,4 @@ def _site(node: fx.Node, call: Mapping[str, Any]) -> Site:
     if x.dtype not in DTYPES:
         raise Untransformable(f"{node.name}: its input is of {x.dtype}, which no method takes")
     problem = Convolution.of_shapes(x.shape, shape, stride, padding, groups)
-    return Site(node.name, problem, x.dtype)
+    return ConvolutionNode(node.name, problem, x.dtype)
