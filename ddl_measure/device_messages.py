@@ -8,7 +8,7 @@
 Each in host memory and in device memory; paths and chunk sizes take turns, so that a disturbance
 of the machine hits all alike, and what arrives is compared with what was sent. Copies between host
 and device are measured by themselves, alone and many in a row: what one costs less in a row than
-alone is a delay in which the next may follow (`theory.staging.Stage`).
+alone is a delay in which the next may follow (`theory.staging.TransferStage`).
 Ohio State University's micro-benchmarks (osu_latency, osu_bw, osu_bibw, osu_allreduce).
 What to look at: the same program runs where there is no device, over host memory alone.
 """

@@ -29,7 +29,7 @@ from ddl_runtime.devices.choice import PATHS, Reach, Table
 from ddl_teach.collectives.on_devices import ONCE, STEPS
 from ddl_teach.theory import staging
 from ddl_teach.theory.robust_line import FittedLine, fit_line
-from ddl_teach.theory.staging import Route, Stage
+from ddl_teach.theory.staging import Route, TransferStage
 
 Times = Mapping[int, np.ndarray]  # seconds of the repetitions, by size
 
@@ -38,7 +38,9 @@ SIMPLEST = (*PATHS, STEPS, ONCE)
 SIZES = tuple(1 << power for power in range(10, 27))
 CHUNKS = tuple(1 << power for power in range(16, 23))
 ASSUMED = Route(
-    Stage(10e-6, 1 / 12e9), Stage(1e-6, 1 / 12.5e9, delay=1.5e-6), Stage(10e-6, 1 / 12e9)
+    TransferStage(10e-6, 1 / 12e9),
+    TransferStage(1e-6, 1 / 12.5e9, delay=1.5e-6),
+    TransferStage(10e-6, 1 / 12e9),
 )
 """Measured by nobody: copies start in 10 us on a link of 12 GB/s, the wire moves 100 Gbit/s."""
 
@@ -65,7 +67,10 @@ def _reigns(ways: Mapping[TransferPath, Times]) -> tuple[Reach, ...]:
 
 
 def computed(
-    route: Route, ways: Iterable[TransferPath], sizes: Sequence[int], straight: Stage | None = None
+    route: Route,
+    ways: Iterable[TransferPath],
+    sizes: Sequence[int],
+    straight: TransferStage | None = None,
 ) -> dict[TransferPath, Times]:
     """What the formula says each way takes; `straight` is the wire that reads device memory."""
     times = {
@@ -95,9 +100,9 @@ def route_of(run: DeviceRun) -> Route:
     return Route(_stage(*out), _stage(*wire), _stage(*into))
 
 
-def _stage(alone: Times, in_a_row: Times) -> Stage:
+def _stage(alone: Times, in_a_row: Times) -> TransferStage:
     one, many = (_line(times) for times in (alone, in_a_row))
-    return Stage(many.start, many.per_byte, max(0.0, one.start - many.start))
+    return TransferStage(many.start, many.per_byte, max(0.0, one.start - many.start))
 
 
 def _line(times: Times) -> FittedLine:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ddl_class.exercises import record
 from ddl_class.exercises.borrowed import borrowed
-from ddl_class.exercises.exercise import Exercise, Stage, Wrong
+from ddl_class.exercises.exercise import Exercise, ProgramRunner, Wrong
 from ddl_class.exercises.registry import find_exercise
 from ddl_class.exercises.stages import EnginesStage, RunningRanks, SimulatedStage
 from ddl_runtime.diagnosis.deadlock import StoryError
@@ -69,7 +69,7 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
 
 def judge(
     name: str,
-    stage: Stage | Callable[..., Any],
+    stage: ProgramRunner | Callable[..., Any],
     ranks: Sequence[int] = (),
     seed: int | Sequence[int] = 0,
 ) -> None:
@@ -88,7 +88,7 @@ def judge(
 
 
 def verdict(
-    exercise: Exercise, stage: Stage, generator: np.random.Generator, ranks: Sequence[int]
+    exercise: Exercise, stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
 ) -> str | None:
     """What the judge finds wrong, or None."""
     try:

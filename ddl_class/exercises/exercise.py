@@ -42,7 +42,7 @@ class ProgramOutcome:
     time: float
 
 
-class Stage(Protocol):
+class ProgramRunner(Protocol):
     """Where the learner's function runs. What it raises, and its hangs, come out as errors of
     `ddl_runtime.diagnosis.deadlock`."""
 
@@ -57,7 +57,7 @@ class Stage(Protocol):
 
 MINUTES_A_POINT = 5  # as planned for a class
 
-Judge = Callable[[Stage, np.random.Generator, Sequence[int]], None]
+Judge = Callable[[ProgramRunner, np.random.Generator, Sequence[int]], None]
 """Raises `Wrong`, or returns. It draws its data from the generator and tries these rank counts."""
 
 

@@ -57,7 +57,9 @@ def pipelined(comm: Comm, values: np.ndarray, chunk: int, kernel: Kernel) -> np.
 
 def best_chunk(nbytes: float, stages: Sequence[tuple[float, float]]) -> float:
     """The chunk with which a message is there soonest; stages as (start, seconds a byte)."""
-    return staging.best_chunk(nbytes, staging.Route(*(staging.Stage(*each) for each in stages)))
+    return staging.best_chunk(
+        nbytes, staging.Route(*(staging.TransferStage(*each) for each in stages))
+    )
 
 
 def choose(sizes: Sequence[int], seconds: Mapping[str, np.ndarray]) -> list[tuple[int, str]]:

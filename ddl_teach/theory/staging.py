@@ -44,7 +44,7 @@ from ddl_teach.theory.inputs import Bytes, Seconds, byte_count, cost, count, lar
 
 
 @dataclass(frozen=True)
-class Stage:
+class TransferStage:
     """Seconds for which it keeps a chunk: `start` and `per_byte`; and the chunk's own `delay`."""
 
     start: float
@@ -64,26 +64,26 @@ class Stage:
 class Route:
     """The three stages between two devices whose library reads host memory only."""
 
-    copy_out: Stage
-    wire: Stage
-    copy_in: Stage
+    copy_out: TransferStage
+    wire: TransferStage
+    copy_in: TransferStage
 
     @property
-    def stages(self) -> tuple[Stage, Stage, Stage]:
+    def stages(self) -> tuple[TransferStage, TransferStage, TransferStage]:
         """In the order in which they are passed."""
         return self.copy_out, self.wire, self.copy_in
 
     @property
-    def as_one(self) -> Stage:
+    def as_one(self) -> TransferStage:
         """What a staged message sees: a wire that is slower in everything."""
-        return Stage(
+        return TransferStage(
             sum(stage.start for stage in self.stages),
             sum(stage.per_byte for stage in self.stages),
             sum(stage.delay for stage in self.stages),
         )
 
 
-def direct(nbytes: Bytes, wire: Stage) -> Seconds:
+def direct(nbytes: Bytes, wire: TransferStage) -> Seconds:
     """a + n b + d: the library takes the bytes from device memory, and nobody copies."""
     return wire.keeps(byte_count(nbytes)) + wire.delay
 

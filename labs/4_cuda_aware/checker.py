@@ -159,7 +159,7 @@ def _by_hand(run: DeviceRun) -> staging.Route:
         medians = {size: float(np.median(seconds)) for size, seconds in run.times(*of).items()}
         least, most = min(medians), max(medians)
         per_byte = medians[most] / most
-        stages.append(staging.Stage(max(0.0, medians[least] - least * per_byte), per_byte))
+        stages.append(staging.TransferStage(max(0.0, medians[least] - least * per_byte), per_byte))
     return staging.Route(*stages)
 
 

@@ -318,7 +318,7 @@ from functools import partial
 
 from ddl_teach.theory import staging
 
-copy, wire = staging.Stage(1e-5, 1 / 25e9), staging.Stage(0, 1 / 25e9, delay=2e-6)
+copy, wire = staging.TransferStage(1e-5, 1 / 25e9), staging.TransferStage(0, 1 / 25e9, delay=2e-6)
 real = staging.Route(copy, wire, copy)
 reveal("07.staged", staging.staged(64e6, real) / staging.direct(64e6, wire))
 reveal("07.chunk", chunk := staging.best_chunk(64e6, real))
@@ -351,7 +351,7 @@ measured = np.quantile(turns, [0.5, 0.25, 0.75], axis=0).T
 # %%
 from ddl_class.plots.staging import plot_chunk_sizes
 
-copy, wire = staging.Stage(2e-4, 5e-9), staging.Stage(0, 5e-9, delay=1e-4)
+copy, wire = staging.TransferStage(2e-4, 5e-9), staging.TransferStage(0, 5e-9, delay=1e-4)
 slow, my_chunk = staging.Route(copy, wire, copy), yours("07.chunk", best_chunk, by_hand.best_chunk)
 best = my_chunk(2**21, [(2e-4, 5e-9), (0, 5e-9), (2e-4, 5e-9)])
 formula = [1e-3 + staging.pipelined(2**21, size, slow) for size in sizes]  # 1 ms: the kernel

@@ -31,7 +31,7 @@ from ddl_measure.device_run import (
     load,
     save,
 )
-from ddl_teach.theory.staging import Stage, allreduce_once
+from ddl_teach.theory.staging import TransferStage, allreduce_once
 
 SIZES = device_messages.powers_of_four(1 << 22)
 WAYS = [
@@ -51,7 +51,7 @@ def a_run(device):
         return tuple((seconds * np.exp(0.01 * dice.standard_normal(9))).tolist())
 
     rows = []
-    straight = Stage(2e-6, 1 / 20e9)
+    straight = TransferStage(2e-6, 1 / 20e9)
     for way, times in computed(ASSUMED, WAYS, SIZES, straight).items():
         for test in (LATENCY, BANDWIDTH, BOTH_WAYS, ALLREDUCE):
             rows += [

@@ -29,12 +29,18 @@ from ddl_measure.device_run import (
 )
 from ddl_teach.collectives.on_devices import ONCE
 from ddl_teach.theory import staging
-from ddl_teach.theory.staging import Route, Stage
+from ddl_teach.theory.staging import Route, TransferStage
 
 PREDICTED = {"ratio": 2, "chunk": 64, "allreduce": "once"}
 KIB = 1024
-BOX = Route(Stage(1e-3, 4e-8), Stage(2e-5, 8.4e-8, 1e-5), Stage(1e-3, 4e-8))
-FAST = Route(Stage(8e-6, 1 / 25e9), Stage(1e-6, 1 / 12e9, 2e-6), Stage(9e-6, 1 / 20e9))
+BOX = Route(
+    TransferStage(1e-3, 4e-8), TransferStage(2e-5, 8.4e-8, 1e-5), TransferStage(1e-3, 4e-8)
+)
+FAST = Route(
+    TransferStage(8e-6, 1 / 25e9),
+    TransferStage(1e-6, 1 / 12e9, 2e-6),
+    TransferStage(9e-6, 1 / 20e9),
+)
 
 
 @pytest.fixture(scope="module")

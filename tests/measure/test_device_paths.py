@@ -31,7 +31,7 @@ from ddl_measure.device_run import (
 )
 from ddl_runtime.devices.choice import NOT_AWARE, Reach, chosen
 from ddl_teach.theory import staging
-from ddl_teach.theory.staging import Stage
+from ddl_teach.theory.staging import TransferStage
 
 STAGED, SMALL, LARGE = (
     TransferPath("staged"),
@@ -55,7 +55,7 @@ def test_the_default_is_never_far_from_the_best_chunk(nbytes):
 @pytest.mark.parametrize("noise", [0.0, 0.02])
 def test_a_table_of_measurements_takes_at_each_size_what_is_fastest(noise):
     generator = np.random.default_rng(0)
-    slow = Stage(1e-6, 1 / 3e9, 2e-6)
+    slow = TransferStage(1e-6, 1 / 3e9, 2e-6)
     ways = [
         TransferPath("direct"),
         STAGED,

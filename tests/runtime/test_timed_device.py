@@ -11,8 +11,8 @@ from ddl_teach.theory import staging
 
 KERNEL = 1e-3
 NETWORK = Uniform(latency=5e-6, bandwidth=5e9)
-COPY = staging.Stage(start=10e-6, per_byte=1e-10)
-ROUTE = staging.Route(COPY, staging.Stage(0.0, 2e-10, delay=5e-6), COPY)
+COPY = staging.TransferStage(start=10e-6, per_byte=1e-10)
+ROUTE = staging.Route(COPY, staging.TransferStage(0.0, 2e-10, delay=5e-6), COPY)
 VALUES = (np.arange(100_003) % 100).astype(np.uint8)
 
 

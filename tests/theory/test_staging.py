@@ -11,14 +11,16 @@ from laws import LATENCIES, OPTIONAL_COST, PER_BYTE, at_least, close
 
 from ddl_teach.theory import collectives, staging
 from ddl_teach.theory.crossover import crossing
-from ddl_teach.theory.staging import Route, Stage
+from ddl_teach.theory.staging import Route, TransferStage
 
-STAGES = st.builds(Stage, OPTIONAL_COST, PER_BYTE, OPTIONAL_COST)
-COSTLY = st.builds(Stage, LATENCIES, PER_BYTE, OPTIONAL_COST)
+STAGES = st.builds(TransferStage, OPTIONAL_COST, PER_BYTE, OPTIONAL_COST)
+COSTLY = st.builds(TransferStage, LATENCIES, PER_BYTE, OPTIONAL_COST)
 ROUTES = st.builds(Route, STAGES, STAGES, STAGES)
 COSTLY_ROUTES = st.builds(Route, COSTLY, COSTLY, COSTLY)
 BYTES = st.integers(0, 10**7)
-PLAIN = Route(Stage(1e-5, 1e-10), Stage(1e-6, 8e-11, 2e-6), Stage(1e-5, 1e-10))
+PLAIN = Route(
+    TransferStage(1e-5, 1e-10), TransferStage(1e-6, 8e-11, 2e-6), TransferStage(1e-5, 1e-10)
+)
 
 
 def by_the_clock(chunks, route):
@@ -69,7 +71,7 @@ def test_no_other_number_of_equal_chunks_beats_the_best(route, nbytes):
 
 @given(COSTLY, st.integers(1, 10**7))
 def test_the_best_chunk_is_the_root_where_one_stage_is_slowest_in_everything(slow, nbytes):
-    quick = Stage(slow.start / 2, slow.per_byte / 2)
+    quick = TransferStage(slow.start / 2, slow.per_byte / 2)
     route = Route(quick, slow, quick)
     beside = route.as_one.per_byte - slow.per_byte
     root = math.sqrt(nbytes * slow.start / beside)
@@ -105,7 +107,7 @@ def test_below_that_no_number_of_chunks_beats_one(chunks, route):
     assert staging.in_equal_chunks(below, chunks, route) > staging.staged(below, route)
 
 
-ONE_STAGE = Route(Stage(0, 0), Stage(1e-6, 1e-9, 5e-6), Stage(0, 0))
+ONE_STAGE = Route(TransferStage(0, 0), TransferStage(1e-6, 1e-9, 5e-6), TransferStage(0, 0))
 
 
 def test_one_stage_alone_is_never_cut():
@@ -151,7 +153,7 @@ def test_sizes_may_be_an_array_and_answers_are_its_likes():
 
 def test_a_slow_direct_path_loses_to_chunks_where_their_lines_cross():
     """A network card that reads device memory at a sixth of the speed: as MVAPICH2 found."""
-    slow = Stage(1e-6, 6e-10, 2e-6)
+    slow = TransferStage(1e-6, 6e-10, 2e-6)
 
     def at_best(nbytes):
         return staging.pipelined(nbytes, staging.best_chunk(nbytes, PLAIN), PLAIN)
@@ -196,8 +198,8 @@ def test_one_rank_copies_nothing():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: Stage(-1.0, 0.0), "start must be a finite number of seconds"),
-        (lambda: Stage(0.0, math.inf), "per_byte must be a finite"),
+        (lambda: TransferStage(-1.0, 0.0), "start must be a finite number of seconds"),
+        (lambda: TransferStage(0.0, math.inf), "per_byte must be a finite"),
         (lambda: staging.pipelined(10, 0, PLAIN), "must hold at least one"),
         (lambda: staging.pipelined(-1, 5, PLAIN), "nbytes must be finite and 0 or more"),
         (lambda: staging.in_equal_chunks(10, 0, PLAIN), "chunks must be at least 1"),

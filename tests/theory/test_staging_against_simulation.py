@@ -9,7 +9,7 @@ from ddl_runtime.topologies.point_to_point import HostLink, Uniform
 from ddl_teach import simulate
 from ddl_teach.collectives import ring, staged_once
 from ddl_teach.theory import staging
-from ddl_teach.theory.staging import Route, Stage
+from ddl_teach.theory.staging import Route, TransferStage
 
 LINKS = {  # the slowest stage is the wire, a copy's bytes, a copy's start
     "wire": HostLink(1e-6, 5e9),
@@ -27,8 +27,8 @@ def network(link, gap=0.0):
 
 def route(link, gap=0.0):
     """A gap keeps the next message back, and is part of the latency of this one."""
-    copy = Stage(link.start, 1 / link.bandwidth)
-    return Route(copy, Stage(gap, 1 / BANDWIDTH, LATENCY - gap), copy)
+    copy = TransferStage(link.start, 1 / link.bandwidth)
+    return Route(copy, TransferStage(gap, 1 / BANDWIDTH, LATENCY - gap), copy)
 
 
 def expected(nbytes, chunk, link, gap=0.0):
@@ -70,7 +70,7 @@ def test_a_lone_message_takes_exactly_what_the_formula_says(link, gap, nbytes, c
 
 
 def test_without_a_host_link_every_message_goes_directly():
-    direct = staging.direct(70_000, Stage(0.0, 1 / BANDWIDTH, LATENCY))
+    direct = staging.direct(70_000, TransferStage(0.0, 1 / BANDWIDTH, LATENCY))
     asked = {"nbytes": 70_000, "table": None, "network": network(None)}
     run = simulate(one_message, 2, trace=False, **asked)
     assert run.results[1][0] == pytest.approx(direct, rel=1e-12)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong
 from ddl_runtime.diagnosis.deadlock import Deadlock, StoryError, Unreceived
 from ddl_runtime.diagnosis.waits import SENDS
 from ddl_runtime.records.ledger import Ledger, Message
@@ -21,7 +21,7 @@ Causes = Sequence[tuple[Callable[[StoryError], bool], str | Callable[[StoryError
 
 
 def run(
-    stage: Stage,
+    stage: ProgramRunner,
     count: int,
     given: Sequence[tuple[Any, ...]],
     told: str,

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.ranks import listed
 
@@ -102,7 +102,7 @@ Explain = Callable[[Parts, np.ndarray], str]
 """From how often each rank's part was counted (by rank, element, part) to the usual mistake."""
 
 
-def run(stage: Stage, parts: Parts, advice: str) -> ProgramOutcome:
+def run(stage: ProgramRunner, parts: Parts, advice: str) -> ProgramOutcome:
     """The function's outcome for these vectors; a standstill is told with its usual cause."""
     given = [(vector,) for vector in parts.vectors]
     return ranks.run(stage, parts.ranks, given, parts.setting, ranks.general(advice))

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import items, several, whole
 
 SHORT, LONG = 5, 200_000  # elements: goes out at once, and waits for its receiver
 
 
-def judge_neighbours(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_neighbours(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """Every rank names the rank to its left and the one to its right, round a circle."""
     # One or two ranks last: what goes wrong there looks stranger than it is.
     for count in sorted(counts, key=lambda count: count < 3):
@@ -46,7 +48,9 @@ def _about_neighbours(pair: list[int], rank: int, count: int) -> str:
     return "Left is one less and right is one more, both % comm.size."
 
 
-def judge_ping_pong(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_ping_pong(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """The ball comes back `rounds` times, one larger each time."""
     for count in counts:
         rounds = int(generator.integers(3, 9))
@@ -75,7 +79,9 @@ def _judge_ball(found: np.ndarray, begun: np.ndarray, rank: int, rounds: int) ->
     raise Wrong(f"{told}, not by {rounds}. Rank 1 adds 1, each time it comes by, to all of it.")
 
 
-def judge_pass_right(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_pass_right(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """What the left neighbour had is here, and nobody has waited for ever, short or long."""
     for count in counts:
         for length in (SHORT, LONG):

@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.exercise import ProgramRunner, Wrong
 from ddl_class.exercises.kit.answers import number, several
 from ddl_class.exercises.unit_01.work_depth_judges import SMALL, random_graph
 
 WANTED = "return a list with the step of each operation, the first step being 0"
 
 
-def judge_greedy(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_greedy(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """Random graphs on one, some and too many processors."""
     trials: list[tuple[list[list[int]], int]] = [(SMALL, 2), (SMALL, 1), ([[]] * 7, 3)]
     for processors in (1, 2, 3, 4, 7, 100):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.exercise import ProgramRunner, Wrong
 from ddl_class.exercises.kit.answers import number, numbers, several
 from ddl_class.exercises.kit.compare import alike, compare, shown, why
 from ddl_teach.operators.graphs.schedule import finished
@@ -18,7 +18,9 @@ from ddl_teach.theory.work_depth.counting import tree_depth
 PASSES = ("forward", "input gradient", "weight gradient")
 
 
-def judge_tree_sum(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_tree_sum(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """Exact for all small numbers, and for large ones at and beside powers of two."""
     large = [2**power + beside for power in (10, 20, 30) for beside in (-1, 0, 1)]
     drawn = [int(number) for number in generator.integers(40, 10**6, 5)]
@@ -37,7 +39,9 @@ def judge_tree_sum(stage: Stage, generator: np.random.Generator, ranks: Sequence
         compare(f"tree_sum({count:,})", said, right, usual, otherwise)
 
 
-def judge_layer(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_layer(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """Three pairs, for sizes of which no two have the same logarithm."""
     ways = (
         fully_connected.forward,
@@ -100,7 +104,9 @@ def _wrong_pass(
     return f"{depth.get(said[1], '')} {advice}".strip()
 
 
-def judge_count(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_count(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """Random graphs, then a chain, a heap of loose operations, and a ladder."""
     ladder: list[list[int]] = [[], []] + [[one - 1, one - 2] for one in range(2, 60)]
     chain: list[list[int]] = [[]] + [[one] for one in range(1500)]
@@ -173,7 +179,9 @@ def _pair(value: Any, wanted: str) -> tuple[float, float]:
     return work, depth
 
 
-def judge_bounds(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_bounds(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """Both bounds, on both sides of the bend."""
     trials = []
     for processors in (1, 3, 10, 200, 4096):

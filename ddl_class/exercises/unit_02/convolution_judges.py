@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.exercise import ProgramRunner, Wrong
 from ddl_class.exercises.kit.answers import not_none, number
 from ddl_class.exercises.kit.compare import compare, within
 
@@ -21,7 +21,9 @@ TOLERANCE = 1e-8
 HUGE = 1e17  # beside it a double has no room for numbers around one
 
 
-def judge_im2col(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_im2col(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """Rows are weights, channel by channel; columns are outputs, image by image."""
     for kernel, stride in ((1, 1), (2, 1), (3, 1), (3, 2), (5, 3), (2, 2)):
         height, width = (int(kernel + generator.integers(2, 8)) for _ in "hw")
@@ -53,7 +55,9 @@ def judge_im2col(stage: Stage, generator: np.random.Generator, ranks: Sequence[i
         _judge_array(call, stage.call(x, kernel, stride), right, usual)
 
 
-def judge_winograd(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_winograd(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """The convolution itself, with two channels and odd counts of tiles, and found by tiles."""
     for images, channels, out, high, wide in ((2, 3, 4, 3, 2), (1, 1, 1, 1, 1), (1, 1, 2, 2, 3)):
         x = generator.standard_normal((images, channels, 2 * high + 2, 2 * wide + 2))
@@ -85,7 +89,7 @@ def judge_winograd(stage: Stage, generator: np.random.Generator, ranks: Sequence
     )
 
 
-def judge_fft(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_fft(stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]) -> None:
     """The convolution itself, with odd and even sizes, and found by way of frequencies."""
     for kernel, height, width in ((3, 8, 8), (2, 7, 6), (5, 6, 9), (3, 5, 7), (1, 4, 5)):
         x = generator.standard_normal((2, 3, height, width))
@@ -126,7 +130,9 @@ def judge_fft(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]
         )
 
 
-def judge_crossover(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_crossover(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """The kernel size at which both counts are equal."""
     for trial in range(6):
         batch, channels, out = (int(2 ** generator.integers(0, 8)) for _ in "bio")

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.exercise import ProgramRunner, Wrong
 from ddl_class.exercises.kit.answers import items, not_none, seen, short
 
 Point = tuple[float, float]
 
 
-def judge_pareto(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_pareto(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """The places of all points that no other point beats, each of equal ones once."""
     for count in (1, 2, 3, 8, 20, 20, 60):
         workspace = generator.integers(1, 2 * count + 2, count) * 1024
@@ -49,7 +51,9 @@ def judge_pareto(stage: Stage, generator: np.random.Generator, ranks: Sequence[i
             )
 
 
-def judge_divide(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_divide(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """The sizes add up to the batch and take the least time."""
     cases = [
         # The largest pieces first are wrong here, as is the cheapest per example.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.exercise import ProgramRunner, Wrong
 from ddl_class.exercises.kit.answers import arrays
 from ddl_class.exercises.kit.compare import compare, within
 from ddl_class.exercises.unit_03.division_judges import least
@@ -24,7 +24,9 @@ FAILED = 4  # milp's status: HiGHS's presolve fails on some programs that have n
 Front = tuple[list[int], list[float]]
 
 
-def judge_program(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_program(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """c, A, b of one layer's program: HiGHS must find the best division in it."""
     for trial in range(6):
         batch = int(generator.integers(3, 17))
@@ -67,7 +69,9 @@ def judge_program(stage: Stage, generator: np.random.Generator, ranks: Sequence[
         compare(f"{call}: your program", found, right, usual, otherwise, SAME)
 
 
-def judge_share(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_share(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """c, A, low, high of a network's program: one point a layer, all of them in one room."""
     for trial in range(6):
         fronts = [_random_front(generator) for _ in range(generator.integers(2, 5))]

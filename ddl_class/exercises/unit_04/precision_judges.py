@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.exercise import ProgramRunner, Wrong
 from ddl_class.exercises.kit.answers import array, number, several
 from ddl_class.exercises.kit.compare import why, within
 
@@ -16,7 +16,9 @@ HALF = 2.0**-11  # the unit roundoff of float16
 WANTED = "return the sum"
 
 
-def judge_pairwise(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_pairwise(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """Within the bound of a tree, in float16, for any number of terms."""
     for terms in (7, 64, 1000, 4096, int(generator.integers(2049, 6000)), 3, 2, 1):
         samples = [generator.random(terms), np.ones(terms), generator.standard_normal(terms)]
@@ -35,7 +37,7 @@ def judge_pairwise(stage: Stage, generator: np.random.Generator, ranks: Sequence
     _judge_type(stage, generator)
 
 
-def _judge_type(stage: Stage, generator: np.random.Generator) -> None:
+def _judge_type(stage: ProgramRunner, generator: np.random.Generator) -> None:
     """Sums of float16 are hardly ever right to the last bit; always is too good."""
     for _ in range(25):
         x = generator.random(300).astype(np.float16)
@@ -71,7 +73,9 @@ def _about_sum(found: float, x: np.ndarray, exact: float) -> str:
     return "Add the sum of the first half and the sum of the second, each found in the same way."
 
 
-def judge_scaling(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_scaling(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """Unscale in float32, skip and back off on overflow, grow after enough good steps."""
     for interval in (1, 2, 5):
         for good in range(interval):
@@ -88,7 +92,9 @@ def _task(generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray, float
     return weights, gradient, scale, float(2.0**26 * generator.uniform(1, 2))
 
 
-def _judge_good(stage: Stage, generator: np.random.Generator, interval: int, good: int) -> None:
+def _judge_good(
+    stage: ProgramRunner, generator: np.random.Generator, interval: int, good: int
+) -> None:
     weights, gradient, scale, rate = _task(generator)
     said = stage.call(weights, gradient, scale, good, interval, rate)
     found, new_scale, new_good = _three(said, weights)
@@ -145,7 +151,7 @@ def _about_weights(
 
 
 def _judge_overflow(
-    stage: Stage, generator: np.random.Generator, interval: int, bad: float
+    stage: ProgramRunner, generator: np.random.Generator, interval: int, bad: float
 ) -> None:
     weights, gradient, scale, rate = _task(generator)
     gradient[1, 2] = bad

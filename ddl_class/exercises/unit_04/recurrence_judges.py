@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import array, arrays, items, not_none
 from ddl_class.exercises.kit.compare import alike, why, within
@@ -20,7 +20,9 @@ OUTPUTS = "return the outputs as one array, np.array(outputs)"
 GRIDS = ((1, 1), (4, 4), (3, 7), (7, 3), (1, 6), (6, 1))
 
 
-def judge_fused(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_fused(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """The new h and c are those of four separate products."""
     for batch, inputs, units in SHAPES:
         x, h, c = (generator.standard_normal((batch, width)) for width in (inputs, units, units))
@@ -87,7 +89,9 @@ def _usual(
     return why(found, usual, otherwise, within(1e-6, 1e-8))
 
 
-def judge_wavefronts(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_wavefronts(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """Every cell once, after the two that it needs, in layers + steps - 1 turns."""
     sizes = [*GRIDS, tuple(int(size) for size in generator.integers(2, 9, 2))]
     for layers, steps in sizes:
@@ -159,7 +163,9 @@ def _too_many(told: str, turns: Sequence[Sequence], layers: int, steps: int) -> 
     return found + "Compute a cell as soon as what it needs is there: in turn layer + step."
 
 
-def judge_ranks(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_ranks(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """Every rank has the outputs of its own layer, and sends a step up before the next one."""
     for count in ranks.first(4, counts):
         steps, batch, units = (int(generator.integers(2, most)) for most in (7, 4, 5))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import SHOWN, array, number
 from ddl_class.exercises.kit.compare import compare, why, within
@@ -19,7 +19,9 @@ CLOSE = 0.06  # relative least squares was never wrong by more than 0.045 in 6,0
 TRIALS = 9  # plain least squares comes so close in one of seven, so not in all of them
 
 
-def judge_ping_pong(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_ping_pong(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """Rank 0 knows the seconds per message; the ledger shows that a ball went to and fro."""
     for count in counts:
         nbytes, turns = (int(generator.integers(3, most)) for most in (5000, 10))
@@ -82,7 +84,7 @@ def _judge_stopwatch(said: float, nbytes: int, turns: int, network: Uniform) -> 
     )
 
 
-def judge_fit(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_fit(stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """The line is found exactly where it is exact, and nearly where times scatter."""
     for trial in range(TRIALS):
         truth = np.array([10 ** generator.uniform(-6, -5), 10 ** generator.uniform(-10, -9)])
@@ -140,7 +142,7 @@ def _scattered(found: np.ndarray, truth: np.ndarray, seconds: np.ndarray) -> str
 
 
 def judge_half_bandwidth(
-    stage: Stage, generator: np.random.Generator, counts: Sequence[int]
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
 ) -> None:
     """The size at which bytes take as long as the latency does."""
     for _ in range(5):

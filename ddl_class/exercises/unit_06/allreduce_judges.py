@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong
 from ddl_class.exercises.kit import sums
 from ddl_class.exercises.kit.ranks import listed
 from ddl_class.exercises.kit.sums import Parts
@@ -27,7 +27,7 @@ SAME_PART = (
 
 
 def judge_reduce_scatter(
-    stage: Stage, generator: np.random.Generator, ranks: Sequence[int]
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
 ) -> None:
     """Chunk r is complete on rank r, after P-1 steps round the ring."""
     for parts in sums.trials(generator, ranks):
@@ -64,7 +64,7 @@ def _explain_once_round(parts: Parts, counted: np.ndarray) -> str:
     return ""
 
 
-def judge_ring(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_ring(stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]) -> None:
     """The sum on all ranks, after 2 (P-1) steps round the ring."""
     _judge(stage, generator, ranks, SAME_CHUNK, _explain_ring, _follow_the_ring)
 
@@ -121,7 +121,9 @@ def _follow_the_ring(parts: Parts, outcome: ProgramOutcome, rounds: int = 2) -> 
         )
 
 
-def judge_doubling(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_doubling(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """The sum on all ranks by swapping; where the count is no power of two, by folding first."""
     _judge(stage, generator, ranks, SAME_PART, _explain_doubling, _follow_the_doubling)
 
@@ -167,7 +169,9 @@ def _follow_the_doubling(parts: Parts, outcome: ProgramOutcome) -> None:
         )
 
 
-def judge_rabenseifner(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_rabenseifner(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """The sum on all ranks, first by halving, then by doubling."""
     _judge(stage, generator, ranks, SAME_PART, _explain_halving, _follow_the_halving)
 
@@ -200,7 +204,7 @@ def _follow_the_halving(parts: Parts, outcome: ProgramOutcome) -> None:
 
 
 def _judge(
-    stage: Stage,
+    stage: ProgramRunner,
     generator: np.random.Generator,
     ranks: Sequence[int],
     advice: str,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.exercise import ProgramRunner, Wrong
 from ddl_class.exercises.kit.answers import number
 from ddl_class.exercises.kit.compare import compare, within
 from ddl_runtime.diagnosis.deadlock import StoryError
@@ -20,7 +20,9 @@ TWO_RANKS = (
 )
 
 
-def judge_crossover(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_crossover(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """The size at which the two formulas meet, for powers of two."""
     for count in (8, 4, 1024, 65_536):
         latency = float(generator.uniform(0.5e-6, 50e-6))

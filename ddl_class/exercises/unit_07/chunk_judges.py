@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong, ranks_text
 from ddl_class.exercises.kit.compare import why, within
 from ddl_class.exercises.kit.ranks import virtual
 from ddl_class.exercises.unit_07.staging_judges import (
@@ -30,7 +30,9 @@ from ddl_class.exercises.unit_07.staging_judges import (
 from ddl_teach.theory import staging
 
 
-def judge_pipelined(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_pipelined(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """The same in chunks, of which one is copied while another travels."""
     for count in ranks:
         for size, chunk in _chunkings(generator):

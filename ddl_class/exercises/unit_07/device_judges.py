@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong, ranks_text
 from ddl_class.exercises.kit.answers import SHOWN, not_none, number
 from ddl_class.exercises.kit.compare import any_of, compare, why, within
 from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
@@ -19,7 +19,9 @@ OUTLIER, LUCKY = 40.0, 0.02  # how wrong a single measurement can be
 SIZES = 2 ** np.arange(10, 27)
 
 
-def judge_chunk(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_chunk(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """The root of n a / (B - b), with a and b of the slowest stage."""
     for slowest in (0, 1, 2, 0, 1, 2):
         nbytes = int(10 ** generator.uniform(6, 9))
@@ -62,7 +64,9 @@ def _in_words(stages: list[tuple[float, float]]) -> str:
 # -- the table of paths ----------------------------------------------------------------------
 
 
-def judge_table(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_table(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """From measurements to a list of (from so many bytes on, path)."""
     for _ in range(4):
         seconds = _measurements(generator)
@@ -151,7 +155,9 @@ class RoundRobin(Uniform):
         return rank % self.nodes
 
 
-def judge_own_gpu(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_own_gpu(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """The rank's number among those of its node, modulo the GPUs of a node."""
     for count in ranks:
         # Simulated time is the same twice; real ranks' nodes are what they are.
@@ -165,7 +171,7 @@ def judge_own_gpu(stage: Stage, generator: np.random.Generator, ranks: Sequence[
                 break
 
 
-def _placed(stage: Stage, count: int, gpus: int, network: Any) -> ProgramOutcome:
+def _placed(stage: ProgramRunner, count: int, gpus: int, network: Any) -> ProgramOutcome:
     return stage.run(count, [(gpus,)] * count, network=network)
 
 

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.ranks import virtual
 from ddl_runtime.devices.timed import BANDWIDTH, START
@@ -23,9 +23,11 @@ from ddl_teach.theory import staging
 KERNEL = 1e-3  # of the notebook's `double`: until x is doubled, and of the kernel after it
 NEXT = 0.1
 PINNED = 255  # what is in new pinned memory; values stay below 100, so none is mistaken for it
-COPY = staging.Stage(START, 1 / BANDWIDTH)
+COPY = staging.TransferStage(START, 1 / BANDWIDTH)
 NETWORK = Uniform(latency=1e-5, bandwidth=1.5e8)
-ROUTE = staging.Route(COPY, staging.Stage(0.0, 1 / NETWORK.bandwidth, NETWORK.latency), COPY)
+ROUTE = staging.Route(
+    COPY, staging.TransferStage(0.0, 1 / NETWORK.bandwidth, NETWORK.latency), COPY
+)
 ADVICE = "Rank 0 sends to rank 1, rank 1 receives from rank 0, and nobody else does anything."
 
 
@@ -50,7 +52,9 @@ def random_values(generator: np.random.Generator, size: int) -> np.ndarray:
     return generator.integers(1, 100, size).astype(np.uint8)
 
 
-def judge_copy_out(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_copy_out(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """The doubled bytes are in pinned memory when the function returns."""
     for count in counts:
         values = random_values(generator, int(generator.integers(500, 2000)))
@@ -83,7 +87,9 @@ def _of_copy_out(found: np.ndarray, values: np.ndarray) -> str:
     return "these are not the doubled values. Copy all of x, from byte 0 on, into host."
 
 
-def judge_staged(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_staged(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """Rank 1's device holds what rank 0's kernel made, after one message."""
     for count in counts:
         size = int(generator.integers(2000, 9000))
@@ -98,7 +104,7 @@ def judge_staged(stage: Stage, generator: np.random.Generator, counts: Sequence[
             raise Wrong(f"{call}: {behind_the_next(outcome.time)}")
 
 
-def run(stage: Stage, trial: Trial, count: int, *rest: int) -> ProgramOutcome:
+def run(stage: ProgramRunner, trial: Trial, count: int, *rest: int) -> ProgramOutcome:
     """The function's outcome; a standstill is told with its usual cause."""
     given = trial.arguments(count, *rest)
     return ranks.run(stage, count, given, trial.call, ranks.general(ADVICE), NETWORK)

@@ -7,7 +7,13 @@ from functools import partial
 
 import numpy as np
 
-from ddl_class.exercises.exercise import NO_BUFFERS, ProgramOutcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import (
+    NO_BUFFERS,
+    ProgramOutcome,
+    ProgramRunner,
+    Wrong,
+    ranks_text,
+)
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import items, whole
 from ddl_class.exercises.kit.compare import CLOSE, Usual, alike, compare, equal, why
@@ -36,7 +42,9 @@ TELLING = (
 Gradients = list[list[np.ndarray]]  # by rank, by parameter
 
 
-def judge_average(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_average(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """The mean over the ranks in every array of every rank, in place."""
     for count in ranks.last(1, counts):
         own = _gradients(generator, count)
@@ -51,7 +59,9 @@ def judge_average(stage: Stage, generator: np.random.Generator, counts: Sequence
         _judge_arrays(f"average on {ranks_text(count)}", outcome, right, usual, own)
 
 
-def judge_weighted(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_weighted(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """The mean over all samples, of ranks that have unequally many."""
     for count in ranks.last(1, counts):
         own = _gradients(generator, count)
@@ -82,7 +92,9 @@ def judge_weighted(stage: Stage, generator: np.random.Generator, counts: Sequenc
         _judge_arrays(told, stage.run(count, given), right, usual, own)
 
 
-def judge_fill(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_fill(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """Buckets from the last gradient on, none larger than it need be."""
     for trial in range(12):
         sizes = [int(size) for size in generator.integers(1, 60, generator.integers(1, MOST))]
@@ -126,7 +138,9 @@ def judge_fill(stage: Stage, generator: np.random.Generator, counts: Sequence[in
         compare(call, said, right, usual, otherwise, equal)
 
 
-def judge_overlap(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_overlap(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """The average, of buckets that leave while the pass goes on."""
     groups = [[4, 3], [2], [1, 0]]
     for count in ranks.last(1, counts):

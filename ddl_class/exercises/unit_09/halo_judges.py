@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import array
 from ddl_class.exercises.kit.ranks import HOUR, LONG
@@ -17,7 +17,9 @@ FEW = 2.5  # latencies: one side after the other takes two, a chain of five rank
 Advice = Callable[[list[np.ndarray], int, np.ndarray], str]  # of all parts, a rank, its answer
 
 
-def judge_with_halo(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_with_halo(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """A row of the neighbour above, the own rows, a row of the one below; zeros at the border."""
 
     def draw(rows: int, columns: int) -> np.ndarray:
@@ -31,7 +33,9 @@ def judge_with_halo(stage: Stage, generator: np.random.Generator, counts: Sequen
     _judge(stage, generator, counts, "with_halo", draw, right, _about_halo)
 
 
-def judge_give_back(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_give_back(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """The own rows' gradients, and on the first and last of them what the neighbours say."""
 
     def draw(rows: int, columns: int) -> np.ndarray:
@@ -48,7 +52,7 @@ def judge_give_back(stage: Stage, generator: np.random.Generator, counts: Sequen
 
 
 def _judge(
-    stage: Stage, generator: np.random.Generator, counts: Sequence[int], name: str,
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int], name: str,
     draw: Callable[[int, int], np.ndarray], right: Callable[[list], list], advice: Advice,
 ) -> None:  # fmt: skip
     for count in ranks.first(3, counts):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import arrays, not_none
 from ddl_class.exercises.kit.compare import AnyOf, any_of, why, within
@@ -16,7 +16,9 @@ ROWS, INPUTS, MIDDLE, OUTPUTS = 3, 5, 4, 5  # of a pair; MIDDLE is that of one r
 SAME = within(1e-9, 1e-9)
 
 
-def judge_pair(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_pair(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """relu(x A) B + bias on every rank, for one sum of y."""
     for count in ranks.first(3, counts):
         x, first, second, bias, _ = _draw_pair(generator, count)
@@ -49,7 +51,9 @@ def judge_pair(stage: Stage, generator: np.random.Generator, counts: Sequence[in
         _judge_bytes(told, outcome, y.nbytes, "Only y needs to be summed, and once")
 
 
-def judge_gradients(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_gradients(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """The gradient of x whole on every rank, those of a and b a rank's own, for one sum."""
     names = ["the gradient of x", "the gradient of a", "the gradient of b"]
     for count in ranks.first(3, counts):
@@ -82,7 +86,9 @@ def judge_gradients(stage: Stage, generator: np.random.Generator, counts: Sequen
         _judge_bytes(told, outcome, x.nbytes, "Only the gradient of x needs to be summed")
 
 
-def judge_hybrid(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_hybrid(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """Data-parallel features, then a classifier of which each rank has some columns."""
     names = ["the scores", "the gradient of c", "the gradient of w"]
     for count in ranks.first(3, counts):

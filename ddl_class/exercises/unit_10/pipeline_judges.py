@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import not_none, number
 from ddl_class.exercises.kit.compare import compare, within
@@ -29,7 +29,9 @@ FREE = Uniform(latency=0.0, bandwidth=math.inf)
 PIPELINES = ((1, 3), (2, 1), (2, 4), (3, 5), (4, 8), (4, 2), (6, 7))  # ranks, micro-batches
 
 
-def judge_idle(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_idle(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """The share of (P - 1) / (m + P - 1)."""
     for count, parts in ((4, 8), (1, 5), (8, 1), *generator.integers(2, 40, (6, 2)).tolist()):
         right = (count - 1) / (parts + count - 1)
@@ -48,7 +50,9 @@ def judge_idle(stage: Stage, generator: np.random.Generator, counts: Sequence[in
         compare(call, said, right, usual, otherwise, within(1e-6, 1e-12))
 
 
-def judge_gpipe(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_gpipe(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """All forward, then all backward."""
     for count, parts in PIPELINES:
         schedule, orders = _schedule(stage, count, parts)
@@ -64,7 +68,9 @@ def judge_gpipe(stage: Stage, generator: np.random.Generator, counts: Sequence[i
         _judge_time(schedule, pipelines.gpipe(count, parts, 1.0, 2.0))
 
 
-def judge_one_f_one_b(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_one_f_one_b(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """GPipe's time with the activations of at most P - r micro-batches."""
     for count, parts in PIPELINES:
         schedule, orders = _schedule(stage, count, parts)
@@ -95,7 +101,7 @@ def _judge_time(schedule: Schedule, wanted: pipelines.Step) -> None:
         )
 
 
-def _schedule(stage: Stage, count: int, parts: int) -> tuple[Schedule, list[list[str]]]:
+def _schedule(stage: ProgramRunner, count: int, parts: int) -> tuple[Schedule, list[list[str]]]:
     """The learner's orders for all ranks, as words and as a schedule that can be carried out."""
     orders = [_words(stage, rank, count, parts) for rank in range(count)]
     schedule = written("yours", orders)
@@ -110,7 +116,7 @@ def _schedule(stage: Stage, count: int, parts: int) -> tuple[Schedule, list[list
     return schedule, orders
 
 
-def _words(stage: Stage, rank: int, count: int, parts: int) -> list[str]:
+def _words(stage: ProgramRunner, rank: int, count: int, parts: int) -> list[str]:
     said, call = stage.call(rank, count, parts), _call(rank, count, parts)
     not_none(said, f"{call}: return a list of words such as ['F0', 'B0']")
     if not isinstance(said, list | tuple) or not all(isinstance(word, str) for word in said):
@@ -138,7 +144,7 @@ def _call(rank: int, count: int, parts: int) -> str:
 
 
 def judge_message_driven(
-    stage: Stage, generator: np.random.Generator, counts: Sequence[int]
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
 ) -> None:
     """The gradients are right, the ledger shows one message each, and the limit is kept."""
     for count in counts:

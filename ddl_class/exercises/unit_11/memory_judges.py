@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import several
 from ddl_class.exercises.kit.compare import alike, why
@@ -19,7 +19,9 @@ MOMENTUM, RATE, DOUBLE = 0.9, 0.1, 8
 CAUSES = ranks.general("All ranks must call the same collectives, in the same order.")
 
 
-def judge_states(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_states(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """The weights are updated everywhere, the moment where it lives, for an all-reduce's bytes."""
     for count in ranks.first(4, counts):
         length = 5 * count + int(generator.integers(1, count + 1))
@@ -73,7 +75,9 @@ def judge_states(stage: Stage, generator: np.random.Generator, counts: Sequence[
         _judge_bytes(outcome, setting, [length], stage_number=1)
 
 
-def judge_gradients(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_gradients(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """Each gradient of the list has become this rank's part of the mean."""
     for count in ranks.first(4, counts):
         sizes = [int(size) for size in generator.integers(count, 9 * count, 3)]
@@ -125,7 +129,9 @@ def _judge_own_part(found: Any, mean: np.ndarray, part: slice, own: np.ndarray, 
     )
 
 
-def judge_parameters(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_parameters(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """Own parts of the mean gradients, with each layer's weights gathered twice."""
     for count in ranks.first(4, counts):
         width, layers, rows = int(generator.integers(3, 6)), 3, 4
@@ -197,7 +203,9 @@ def _judge_bytes(
         )
 
 
-def judge_offload(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_offload(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """Right on both ranks, in buckets, the next one coming while one goes."""
     for count in ranks.first(4, (max(2, one) for one in counts)):
         bucket = int(generator.integers(3, 9))

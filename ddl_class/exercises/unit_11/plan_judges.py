@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.exercise import ProgramRunner, Wrong
 from ddl_class.exercises.kit.answers import not_none
 from ddl_teach.theory.checkpointing import Chain, equal_stretches, layers_of, peak
 
 LETTERS = 70  # of a plan that are shown
 
 
-def judge_stretches(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_stretches(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """Each layer twice at most, and as little held as equal stretches allow."""
     for layers in (9, 16, 100, 1, 2, *map(int, generator.integers(3, 150, 5))):
         call = f"stretches({layers})"

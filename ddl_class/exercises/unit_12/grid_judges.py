@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.exercise import ProgramRunner, Wrong
 from ddl_class.exercises.kit.answers import items, number, numbers
 from ddl_class.exercises.kit.compare import compare, why
 from ddl_teach.theory.grids.grid import every
@@ -18,7 +18,9 @@ AXES = ("data", "pipeline", "tensor", "context")
 Numbers = tuple[float, ...]
 
 
-def judge_grids(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_grids(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """All ordered quadruples with this product, each once."""
     for count in (8, 1, 6, 7, 64, int(generator.integers(10, 60)), 1024):
         right = sorted((one.data, one.pipeline, one.tensor, one.context) for one in every(count))
@@ -40,7 +42,9 @@ def judge_grids(stage: Stage, generator: np.random.Generator, ranks: Sequence[in
         raise Wrong(f"{told}{missing[0]} is missing.")
 
 
-def judge_bytes(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_bytes(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """Four numbers of bytes, for pure grids first and then for mixed ones."""
     pure = [(4, 1, 1, 1), (1, 4, 1, 1), (1, 1, 4, 1), (1, 1, 1, 4), (1, 1, 1, 1), (1, 2, 1, 1)]
     mixed = [tuple(int(2**n) for n in generator.integers(0, 4, 4)) for _ in range(12)]
@@ -137,7 +141,9 @@ def _usual_bytes(axis: str, said: float, right: float, grid: Numbers, job: dict[
     return why(said, wrong, "Write down what one micro-batch needs, then multiply")
 
 
-def judge_seconds(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_seconds(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """The sum of five terms, of which the bubble stretches three."""
     for trial in range(8):
         pipeline, m = (1, 4) if trial == 0 else (int(p) for p in generator.integers(2, 17, 2))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong, ranks_text
 from ddl_class.exercises.kit.answers import array
 from ddl_class.exercises.kit.compare import shown
 
@@ -15,7 +15,9 @@ SHAPES = ((4, 5), (7,), (2, 3, 4), (1, 1), (30, 40))
 MOMENTUM = 0.9
 
 
-def judge_compress(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_compress(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """The values at these places, in the order of the places."""
     for shape in SHAPES:
         dense, places = _pruned(generator, shape)
@@ -33,7 +35,9 @@ def judge_compress(stage: Stage, generator: np.random.Generator, ranks: Sequence
                     "the places of the flat array.")  # fmt: skip
 
 
-def judge_expand(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_expand(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """Zeros, and the values at their places."""
     for shape in SHAPES:
         dense, places = _pruned(generator, shape)
@@ -55,7 +59,7 @@ def judge_expand(stage: Stage, generator: np.random.Generator, ranks: Sequence[i
                         "give np.zeros the dtype of the values.")  # fmt: skip
 
 
-def judge_step(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_step(stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]) -> None:
     """Three steps of momentum on the kept weights, with messages of the kept alone."""
     for count in ranks:
         shape = (6, 20)

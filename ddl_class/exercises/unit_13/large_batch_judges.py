@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Stage
+from ddl_class.exercises.exercise import ProgramRunner
 from ddl_class.exercises.kit.answers import number, numbers
 from ddl_class.exercises.kit.compare import any_of, compare, within
 from ddl_teach.theory.large_batches import noise_and_signal
@@ -25,7 +25,7 @@ SCHEDULES = (  # batch, base, reference, warm-up
 Layers = list[np.ndarray]
 
 
-def judge_rate(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_rate(stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]) -> None:
     """From base to base x batch / reference in so many equal steps, and constant then."""
     drawn = [
         (
@@ -82,7 +82,9 @@ def _wrong_rates(
     }
 
 
-def judge_noise(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_noise(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """tr(S) and |G|^2 from what every rank has before and after the all-reduce."""
     for count in sorted(ranks):
         size, samples = int(generator.integers(5, 30)), int(generator.integers(2, 40))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong
 from ddl_class.exercises.kit.compare import alike, why
 
 MOMENTUM = 0.9
@@ -15,7 +15,7 @@ SHAPES = ((6, 4), (4,), (4, 3))  # three layers
 Layers = list[np.ndarray]
 
 
-def judge_lars(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_lars(stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]) -> None:
     """One step with momentum, of the averaged gradients, each layer by its own |w| / |g|."""
     for count in sorted(ranks, key=lambda count: count == 1):  # there most mistakes look alike
         scales = 10.0 ** generator.uniform(-1, 1, (3, len(SHAPES)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.compare import Usual, any_of, why, within
 
@@ -21,7 +21,9 @@ Inputs = np.ndarray  # by rank, step and weight
 Answers = np.ndarray  # by rank and step
 
 
-def judge_local(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_local(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """Steps of one's own; the mean after every `period` of them, and after the last."""
     for count in ranks.last(1, counts):
         for steps, period in ((6, 3), (5, 2), (4, 1)):
@@ -63,7 +65,9 @@ def _judge_averages(call: str, outcome: ProgramOutcome, steps: int, period: int)
             )
 
 
-def judge_elastic(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_elastic(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """A spring between each rank and the centre pulls at both."""
     for count in ranks.last(1, counts):
         steps = 5

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import NO_BUFFERS, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import NO_BUFFERS, ProgramRunner, Wrong, ranks_text
 from ddl_class.exercises.kit import answers, ranks
 from ddl_class.exercises.kit.compare import compare, within
 from ddl_runtime.diagnosis.deadlock import Deadlock, StoryError
@@ -25,7 +25,9 @@ Event = tuple[int, str]
 # -- descent with old gradients ------------------------------------------------------------------
 
 
-def judge_delayed(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_delayed(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """w[t+1] = w[t] - step w[t - staleness], and all is one before the first step."""
     for trial in range(8):
         step = round(float(generator.uniform(0.1, 0.6)), 2)
@@ -65,7 +67,9 @@ def _not_delayed(step: float, age: int, steps: int) -> dict[str, np.ndarray]:
 # -- a server with a bound -----------------------------------------------------------------------
 
 
-def judge_bounded(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_bounded(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """Every update counts at once; who is ahead by more than the bound waits, and nobody else."""
     virtual = None
     for count in ranks.last(1, counts):
@@ -197,7 +201,9 @@ RACES = {
 }
 
 
-def judge_lock_free(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_lock_free(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """Old gradients are added to weights that others have changed; each write says how old."""
     for workers in (1, 2, 3, 5):
         events = _race(generator, workers, 4)

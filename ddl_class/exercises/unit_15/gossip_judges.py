@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import array
 from ddl_class.exercises.kit.compare import AnyOf, alike, any_of, why, within
@@ -24,7 +24,9 @@ UNEVEN = (  # neighbours that have unequally many
 )
 
 
-def judge_weights(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_weights(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """The Metropolis-Hastings matrix of lists of neighbours."""
     drawn = [
         graphs.random(int(count), rings, int(generator.integers(1000))).rounds[0]
@@ -69,7 +71,7 @@ def _spread(joined: np.ndarray, weights: np.ndarray) -> AnyOf:
     return any_of(wrong + np.diag(1 - wrong.sum(axis=1)), wrong)
 
 
-def judge_mix(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_mix(stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """A row of the matrix times everybody's vector, from those only who have a weight in it."""
     for count in ranks.first(3, counts):
         star = mixing.mixing_matrix(graphs.star(count), weights=mixing.equal_shares)

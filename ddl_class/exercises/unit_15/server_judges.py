@@ -7,7 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import NO_BUFFERS, ProgramOutcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import (
+    NO_BUFFERS,
+    ProgramOutcome,
+    ProgramRunner,
+    Wrong,
+    ranks_text,
+)
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.compare import alike, any_of, why
 from ddl_runtime.topologies.point_to_point import Uniform
@@ -19,13 +25,17 @@ SLOW = Uniform(latency=1e-6, bandwidth=1e6)
 ADVICE = "Each worker sends once to each server and receives once from it; a server the same."
 
 
-def judge_server(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_server(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """Rank 0 takes in what the workers have, and sends them the mean."""
     for count in ranks.last(2, counts):  # of one worker all means are one
         _judge(stage, generator, count, 1, f"server on {ranks_text(count)}", ())
 
 
-def judge_sharded(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_sharded(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """The same with a shard for each of several servers, all at work at the same time."""
     for count in counts:
         for servers in sorted({1, 2, count - 2, count // 2} & set(range(1, count))):
@@ -36,7 +46,12 @@ def judge_sharded(stage: Stage, generator: np.random.Generator, counts: Sequence
 
 
 def _judge(
-    stage: Stage, generator: np.random.Generator, count: int, servers: int, call: str, rest: tuple
+    stage: ProgramRunner,
+    generator: np.random.Generator,
+    count: int,
+    servers: int,
+    call: str,
+    rest: tuple,
 ) -> ProgramOutcome:
     own = [generator.standard_normal(SIZE) for _ in range(count)]
     for server in range(servers):
@@ -102,7 +117,7 @@ def _judge_bytes(outcome: ProgramOutcome, count: int, servers: int, call: str) -
 
 
 def _judge_time(
-    stage: Stage,
+    stage: ProgramRunner,
     generator: np.random.Generator,
     count: int,
     servers: int,

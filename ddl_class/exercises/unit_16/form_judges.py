@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.exercise import ProgramRunner, Wrong
 from ddl_class.exercises.kit.answers import array, arrays, number, several
 from ddl_class.exercises.kit.compare import compare, shown, why, within
 
@@ -47,7 +47,9 @@ def drawn_levels(vector: np.ndarray, levels: int, draws: np.ndarray) -> tuple[fl
     return length, np.sign(vector) * np.floor(levels * np.abs(vector) / (length or 1) + draws)
 
 
-def judge_top_k(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_top_k(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """The k entries of largest magnitude, by ascending place."""
     for size, k in ((8, 3), (8, 1), (5, 5), (1, 1), (40, 12), (200, 2)):
         vector = generator.permutation(np.linspace(-1, 1.3, size) + 1e-3)
@@ -83,7 +85,9 @@ def judge_top_k(stage: Stage, generator: np.random.Generator, ranks: Sequence[in
         compare(call, [indices, values], right, usual, FORMULA, SAME)
 
 
-def judge_feedback(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_feedback(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """What is sent, and what stays for the next time."""
     for size in (4, 1, 30):
         vector, residual = generator.standard_normal((2, size))
@@ -117,7 +121,9 @@ def judge_feedback(stage: Stage, generator: np.random.Generator, ranks: Sequence
         compare(call, found, right, usual, FORMULA, SAME)
 
 
-def judge_one_bit(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_one_bit(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """Packed signs and two means."""
     for size in (8, 16, 13, 1, 64):
         vector = generator.standard_normal(size)
@@ -169,7 +175,9 @@ def judge_one_bit(stage: Stage, generator: np.random.Generator, ranks: Sequence[
         compare(call, found, means, means_usual, FORMULA, SAME)
 
 
-def judge_quantise(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_quantise(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """Levels drawn so that their expectation is the vector."""
     for size, levels in ((12, 4), (5, 1), (3, 3), (64, 7), (1, 2)):
         vector = generator.standard_normal(size)

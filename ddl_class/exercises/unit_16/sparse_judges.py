@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import arrays, several
 from ddl_teach.comm import Comm
@@ -42,7 +42,9 @@ def swapped(comm: Comm, indices: np.ndarray, values: np.ndarray) -> tuple[np.nda
     return indices, values
 
 
-def judge_sparse_sum(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_sparse_sum(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """The entries of the sum on every rank, in few messages."""
     for count in ranks.first(3, counts):
         for alike in (True, False):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import array, number, several
 from ddl_class.exercises.kit.compare import compare, why, within
@@ -19,7 +19,9 @@ HUGE = 2_000.0  # a score whose exponential is no number any more
 Array = np.ndarray
 
 
-def judge_ensemble(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_ensemble(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """The mean over all ranks of their probabilities, the same on each."""
     for count in ranks.first(3, counts):
         for huge in (False, True):
@@ -71,7 +73,9 @@ def _judge_probabilities(call: str, outcome: ProgramOutcome, scores: Array, huge
         )
 
 
-def judge_distil(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_distil(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """The loss of a student that listens to a teacher, and its gradient by the scores."""
     for temperature, soft in ((1.0, 1.0), (4.0, 1.0), (4.0, 0.0), (3.0, 0.7), (0.5, 0.25)):
         scores, from_teacher = 2 * generator.standard_normal((2, 6, 4))

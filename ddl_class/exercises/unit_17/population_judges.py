@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import items, short, whole
 
@@ -19,7 +19,9 @@ Table = np.ndarray
 """What each network reaches, by its genes."""
 
 
-def judge_exploit(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_exploit(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """The worst ranks have the weights and settings of the best ones, bit for bit."""
     for count in ranks.first(3, counts):
         for pairs in sorted({0, 1, count // 2} & set(range(count // 2 + 1)), reverse=True):
@@ -139,7 +141,9 @@ CAUSES: ranks.Causes = (
 )
 
 
-def judge_evolve(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_evolve(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """Step by step: the best of the tournament has a child, and the oldest leaves."""
     for steps in (1, 1, 2, 3, 5, STEPS):
         size = int(generator.integers(4, 8))

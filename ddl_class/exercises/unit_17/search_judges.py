@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.exercise import ProgramRunner, Wrong
 from ddl_class.exercises.kit.answers import SHOWN, items, several, short, whole
 
 SEARCHES = ((9, 3, 3), (8, 2, 4), (16, 4, 3), (20, 3, 3), (5, 3, 4), (1, 2, 2), (30, 3, 4))
@@ -22,7 +22,9 @@ Promoted = list[list[int]]
 Next = tuple[int, int] | None
 
 
-def judge_halving(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_halving(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """Each rung trains the best 1/eta of the one below, and nobody looks ahead."""
     for trials, eta, rungs in SEARCHES:
         curves = np.round(generator.uniform(0.5, 2.5, (trials, rungs)), 3)
@@ -120,7 +122,9 @@ def _rungs(value: Any, call: str, count: int) -> list[list[int]]:
     return found
 
 
-def judge_promote(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_promote(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """Whom a free worker trains next: from the highest rung where somebody deserves it."""
     for finished, promoted, eta in _states(generator):
         right = _next(finished, promoted, eta)

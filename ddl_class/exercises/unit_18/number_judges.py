@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramRunner, Wrong, ranks_text
 from ddl_class.exercises.kit.answers import array, number, numbers, several
 from ddl_class.exercises.kit.compare import any_of, compare
 from ddl_measure.interval import interval
@@ -17,7 +17,9 @@ COUNTS = (6, 7, 9, 12, 30, 101)  # of times whose interval is asked for
 Point = tuple[int, int, float]
 
 
-def judge_lucky(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_lucky(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """The median of theirs over the least of the first `runs` of ours."""
     for count, runs in ((9, 1), (30, 5), (30, 30), (12, 7)):
         ours, theirs = (generator.gamma(9.0, 0.1, count) + 1 for _ in range(2))
@@ -37,7 +39,9 @@ def judge_lucky(stage: Stage, generator: np.random.Generator, ranks: Sequence[in
         compare(call, said, middle / best, usual)
 
 
-def judge_interval(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_interval(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """Median and ends, by counting places."""
     for count in (*COUNTS, int(generator.integers(13, 60))):
         times = generator.gamma(2.0, 1.0, count) + 1
@@ -77,7 +81,9 @@ def _wrong_intervals(times: np.ndarray) -> dict[str, object]:
     }
 
 
-def judge_slowest(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_slowest(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """For each repetition the time of the slowest rank, on every rank."""
     for count in sorted(ranks):
         own = [generator.gamma(2.0, 1.0, 7) for _ in range(count)]
@@ -121,7 +127,9 @@ def _wrong_rows(table: np.ndarray, rank: int) -> dict[str, np.ndarray]:
     }
 
 
-def judge_scaling(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_scaling(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """Which scaling it is, and how much of the ranks is used."""
     for points in _scalings(generator):
         call = f"scaling({points})"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.exercise import ProgramRunner, Wrong
 from ddl_class.exercises.kit.answers import SHOWN, not_none, number
 from ddl_class.exercises.kit.compare import compare
 
@@ -50,7 +50,9 @@ WHY = {
 }
 
 
-def judge_to_target(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_to_target(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """The median over seeds of the first moment at the target; never counts."""
     for seeds, misses in ((1, 0), (5, 0), (7, 2), (5, 3), (9, 4)):
         curves = [_curve(generator, place < misses) for place in range(seeds)]
@@ -116,7 +118,9 @@ def _wrong_times(curves: list[Curve], target: float) -> dict[str, float]:
     }
 
 
-def judge_review(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_review(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """Every fault is found, alone and among others, and no honest report is accused."""
     for told, change in AWKWARD.items():
         found = _found(stage.call({**HONEST, **change}), f"faults of an honest report ({told})")
@@ -142,7 +146,7 @@ def judge_review(stage: Stage, generator: np.random.Generator, ranks: Sequence[i
         _compare(stage, report, chosen)
 
 
-def _compare(stage: Stage, report: dict[str, Any], faults: set[str]) -> None:
+def _compare(stage: ProgramRunner, report: dict[str, Any], faults: set[str]) -> None:
     found = _found(stage.call(report), f"faults of {report}")
     for fault in sorted(faults - found):
         raise Wrong(f"'{fault}' is not found in {report}. {_because(fault)}".rstrip())

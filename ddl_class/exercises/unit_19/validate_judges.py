@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Stage, Wrong
+from ddl_class.exercises.exercise import ProgramRunner, Wrong
 from ddl_class.exercises.kit.answers import SHOWN, array, number
 from ddl_class.exercises.kit.compare import compare, equal, within
 from ddl_measure.levels.training import divergence
@@ -19,7 +19,9 @@ Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Looks = Sequence[float]
 
 
-def judge_gradient(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_gradient(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """|backward - differences| / |differences|, with central differences of every number."""
     for name, forward, backward, x in _layers(generator):
         towards = generator.standard_normal(forward(x).shape)
@@ -30,7 +32,9 @@ def judge_gradient(stage: Stage, generator: np.random.Generator, ranks: Sequence
             compare(call, said, _error(*given), _wrong_errors(*given), same=within(1e-3, 1e-10))
 
 
-def judge_apart(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_apart(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """|own - reference's| / |way of the reference| after each step."""
     for steps in (1, 7):
         curvatures, noise = generator.uniform(0.2, 3, 5), generator.standard_normal((steps, 5))
@@ -52,7 +56,9 @@ def judge_apart(stage: Stage, generator: np.random.Generator, ranks: Sequence[in
             compare(call, said, right, usual, same=within(1e-6, 1e-9))
 
 
-def judge_worked(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_worked(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """Every training has so many looks in a row at the target or above it."""
     drawn = [
         ([list(generator.choice([0.8, 0.9, 0.95], 6)) for _ in range(2)], 0.9, int(in_a_row))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramRunner, Wrong, ranks_text
 from ddl_class.exercises.kit.answers import numbers, several
 from ddl_class.exercises.kit.compare import compare, within
 from ddl_teach.theory import many_nodes as theory
@@ -17,7 +17,9 @@ CLOSE = 0.02  # relative: what is right is exact, and late pings are 3 to 9 time
 SHORT, LONG = 8, 2**18
 
 
-def judge_levels(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_levels(
+    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+) -> None:
     """Latency and time a byte of both levels, though some pings were late."""
     wanted = "return two pairs, (latency, per_byte) inside a node and (latency, per_byte) between"
     for _ in range(4):
@@ -84,7 +86,7 @@ def _told_of_levels(
     return f"{said}. Compare the median of the short pings with that of the long ones."
 
 
-def judge_step(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_step(stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]) -> None:
     """A training step by a ring of all ranks, and by leaders."""
     wanted = "return two times, (by one ring of all ranks, by leaders)"
     names = "the step by one ring", "the step by leaders"

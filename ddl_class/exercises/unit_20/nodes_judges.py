@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramOutcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks, sums
 from ddl_class.exercises.kit.answers import number
 from ddl_class.exercises.kit.ranks import listed
@@ -37,7 +37,7 @@ STEPS = 30
 class With:
     """A stage whose function takes one argument more: the same list for every rank."""
 
-    def __init__(self, stage: Stage, extra: Sequence[int]) -> None:
+    def __init__(self, stage: ProgramRunner, extra: Sequence[int]) -> None:
         self._stage, self._extra = stage, list(extra)
 
     def call(self, *arguments: Any) -> Any:
@@ -55,7 +55,9 @@ class With:
 # -- exchanges -------------------------------------------------------------------------------
 
 
-def judge_ring(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_ring(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """The ring of unit 06 among ranks of a list, in its order; nobody else takes part."""
     for count in ranks.first(4, counts):
         whole.judge_ring(With(stage, range(count)), generator, (count,))
@@ -64,7 +66,7 @@ def judge_ring(stage: Stage, generator: np.random.Generator, counts: Sequence[in
 
 
 def _judge_some(
-    stage: Stage, generator: np.random.Generator, count: int, order: list[int]
+    stage: ProgramRunner, generator: np.random.Generator, count: int, order: list[int]
 ) -> None:
     vectors = [generator.integers(1, 99, 3 * count + 1).astype(float) for _ in range(count)]
     call = f"ring(comm, x, ranks={order}) on {ranks_text(count)}"
@@ -92,7 +94,9 @@ def _judge_some(
                 )
 
 
-def judge_nodes(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_nodes(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """The sum on all ranks; between nodes travels what a ring of one rank a node would send."""
     for count in ranks.first(4, counts):
         for place, node_of in enumerate(_placements(generator, count)):
@@ -145,7 +149,9 @@ def _judge_crossing(outcome: ProgramOutcome, parts: Parts, node_of: list[int]) -
 # -- going on --------------------------------------------------------------------------------
 
 
-def judge_agree(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
+def judge_agree(
+    stage: ProgramRunner, generator: np.random.Generator, counts: Sequence[int]
+) -> None:
     """The newest step of which everybody has a whole checkpoint."""
     for count in ranks.first(4, counts):
         for common in ([5, 10], [], [20]):
@@ -160,7 +166,7 @@ def _further(rank: int, count: int) -> set[int]:
     return {25 if rank % 2 else 15} | ({30} if 0 < rank < count - 1 else set())
 
 
-def _judge_agree(stage: Stage, count: int, own: list[list[int]]) -> None:
+def _judge_agree(stage: ProgramRunner, count: int, own: list[list[int]]) -> None:
     right = max(set.intersection(*map(set, own)), default=0)
     call = f"agree(comm, whole, steps={STEPS}) with whole = {', '.join(map(str, own))}"
     given = [(list(whole_ones), STEPS) for whole_ones in own]

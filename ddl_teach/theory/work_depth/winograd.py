@@ -36,7 +36,7 @@ Transforms = Sequence[np.ndarray]
 """The matrices (data, kernel, output): t x t, t x r and m x t."""
 
 
-class Stage(NamedTuple):
+class TransformStage(NamedTuple):
     """Work so far, and from which level on each number of a tile is ready."""
 
     work: int
@@ -86,14 +86,14 @@ def parameter_gradient(
     return weights.beside(bias_gradient(problem)) if bias else weights
 
 
-def transformed(matrix: np.ndarray, ready: np.ndarray) -> Stage:
+def transformed(matrix: np.ndarray, ready: np.ndarray) -> TransformStage:
     """M X M^T for a tile X: what it costs, and when each number of the result is there."""
     first = _rows_combined(matrix, ready)
     second = _rows_combined(matrix, first.ready.T)
-    return Stage(first.work + second.work, second.ready.T)
+    return TransformStage(first.work + second.work, second.ready.T)
 
 
-def _rows_combined(matrix: np.ndarray, ready: np.ndarray) -> Stage:
+def _rows_combined(matrix: np.ndarray, ready: np.ndarray) -> TransformStage:
     """M X: each row of M weighs the rows of X; a number joins the sum when it is there."""
     result, work = np.zeros((len(matrix), ready.shape[1]), int), 0
     for place, weights in enumerate(matrix):
@@ -107,13 +107,13 @@ def _rows_combined(matrix: np.ndarray, ready: np.ndarray) -> Stage:
             # An empty sum is a zero that nobody computes.
             summed = ceil_log2(sum(1 << int(level) for level in levels)) if len(used) else 0
             result[place, column] = summed + turned
-    return Stage(work, result)
+    return TransformStage(work, result)
 
 
-def _product(one: np.ndarray, other: np.ndarray, summed: int) -> Stage:
+def _product(one: np.ndarray, other: np.ndarray, summed: int) -> TransformStage:
     """Entry by entry a dot product of so many numbers, each factor there when it is there."""
     ready = np.maximum(one, other) + 1 + ceil_log2(summed)
-    return Stage(ready.size * (2 * summed - 1), ready)
+    return TransformStage(ready.size * (2 * summed - 1), ready)
 
 
 def _convolved(
@@ -122,7 +122,7 @@ def _convolved(
     channels_out: int,
     problem: ConvolutionShape,
     transforms: Transforms,
-) -> Stage:
+) -> TransformStage:
     data, kernel, output = transforms
     size = kernel.shape[1]
     inputs = transformed(data, np.zeros((len(data), len(data)), int))
@@ -134,7 +134,7 @@ def _convolved(
         + kernels(problem) * weights.work
         + tiles * channels_out * (product.work + back.work)
     )
-    return Stage(work, back.ready)
+    return TransformStage(work, back.ready)
 
 
 def _tiles(height: int, width: int, problem: ConvolutionShape, transforms: Transforms) -> int:
