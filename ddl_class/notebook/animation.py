@@ -23,7 +23,7 @@ from ddl_class.exercises.exercise import NO_BUFFERS
 from ddl_class.notebook.rounds import rounds
 from ddl_class.notebook.witness import MOST_RANKS, Note, contributions, witness
 from ddl_class.plots.step_player import StepPlayer
-from ddl_class.plots.steps import GOALS, Step, StepMessage, Steps
+from ddl_class.plots.steps import GOALS, DrawnStep, RecordedSteps, StepMessage
 from ddl_teach import Run, simulate
 
 as_in_check = partial(simulate, machine=NO_BUFFERS)
@@ -54,10 +54,10 @@ def animate(
     if chunks < 1:
         raise ValueError(f"a vector has at least 1 chunk, not {chunks}")
     done = run(witness, ranks, allreduce=allreduce, chunks=chunks)
-    return StepPlayer(Steps(_name(allreduce), steps_of(done), goal))
+    return StepPlayer(RecordedSteps(_name(allreduce), steps_of(done), goal))
 
 
-def steps_of(run: Run) -> list[Step]:
+def steps_of(run: Run) -> list[DrawnStep]:
     """The steps of a run of `witness`."""
     messages = [message for message in run.timeline.messages if message.bytes]
     numbers = rounds(messages)
@@ -75,7 +75,7 @@ def steps_of(run: Run) -> list[Step]:
             contributions(_held(notes, received[rank], now), run.ranks)
             for rank, notes in enumerate(run.results)
         ]
-        steps.append(Step(tuple(sorted(sent)), np.array(held)))
+        steps.append(DrawnStep(tuple(sorted(sent)), np.array(held)))
     return steps
 
 

@@ -13,7 +13,14 @@ from matplotlib.collections import PolyCollection
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.path import Path
 
-from ddl_class.plots.steps import Step, StepMessage, Steps, finding, in_words, size_range
+from ddl_class.plots.steps import (
+    DrawnStep,
+    RecordedSteps,
+    StepMessage,
+    finding,
+    in_words,
+    size_range,
+)
 from ddl_runtime.pictures.style import INK, Look, Picture, describe, in_style, rank_colour
 
 BOX = 0.14, 0.09  # inches: the height of a chunk, if there are few or many
@@ -24,7 +31,7 @@ EMPTY, WRONG = (0.92, 0.92, 0.92), "#cc0000"
 
 
 @in_style
-def plot_steps(steps: Steps) -> Picture:
+def plot_steps(steps: RecordedSteps) -> Picture:
     """Draw every step as a panel."""
     columns = 4 if steps.ranks <= 5 else 3
     rows = -(-len(steps.steps) // columns)
@@ -51,7 +58,7 @@ def plot_steps(steps: Steps) -> Picture:
     return picture
 
 
-def _draw_panel(ax: Axes, step: Step) -> None:
+def _draw_panel(ax: Axes, step: DrawnStep) -> None:
     ranks, chunks, _ = step.held.shape
     ax.set_xlim(-0.6, ranks - 0.4)
     ax.set_ylim(chunks + ARCS, -ARCS)

@@ -21,7 +21,7 @@ from matplotlib.colors import to_hex
 from PIL import Image
 
 from ddl_class.plots.step_panels import plot_steps
-from ddl_class.plots.steps import Steps, finding, in_words
+from ddl_class.plots.steps import RecordedSteps, finding, in_words
 from ddl_runtime.pictures.style import Picture, ink_on, rank_colour, size_text
 
 SCRIPT = Path(__file__).with_suffix(".js")
@@ -64,7 +64,7 @@ style="width: 100%; height: auto" alt="{alt}">
 class StepPlayer:
     """Steps that a notebook plays; `steps` are the plain data, `strip` the picture of them all."""
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: RecordedSteps) -> None:
         self.steps = steps
 
     @property
@@ -100,7 +100,7 @@ class StepPlayer:
         return {"text/html": self._page(strip), "image/png": strip, "text/plain": self.alt}
 
 
-def player_data(steps: Steps) -> dict[str, Any]:
+def player_data(steps: RecordedSteps) -> dict[str, Any]:
     """What the script draws from: of each step only the boxes that it changed."""
     return {
         "ranks": steps.ranks,
@@ -116,7 +116,7 @@ def player_data(steps: Steps) -> dict[str, Any]:
     }
 
 
-def _changes(steps: Steps) -> Iterator[Iterator[tuple[int, int, str]]]:
+def _changes(steps: RecordedSteps) -> Iterator[Iterator[tuple[int, int, str]]]:
     before = np.full_like(steps.steps[0].held, -2)
     for step in steps.steps:
         changed = np.argwhere((step.held != before).any(axis=2)).tolist()

@@ -34,7 +34,7 @@ class StepMessage(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Step:
+class DrawnStep:
     """Messages, and `held[rank, chunk, contributor]` after them."""
 
     messages: tuple[StepMessage, ...]
@@ -42,11 +42,11 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Steps:
+class RecordedSteps:
     """All steps of one run, the first of them what was there before any message."""
 
     name: str
-    steps: Sequence[Step]
+    steps: Sequence[DrawnStep]
     goal: str = "allreduce"  # one of GOALS
 
     @property
@@ -81,7 +81,7 @@ class Steps:
         return sent.cumsum(axis=0)
 
 
-def finding(steps: Steps) -> str:
+def finding(steps: RecordedSteps) -> str:
     """What a run came to, in one line: what it should and its price, or the first mistake."""
     held = steps.steps[-1].held
     name, count = spoken(steps.name, first=True), len(steps.steps) - 1
@@ -113,7 +113,7 @@ def mistake_text(counts: np.ndarray) -> str:
     return f"lacks rank{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
 
 
-def in_words(steps: Steps) -> list[str]:
+def in_words(steps: RecordedSteps) -> list[str]:
     """A sentence or two for each step, for those who cannot see it."""
     vector = f"{steps.chunks} chunk{'s' if steps.chunks > 1 else ''}"
     words = [f"Before: each of {steps.ranks} ranks holds its own vector of {vector}."]

@@ -30,7 +30,7 @@ Numbers = float | np.ndarray
 
 
 @dataclass(frozen=True)
-class Steps:
+class StepsToTarget:
     """Steps to a target, for every batch: the two numbers that decide."""
 
     fewest: float  # with a batch without limit
@@ -67,7 +67,7 @@ class Steps:
         return 1 + self.noise_scale / samples
 
 
-def fit_steps(batches: Sequence[float], steps: Sequence[float]) -> Steps:
+def fit_steps(batches: Sequence[float], steps: Sequence[float]) -> StepsToTarget:
     """The hyperbola through measured steps; relative errors count, so all batches weigh alike.
 
     The noise scale is zero where steps do not fall with the batch.
@@ -85,10 +85,10 @@ def fit_steps(batches: Sequence[float], steps: Sequence[float]) -> Steps:
     terms = np.stack([1 / counts, 1 / sizes / counts], axis=1)  # of relative errors
     (fewest, extra), *_ = np.linalg.lstsq(terms, np.ones_like(counts), rcond=None)
     if extra <= 0:
-        return Steps(float(1 / np.mean(1 / counts)), 0.0)
+        return StepsToTarget(float(1 / np.mean(1 / counts)), 0.0)
     if fewest <= 0:
         raise ValueError("the steps fall as fast as batches grow: no wall yet, try larger batches")
-    return Steps(float(fewest), float(extra / fewest))
+    return StepsToTarget(float(fewest), float(extra / fewest))
 
 
 def best_rate(batch: Numbers, greatest: float, noise_scale: float) -> Numbers:

@@ -32,7 +32,7 @@ from ddl_teach.theory.inputs import cost, count
 
 
 @dataclass(frozen=True)
-class Step:
+class PipelineStep:
     """One step of a pipeline, as the formulas have it."""
 
     work: float  # seconds that each rank computes
@@ -51,33 +51,33 @@ class Step:
 
 def naive(
     ranks: int, micro_batches: int, forward: float, backward: float, latency: float = 0.0
-) -> Step:
+) -> PipelineStep:
     """One micro-batch after the other, there and back."""
     ranks, micro_batches, one = _checked(ranks, micro_batches, forward, backward)
     work = micro_batches * one
     waits = micro_batches * (ranks - 1) * (one + 2 * cost("latency", latency))
-    return Step(work, waits, (1,) * ranks)
+    return PipelineStep(work, waits, (1,) * ranks)
 
 
 def gpipe(
     ranks: int, micro_batches: int, forward: float, backward: float, latency: float = 0.0
-) -> Step:
+) -> PipelineStep:
     """All forward, then all backward."""
     ranks, micro_batches, one = _checked(ranks, micro_batches, forward, backward)
     bubble = (ranks - 1) * (one + 2 * cost("latency", latency))
-    return Step(micro_batches * one, bubble, (micro_batches,) * ranks)
+    return PipelineStep(micro_batches * one, bubble, (micro_batches,) * ranks)
 
 
-def one_f_one_b(ranks: int, micro_batches: int, forward: float, backward: float) -> Step:
+def one_f_one_b(ranks: int, micro_batches: int, forward: float, backward: float) -> PipelineStep:
     """One forward, one backward."""
     ranks, micro_batches, one = _checked(ranks, micro_batches, forward, backward)
     peak = tuple(min(ranks - rank, micro_batches) for rank in range(ranks))
-    return Step(micro_batches * one, (ranks - 1) * one, peak)
+    return PipelineStep(micro_batches * one, (ranks - 1) * one, peak)
 
 
 def interleaved(
     ranks: int, micro_batches: int, forward: float, backward: float, stages_per_rank: int = 2
-) -> Step:
+) -> PipelineStep:
     """1F1B over thin stages; `forward` and `backward` are of all stages of a rank together."""
     ranks, micro_batches, one = _checked(ranks, micro_batches, forward, backward)
     thin = count("stages_per_rank", stages_per_rank)
@@ -85,7 +85,7 @@ def interleaved(
         min(thin * ranks + ranks - 1 - 2 * rank, micro_batches * thin) / thin
         for rank in range(ranks)
     )
-    return Step(micro_batches * one, (ranks - 1) * one / thin, peak)
+    return PipelineStep(micro_batches * one, (ranks - 1) * one / thin, peak)
 
 
 def zero_bubble(
@@ -95,14 +95,14 @@ def zero_bubble(
     backward_input: float,
     backward_weight: float,
     lookahead: int = 1,
-) -> Step:
+) -> PipelineStep:
     """H1, or with `lookahead=2` H2. Exact where W takes no longer than F and there are enough
     micro-batches to run ahead with, lookahead (P-1) + 1."""
     split = backward_input + backward_weight
     ranks, micro_batches, one = _checked(ranks, micro_batches, forward, split)
     left = max(0.0, backward_input - lookahead * backward_weight)
     peak = min(lookahead * (ranks - 1) + 1, micro_batches)
-    return Step(micro_batches * one, (ranks - 1) * (forward + left), (peak,) * ranks)
+    return PipelineStep(micro_batches * one, (ranks - 1) * (forward + left), (peak,) * ranks)
 
 
 def again(
@@ -128,7 +128,7 @@ def message_driven(
     backward: float,
     in_flight: int,
     latency: float = 0.0,
-) -> Step:
+) -> PipelineStep:
     """Whatever has arrived, at most `in_flight` at once; the last rank keeps one at most.
 
     Micro-batch i + k enters when i has come back. Exact for k of 1, 2 and m without latency; in
@@ -140,7 +140,9 @@ def message_driven(
     rounds, rest = divmod(micro_batches - 1, limit)
     time = around + rounds * max(around, limit * one) + rest * one
     peak = min(limit, micro_batches)
-    return Step(micro_batches * one, time - micro_batches * one, (peak,) * (ranks - 1) + (1,))
+    return PipelineStep(
+        micro_batches * one, time - micro_batches * one, (peak,) * (ranks - 1) + (1,)
+    )
 
 
 def limit_without_waiting(
@@ -151,11 +153,11 @@ def limit_without_waiting(
     return ranks + 2 * (ranks - 1) * cost("latency", latency) / one
 
 
-def gems(ranks: int, micro_batches: int, forward: float, backward: float) -> Step:
+def gems(ranks: int, micro_batches: int, forward: float, backward: float) -> PipelineStep:
     """Two replicas in opposite order; exact where B takes no less than F."""
     ranks, micro_batches, one = _checked(ranks, micro_batches, forward, backward)
     bubble = (ranks - 1) * (forward + micro_batches * backward)
-    return Step(micro_batches * one, bubble, (1,) * ranks)
+    return PipelineStep(micro_batches * one, bubble, (1,) * ranks)
 
 
 def sent(rank: int, ranks: int, cuts: Sequence[int]) -> int:

@@ -26,7 +26,7 @@ from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 from ddl_teach.theory import compression, sparse, staleness, stragglers
 from ddl_teach.theory.gossip import contraction, graphs, mixing
-from ddl_teach.theory.large_batches import Steps, fit_steps
+from ddl_teach.theory.large_batches import StepsToTarget, fit_steps
 from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.feedback import Feedback
 from ddl_teach.training.compression.one_bit import OneBit
@@ -47,7 +47,7 @@ def noisy_descents() -> Figure:
 
 
 @cache
-def steps_law() -> tuple[tuple[int, ...], np.ndarray, Steps]:
+def steps_law() -> tuple[tuple[int, ...], np.ndarray, StepsToTarget]:
     """Steps to a loss of 0.2 on the digits at the best of four rates, and the law through them."""
     batches, rates = (8, 16, 32, 128, 512), (0.12, 0.25, 0.5, 1.0)
     steps = np.array([min(_steps_to(batch, rate) for rate in rates) for batch in batches])

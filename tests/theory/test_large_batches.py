@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ddl_teach.theory.large_batches import (
-    Steps,
+    StepsToTarget,
     best_rate,
     fit_steps,
     noise_and_signal,
@@ -15,7 +15,7 @@ BATCHES = 2.0 ** np.arange(0, 14)
 
 
 def test_steps_and_samples_lie_on_the_hyperbola_and_never_below_their_least():
-    told = Steps(fewest=40, noise_scale=200)
+    told = StepsToTarget(fewest=40, noise_scale=200)
     steps, samples = told.steps(BATCHES), told.samples(BATCHES)
     # (steps / fewest - 1) (samples / least - 1) = 1, McCandlish et al. 2018
     np.testing.assert_allclose((steps / 40 - 1) * (samples / 8000 - 1), 1)
@@ -27,7 +27,7 @@ def test_steps_and_samples_lie_on_the_hyperbola_and_never_below_their_least():
 
 
 def test_no_number_of_ranks_reaches_the_wall_while_throughput_goes_on():
-    told, ranks = Steps(40, 200), np.array([1, 10, 100, 10_000, 10**7])
+    told, ranks = StepsToTarget(40, 200), np.array([1, 10, 100, 10_000, 10**7])
     speed_ups = told.speed_up(ranks, samples=8)
     assert speed_ups[0] == 1
     assert (np.diff(speed_ups) > 0).all()
@@ -35,11 +35,11 @@ def test_no_number_of_ranks_reaches_the_wall_while_throughput_goes_on():
     assert told.wall(8) == 26
     np.testing.assert_allclose(speed_ups[-1], 26, rtol=1e-3)
     # Ranks that share a fixed batch of one sample each: hardly any loss as long as P b << N.
-    np.testing.assert_allclose(Steps(40, 1e6).speed_up(100, 1), 100, rtol=1e-3)
+    np.testing.assert_allclose(StepsToTarget(40, 1e6).speed_up(100, 1), 100, rtol=1e-3)
     np.testing.assert_allclose(told.speed_up(100, 8, efficiency=0.5), speed_ups[2] / 2)
 
 
-@pytest.mark.parametrize("told", [Steps(40, 200), Steps(3, 0.5)], ids=str)
+@pytest.mark.parametrize("told", [StepsToTarget(40, 200), StepsToTarget(3, 0.5)], ids=str)
 def test_a_fit_finds_the_two_numbers_again(told):
     found = fit_steps(BATCHES, told.steps(BATCHES))
     np.testing.assert_allclose(found.fewest, told.fewest)
@@ -48,7 +48,7 @@ def test_a_fit_finds_the_two_numbers_again(told):
 
 def test_a_fit_finds_the_two_numbers_through_scattered_steps():
     scatter = np.random.default_rng(0).uniform(0.9, 1.1, len(BATCHES))
-    found = fit_steps(BATCHES, scatter * Steps(40, 200).steps(BATCHES))
+    found = fit_steps(BATCHES, scatter * StepsToTarget(40, 200).steps(BATCHES))
     np.testing.assert_allclose((found.fewest, found.noise_scale), (40, 200), rtol=0.1)
     assert fit_steps([1, 2, 4], [10, 11, 12]).noise_scale == 0
 

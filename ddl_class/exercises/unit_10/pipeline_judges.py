@@ -90,7 +90,7 @@ def judge_one_f_one_b(
         _judge_time(schedule, wanted)
 
 
-def _judge_time(schedule: Schedule, wanted: pipelines.Step) -> None:
+def _judge_time(schedule: Schedule, wanted: pipelines.PipelineStep) -> None:
     took = simulate(timed, schedule.ranks, network=FREE, trace=False, schedule=schedule).time
     if took > wanted.time:
         raise Wrong(

@@ -12,11 +12,11 @@ Batch = tuple[torch.Tensor, torch.Tensor]  # inputs, and the right answers
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]  # of scores and right answers
 
 
-class Steps(Protocol):
+class AnyOptimizer(Protocol):
     """What all of torch's optimizers are too."""
 
     def zero_grad(self) -> None: ...
     def step(self) -> None: ...
 
 
-Optimizer = Callable[[Iterable[nn.Parameter]], Steps]
+Optimizer = Callable[[Iterable[nn.Parameter]], AnyOptimizer]

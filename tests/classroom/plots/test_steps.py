@@ -11,7 +11,7 @@ from PIL import Image
 
 from ddl_class.plots.step_panels import plot_steps
 from ddl_class.plots.step_player import StepPlayer, player_data
-from ddl_class.plots.steps import Step, StepMessage, Steps, in_words
+from ddl_class.plots.steps import DrawnStep, RecordedSteps, StepMessage, in_words
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +21,7 @@ def ring(ranks):
     held = np.zeros((ranks, ranks, ranks), int)
     everybody = np.arange(ranks)
     held[everybody, :, everybody] = 1
-    steps = [Step((), held.copy())]
+    steps = [DrawnStep((), held.copy())]
     messages = tuple(StepMessage(rank, (rank + 1) % ranks, 8) for rank in range(ranks))
     for number in range(2 * ranks - 2):
         before = held.copy()
@@ -29,8 +29,8 @@ def ring(ranks):
             chunk = (rank - number - 1) % ranks
             came = before[(rank - 1) % ranks, chunk]
             held[rank, chunk] = came + before[rank, chunk] * (number < ranks - 1)
-        steps.append(Step(messages, held.copy()))
-    return Steps("ring", steps)
+        steps.append(DrawnStep(messages, held.copy()))
+    return RecordedSteps("ring", steps)
 
 
 def test_a_page_loads_nothing_and_stays_small():
