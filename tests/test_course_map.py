@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from ddl_class.exercises.registry import units
-from ddl_class.plots.course_map import Stop, plot_course_map
+from ddl_class.plots.course_map import MappedUnit, plot_course_map
 from ddl_class.release.curriculum import LESSONS, PARTS, course_map, stops
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -78,9 +78,9 @@ def test_the_map_tells_in_words_all_that_it_shows():
 
 def test_boxes_do_not_touch_and_words_stay_inside():
     parts = {
-        "One": [Stop("00", "A title of three words", 60, True, ())],
-        "Two": [Stop("01", "Recurrences and precision", 120, True, ("00",)),
-                Stop("02", "B", 30, False, ("00", "01"))],
+        "One": [MappedUnit("00", "A title of three words", 60, True, ())],
+        "Two": [MappedUnit("01", "Recurrences and precision", 120, True, ("00",)),
+                MappedUnit("02", "B", 30, False, ("00", "01"))],
     }  # fmt: skip
     figure = plot_course_map(parts)
     figure.canvas.draw()

@@ -27,7 +27,7 @@ Place = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Stop:
+class MappedUnit:
     """A unit on the map."""
 
     number: str
@@ -38,7 +38,7 @@ class Stop:
 
 
 @in_style
-def plot_course_map(parts: Mapping[str, Sequence[Stop]], title: str | None = None) -> Figure:
+def plot_course_map(parts: Mapping[str, Sequence[MappedUnit]], title: str | None = None) -> Figure:
     """All units, what leads to what, and the starred path."""
     shown = {part: stops for part, stops in parts.items() if stops}
     tallest = max(map(len, shown.values()))
@@ -70,7 +70,7 @@ def plot_course_map(parts: Mapping[str, Sequence[Stop]], title: str | None = Non
     return finish(ax, title, _in_words(shown), title, grid="")
 
 
-def _box(ax: Axes, x: float, y: float, stop: Stop) -> None:
+def _box(ax: Axes, x: float, y: float, stop: MappedUnit) -> None:
     fill, line = (STAR, 2.0) if stop.starred else (PLAIN, 0.8)
     corner = x - WIDTH / 2, y - HEIGHT / 2
     round_box(ax, *corner, WIDTH, HEIGHT, 0.08, facecolor=fill, linewidth=line, zorder=3)
@@ -92,7 +92,7 @@ def _arrow(ax: Axes, start: Place, end: Place) -> None:
     ax.add_patch(FancyArrowPatch(begin, tip, shrinkA=0, shrinkB=0, zorder=2, **look))
 
 
-def _in_words(parts: Mapping[str, Sequence[Stop]]) -> str:
+def _in_words(parts: Mapping[str, Sequence[MappedUnit]]) -> str:
     """The map in words."""
     sentences = []
     for part, stops in parts.items():

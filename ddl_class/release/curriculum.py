@@ -14,7 +14,7 @@ from types import MappingProxyType
 from matplotlib.figure import Figure
 
 from ddl_class.exercises.registry import units
-from ddl_class.plots.course_map import Stop, plot_course_map
+from ddl_class.plots.course_map import MappedUnit, plot_course_map
 
 PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -65,12 +65,12 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType(
 )
 
 
-def stops() -> dict[str, list[Stop]]:
+def stops() -> dict[str, list[MappedUnit]]:
     """The units that there are, part by part, as the map draws them."""
     titles = {unit.number: unit.title for unit in units()}
     return {
         part: [
-            Stop(number, titles[number], LESSONS[number].minutes, LESSONS[number].starred,
+            MappedUnit(number, titles[number], LESSONS[number].minutes, LESSONS[number].starred,
                  _nearest(number))
             for number in numbers
             if number in titles

@@ -2,7 +2,7 @@
 
     with events("forward"): ...
 
-A listener is a function of (name, "begin" or "end", seconds); one that raises `Stop` ends the
+A listener is a function of (name, "begin" or "end", seconds); one that raises `StopMeasuring` ends the
 training. All that happened is a timeline of one rank afterwards. What to look at: an event costs
 two looks at the clock and an entry in a list (benchmarks/harness.py).
 """
@@ -17,7 +17,7 @@ from ddl_runtime.records.timeline import Timeline
 Listener = Callable[[str, str, float], None]
 
 
-class Stop(Exception):
+class StopMeasuring(Exception):
     """Raised by a listener to end what is measured, for a reason that is its text."""
 
 

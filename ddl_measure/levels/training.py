@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_measure.levels.events import Events, Stop, fresh
+from ddl_measure.levels.events import Events, StopMeasuring, fresh
 from ddl_measure.reports.report import A_TRAINING, HELD_OUT, STEP_PARTS, TRAINING, Series
 from ddl_measure.to_accuracy import Evaluation
 
@@ -82,7 +82,7 @@ def measure_training(
     """Train for `steps` of so many `samples`, of which `epoch` are one pass through the data.
 
     Held-out data are looked at after every `every` steps, or at the end alone. A listener of
-    `events` may raise `Stop`; the looks are not in the seconds of training.
+    `events` may raise `StopMeasuring`; the looks are not in the seconds of training.
     """
     if steps < 1 or samples < 1 or epoch < 1 or (every is not None and every < 1):
         raise ValueError(
@@ -113,7 +113,7 @@ def measure_training(
                 losses.append(float(learn(given)))
             if every is not None and (step + 1) % every == 0:
                 look(step + 1)
-    except Stop as reason:
+    except StopMeasuring as reason:
         stopped = str(reason) or "a listener stopped it"
     if not checkpoints or checkpoints[-1].step < len(losses):
         look(len(losses))

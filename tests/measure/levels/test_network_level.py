@@ -8,7 +8,7 @@ import torch
 from lenet import lenet
 from torch import nn
 
-from ddl_measure.levels.events import Events, Stop
+from ddl_measure.levels.events import Events, StopMeasuring
 from ddl_measure.levels.networks import Part, as_one, measure_network
 from ddl_measure.levels.torch_parts import torch_part, torch_parts
 
@@ -100,10 +100,10 @@ def test_listeners_are_told_as_it_happens_and_may_end_it():
     def listener(name, moment, seconds):
         told.append((name, moment, seconds))
         if len(told) == 4:
-            raise Stop("enough")
+            raise StopMeasuring("enough")
 
     events = Events(listener, clock=ticking())
-    with pytest.raises(Stop, match="enough"), events("outer", "span"), events("inner"):
+    with pytest.raises(StopMeasuring, match="enough"), events("outer", "span"), events("inner"):
         pass
     assert told[:3] == [("outer", "begin", 0), ("inner", "begin", 2), ("inner", "end", 4)]
     assert (events.seconds("inner"), events.total("inner")) == ([1], 1)

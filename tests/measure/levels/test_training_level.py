@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from ddl_measure.levels.events import Events, Stop
+from ddl_measure.levels.events import Events, StopMeasuring
 from ddl_measure.levels.torch_parts import torch_rule
 from ddl_measure.levels.training import divergence, measure_training, rule_of, series
 from ddl_measure.to_accuracy import reached
@@ -62,7 +62,7 @@ def test_a_listener_ends_a_training_and_what_was_learnt_is_kept():
 
     def patience(name, moment, seconds):
         if (name, moment) == ("learn", "end") and len(events.spans) >= 10:
-            raise Stop("long enough")
+            raise StopMeasuring("long enough")
 
     events = Events(patience)
     found = measure_training(
