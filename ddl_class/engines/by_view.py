@@ -28,8 +28,8 @@ import ipyparallel
 from ddl_runtime.diagnosis.deadlock import Interrupted, StoryError
 from ddl_runtime.diagnosis.page import folded
 from ddl_runtime.launcher.serialise import ship
-from ddl_teach.search.attempt import JobOutcome, State, Training, attempt
-from ddl_teach.search.conductor import Conductor, Task
+from ddl_teach.search.attempt import JobOutcome, ResumableTraining, State, attempt
+from ddl_teach.search.conductor import Conductor, PendingJob
 from ddl_teach.search.decider import Decider
 from ddl_teach.search.job import Settings
 from ddl_teach.search.records import Record, SearchProgress
@@ -45,7 +45,7 @@ class EnginesGone(RuntimeError):
 
 def search(
     view: ipyparallel.LoadBalancedView,
-    training: Training,
+    training: ResumableTraining,
     decider: Decider,
     journal: str | os.PathLike | None = None,
     *,
@@ -77,7 +77,7 @@ def perform(shipped: bytes) -> JobOutcome:
 
 def _conduct(
     view: ipyparallel.LoadBalancedView,
-    training: Training,
+    training: ResumableTraining,
     conductor: Conductor,
     watch: Callable[[Sequence[Record]], Any] | None,
 ) -> None:
@@ -108,7 +108,10 @@ def _conduct(
 
 
 def _give(
-    view: ipyparallel.LoadBalancedView, training: Training, task: Task, before: str = ""
+    view: ipyparallel.LoadBalancedView,
+    training: ResumableTraining,
+    task: PendingJob,
+    before: str = "",
 ) -> ipyparallel.AsyncResult:
     shipped = ship(attempt, {"training": training, "job": task.job, "state": task.state})
     if view.client.ids:  # without engines ipyparallel keeps a task for one that will come

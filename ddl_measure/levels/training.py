@@ -25,7 +25,7 @@ INPUT, LEARN, EVALUATE = "input", "learn", "evaluate"
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingRecord:
     """What was learnt and what it took: the loss of every step, every look at the data held out,
     the seconds of every step's input and of its learning; `stopped` says who ended it early."""
 
@@ -50,7 +50,7 @@ class Training:
         return self.samples * len(self.losses) / seconds
 
 
-def series(trainings: Sequence[Training], ground: str = "measured") -> tuple[Series, ...]:
+def series(trainings: Sequence[TrainingRecord], ground: str = "measured") -> tuple[Series, ...]:
     """Several trainings, which differ in their seeds alone, for an entry of a report."""
     steps = tuple(
         waited + learnt
@@ -78,7 +78,7 @@ def measure_training(
     epoch: int,
     every: int | None = None,
     events: Events | None = None,
-) -> Training:
+) -> TrainingRecord:
     """Train for `steps` of so many `samples`, of which `epoch` are one pass through the data.
 
     Held-out data are looked at after every `every` steps, or at the end alone. A listener of
@@ -117,7 +117,7 @@ def measure_training(
         stopped = str(reason) or "a listener stopped it"
     if not checkpoints or checkpoints[-1].step < len(losses):
         look(len(losses))
-    return Training(
+    return TrainingRecord(
         samples, tuple(losses), tuple(checkpoints), tuple(events.seconds(INPUT)[: len(losses)]),
         tuple(events.seconds(LEARN)[: len(losses)]), stopped, events,
     )  # fmt: skip

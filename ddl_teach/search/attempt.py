@@ -23,7 +23,7 @@ class SearchFailed(RuntimeError):
     """Nearly everything crashes."""
 
 
-class Training(Protocol):
+class ResumableTraining(Protocol):
     """What a search advances: a training that can be stopped, kept, and continued anywhere."""
 
     def __call__(
@@ -41,7 +41,7 @@ class JobOutcome:
     error: str | None = None
 
 
-def attempt(training: Training, job: Job, state: np.ndarray | None) -> JobOutcome:
+def attempt(training: ResumableTraining, job: Job, state: np.ndarray | None) -> JobOutcome:
     """Do the job, going on from a packed state (None: from the beginning)."""
     try:
         before = None if state is None else unpack(state)

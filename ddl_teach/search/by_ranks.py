@@ -21,8 +21,8 @@ import cloudpickle
 import numpy as np
 
 from ddl_teach.comm import ANY, Comm
-from ddl_teach.search.attempt import JobOutcome, State, Training, attempt
-from ddl_teach.search.conductor import Conductor, Task
+from ddl_teach.search.attempt import JobOutcome, ResumableTraining, State, attempt
+from ddl_teach.search.conductor import Conductor, PendingJob
 from ddl_teach.search.decider import Decider
 from ddl_teach.search.job import Job, Settings
 from ddl_teach.search.records import Record, SearchProgress
@@ -33,7 +33,7 @@ LENGTH, CONTENT = 1, 2  # tags
 
 def search(
     comm: Comm,
-    training: Training,
+    training: ResumableTraining,
     decider: Decider,
     journal: str | os.PathLike | None = None,
     *,
@@ -77,13 +77,18 @@ def _conduct(comm: Comm, conductor: Conductor) -> None:
         _send(comm, None, worker)
 
 
-def _work(comm: Comm, training: Training, pace: Callable[[int, Job], float] | None) -> None:
+def _work(
+    comm: Comm, training: ResumableTraining, pace: Callable[[int, Job], float] | None
+) -> None:
     while (task := _receive(comm, 0)[1]) is not None:
         _send(comm, (task.job, _train(comm, training, task, pace)), 0)
 
 
 def _train(
-    comm: Comm, training: Training, task: Task, pace: Callable[[int, Job], float] | None
+    comm: Comm,
+    training: ResumableTraining,
+    task: PendingJob,
+    pace: Callable[[int, Job], float] | None,
 ) -> JobOutcome:
     job = task.job
     with comm.span(f"trial {job.trial}, rung {job.rung}"):
@@ -92,7 +97,7 @@ def _train(
         return attempt(training, job, task.state)
 
 
-def _send(comm: Comm, thing: Task | tuple[Job, JobOutcome] | None, to: int) -> None:
+def _send(comm: Comm, thing: PendingJob | tuple[Job, JobOutcome] | None, to: int) -> None:
     content = np.frombuffer(cloudpickle.dumps(thing), np.uint8)
     comm.send(np.array([len(content)]), to, LENGTH)
     comm.send(content, to, CONTENT)

@@ -39,7 +39,7 @@ Key = tuple[int, int]  # a trial and a rung
 
 
 @dataclass(frozen=True)
-class Task:
+class PendingJob:
     """A job, and the packed state to go on from; None at a trial's beginning."""
 
     job: Job
@@ -100,7 +100,7 @@ class Conductor:
 
     # -- what a driver asks ------------------------------------------------------------------
 
-    def next(self, worker: int) -> Task | None:
+    def next(self, worker: int) -> PendingJob | None:
         """Something for this worker to do; None while there is nothing."""
         if self._stop is not None and not self._stopped and self._stop(self.progress):
             self._stopped = True
@@ -120,7 +120,7 @@ class Conductor:
         self._write("begun", job, seconds, **about)
         self._begin(job, worker, seconds)
         self._changed(seconds)
-        return Task(job, self._states.get(job.trial))
+        return PendingJob(job, self._states.get(job.trial))
 
     def done(self, job: Job, outcome: JobOutcome) -> None:
         """What came of a job."""

@@ -27,7 +27,7 @@ from ddl_teach.collectives.bruck import allgather
 from ddl_teach.collectives.tree import broadcast
 from ddl_teach.comm import Comm
 from ddl_teach.networks.shares import share
-from ddl_teach.search.attempt import JobOutcome, SearchFailed, State, Training, attempt
+from ddl_teach.search.attempt import JobOutcome, ResumableTraining, SearchFailed, State, attempt
 from ddl_teach.search.job import Job, Settings
 from ddl_teach.training.consistency.states import unpack
 
@@ -149,7 +149,7 @@ class Family:
 
 def train_population(
     comm: Comm,
-    training: Training,
+    training: ResumableTraining,
     space: Sampled,
     plan: PopulationPlan = PopulationPlan(),
     journal: Callable[[Comm, int], Kept] | None = None,

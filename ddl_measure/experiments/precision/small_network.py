@@ -27,7 +27,7 @@ Step = Callable[[np.ndarray, np.ndarray, float, int, int, float], tuple[np.ndarr
 
 
 @dataclass(frozen=True)
-class Task:
+class RegressionTask:
     """What is to be learned, and the weights to begin with."""
 
     x: np.ndarray  # float16
@@ -36,7 +36,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Training:
+class PrecisionRun:
     """What happened in each step."""
 
     losses: list[float]
@@ -44,7 +44,7 @@ class Training:
     weights: np.ndarray  # after the last
 
 
-def make_task(samples: int = 256, seed: int = 1) -> Task:
+def make_task(samples: int = 256, seed: int = 1) -> RegressionTask:
     """A wave of a millimetre, and random weights."""
     generator = np.random.default_rng(seed)
     x = generator.uniform(-1, 1, (samples, 2))
@@ -53,10 +53,12 @@ def make_task(samples: int = 256, seed: int = 1) -> Task:
         generator.normal(0, size, rows * columns)
         for size, (rows, columns) in zip(SIZES, pairwise(WIDTHS), strict=True)
     ]
-    return Task(_half(x), y, np.concatenate(weights).astype(np.float32))
+    return RegressionTask(_half(x), y, np.concatenate(weights).astype(np.float32))
 
 
-def loss_and_gradient(task: Task, weights: np.ndarray, scale: float) -> tuple[float, np.ndarray]:
+def loss_and_gradient(
+    task: RegressionTask, weights: np.ndarray, scale: float
+) -> tuple[float, np.ndarray]:
     """The loss, and the gradient of loss * scale in float16; infinite where it is too large."""
     w0, w1, w2 = (_half(part) for part in _layers(weights))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -80,7 +82,7 @@ def scaled_step(
     return moved, after.scale, after.good_steps
 
 
-def torchs_step(task: Task, interval: int, rate: float = 50_000.0) -> Step:
+def torchs_step(task: RegressionTask, interval: int, rate: float = 50_000.0) -> Step:
     """The same left to torch.amp.GradScaler and torch.optim.SGD, which keep the weights."""
     master = torch.nn.Parameter(torch.from_numpy(task.weights.copy()))
     optimizer = torch.optim.SGD([master], lr=rate)
@@ -97,9 +99,9 @@ def torchs_step(task: Task, interval: int, rate: float = 50_000.0) -> Step:
 
 
 def train(
-    task: Task, step: Step, *, scale: float, interval: int, rate: float = 50_000.0,
+    task: RegressionTask, step: Step, *, scale: float, interval: int, rate: float = 50_000.0,
     steps: int = 400,
-) -> Training:  # fmt: skip
+) -> PrecisionRun:  # fmt: skip
     """Train with whatever `step` does about the scale."""
     weights, good, losses, scales = task.weights, 0, [], []
     for _ in range(steps):
@@ -107,7 +109,7 @@ def train(
         losses.append(loss)
         scales.append(scale)
         weights, scale, good = step(weights, gradient, scale, good, interval, rate)
-    return Training(losses, scales, weights)
+    return PrecisionRun(losses, scales, weights)
 
 
 def _layers(weights: np.ndarray) -> list[np.ndarray]:
