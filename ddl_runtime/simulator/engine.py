@@ -21,7 +21,7 @@ from math import inf
 from typing import Any
 
 from ddl_runtime.simulator import diagnosis
-from ddl_runtime.simulator.fibers import Greenlets, Stopped, Threads
+from ddl_runtime.simulator.fibers import Greenlets, Stopped, ThreadStacks
 from ddl_runtime.simulator.group_table import GroupTable
 from ddl_runtime.simulator.losses import Losses
 from ddl_runtime.simulator.matching import HEAD, NBYTES, SENDER, WAITER, Channel
@@ -58,7 +58,7 @@ class Simulation:
         self._offers: list[tuple] = []
         self._flow_starts: list[tuple] = []
         self._dice: dict[int, random.Random] = {}
-        self._stacks = Threads() if threads else Greenlets()
+        self._stacks = ThreadStacks() if threads else Greenlets()
         self._ending = False
         self.checks_who_waits = threads  # or there are other strands than the ranks' programs
 

@@ -72,7 +72,7 @@ class Greenlets:
         del self.caller
 
 
-class Threads:
+class ThreadStacks:
     """Stacks that are threads of which one runs: the one that has the baton."""
 
     torch_mode = None  # each thread has its own
@@ -106,7 +106,7 @@ class Threads:
 class CallersThread:
     """The thread that called `simulate`: it runs when no rank can."""
 
-    def __init__(self, threads: Threads) -> None:
+    def __init__(self, threads: ThreadStacks) -> None:
         self.threads = threads
         self.ident = threading.get_ident()
         self.baton = threading.Lock()
@@ -157,7 +157,7 @@ class ThreadStack:
     """`switch()` goes on with it, `throw(error)` raises there; true while it has begun and not
     ended."""
 
-    def __init__(self, threads: Threads, body: Callable[[], None]) -> None:
+    def __init__(self, threads: ThreadStacks, body: Callable[[], None]) -> None:
         self.threads = threads
         self.body = body
         self.thread: threading.Thread | None = None

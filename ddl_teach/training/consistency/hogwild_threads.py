@@ -22,7 +22,7 @@ from ddl_teach.training.tasks.task import Trainable
 
 
 @dataclass(frozen=True)
-class Threads:
+class HogwildResult:
     """Where they ended; of each thread, the losses on its share and the age of its gradients."""
 
     weights: np.ndarray
@@ -30,7 +30,7 @@ class Threads:
     staleness: tuple[tuple[int, ...], ...]
 
 
-def train_in_threads(task: Trainable, update: Update, threads: int, steps: int) -> Threads:
+def train_in_threads(task: Trainable, update: Update, threads: int, steps: int) -> HogwildResult:
     """So many threads make so many steps each, all on the same weights."""
     if threads < 1 or steps < 0:
         raise ValueError(f"threads={threads} must be at least 1, steps={steps} at least 0")
@@ -51,4 +51,4 @@ def train_in_threads(task: Trainable, update: Update, threads: int, steps: int) 
 
     with ThreadPoolExecutor(threads) as pool:
         losses, staleness = zip(*pool.map(run, range(threads)), strict=True)
-    return Threads(weights, losses, staleness)
+    return HogwildResult(weights, losses, staleness)
