@@ -37,7 +37,7 @@ POISON = 0xFF  # NaN in floating point, -1 in whole numbers
 
 
 @dataclass
-class Traffic:
+class HostLinkTraffic:
     """What has crossed the link between host and device so far."""
 
     copies_to_host: int = 0
@@ -52,7 +52,7 @@ class StandInDevice(Device):
     name = "stand-in"
 
     def __init__(self, schedule: Schedule = "late") -> None:
-        self.traffic = Traffic()
+        self.traffic = HostLinkTraffic()
         self._streams = Streams(schedule)
         self._current = StandInStream(self._streams)
 
