@@ -19,7 +19,7 @@ from ddl_class.exercises.unit_07.staging_judges import (
     NETWORK,
     NEXT,
     ROUTE,
-    Trial,
+    StagingCase,
     behind_the_next,
     judge_arrived,
     judge_messages,
@@ -38,7 +38,9 @@ def judge_pipelined(
         for size, chunk in _chunkings(generator):
             call = f"pipelined(comm, values, chunk={chunk:,}) of {size:,} bytes"
             call += f", on {ranks_text(count)}"
-            trial = Trial(call, random_values(generator, size), random_values(generator, size))
+            trial = StagingCase(
+                call, random_values(generator, size), random_values(generator, size)
+            )
             again = partial(run, stage, trial, count, chunk)
             outcome = again()
             judge_messages(outcome, call, _parts(size, chunk))
@@ -59,7 +61,7 @@ def _parts(size: int, chunk: int) -> list[int]:
 
 
 def _judge_pace(
-    outcome: ProgramOutcome, trial: Trial, chunk: int, again: Callable[[], ProgramOutcome]
+    outcome: ProgramOutcome, trial: StagingCase, chunk: int, again: Callable[[], ProgramOutcome]
 ) -> None:
     """Nearly as fast as the formula says, where time is virtual."""
     size = len(trial.values)

@@ -32,7 +32,7 @@ ADVICE = "Rank 0 sends to rank 1, rank 1 receives from rank 0, and nobody else d
 
 
 @dataclass(frozen=True)
-class Trial:
+class StagingCase:
     """One message: what is on the two devices before, and how the function was called."""
 
     call: str
@@ -94,7 +94,7 @@ def judge_staged(
     for count in counts:
         size = int(generator.integers(2000, 9000))
         call = f"staged(comm, values) with {size} bytes, on {ranks_text(count)}"
-        trial = Trial(call, random_values(generator, size), random_values(generator, size))
+        trial = StagingCase(call, random_values(generator, size), random_values(generator, size))
         again = partial(run, stage, trial, count)
         outcome = again()
         judge_messages(outcome, call, [size])
@@ -104,7 +104,7 @@ def judge_staged(
             raise Wrong(f"{call}: {behind_the_next(outcome.time)}")
 
 
-def run(stage: ProgramRunner, trial: Trial, count: int, *rest: int) -> ProgramOutcome:
+def run(stage: ProgramRunner, trial: StagingCase, count: int, *rest: int) -> ProgramOutcome:
     """The function's outcome; a standstill is told with its usual cause."""
     given = trial.arguments(count, *rest)
     return ranks.run(stage, count, given, trial.call, ranks.general(ADVICE), NETWORK)
@@ -148,14 +148,14 @@ def _of_sizes(sent: list[int], wanted: list[int]) -> str:
     return "Each byte of host is sent once."
 
 
-def judge_arrived(outcome: ProgramOutcome, trial: Trial, chunk: int = 0) -> None:
+def judge_arrived(outcome: ProgramOutcome, trial: StagingCase, chunk: int = 0) -> None:
     """Rank 1's device holds the doubled values; else the wrong bytes say how far they came."""
     found = _bytes(outcome.results[1], trial.values, f"{trial.call}: rank 1")
     if not np.array_equal(found, trial.right):
         raise Wrong(f"{trial.call}: {_of_arrived(found, trial, chunk)}")
 
 
-def _of_arrived(found: np.ndarray, trial: Trial, chunk: int) -> str:
+def _of_arrived(found: np.ndarray, trial: StagingCase, chunk: int) -> str:
     wrong = np.flatnonzero(found != trial.right)
     first, last = wrong[0], wrong[-1]
     where = "" if len(wrong) > 0.9 * len(found) else f"Bytes {first:,} to {last:,} are wrong: "
