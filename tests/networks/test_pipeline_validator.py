@@ -10,6 +10,7 @@ from pipeline_cases import every_schedule
 from ddl_teach.networks.pipelines.gems import gems
 from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.instructions import (
+    ApplyUpdate,
     Backward,
     BackwardWeight,
     Forward,
@@ -20,7 +21,6 @@ from ddl_teach.networks.pipelines.instructions import (
     SendActivation,
     SendGradient,
     SumReplicas,
-    Update,
 )
 from ddl_teach.networks.pipelines.message_driven import message_driven
 from ddl_teach.networks.pipelines.messages import with_messages
@@ -85,7 +85,7 @@ def test_no_broken_schedule_passes_and_the_message_names_rank_and_instruction(sc
         (1, ReceiveGradient, "1B0: rank 1 does not have the gradient of stage 1"),
         (1, Backward, "1SG0: rank 1 does not have the gradient of the input"),
         (1, SendGradient, "which never sends that"),
-        (1, Update, "rank 1, instruction 24, at its end: there was no Update"),
+        (1, ApplyUpdate, "rank 1, instruction 24, at its end: there was no Update"),
     ],
 )
 def test_each_missing_instruction_is_named(position, kind, says):
@@ -138,12 +138,12 @@ def test_what_is_elsewhere_or_nowhere(word, says):
 
 def test_a_message_that_nobody_takes_is_refused():
     schedule = gpipe(2, 1)
-    lonely = (Forward(1, 0), Backward(1, 0), Update())
+    lonely = (Forward(1, 0), Backward(1, 0), ApplyUpdate())
     message = refusal(changed(schedule, 1, (ReceiveActivation(1, 0), *lonely)))
     assert (
         "rank 0, instruction 2, 0RG0: waits for 1SG0 of rank 1, which never sends that" in message
     )
-    one_way = [(Forward(0, 0), SendActivation(0, 0), Backward(0, 0), Update()), ()]
+    one_way = [(Forward(0, 0), SendActivation(0, 0), Backward(0, 0), ApplyUpdate()), ()]
     both = Schedule("one way", 1, ((0, 1),), tuple(map(tuple, one_way)))
     assert "does not have the gradient of stage 0" in refusal(both)
 
@@ -159,6 +159,6 @@ def test_neighbours_may_be_of_different_kinds():
     driven, fixed = message_driven(3, 5), one_f_one_b(3, 5)
     validate(changed(fixed, 1, driven.orders[1]))
     validate(changed(driven, 1, fixed.orders[1]))
-    assert "has not been all the way" in refusal(changed(driven, 2, (Update(),)))
+    assert "has not been all the way" in refusal(changed(driven, 2, (ApplyUpdate(),)))
     silent = changed(driven, 1, (RunArrived(1, 1),))
     assert "rank 1, instruction 1, at its end: there was no Update" in refusal(silent)

@@ -107,7 +107,7 @@ class SumReplicas:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class ApplyUpdate:
     """The gradients of all this rank's stages are complete: let the optimizer use them."""
 
     def __str__(self) -> str:
@@ -115,4 +115,4 @@ class Update:
 
 
 Compute = (Forward, Backward, BackwardInput, BackwardWeight)
-Word = Instruction | RunArrived | SumReplicas | Update
+Word = Instruction | RunArrived | SumReplicas | ApplyUpdate

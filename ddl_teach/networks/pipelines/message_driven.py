@@ -13,7 +13,7 @@ What to look at: the order that came out, in `Passed.computed`.
 
 from __future__ import annotations
 
-from ddl_teach.networks.pipelines.instructions import RunArrived, Update
+from ddl_teach.networks.pipelines.instructions import ApplyUpdate, RunArrived
 from ddl_teach.networks.pipelines.schedule import Schedule, check_sizes, in_a_row
 
 
@@ -23,5 +23,5 @@ def message_driven(ranks: int, micro_batches: int, in_flight: int | None = None)
     limit = ranks if in_flight is None else in_flight
     if limit < 1:
         raise ValueError(f"with in_flight={limit} no micro-batch may ever enter: give at least 1")
-    orders = tuple((RunArrived(rank, limit), Update()) for rank in range(ranks))
+    orders = tuple((RunArrived(rank, limit), ApplyUpdate()) for rank in range(ranks))
     return Schedule("message-driven", micro_batches, in_a_row(ranks), orders)

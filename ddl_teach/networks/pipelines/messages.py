@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from ddl_teach.networks.pipelines.instructions import (
+    ApplyUpdate,
     Backward,
     BackwardInput,
     Compute,
@@ -23,7 +24,6 @@ from ddl_teach.networks.pipelines.instructions import (
     SendActivation,
     SendGradient,
     SumReplicas,
-    Update,
     Word,
 )
 from ddl_teach.networks.pipelines.schedule import Orders, Placement, Schedule, in_a_row
@@ -96,4 +96,4 @@ def _at_the_end(rank: int, placement: Placement) -> Iterator[Word]:
         for stage, holders in enumerate(zip(*placement, strict=True)):
             if rank in holders:
                 yield SumReplicas(stage)
-    yield Update()
+    yield ApplyUpdate()

@@ -17,6 +17,7 @@ from ddl_runtime.core.arrays import Array
 from ddl_runtime.core.checks import HIGHEST_TAG
 from ddl_teach.comm import Comm, Request
 from ddl_teach.networks.pipelines.instructions import (
+    ApplyUpdate,
     Backward,
     BackwardInput,
     BackwardWeight,
@@ -28,7 +29,6 @@ from ddl_teach.networks.pipelines.instructions import (
     SendActivation,
     SendGradient,
     SumReplicas,
-    Update,
 )
 from ddl_teach.networks.pipelines.schedule import Schedule
 
@@ -256,7 +256,7 @@ class Worker:
         for replica in own:
             self.stages[replica, word.stage].set_weight_gradients(total)
 
-    def _update(self, word: Update) -> None:
+    def _update(self, word: ApplyUpdate) -> None:
         self.update()
 
     METHODS: ClassVar[Mapping[type, Callable[[Worker, Any], None]]] = {
@@ -270,5 +270,5 @@ class Worker:
         ReceiveGradient: _receive_gradient,
         RunArrived: _run_arrived,
         SumReplicas: _sum_replicas,
-        Update: _update,
+        ApplyUpdate: _update,
     }
