@@ -25,7 +25,7 @@ import numpy as np
 import torch
 
 from ddl_measure.experiments.choosing import allreduces, convolutions
-from ddl_measure.experiments.choosing.judge import BEST, Verdict, judge, mean_with_interval
+from ddl_measure.experiments.choosing.judge import BEST, ChoiceVerdict, judge, mean_with_interval
 from ddl_measure.machine import describe, heading, keep
 from ddl_teach import Ranks
 from ddl_teach.comm import Machine
@@ -98,7 +98,7 @@ def table(
     return "\n".join(lines)
 
 
-def comparison(verdict: Verdict, model: Verdict) -> str:
+def comparison(verdict: ChoiceVerdict, model: ChoiceVerdict) -> str:
     """How much more it regrets than the model, and whether that can be told."""
     mean, low, high = mean_with_interval(verdict.regret - model.regret, verdict.groups)
     word = "better" if high < 0 else "worse" if low > 0 else ""

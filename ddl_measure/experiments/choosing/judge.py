@@ -29,7 +29,7 @@ BEST, MEASURED = "best possible", "measured"
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class ChoiceVerdict:
     """Of each question: what was chosen, its regret, whether it won, or was tied with the best."""
 
     chosen: np.ndarray
@@ -39,7 +39,9 @@ class Verdict:
     groups: np.ndarray
 
 
-def judge(points: Points, learners: Mapping[str, Learner], *hold_out: str) -> dict[str, Verdict]:
+def judge(
+    points: Points, learners: Mapping[str, Learner], *hold_out: str
+) -> dict[str, ChoiceVerdict]:
     """A verdict on every learner and both bounds, one group of equal `hold_out` after another."""
     learnt, kept = points.halves()
     groups = points.groups(*hold_out)
@@ -57,7 +59,7 @@ def judge(points: Points, learners: Mapping[str, Learner], *hold_out: str) -> di
     chosen |= {MEASURED: learnt.winners, BEST: kept.winners}
     rows = np.arange(len(points))
     return {
-        name: Verdict(
+        name: ChoiceVerdict(
             taken, kept.slowdowns[rows, taken] - 1, taken == kept.winners, kept.tied[rows, taken],
             groups,
         )
