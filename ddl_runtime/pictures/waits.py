@@ -38,7 +38,7 @@ CLOSED, OPEN, GONE = "#cc0000", "#777777", "#dddddd"
 Place = tuple[float, float]
 
 
-class Wait(Protocol):
+class DrawnWait(Protocol):
     """One rank's wait: in which call, where in the program, and for whom; one peer is enough."""
 
     @property
@@ -55,7 +55,9 @@ class Wait(Protocol):
 
 
 @in_style
-def plot_waits(waits: Sequence[Wait], cycle: Sequence[int], *, ax: Axes | None = None) -> Figure:
+def plot_waits(
+    waits: Sequence[DrawnWait], cycle: Sequence[int], *, ax: Axes | None = None
+) -> Figure:
     """Draw waits and the ring among them, a list of ranks each waiting for the next."""
     if not waits:
         raise ValueError("nobody waits: there is nothing to draw")
@@ -88,7 +90,7 @@ def plot_waits(waits: Sequence[Wait], cycle: Sequence[int], *, ax: Axes | None =
     return figure
 
 
-def finding(waits: Sequence[Wait], cycle: Sequence[int]) -> str:
+def finding(waits: Sequence[DrawnWait], cycle: Sequence[int]) -> str:
     """What keeps everybody waiting, in one line."""
     if len(cycle) == 1:
         return f"Rank {cycle[0]} waits for itself"
@@ -100,7 +102,7 @@ def finding(waits: Sequence[Wait], cycle: Sequence[int]) -> str:
     return f"{who[0].upper()}{who[1:]} for what can never come"
 
 
-def in_words(waits: Sequence[Wait]) -> str:
+def in_words(waits: Sequence[DrawnWait]) -> str:
     """The arrows, for those who cannot see them."""
     lines = []
     for wait in waits[:MOST_RANKS]:
@@ -112,7 +114,7 @@ def in_words(waits: Sequence[Wait]) -> str:
     return " ".join(lines)
 
 
-def _draw_rank(ax: Axes, rank: int, place: Place, wait: Wait | None) -> None:
+def _draw_rank(ax: Axes, rank: int, place: Place, wait: DrawnWait | None) -> None:
     """A rank, and outside of the circle the call in which it waits."""
     x, y = place
     colour = rank_colour(rank) if wait is not None else to_rgb(GONE)
