@@ -37,7 +37,7 @@ ALL_ADD_ALL = 1 << 18  # bytes up to which a second fence costs more than adding
 TILE = 1 << 18  # bytes added up at once when a vector is reduced in place
 
 
-class Window:
+class SharedBlocks:
     """Two blocks per rank in shared memory, used in turn: while a slow rank still reads one, the
     fast ones already fill the other, and no third fence is needed."""
 
@@ -62,16 +62,16 @@ class Window:
 
 def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
     """Combine the `x` of all ranks, in place; through a window, block by block."""
-    if Window not in comm.attributes:
+    if SharedBlocks not in comm.attributes:
         inside, leaders, _ = split_by_node(comm)
-        window = Window(inside.shared_memory(2 * BLOCK))
-        comm.attributes[Window] = inside, leaders, window, inside.size < comm.size
+        window = SharedBlocks(inside.shared_memory(2 * BLOCK))
+        comm.attributes[SharedBlocks] = inside, leaders, window, inside.size < comm.size
     with on_host(x) as here:
         _allreduce(comm, here, op)
 
 
 def _allreduce(comm: Comm, x: Array, op: Operation) -> None:
-    inside, leaders, window, several_nodes = comm.attributes[Window]
+    inside, leaders, window, several_nodes = comm.attributes[SharedBlocks]
     for block in _blocks(x):
         if block.nbytes <= ALL_ADD_ALL:
             shown = window.next_block(block)
@@ -93,7 +93,7 @@ def _blocks(x: Array) -> Iterator[Array]:
         yield row[start : start + width]
 
 
-def _show(comm: Comm, window: Window, x: Array) -> None:
+def _show(comm: Comm, window: SharedBlocks, x: Array) -> None:
     """Everybody gets rank 0's `x`."""
     for block in _blocks(x):
         shown = window.next_block(block)[0]
@@ -104,7 +104,7 @@ def _show(comm: Comm, window: Window, x: Array) -> None:
             copy_into(block, shown)
 
 
-def _add_up_by_parts(comm: Comm, window: Window, block: Array, op: Operation) -> None:
+def _add_up_by_parts(comm: Comm, window: SharedBlocks, block: Array, op: Operation) -> None:
     """Rank r adds up part r of all blocks and shows the result in its own part r."""
     mine, size = comm.rank, comm.size
     shown = [split_evenly(each, size) for each in window.next_block(block)]

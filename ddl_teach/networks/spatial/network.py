@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from ddl_teach.networks.conjugates import gather_out
 from ddl_teach.networks.replicated import sum_gradients
 from ddl_teach.networks.spatial.halo import with_halo
-from ddl_teach.networks.spatial.overlapped import Windows, overlapped
+from ddl_teach.networks.spatial.overlapped import WindowReach, overlapped
 from ddl_teach.networks.spatial.tiles import Tiles
 from ddl_teach.theory.halo import halo
 
@@ -86,8 +86,8 @@ def split_windows(layer: nn.Module, tiles: Tiles, *, overlap: bool = False) -> N
     layer.padding = (0, 0)
     layer.register_forward_pre_hook(check)
     if overlap:
-        down = Windows(tiles.down, 2, reach[0], stride[0], *rows)
-        across = Windows(tiles.across, 3, reach[1], stride[1], *columns)
+        down = WindowReach(tiles.down, 2, reach[0], stride[0], *rows)
+        across = WindowReach(tiles.across, 3, reach[1], stride[1], *columns)
         layer.forward = partial(overlapped, layer.forward, down, across, fill)
     else:
         layer.register_forward_pre_hook(surround)

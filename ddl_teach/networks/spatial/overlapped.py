@@ -32,7 +32,7 @@ from ddl_teach.networks.spatial.halo import Halo, with_halo
 
 
 @dataclass(frozen=True)
-class Windows:
+class WindowReach:
     """Along one axis of a tile: how far windows reach, and the points they need around it."""
 
     comm: Comm
@@ -48,7 +48,7 @@ class Windows:
             return x
         return with_halo(self.comm, x, self.axis, self.before, self.after, fill)
 
-    def to_come(self) -> Windows:
+    def to_come(self) -> WindowReach:
         """The same windows over what is `padded`: without neighbours no halo is to come."""
         return self if self.comm.size > 1 else replace(self, before=0, after=0)
 
@@ -67,7 +67,11 @@ class Windows:
 
 
 def overlapped(
-    layer: Callable[[Tensor], Tensor], rows: Windows, columns: Windows, fill: float, x: Tensor
+    layer: Callable[[Tensor], Tensor],
+    rows: WindowReach,
+    columns: WindowReach,
+    fill: float,
+    x: Tensor,
 ) -> Tensor:
     """What `layer`, without padding of its own, makes of the tile `x` and its halo."""
     pad, x = partial(columns.padded, fill=fill), rows.padded(x, fill)
