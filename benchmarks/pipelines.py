@@ -97,12 +97,12 @@ def _ours(comm: Comm, order: Any, kind: type, sizes: tuple[int, ...], batch: tup
     """A stage of this kind, and the step of a worker that holds it."""
     from ddl_teach.networks.models.mlp import mlp
     from ddl_teach.networks.pipelines.training import stages_of
-    from ddl_teach.networks.pipelines.worker import Worker
+    from ddl_teach.networks.pipelines.worker import PipelineWorker
 
     stages = stages_of(comm, mlp(sizes), order, batch[0], kind=kind)
     [stage] = stages.values()
     weights = list(stage.layers.parameters())
-    worker = Worker(comm, order, stages, update=lambda: descend(weights))
+    worker = PipelineWorker(comm, order, stages, update=lambda: descend(weights))
 
     def step() -> None:
         forget(weights)

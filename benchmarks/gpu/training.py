@@ -30,7 +30,7 @@ from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.training import stages_of
-from ddl_teach.networks.pipelines.worker import Worker
+from ddl_teach.networks.pipelines.worker import PipelineWorker
 from ddl_teach.networks.twin import copies, largest_difference
 
 DATA_PARALLEL, PIPELINE = "data-parallel step", "pipeline step"
@@ -73,7 +73,7 @@ def pipeline(comm: Comm, device: str, repetitions: int) -> list[DeviceTiming]:
             stages = stages_of(comm, model, order, inputs)
             weights = list(chain.from_iterable(one.layers.parameters() for one in stages.values()))
             optimizer = Descent(weights, 0.01)
-            worker = Worker(comm, order, stages, update=optimizer.step)
+            worker = PipelineWorker(comm, order, stages, update=optimizer.step)
 
             def step(
                 worker=worker, stages=stages, optimizer=optimizer, batch=(inputs, targets)

@@ -42,7 +42,7 @@ OLD_COMMUNICATOR = (
 )
 
 
-class Engine(worker.Worker):
+class Engine(worker.RankWorker):
     """One rank's end of the lines, with a shell."""
 
     def __init__(self, control: Connection) -> None:

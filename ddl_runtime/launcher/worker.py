@@ -41,7 +41,7 @@ from ddl_runtime.mpi.polling import Monitor, Stopped
 from ddl_runtime.simulator.torch_mode import backward_on_this_thread
 
 
-class Worker:
+class RankWorker:
     """One rank's end of the lines."""
 
     def __init__(self, control: Connection) -> None:
@@ -220,7 +220,7 @@ def leave(why: str) -> None:
     os._exit(1)
 
 
-def main(address: str, kind: type[Worker] = Worker) -> None:
+def main(address: str, kind: type[RankWorker] = RankWorker) -> None:
     """Connect, then serve until told to go."""
     key = bytes.fromhex(os.environ.pop("DDL_TEACH_KEY"))
     output = Client(address, authkey=key)

@@ -16,7 +16,7 @@ from ddl_teach.networks.pipelines import message_driven as message_driven_produc
 from ddl_teach.networks.pipelines import one_f_one_b as one_f_one_b_product
 from ddl_teach.networks.pipelines.torch_stage import TorchStage, cut
 from ddl_teach.networks.pipelines.training import stages_of
-from ddl_teach.networks.pipelines.worker import Worker
+from ddl_teach.networks.pipelines.worker import PipelineWorker
 from ddl_teach.plain import gpipe, message_driven, one_f_one_b
 from ddl_teach.training.tasks.paces import ByChance
 
@@ -143,7 +143,7 @@ def by_the_product(comm, name, micro_batches, busy):
     (stage,) = stages.values()
     stage.notes = Notes(comm, busy)
     steps = Descent(stage.layers.parameters())
-    worker = Worker(comm, schedule, stages, update=steps.step)
+    worker = PipelineWorker(comm, schedule, stages, update=steps.step)
     for batch in batches():
         steps.zero_grad()
         stage.load(tuple(map(torch.from_numpy, batch)), micro_batches)

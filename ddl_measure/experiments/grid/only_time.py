@@ -19,7 +19,7 @@ from ddl_teach.comm import Comm, Phantom
 from ddl_teach.networks.grid.axes import Axes, axes_of
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.schedule import Schedule
-from ddl_teach.networks.pipelines.worker import Worker
+from ddl_teach.networks.pipelines.worker import PipelineWorker
 from ddl_teach.theory.grids.cluster import Cluster
 from ddl_teach.theory.grids.grid import Grid
 from ddl_teach.theory.grids.layers import Layer, LayerStack
@@ -76,7 +76,7 @@ class TimedTrainer:
         own = self.axes.place.pipeline
         positions = network.length * micro_batch(batch, grid, schedule.micro_batches)
         stage = TimedStage(self.axes, positions, stages, itemsize, flops)
-        self._worker = Worker(self.axes.pipeline, schedule, {(0, own): stage})
+        self._worker = PipelineWorker(self.axes.pipeline, schedule, {(0, own): stage})
         weights = sum(layer.weights(grid.tensor, self.axes.place.tensor) for layer in stages[own])
         self._gradients = Phantom(weights * itemsize, itemsize)
 

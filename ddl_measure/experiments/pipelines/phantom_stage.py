@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ddl_teach.comm import Comm, Phantom
 from ddl_teach.networks.pipelines.schedule import Schedule
-from ddl_teach.networks.pipelines.worker import Passed, Worker
+from ddl_teach.networks.pipelines.worker import Passed, PipelineWorker
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def timed(
     >>> simulate(timed, 4, schedule=gpipe(4, 8)).time          # doctest: +SKIP
     """
     stages = {place: PhantomStage(comm, costs) for place in schedule.held_by(comm.rank)}
-    worker = Worker(comm, schedule, stages)
+    worker = PipelineWorker(comm, schedule, stages)
     for _ in range(steps - 1):
         worker.step()
     return worker.step()

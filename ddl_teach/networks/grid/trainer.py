@@ -23,7 +23,7 @@ from ddl_teach.networks.models.descent import Descent
 from ddl_teach.networks.models.signatures import Batch, Optimizer
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.torch_stage import TorchStage
-from ddl_teach.networks.pipelines.worker import Worker
+from ddl_teach.networks.pipelines.worker import PipelineWorker
 from ddl_teach.networks.tensor.split import full_parameters
 from ddl_teach.theory.grids.grid import Grid
 
@@ -44,7 +44,7 @@ class Trainer:
             first=self.axes.place.pipeline == 0,
             last=self.axes.place.pipeline == grid.pipeline - 1,
         )  # fmt: skip
-        self._worker = Worker(
+        self._worker = PipelineWorker(
             self.axes.pipeline,
             one_f_one_b(grid.pipeline, micro_batches),
             {(0, self.axes.place.pipeline): self._stage},

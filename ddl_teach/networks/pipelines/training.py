@@ -25,7 +25,7 @@ from ddl_teach.networks.models.signatures import Batch, Loss, Optimizer
 from ddl_teach.networks.pipelines.instructions import BackwardInput
 from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.networks.pipelines.torch_stage import BatchStage, TorchStage, activation_shapes, cut
-from ddl_teach.networks.pipelines.worker import Passed, Worker
+from ddl_teach.networks.pipelines.worker import Passed, PipelineWorker
 from ddl_teach.networks.trained import Trained, copies
 
 
@@ -89,7 +89,7 @@ def train(
         if checked.agreed:
             steps.step()
 
-    worker = Worker(comm, schedule, stages, update)
+    worker = PipelineWorker(comm, schedule, stages, update)
     losses: dict[int, list[float]] = {replica: [] for replica, _ in stages}
     for batch in batches:
         steps.zero_grad()

@@ -73,7 +73,7 @@ class Passed:
     peak: int  # the most micro-batches that one after another were kept at once, over all stages
 
 
-class Worker:
+class PipelineWorker:
     """One rank of a pipeline: `stages[replica, stage]` is what the schedule says it holds."""
 
     def __init__(
@@ -259,7 +259,7 @@ class Worker:
     def _update(self, word: ApplyUpdate) -> None:
         self.update()
 
-    METHODS: ClassVar[Mapping[type, Callable[[Worker, Any], None]]] = {
+    METHODS: ClassVar[Mapping[type, Callable[[PipelineWorker, Any], None]]] = {
         Forward: _forward,
         Backward: _backward,
         BackwardInput: _backward,
