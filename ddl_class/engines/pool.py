@@ -25,7 +25,7 @@ from ddl_class.engines.watches import CellWatch, EnginePipe, ProgramWatch
 from ddl_runtime.diagnosis.deadlock import Interrupted, StoryError
 from ddl_runtime.launcher.hosts import SharedHosts
 from ddl_runtime.launcher.launch import Ranks
-from ddl_runtime.launcher.process_pool import Crew
+from ddl_runtime.launcher.process_pool import ProcessPool
 from ddl_runtime.launcher.serialise import ship
 from ddl_runtime.launcher.watchdog import Watch
 from ddl_runtime.records.run import Run
@@ -69,7 +69,7 @@ class Engines(Ranks):
         super().__init__(ranks, on=on)
         self.timeout = timeout  # seconds for a cell or program that names no other
         module = "ddl_class.engines.engine"
-        self._crew = Crew(self.size, module, EnginePipe, SETTINGS, on)
+        self._crew = ProcessPool(self.size, module, EnginePipe, SETTINGS, on)
         self._controller: Controller | None = None  # of ipyparallel, once somebody asks for it
         self._stopped = False
         self._owner = os.getpid()

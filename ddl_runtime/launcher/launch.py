@@ -16,7 +16,7 @@ from typing import Any
 
 from ddl_runtime.core.checks import check_rank_count
 from ddl_runtime.launcher.hosts import SharedHosts
-from ddl_runtime.launcher.process_pool import Crew
+from ddl_runtime.launcher.process_pool import ProcessPool
 from ddl_runtime.launcher.serialise import ship
 from ddl_runtime.launcher.watchdog import Watch
 from ddl_runtime.launcher.watchdog_ulfm import SurvivorsWatch
@@ -43,7 +43,7 @@ class Ranks:
                 f"real ranks are processes of this machine: {self.size} are too many, at most "
                 f"{MOST_PROCESSES} are started. `simulate` runs as many as you like."
             )
-        self._crew = Crew(self.size, on=on, survivors=survivors)
+        self._crew = ProcessPool(self.size, on=on, survivors=survivors)
         if survivors:
             self.watch = SurvivorsWatch
         self._busy = threading.Lock()
@@ -86,9 +86,9 @@ class Ranks:
             if not self._crew.alive:
                 self._crew.kill()  # of those that have died since the last program
                 self._start()
-            crew = self._crew
-            lines = [crew.lines[rank] for rank in ranks]
-            return self._carry_out(watch(lines, crew.mpiexec, timeout, crew.place), order)
+            pool = self._crew
+            lines = [pool.lines[rank] for rank in ranks]
+            return self._carry_out(watch(lines, pool.mpiexec, timeout, pool.place), order)
 
     def _start(self) -> None:
         self._crew.start()

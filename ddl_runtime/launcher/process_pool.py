@@ -34,7 +34,7 @@ LINES = 3  # to each rank
 START_LIMIT = 60  # seconds until all processes must have said hello
 
 
-class Crew:
+class ProcessPool:
     """So many processes, or none yet. `module` is what they run, as `python -m` would."""
 
     def __init__(
