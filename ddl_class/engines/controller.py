@@ -25,7 +25,7 @@ import ipyparallel
 from ipyparallel.error import RemoteError
 
 from ddl_runtime.diagnosis.deadlock import StoryError
-from ddl_runtime.launcher.reaper import Guard
+from ddl_runtime.launcher.reaper import Reaper
 
 START_LIMIT = 60  # seconds until the controller has said where it listens
 END_LIMIT = 3  # seconds that it may take to end
@@ -87,7 +87,7 @@ class Controller:
         self._client: EnginesClient | None = None
         self._closing = threading.Lock()
         self._folder = Path(tempfile.mkdtemp(prefix="ddl-"))
-        self._guard: Guard | None = Guard(self._folder)
+        self._guard: Reaper | None = Reaper(self._folder)
         self.profile = str(self._folder / "profile")
         settings = {name: v for name, v in os.environ.items() if not name.startswith("IPP_")}
         with (self._folder / "said").open("wb") as said:

@@ -27,7 +27,7 @@ from ddl_runtime.diagnosis.deadlock import StoryError
 from ddl_runtime.launcher import mpiexec as processes
 from ddl_runtime.launcher.hosts import SharedHosts
 from ddl_runtime.launcher.pipe import RankPipe
-from ddl_runtime.launcher.reaper import Guard
+from ddl_runtime.launcher.reaper import Reaper
 from ddl_runtime.launcher.screen import Screen
 
 LINES = 3  # to each rank
@@ -55,7 +55,7 @@ class ProcessPool:
         self._environment = dict(environment or {})
         self.place = on
         self._survivors = survivors
-        self._guard: Guard | None = None
+        self._guard: Reaper | None = None
         self._folder = Path()
 
     @property
@@ -69,7 +69,7 @@ class ProcessPool:
         done."""
         shared = None if self.place is None else self.place.folder
         self._folder = folder = Path(tempfile.mkdtemp(prefix="ddl-", dir=shared))
-        self._guard = Guard(folder)
+        self._guard = Reaper(folder)
         key = secrets.token_bytes(32)
         address = folder / "line"
         by_pid: dict[int, RankPipe] = {}

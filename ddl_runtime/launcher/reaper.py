@@ -38,7 +38,7 @@ done
 """
 
 
-class Guard:
+class Reaper:
     """Watches over the processes it is told of, and over their folder, which goes with them."""
 
     def __init__(self, folder: Path) -> None:

@@ -7,7 +7,7 @@ import time
 import psutil
 import pytest
 
-from ddl_runtime.launcher.reaper import Guard
+from ddl_runtime.launcher.reaper import Reaper
 
 pytestmark = pytest.mark.real
 
@@ -39,7 +39,7 @@ def until(true):
 def test_ranks_end_with_their_launcher_also_those_that_have_not_said_hello(known, tmp_path):
     folder = tmp_path / "crew"
     folder.mkdir()
-    guard = Guard(folder)
+    guard = Reaper(folder)
     mpiexec = subprocess.Popen([sys.executable, "-c", MPIEXEC], start_new_session=True)
     parent, ranks = psutil.Process(mpiexec.pid), []
     try:
