@@ -21,14 +21,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def patience() -> Iterator[None]:
     """A rank that is slow to stop because the machine is busy keeps its process."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(watchdog.Watch, "stop_limit", PATIENCE)
+        patch.setattr(watchdog.Watchdog, "stop_limit", PATIENCE)
         yield
 
 
 @pytest.fixture
 def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """For ranks that cannot be stopped, so that nobody waits for them long."""
-    monkeypatch.setattr(watchdog.Watch, "stop_limit", 0.8)
+    monkeypatch.setattr(watchdog.Watchdog, "stop_limit", 0.8)
 
 
 @pytest.fixture

@@ -21,13 +21,13 @@ from IPython.core.getipython import get_ipython
 from ddl_class.engines import magics, outputs
 from ddl_class.engines.progress import ProgressBar
 from ddl_class.engines.shell import Shell
-from ddl_class.engines.watches import CellWatch, EnginePipe, ProgramWatch
+from ddl_class.engines.watchdogs import CellWatchdog, EnginePipe, ProgramWatchdog
 from ddl_runtime.diagnosis.deadlock import Interrupted, StoryError
 from ddl_runtime.launcher.hosts import SharedHosts
 from ddl_runtime.launcher.launch import Ranks
 from ddl_runtime.launcher.process_pool import ProcessPool
 from ddl_runtime.launcher.serialise import ship
-from ddl_runtime.launcher.watchdog import Watch
+from ddl_runtime.launcher.watchdog import Watchdog
 from ddl_runtime.records.run import Run
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Engines(Ranks):
     >>> engines.run(program).results                  # doctest: +SKIP
     """
 
-    watch = ProgramWatch
+    watch = ProgramWatchdog
 
     def __init__(
         self, ranks: int = 4, *, timeout: float = 20, on: SharedHosts | None = None
@@ -126,15 +126,15 @@ class Engines(Ranks):
     ) -> None:
         """Run a cell's code on some engines or all, and show what they print and draw."""
         linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
-        self._order(ranks, timeout, CellWatch, "cell", name, code)
+        self._order(ranks, timeout, CellWatchdog, "cell", name, code)
 
     def push(self, **values: Any) -> None:
         """Make the values known on every rank, under these names."""
-        self._order(None, None, CellWatch, "push", ship(dict, values))
+        self._order(None, None, CellWatchdog, "push", ship(dict, values))
 
     def pull(self, expression: str) -> list[Any]:
         """The value of an expression on every rank."""
-        answers = self._order(None, None, CellWatch, "pull", expression)
+        answers = self._order(None, None, CellWatchdog, "pull", expression)
         return [pickle.loads(answer) for answer in answers]
 
     @property
@@ -158,7 +158,7 @@ class Engines(Ranks):
         self._controller = Controller()
         try:
             order = "join", self._controller.connection, self._controller.profile
-            self._order(None, JOIN_LIMIT, CellWatch, *order)
+            self._order(None, JOIN_LIMIT, CellWatchdog, *order)
             self._controller.connect(self.size, self._crew.mpiexec)
         except BaseException:
             self._controller.close()
@@ -195,7 +195,7 @@ class Engines(Ranks):
         self,
         ranks: Iterable[int] | None,
         timeout: float | None,
-        watch: type[Watch],
+        watch: type[Watchdog],
         *order: Any,
     ) -> Any:
         if self._stopped:
@@ -221,7 +221,7 @@ class Engines(Ranks):
         except KeyboardInterrupt:
             raise Interrupted(NOT_READY) from None
 
-    def _carry_out(self, watch: Watch, order: tuple) -> Any:
+    def _carry_out(self, watch: Watchdog, order: tuple) -> Any:
         for line in watch.lines:
             line.begin()
         try:
@@ -240,7 +240,7 @@ class Engines(Ranks):
         if self._crew.alive and what == "run":
             return ""
         if self._crew.alive:
-            watch = CellWatch(self._crew.lines, self._crew.mpiexec, RENEWAL_LIMIT)
+            watch = CellWatchdog(self._crew.lines, self._crew.mpiexec, RENEWAL_LIMIT)
             with contextlib.suppress(StoryError):
                 super()._carry_out(watch, ("renew",))
                 return NEW_COMM

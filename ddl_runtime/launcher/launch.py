@@ -18,8 +18,8 @@ from ddl_runtime.core.checks import check_rank_count
 from ddl_runtime.launcher.hosts import SharedHosts
 from ddl_runtime.launcher.process_pool import ProcessPool
 from ddl_runtime.launcher.serialise import ship
-from ddl_runtime.launcher.watchdog import Watch
-from ddl_runtime.launcher.watchdog_ulfm import SurvivorsWatch
+from ddl_runtime.launcher.watchdog import Watchdog
+from ddl_runtime.launcher.watchdog_ulfm import SurvivorsWatchdog
 from ddl_runtime.records.run import Run
 
 MOST_PROCESSES = 512  # one machine starts no more within any learner's patience
@@ -32,7 +32,7 @@ class Ranks:
     ...     ranks.run(program).results
     """
 
-    watch: type[Watch] = Watch  # how a program is watched over
+    watch: type[Watchdog] = Watchdog  # how a program is watched over
 
     def __init__(
         self, ranks: int = 4, *, on: SharedHosts | None = None, survivors: bool = False
@@ -45,7 +45,7 @@ class Ranks:
             )
         self._crew = ProcessPool(self.size, on=on, survivors=survivors)
         if survivors:
-            self.watch = SurvivorsWatch
+            self.watch = SurvivorsWatchdog
         self._busy = threading.Lock()
 
     def __enter__(self) -> Ranks:
@@ -76,7 +76,9 @@ class Ranks:
         )
         return run
 
-    def _order(self, ranks: Iterable[int], timeout: float, watch: type[Watch], *order: Any) -> Any:
+    def _order(
+        self, ranks: Iterable[int], timeout: float, watch: type[Watchdog], *order: Any
+    ) -> Any:
         """Give an order to some of the processes and watch until all of them have obeyed."""
         if isinstance(timeout, bool) or not isinstance(timeout, numbers.Real):
             raise TypeError(f"timeout must be a number of seconds, not {timeout!r}")
@@ -93,7 +95,7 @@ class Ranks:
     def _start(self) -> None:
         self._crew.start()
 
-    def _carry_out(self, watch: Watch, order: tuple[Any, ...]) -> Any:
+    def _carry_out(self, watch: Watchdog, order: tuple[Any, ...]) -> Any:
         ready = False
         try:
             try:

@@ -33,7 +33,7 @@ QUESTIONS = 3  # how often stuck ranks are asked whether they still are
 CERTAIN_AFTER = 0.15  # seconds that they must have been
 
 
-class Watch:
+class Watchdog:
     """One program, from the order to run it until every rank is at rest."""
 
     stop_limit = 0.8  # seconds a rank may take to stop when told to

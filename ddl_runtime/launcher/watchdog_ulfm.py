@@ -6,10 +6,10 @@ from typing import Any
 
 from ddl_runtime.diagnosis.deadlock import RankFailed
 from ddl_runtime.launcher.pipe import RankPipe
-from ddl_runtime.launcher.watchdog import Watch
+from ddl_runtime.launcher.watchdog import Watchdog
 
 
-class SurvivorsWatch(Watch):
+class SurvivorsWatchdog(Watchdog):
     """A program that is over when all who live have returned; the dead have None for a result."""
 
     survivors = True

@@ -6,16 +6,16 @@ import psutil
 import pytest
 
 from ddl_class import Engines
-from ddl_class.engines.watches import ProgramWatch
+from ddl_class.engines.watchdogs import ProgramWatchdog
 from ddl_class.exercises import check
-from ddl_runtime.launcher.watchdog import Watch
+from ddl_runtime.launcher.watchdog import Watchdog
 
 
 @pytest.fixture(scope="session", autouse=True)
 def patience_with_engines(patience) -> Iterator[None]:
     """Engines stop when they can, as other ranks do, and checks take as long as they take."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ProgramWatch, "stop_limit", Watch.stop_limit)
+        patch.setattr(ProgramWatchdog, "stop_limit", Watchdog.stop_limit)
         patch.setattr(check, "SECONDS", 200.0)
         yield
 
@@ -23,7 +23,7 @@ def patience_with_engines(patience) -> Iterator[None]:
 @pytest.fixture
 def little_patience_with_engines(monkeypatch) -> None:
     """For engines that cannot be stopped, so that nobody waits for them long."""
-    monkeypatch.setattr(ProgramWatch, "stop_limit", 0.8)
+    monkeypatch.setattr(ProgramWatchdog, "stop_limit", 0.8)
 
 
 @pytest.fixture(scope="session")

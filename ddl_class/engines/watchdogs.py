@@ -13,7 +13,7 @@ from ddl_class.engines.outputs import RankOutput, without_marks
 from ddl_class.engines.progress import watched
 from ddl_runtime.launcher.pipe import RankPipe
 from ddl_runtime.launcher.screen import Screen
-from ddl_runtime.launcher.watchdog import Watch
+from ddl_runtime.launcher.watchdog import Watchdog
 
 
 class EnginePipe(RankPipe):
@@ -47,7 +47,7 @@ class EnginePipe(RankPipe):
         return without_marks(super().newest()) or without_marks(self._ended)
 
 
-class ProgramWatch(Watch):
+class ProgramWatchdog(Watchdog):
     """One program on the engines."""
 
     stop_limit = 1.5  # their variables are worth a little patience
@@ -60,7 +60,7 @@ class ProgramWatch(Watch):
             super().take(line, kind, said)
 
 
-class CellWatch(ProgramWatch):
+class CellWatchdog(ProgramWatchdog):
     """One cell, or another order to all shells; gives what each of them answered."""
 
     advice = (
