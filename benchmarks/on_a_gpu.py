@@ -33,7 +33,7 @@ from ddl_measure.device_messages import ALONE, LATENCY
 from ddl_measure.device_run import GPU, STAND_IN, DeviceRun, DeviceTiming, save
 from ddl_measure.machine import heading, keep
 from ddl_teach import Comm, Ranks
-from ddl_teach.comm import StoryError
+from ddl_teach.comm import DiagnosedError
 
 RAW = Path(__file__).parents[1] / "ddl_class" / "notebook" / "recorded" / "gpu"
 TABLES = Path(__file__).parent / "results" / "gpu"
@@ -93,7 +93,7 @@ def measure(
                 asked = {"device": device, "folder": folder, **given}
                 try:
                     run = pool.run(PARTS[part], **asked, trace=False, timeout=1800)
-                except StoryError as error:
+                except DiagnosedError as error:
                     notes[part] = f"not measured: {str(error).splitlines()[0]}"
                     print(error, file=sys.stderr)
                     continue

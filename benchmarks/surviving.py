@@ -43,7 +43,7 @@ from ddl_measure.interval import interval
 from ddl_measure.machine import describe, heading, keep
 from ddl_runtime.records.whole_file import write_whole
 from ddl_teach import Comm, launch
-from ddl_teach.comm import StoryError
+from ddl_teach.comm import DiagnosedError
 from ddl_teach.fault_tolerance.progress import TrainingPlan
 from ddl_teach.fault_tolerance.restarting import resume
 from ddl_teach.fault_tolerance.shrinking import survive
@@ -120,7 +120,7 @@ def shrink(box: Box, folder: Path) -> None:
     ends.start()
     options = {"on": box, "survivors": True, "trace": False, "timeout": LONGEST}
     try:
-        with contextlib.suppress(StoryError):
+        with contextlib.suppress(DiagnosedError):
             launch(shrinking, RANKS, folder=str(folder), **options)
     finally:
         over.set()
@@ -152,7 +152,7 @@ def restart(box: Box, folder: Path) -> None:
         dog.start()
         options = {"on": box, "trace": False, "timeout": LONGEST}
         try:
-            with contextlib.suppress(StoryError):  # a rank died, and all with it
+            with contextlib.suppress(DiagnosedError):  # a rank died, and all with it
                 launch(restarting, len(there), folder=str(folder), **options)
         finally:
             over.set()

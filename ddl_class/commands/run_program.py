@@ -15,7 +15,7 @@ from ddl_class.commands.network_text import read_network
 from ddl_class.commands.program_file import BrokenFile, load_program, read_arguments
 from ddl_class.commands.run_text import describe_run
 from ddl_runtime.devices.choice import check_path
-from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.records.run import Run
 from ddl_runtime.simulator.fibers import MOST_THREADS
 from ddl_teach import Comm, launch, simulate
@@ -44,7 +44,7 @@ def run_program(options: argparse.Namespace) -> int:
             ground = f"{options.ranks} MPI processes on {where}"
             how = {"timeout": options.timeout, "trace": trace, "on": place}
             run = launch(program, options.ranks, **how, **arguments)
-    except (BrokenFile, StoryError, FileNotFoundError) as error:  # the last: no mpiexec
+    except (BrokenFile, DiagnosedError, FileNotFoundError) as error:  # the last: no mpiexec
         print(error, file=sys.stderr)
         return 1
     print(describe_run(run, ground))

@@ -44,7 +44,7 @@ def _run(options: argparse.Namespace) -> int:
     from ddl_class.competition.disciplines import DISCIPLINES
     from ddl_class.competition.entry import compete, read_form
     from ddl_measure.reports.file import save
-    from ddl_runtime.diagnosis.deadlock import StoryError
+    from ddl_runtime.diagnosis.deadlock import DiagnosedError
     from ddl_teach import Ranks
 
     if options.ranks < 1:
@@ -77,7 +77,7 @@ def _run(options: argparse.Namespace) -> int:
                 command,
                 tell=partial(_tell, discipline),
             )
-    except (BrokenFile, StoryError) as error:
+    except (BrokenFile, DiagnosedError) as error:
         raise Mistake(str(error)) from error
     save(options.out, report)
     took = report.claims[0].number

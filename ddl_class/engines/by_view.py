@@ -25,7 +25,7 @@ from typing import Any
 
 import ipyparallel
 
-from ddl_runtime.diagnosis.deadlock import Interrupted, StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError, Interrupted
 from ddl_runtime.diagnosis.page import folded
 from ddl_runtime.launcher.serialise import ship
 from ddl_teach.search.attempt import JobOutcome, ResumableTraining, State, attempt
@@ -115,7 +115,7 @@ def _give(
 ) -> ipyparallel.AsyncResult:
     shipped = ship(attempt, {"training": training, "job": task.job, "state": task.state})
     if view.client.ids:  # without engines ipyparallel keeps a task for one that will come
-        with contextlib.suppress(StoryError):  # engines of a notebook end all at once
+        with contextlib.suppress(DiagnosedError):  # engines of a notebook end all at once
             return view.apply_async(perform, shipped)
     raise EnginesGone(f"{before}no engine is left.")
 

@@ -24,7 +24,7 @@ from typing import Any
 import ipyparallel
 from ipyparallel.error import RemoteError
 
-from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.launcher.reaper import Reaper
 
 START_LIMIT = 60  # seconds until the controller has said where it listens
@@ -77,7 +77,7 @@ class EnginesClient(ipyparallel.Client):
 
     def _check(self) -> None:
         if self.over:
-            raise StoryError(STALE)
+            raise DiagnosedError(STALE)
 
 
 class Controller:
@@ -153,7 +153,7 @@ class Controller:
                 return text
             time.sleep(0.05)
         said = (self._folder / "said").read_text(errors="replace").strip()
-        raise StoryError(
+        raise DiagnosedError(
             "ipyparallel's controller could not be started."
             + (f" It said:\n\n{said}\n" if said else "\n")
             + "\nRun `ddl-teach doctor` to find out why. %%px and engines.run do without it."
@@ -164,7 +164,7 @@ class Controller:
         client.wait_for_engines(size, timeout=START_LIMIT, interactive=False)
         if client.ids != list(range(size)):
             client.close(linger=0)
-            raise StoryError(f"ipyparallel counts its engines {client.ids}, not as MPI does.")
+            raise DiagnosedError(f"ipyparallel counts its engines {client.ids}, not as MPI does.")
         return client
 
     def _watch(self) -> None:

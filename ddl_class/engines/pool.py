@@ -22,7 +22,7 @@ from ddl_class.engines import magics, outputs
 from ddl_class.engines.progress import ProgressBar
 from ddl_class.engines.shell import Shell
 from ddl_class.engines.watchdogs import CellWatchdog, EnginePipe, ProgramWatchdog
-from ddl_runtime.diagnosis.deadlock import Interrupted, StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError, Interrupted
 from ddl_runtime.launcher.hosts import SharedHosts
 from ddl_runtime.launcher.launch import Ranks
 from ddl_runtime.launcher.process_pool import ProcessPool
@@ -65,7 +65,7 @@ class Engines(Ranks):
         self, ranks: int = 4, *, timeout: float = 20, on: SharedHosts | None = None
     ) -> None:
         if isinstance(get_ipython(), Shell):
-            raise StoryError("This runs on an engine already: start engines without %%px.")
+            raise DiagnosedError("This runs on an engine already: start engines without %%px.")
         super().__init__(ranks, on=on)
         self.timeout = timeout  # seconds for a cell or program that names no other
         module = "ddl_class.engines.engine"
@@ -147,7 +147,7 @@ class Engines(Ranks):
         from ddl_class.engines.controller import Controller
 
         if self._crew.place is not None:
-            raise StoryError(
+            raise DiagnosedError(
                 "These engines are on nodes of their own, which cannot reach a controller here. "
                 "Start ipyparallel's Cluster on the head of the box: docs/box.md says how."
             )
@@ -199,7 +199,7 @@ class Engines(Ranks):
         *order: Any,
     ) -> Any:
         if self._stopped:
-            raise StoryError(
+            raise DiagnosedError(
                 "These engines were stopped. Start them again with engines.restart(), or with a "
                 "new Engines(...)."
             )
@@ -226,7 +226,7 @@ class Engines(Ranks):
             line.begin()
         try:
             return super()._carry_out(watch, order)
-        except (StoryError, KeyboardInterrupt) as error:
+        except (DiagnosedError, KeyboardInterrupt) as error:
             if after := self._recover(order[0], watch.held):
                 error.args = (f"{error}\n\n{after}",)
             raise
@@ -241,7 +241,7 @@ class Engines(Ranks):
             return ""
         if self._crew.alive:
             watch = CellWatchdog(self._crew.lines, self._crew.mpiexec, RENEWAL_LIMIT)
-            with contextlib.suppress(StoryError):
+            with contextlib.suppress(DiagnosedError):
                 super()._carry_out(watch, ("renew",))
                 return NEW_COMM
         threading.Thread(target=self._revive, daemon=True).start()
@@ -250,7 +250,10 @@ class Engines(Ranks):
 
     def _revive(self) -> None:
         """Start the engines while the learner reads."""
-        with self._busy, contextlib.suppress(StoryError):  # told when the next cell tries again
+        with (
+            self._busy,
+            contextlib.suppress(DiagnosedError),
+        ):  # told when the next cell tries again
             if not self._stopped and not self._crew.alive:
                 self._crew.kill()
                 self._crew.start()

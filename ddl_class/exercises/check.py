@@ -20,7 +20,7 @@ from ddl_class.exercises.borrowed import borrowed
 from ddl_class.exercises.exercise import Exercise, ProgramRunner, Wrong
 from ddl_class.exercises.registry import find_exercise
 from ddl_class.exercises.stages import EnginesStage, RunningRanks, SimulatedStage
-from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.diagnosis.page import paragraphs
 
 SECONDS = 20.0  # for a check on one ground
@@ -95,7 +95,7 @@ def verdict(
         exercise.judge(stage, generator, ranks)
     except Wrong as wrong:
         return str(wrong)
-    except StoryError as story:
+    except DiagnosedError as story:
         # What was called does not run where exercises are graded: the error says why.
         if story.exception == "Refused":
             return story.reason
@@ -133,7 +133,7 @@ def misuse(exercise: Exercise, function: object) -> str | None:
     return None
 
 
-def _unwritten(story: StoryError) -> str | None:
+def _unwritten(story: DiagnosedError) -> str | None:
     """What to say where the function, or one that it calls, still is a stub."""
     if story.exception != "NotImplementedError":
         return None

@@ -16,7 +16,7 @@ from ddl_class.exercises.borrowed import as_graded
 from ddl_class.exercises.exercise import NO_BUFFERS, ProgramOutcome
 from ddl_class.exercises.time_limit import OutOfTime, Silence, within
 from ddl_runtime.diagnosis import frames
-from ddl_runtime.diagnosis.deadlock import Interrupted, StoryError, TimedOut, tell_raised
+from ddl_runtime.diagnosis.deadlock import DiagnosedError, Interrupted, TimedOut, tell_raised
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import Comm, Run, simulate
 
@@ -34,7 +34,7 @@ class SimulatedStage:
         copies = copy.deepcopy(arguments)
         try:
             return self._within(lambda: self._function(*copies))
-        except (StoryError, KeyboardInterrupt):
+        except (DiagnosedError, KeyboardInterrupt):
             raise
         except BaseException as error:
             what, where = frames.error_text(error), frames.program_traceback(error)

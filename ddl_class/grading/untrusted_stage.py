@@ -131,7 +131,7 @@ class UntrustedStage:
             raise self._failed(self._retell(failure)) from None
         except story.Deadlock as deadlock:
             raise self._failed(self._retell_deadlock(deadlock, ranks)) from None
-        except story.StoryError as error:
+        except story.DiagnosedError as error:
             raise self._failed(error) from None
         except (Late, Ended, Malformed) as error:
             raise self._failed(self._tell(error)) from None
@@ -168,12 +168,12 @@ class UntrustedStage:
 
     # -- failures ---------------------------------------------------------------------------
 
-    def _failed(self, error: story.StoryError) -> story.StoryError:
+    def _failed(self, error: story.DiagnosedError) -> story.DiagnosedError:
         """After a failure ranks stand anywhere in their programs: the next run begins anew."""
         self.close()
         return error
 
-    def _retell(self, failure: story.RankFailed) -> story.StoryError:
+    def _retell(self, failure: story.RankFailed) -> story.DiagnosedError:
         """A rank's failure in the words of its program instead of ours."""
         cause = failure.__cause__
         if isinstance(cause, Answer):
@@ -187,7 +187,7 @@ class UntrustedStage:
         waiting = {wait.rank for wait in waits}
         return story.tell_deadlock(waits, set(range(ranks)) - waiting)
 
-    def _tell(self, error: Exception, rank: int | None = None) -> story.StoryError:
+    def _tell(self, error: Exception, rank: int | None = None) -> story.DiagnosedError:
         who = "your function" if rank is None else f"rank {rank}"
         if isinstance(error, Late):
             self.limit = self.limit or "time"

@@ -70,7 +70,7 @@ def _run(options: argparse.Namespace) -> int:
     from ddl_class.clusters.box.box import Box
     from ddl_class.commands.mistake import Mistake
     from ddl_class.labs.folders import lab_folder
-    from ddl_runtime.diagnosis.deadlock import StoryError
+    from ddl_runtime.diagnosis.deadlock import DiagnosedError
     from ddl_runtime.launcher.mpiexec import (
         DETECTOR,
         fault_tolerance,
@@ -99,7 +99,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.survivors and not options.begin:
         try:
             start[-1:-1] = fault_tolerance(mpiexec_path())
-        except StoryError as error:
+        except DiagnosedError as error:
             raise Mistake(f"{error}") from error
         environment = DETECTOR | environment
     os.execvpe(start[0], [*start, *program], environment)

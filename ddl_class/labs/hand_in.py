@@ -25,7 +25,7 @@ from ddl_class.commands.mistake import Mistake
 from ddl_class.commands.program_file import read_pairs
 from ddl_class.labs.options import PATIENCE, add_program_options
 from ddl_measure.machine import describe
-from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.records.whole_file import write_whole
 from ddl_teach import Comm, join
 
@@ -123,7 +123,7 @@ def _on_rank(
     except Mistake as error:
         if comm.rank > 0:
             time.sleep(RANK_0_SPEAKS)
-        raise StoryError(str(error)) from error
+        raise DiagnosedError(str(error)) from error
     told = {"lab": lab.name, "short": options.short, "settings": settings}
     return socket.gethostname(), {**told, PREDICTIONS: asked, "results": results}
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SHOWN = 12  # ranks listed one by one before the rest is only counted
 
 
-class Story(BaseException):
+class DiagnosedEnd(BaseException):
     """Whatever ends with a story for its text."""
 
     def _render_traceback_(self) -> list[str]:
@@ -30,7 +30,7 @@ class Story(BaseException):
         return paragraphs(str(self)).splitlines()
 
 
-class StoryError(Story, RuntimeError):
+class DiagnosedError(DiagnosedEnd, RuntimeError):
     """An error whose text is the whole story; `run` carries what was finished, if anything was.
 
     What a program needs of it is data: of a function that raised, `exception` is the name of the
@@ -47,7 +47,7 @@ class StoryError(Story, RuntimeError):
         self.mismatch = mismatch
 
 
-class RankFailed(StoryError):
+class RankFailed(DiagnosedError):
     """A rank raised, exited or was killed; `rank` is the one that came first."""
 
     def __init__(self, text: str, rank: int = 0) -> None:
@@ -55,7 +55,7 @@ class RankFailed(StoryError):
         self.rank = rank
 
 
-class Deadlock(StoryError):
+class Deadlock(DiagnosedError):
     """Ranks wait for what can never come; `waits` says for what, `cycle` is the ring of ranks."""
 
     # What pickle calls has the text alone; the rest comes after it.
@@ -76,11 +76,11 @@ class Deadlock(StoryError):
         return plot_waits(self.waits, self.cycle)
 
 
-class TimedOut(StoryError, TimeoutError):
+class TimedOut(DiagnosedError, TimeoutError):
     """The time was up; the text says where every rank was."""
 
 
-class Unreceived(StoryError):
+class Unreceived(DiagnosedError):
     """All ranks returned, but a message was sent that nobody received; `lost` has all of them."""
 
     def __init__(self, text: str, lost: Sequence[Lost] = ()) -> None:
@@ -88,7 +88,7 @@ class Unreceived(StoryError):
         self.lost = list(lost)
 
 
-class Interrupted(Story, KeyboardInterrupt):
+class Interrupted(DiagnosedEnd, KeyboardInterrupt):
     """Ctrl-C; the text says where every rank was."""
 
 
@@ -256,9 +256,9 @@ def tell_failure(
     return failure
 
 
-def tell_raised(who: str, what: str, traceback_text: str) -> StoryError:
+def tell_raised(who: str, what: str, traceback_text: str) -> DiagnosedError:
     """The error for an exception of what runs on no ranks: the exception first."""
-    error = StoryError(f"{who} raised {what}\n\n{traceback_text}".rstrip())
+    error = DiagnosedError(f"{who} raised {what}\n\n{traceback_text}".rstrip())
     error.note_exception(what)
     return error
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ddl_runtime.devices.placement import take_own_gpu
-from ddl_runtime.diagnosis.deadlock import StoryError, TimedOut
+from ddl_runtime.diagnosis.deadlock import DiagnosedError, TimedOut
 from ddl_runtime.diagnosis.frames import error_text, program_traceback
 from ddl_runtime.mpi.polling import Monitor
 from ddl_runtime.records.run import Run, concluded
@@ -99,7 +99,7 @@ def _leave() -> None:
 
 def _tell(rank: int, error: BaseException) -> None:
     """Say in one piece who failed, and how: others print at the same time."""
-    story = isinstance(error, StoryError)
+    story = isinstance(error, DiagnosedError)
     text = str(error) if story else f"{error_text(error)}\n{program_traceback(error)}".rstrip()
     sys.stdout.flush()
     os.write(2, f"\nrank {rank} on {socket.gethostname()}: {text}\n".encode())

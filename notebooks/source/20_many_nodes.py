@@ -450,13 +450,13 @@ def training(comm, folder, end):
 
 
 # %%
-from ddl_teach.comm import StoryError
+from ddl_teach.comm import DiagnosedError
 
 folder, quiet = ground.folder / "interrupted", {"trace": False}
 try:
     with ground.accident(folder, step=10):
         engines.run(training, folder=folder, end=10_000, timeout=3, **quiet)
-except StoryError as story:
+except DiagnosedError as story:
     print(story)
 
 # %% [markdown]

@@ -32,7 +32,7 @@ from ddl_runtime.pictures.style import (
 )
 from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import ring
-from ddl_teach.comm import StoryError, Uniform
+from ddl_teach.comm import DiagnosedError, Uniform
 from ddl_teach.theory import data_parallel
 from ddl_teach.theory.collectives import formula
 from ddl_teach.theory.crossover import crossovers
@@ -263,7 +263,7 @@ def death_story() -> str:
     """What everybody else is told."""
     try:
         simulate(dies, 4)
-    except StoryError as story:
+    except DiagnosedError as story:
         told = str(story).split("\n\n")
         return f"{told[0]}\n\n{told[-1]}"
     raise AssertionError("where a rank raises there must be a story")

@@ -17,7 +17,7 @@ from ddl_runtime.pictures.style import size_text, spoken, time_text
 from ddl_runtime.pictures.timeline import plot_timeline
 from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import hierarchical, linear, rabenseifner, recursive_doubling, ring
-from ddl_teach.comm import StoryError, TwoLevel, Uniform
+from ddl_teach.comm import DiagnosedError, TwoLevel, Uniform
 from ddl_teach.theory import collectives as formulas
 from ddl_teach.theory import staging
 from ddl_teach.theory.crossover import crossovers
@@ -76,7 +76,7 @@ def deadlock_story() -> str:
     """What the course says when three ranks do that."""
     try:
         simulate(receives_first, 3)
-    except StoryError as story:
+    except DiagnosedError as story:
         return "\n\n".join(str(story).split("\n\n")[:2])
     raise AssertionError("three ranks that all receive first must hang")
 

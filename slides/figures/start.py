@@ -10,7 +10,7 @@ from ddl_class.release.curriculum import LESSONS, PARTS
 from ddl_runtime.pictures.style import INK, describe, in_style, new_axes, time_text
 from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import recursive_doubling, ring
-from ddl_teach.comm import StoryError, Uniform
+from ddl_teach.comm import DiagnosedError, Uniform
 
 # Ben-Nun & Hoefler, "Demystifying parallel and distributed deep learning", ACM CSUR 52(4), 2019.
 LAYERS = {"papers that say what carries their messages": 55, "of these: MPI": 29}
@@ -126,7 +126,7 @@ def polite_story() -> str:
     """What happens."""
     try:
         simulate(polite, 2)
-    except StoryError as story:
+    except DiagnosedError as story:
         return "\n\n".join(str(story).split("\n\n")[:2])
     raise AssertionError("two ranks that both receive first must hang")
 

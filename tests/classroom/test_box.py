@@ -17,7 +17,7 @@ from ddl_class.cli import main
 from ddl_class.clusters.box import faults
 from ddl_class.clusters.box.box import Box, can_delay
 from ddl_class.commands.mistake import Mistake
-from ddl_runtime.diagnosis.deadlock import Deadlock, StoryError
+from ddl_runtime.diagnosis.deadlock import Deadlock, DiagnosedError
 from ddl_teach import Ranks, launch
 
 pytestmark = pytest.mark.box
@@ -194,7 +194,7 @@ def test_a_process_or_a_node_that_dies_is_told_and_the_next_program_runs(sound, 
     at_work.start()
     # Whoever notices first: the launcher, rank 0 by its connection, or mpiexec by its helper.
     told = r"rank \d died|its connection to another|mpiexec, .*, has ended"
-    with pytest.raises(StoryError, match=told):
+    with pytest.raises(DiagnosedError, match=told):
         launch(wait_for_ever, 2, on=sound, timeout=PATIENCE, marks=str(marks))
     at_work.join()
     assert sound.troubles() == (["node1 is off"] if how == "off" else [])

@@ -14,7 +14,7 @@ ENGINES = """
 import os
 from IPython.testing.globalipapp import start_ipython
 start_ipython()
-from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_class.clusters.box.box import Box
 from ddl_class.engines.pool import Engines
 with Box.up(2, name=f"test-{os.getpid()}") as box:
@@ -23,7 +23,7 @@ with Box.up(2, name=f"test-{os.getpid()}") as box:
     print(engines.pull("here"))
     try:
         engines.client
-    except StoryError as error:
+    except DiagnosedError as error:
         print(error)
     engines.stop()
 """

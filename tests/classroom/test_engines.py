@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from ddl_class.engines import watchdogs
-from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.launcher.screen import Screen
 
 pytestmark = pytest.mark.real
@@ -182,7 +182,7 @@ def test_stopping_and_starting_again(engines):
     assert not any(map(is_running, pids))
     assert "stopped" in repr(engines)
     for use in (lambda: engines.cell("1"), lambda: engines.run(program, word=""), engines.pull):
-        with pytest.raises((StoryError, TypeError), match=r"restart\(\)|positional"):
+        with pytest.raises((DiagnosedError, TypeError), match=r"restart\(\)|positional"):
             use()
     engines.restart()
     assert engines.pull("comm.size") == [SIZE] * SIZE

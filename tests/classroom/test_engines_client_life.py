@@ -9,7 +9,7 @@ from ipyparallel.error import CompositeError, RemoteError
 from ipyparallel_tasks import all_reduce
 from notebook import START, await_empty, await_end, notebook
 
-from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 
 pytestmark = pytest.mark.real
 
@@ -43,9 +43,9 @@ def test_nobody_waits_for_a_rank_that_died(own_engines, client, view):
     with pytest.raises(CompositeError, match="cannot be reached this way"):
         view.execute("import os\nif comm.rank == 1: os._exit(3)\ncomm.barrier()")
     assert own_engines.pull("comm.rank") == list(range(SIZE))
-    with pytest.raises(StoryError, match="gives a new client"):
+    with pytest.raises(DiagnosedError, match="gives a new client"):
         view.apply(os.getpid)
-    with pytest.raises(StoryError, match="gives a new client"):
+    with pytest.raises(DiagnosedError, match="gives a new client"):
         client.load_balanced_view().map(abs, range(3))
     assert own_engines.client[:].apply_sync(all_reduce, 1)[2] == [10.0]
 
@@ -53,7 +53,7 @@ def test_nobody_waits_for_a_rank_that_died(own_engines, client, view):
 def test_restart_and_stop_end_the_controller_too(own_engines, client):
     before, folders = own_engines.processes(), list(own_engines.folder.glob("ddl-*"))
     own_engines.restart()
-    with pytest.raises(StoryError, match="gives a new client"):
+    with pytest.raises(DiagnosedError, match="gives a new client"):
         client[:].apply_sync(os.getpid)
     assert await_end(before) == []
     assert len(folders) == 2, "the engines' and the controller's"
@@ -63,7 +63,7 @@ def test_restart_and_stop_end_the_controller_too(own_engines, client):
     own_engines.stop()
     assert await_end(before) == []
     assert await_empty(own_engines.folder) == []
-    with pytest.raises(StoryError, match=r"restart\(\)"):
+    with pytest.raises(DiagnosedError, match=r"restart\(\)"):
         _ = own_engines.client
     assert await_empty(own_engines.folder) == []
 

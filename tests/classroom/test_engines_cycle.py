@@ -6,7 +6,7 @@ import pytest
 from notebook import await_empty, await_end
 
 from ddl_class import Engines
-from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_teach.collectives import ring
 
 pytestmark = [pytest.mark.real, pytest.mark.long]
@@ -40,7 +40,7 @@ def test_no_way_to_fail_leaves_a_process_or_a_failure(tmp_path, monkeypatch):
         engines = Engines(SIZE)
         processes = set(psutil.Process().children(recursive=True)) - before
         assert engines.run(program).results == [6.0] * SIZE
-        with pytest.raises(StoryError):
+        with pytest.raises(DiagnosedError):
             engines.cell(failure, timeout=0.5)
         assert engines.pull("(comm.rank, comm.size)") == [(rank, SIZE) for rank in range(SIZE)]
         assert engines.run(program).results == [6.0] * SIZE

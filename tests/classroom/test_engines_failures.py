@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from ddl_runtime.diagnosis.deadlock import Deadlock, RankFailed, StoryError, TimedOut
+from ddl_runtime.diagnosis.deadlock import Deadlock, DiagnosedError, RankFailed, TimedOut
 from ddl_runtime.launcher import watchdog
 
 pytestmark = pytest.mark.real
@@ -43,7 +43,7 @@ FAILURES = {
     "exit": ("exit()", RankFailed, KEEPS, "SystemExit"),
     "swallows everything": (
         "while True:\n    try: comm.recv(np.zeros(2), 0, tag=9)\n    except BaseException: pass",
-        StoryError, LOSES, "recv",
+        DiagnosedError, LOSES, "recv",
     ),
     "waits in MPI": (
         f"{MPI}if comm.rank: <three>; world.Recv(np.zeros(3), 0)", TimedOut, LOSES,

@@ -17,7 +17,7 @@ from ddl_class.exercises.kit.compare import (
     within,
 )
 from ddl_class.exercises.stages import EnginesStage, SimulatedStage
-from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 
 WANTED = "return what is asked"
 
@@ -219,7 +219,7 @@ def test_a_failure_that_no_table_knows_stays_what_it_is(stage_of):
     def divides(comm, x):
         return 1 / 0
 
-    with pytest.raises(StoryError, match="ZeroDivisionError"):
+    with pytest.raises(DiagnosedError, match="ZeroDivisionError"):
         ranks.run(stage_of(divides), 2, [((),)] * 2, "f", ranks.general(""))
 
 

@@ -16,7 +16,7 @@ from functools import partial
 from IPython.testing.globalipapp import start_ipython
 start_ipython()
 import numpy as np
-from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_class.notebook import among_nodes
 from ddl_class.clusters.box.box import Box
 from ddl_class.clusters.many_nodes import find_nodes
@@ -46,7 +46,7 @@ for limit in (2, 20, 200):  # on the busiest machine no step is saved in the sho
     try:
         with ground.accident(ground.folder, step=3):
             ground.engines.run(lasting, folder=ground.folder, end=10**9, timeout=limit)
-    except StoryError as story:
+    except DiagnosedError as story:
         if struck in str(story):
             break
 else:

@@ -5,7 +5,7 @@ import pytest
 
 from ddl_runtime.devices.choice import Reach
 from ddl_runtime.devices.stand_in import StandInDevice
-from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.topologies.point_to_point import HostLink, Uniform
 from ddl_teach import simulate
 from ddl_teach.collectives import on_devices
@@ -58,5 +58,5 @@ def test_both_ways_give_the_sum(real, name):
 
 def test_a_way_that_does_not_exist_is_named():
     table = {"message": STAGED, "allreduce": (Reach(0, "staged"),)}
-    with pytest.raises(StoryError, match="goes 'once' or in 'steps', not 'staged'"):
+    with pytest.raises(DiagnosedError, match="goes 'once' or in 'steps', not 'staged'"):
         simulate(program, 2, table=table)

@@ -13,7 +13,7 @@ from boxes import box_or_skip, eventually
 
 from ddl_class.clusters.box import faults
 from ddl_class.commands.mistake import Mistake
-from ddl_runtime.diagnosis.deadlock import RankFailed, StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError, RankFailed
 from ddl_runtime.launcher.mpiexec import fault_tolerance, mpiexec_path
 from ddl_runtime.records.whole_file import write_whole
 from ddl_teach import launch, simulate
@@ -119,7 +119,7 @@ def tolerant():
     """Skips, with the reason, where no rank survives another."""
     try:
         fault_tolerance(mpiexec_path())
-    except StoryError as none:
+    except DiagnosedError as none:
         pytest.skip(str(none))
 
 
@@ -203,7 +203,7 @@ def test_a_rank_that_is_killed_or_behind_a_cable_that_is_out(box, monkeypatch, h
 
     breaker = threading.Thread(target=break_and_end)
     breaker.start()
-    with contextlib.suppress(StoryError):
+    with contextlib.suppress(DiagnosedError):
         launch(in_a_box, 3, on=box, survivors=True, timeout=120, folder=str(folder))
     breaker.join()
     box.mend(f"node{lost}")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ddl_class.commands.mistake import Mistake
-from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.launcher.mpiexec import fault_tolerance, mpi_command, mpiexec_path
 from ddl_teach.fault_tolerance.again import Again
 from ddl_teach.theory.failures import shrinking_wins_below, young
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def folder(short_form):
     try:
         fault_tolerance(mpiexec_path())
-    except StoryError as none:
+    except DiagnosedError as none:
         pytest.skip(str(none))
     words = ("--set", f"die={DIED}", "--set", "now=/tmp/now")
     return short_form("8_faults", *words, ranks=4, nodes=4, survivors=True, **PREDICTED)

@@ -21,7 +21,7 @@ from ddl_measure.device_messages import (
 )
 from ddl_measure.device_run import HOST, TransferPath
 from ddl_runtime.devices.stand_in import StandInDevice
-from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
 
@@ -94,7 +94,7 @@ def loses_bytes(comm):
 
 
 def test_a_way_that_moves_nothing_is_found_out():
-    with pytest.raises(StoryError, match=r"latency, gloo: rank 1 holds \[2. 2. 2.\]"):
+    with pytest.raises(DiagnosedError, match=r"latency, gloo: rank 1 holds \[2. 2. 2.\]"):
         simulate(loses_bytes, 2)
 
 

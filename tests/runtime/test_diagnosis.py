@@ -7,8 +7,8 @@ import pytest
 
 from ddl_runtime.diagnosis.deadlock import (
     Deadlock,
+    DiagnosedError,
     RankFailed,
-    StoryError,
     Unreceived,
     tell_raised,
 )
@@ -119,6 +119,6 @@ def test_a_failure_says_what_was_raised(ground, program, name, said):
 
 def test_what_runs_on_no_ranks_says_what_was_raised():
     error = tell_raised("your function", "KeyError: 'x'", "line 3")
-    assert isinstance(error, StoryError)
+    assert isinstance(error, DiagnosedError)
     assert (error.exception, error.reason) == ("KeyError", "'x'")
     assert str(error) == "your function raised KeyError: 'x'\n\nline 3"

@@ -16,7 +16,7 @@ import psutil
 import pytest
 from hanging_programs import kills_mpiexec
 
-from ddl_runtime.diagnosis.deadlock import RankFailed, StoryError, TimedOut
+from ddl_runtime.diagnosis.deadlock import DiagnosedError, RankFailed, TimedOut
 from ddl_teach import Ranks, Run, launch, simulate
 
 pytestmark = pytest.mark.real
@@ -282,7 +282,7 @@ def test_an_mpiexec_that_was_killed_leaves_no_file(monkeypatch):
         monkeypatch.setattr(tempfile, "tempdir", scratch)
         with Ranks(2) as duo:
             number = duo.run(lambda comm: os.getppid()).results[0]
-            with pytest.raises(StoryError):
+            with pytest.raises(DiagnosedError):
                 duo.run(kills_mpiexec, timeout=200)
         assert os.listdir(scratch) == []
     assert not [name for name in os.listdir(common) if name.endswith(f".{number}")]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hanging_programs import kills_mpiexec
 
-from ddl_runtime.diagnosis.deadlock import RankFailed, StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError, RankFailed
 from ddl_teach import Ranks
 
 pytestmark = pytest.mark.real
@@ -90,7 +90,7 @@ def test_a_rank_that_dies_is_named_and_its_last_words_are_heard(trio, capfd, how
 
 def test_ranks_whose_mpiexec_was_killed_are_not_waited_for(trio):
     trio.run(all_is_well)
-    with pytest.raises(StoryError, match=r"mpiexec, which holds|rank \d died"):
+    with pytest.raises(DiagnosedError, match=r"mpiexec, which holds|rank \d died"):
         trio.run(kills_mpiexec, timeout=200)
     assert len(set(trio.run(all_is_well).results)) == 3
 

@@ -19,7 +19,7 @@ PROGRAMS = """
 import os, signal, sys, time
 import numpy as np
 from ddl_teach import Ranks, launch
-from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the caller ignores it
 
 def waits(comm):
@@ -229,7 +229,7 @@ with Ranks(3) as ranks:
         print(ranks.run(program).results)
     try:
         ranks.run(beside.fails)
-    except StoryError as error:
+    except DiagnosedError as error:
         print(error, type(error.__cause__) is beside.Mishap)
 """)
     running.wait_for("begun")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ddl_runtime.core.fault_tolerance import RankLost
-from ddl_runtime.diagnosis.deadlock import Deadlock, StoryError
+from ddl_runtime.diagnosis.deadlock import Deadlock, DiagnosedError
 from ddl_runtime.launcher.mpiexec import fault_tolerance, mpiexec_path
 from ddl_runtime.mpi.failures import TOLD_BY_MPIEXEC
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
@@ -21,7 +21,7 @@ def real(program, ranks, **kwargs):
     """On real ranks that may die; skipped, with the reason, where the MPI has no such thing."""
     try:
         fault_tolerance(mpiexec_path())
-    except StoryError as none:
+    except DiagnosedError as none:
         pytest.skip(str(none))
     return launch(program, ranks, survivors=True, timeout=120, **kwargs)
 
@@ -177,7 +177,7 @@ def shrinks(comm):
 
 def test_where_no_rank_survives_another_the_error_says_how_to_start_them(monkeypatch):
     monkeypatch.delenv(TOLD_BY_MPIEXEC, raising=False)
-    with pytest.raises(StoryError, match="survivors=True"):
+    with pytest.raises(DiagnosedError, match="survivors=True"):
         launch(shrinks, 1)
 
 
@@ -186,6 +186,6 @@ def all_die(comm):
 
 
 def test_when_all_die_that_is_the_story():
-    with pytest.raises(StoryError, match="All ranks have died"):
+    with pytest.raises(DiagnosedError, match="All ranks have died"):
         real(all_die, 2)
     assert simulate(all_die, 3).results == [None] * 3

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong
-from ddl_runtime.diagnosis.deadlock import Deadlock, StoryError, Unreceived
+from ddl_runtime.diagnosis.deadlock import Deadlock, DiagnosedError, Unreceived
 from ddl_runtime.diagnosis.waits import SENDS
 from ddl_runtime.records.ledger import Ledger, Message
 from ddl_runtime.topologies.point_to_point import Uniform
@@ -17,7 +17,7 @@ from ddl_runtime.topologies.point_to_point import Uniform
 LONG = 9_001  # numbers: more than what an MPI library sends before anybody receives
 HOUR = 3600.0  # a latency that no real network has: so virtual times are known for what they are
 
-Causes = Sequence[tuple[Callable[[StoryError], bool], str | Callable[[StoryError], str]]]
+Causes = Sequence[tuple[Callable[[DiagnosedError], bool], str | Callable[[DiagnosedError], str]]]
 
 
 def run(
@@ -31,7 +31,7 @@ def run(
     """What the program leaves on so many ranks; a failure is told with its usual cause."""
     try:
         return stage.run(count, given, network=network)
-    except StoryError as error:
+    except DiagnosedError as error:
         words = next((words for applies, words in causes if applies(error)), "")
         if not words:
             raise
@@ -42,32 +42,32 @@ def run(
 # -- what a failure is, by its data ------------------------------------------------------------
 
 
-def stuck(error: StoryError) -> bool:
+def stuck(error: DiagnosedError) -> bool:
     """Whether ranks wait for ever."""
     return isinstance(error, Deadlock)
 
 
-def lost(error: StoryError) -> bool:
+def lost(error: DiagnosedError) -> bool:
     """Whether nobody received what was sent."""
     return isinstance(error, Unreceived)
 
 
-def unasked(error: StoryError) -> bool:
+def unasked(error: DiagnosedError) -> bool:
     """Whether a message lies there that nobody asked for."""
     return isinstance(error, Deadlock) and error.unasked
 
 
-def all_send(error: StoryError) -> bool:
+def all_send(error: DiagnosedError) -> bool:
     """Whether all who are stuck send."""
     return isinstance(error, Deadlock) and all(wait.verb in SENDS for wait in error.waits)
 
 
-def some_send(error: StoryError) -> bool:
+def some_send(error: DiagnosedError) -> bool:
     """Whether some who are stuck send."""
     return isinstance(error, Deadlock) and any(wait.verb in SENDS for wait in error.waits)
 
 
-def all_receive_in_a_ring(error: StoryError) -> bool:
+def all_receive_in_a_ring(error: DiagnosedError) -> bool:
     """Whether each waits for the next to send, round a ring."""
     return (
         isinstance(error, Deadlock)
@@ -76,27 +76,27 @@ def all_receive_in_a_ring(error: StoryError) -> bool:
     )
 
 
-def stuck_or_lost(error: StoryError) -> bool:
+def stuck_or_lost(error: DiagnosedError) -> bool:
     """Whether sends and receives are not as many."""
     return isinstance(error, Deadlock | Unreceived)
 
 
-def mismatch(error: StoryError) -> bool:
+def mismatch(error: DiagnosedError) -> bool:
     """Whether a message does not fit the array that should take it."""
     return error.exception == "MessageMismatch"
 
 
-def other_type(error: StoryError) -> bool:
+def other_type(error: DiagnosedError) -> bool:
     """Whether a message's elements are of another type than those of the array."""
     return error.mismatch is not None and not error.mismatch.same_type
 
 
-def no_such_rank(error: StoryError) -> bool:
+def no_such_rank(error: DiagnosedError) -> bool:
     """Whether a message was for a rank that does not exist."""
     return error.exception == "NoSuchRank"
 
 
-def only_onlookers_wait(error: StoryError) -> bool:
+def only_onlookers_wait(error: DiagnosedError) -> bool:
     """Whether those who are stuck are none of the two who play."""
     return isinstance(error, Deadlock) and all(wait.rank >= 2 for wait in error.waits)
 
@@ -133,7 +133,7 @@ def general(advice: str) -> Causes:
     )
 
 
-def _other_type(error: StoryError) -> str:
+def _other_type(error: DiagnosedError) -> str:
     name = error.mismatch.sent[1] if error.mismatch else ""
     return (
         f"x may hold {name}, and then what it is received into must hold {name} as well: "

@@ -10,7 +10,7 @@ import numpy as np
 from ddl_class.exercises.exercise import ProgramRunner, Wrong
 from ddl_class.exercises.kit.answers import number
 from ddl_class.exercises.kit.compare import compare, within
-from ddl_runtime.diagnosis.deadlock import StoryError
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_teach.theory.crossover import crossovers
 
 WANTED = "return a number of bytes"
@@ -36,7 +36,7 @@ def judge_crossover(
         compare(call, said, right, usual, otherwise, within(1e-6))
     try:
         said = number(stage.call(2, 1e-6, 1e9), WANTED, finite=False)
-    except StoryError as story:
+    except DiagnosedError as story:
         if story.exception != "ZeroDivisionError":
             raise
         raise Wrong(f"Right, but for 2 ranks you divide by zero. {TWO_RANKS}") from story

@@ -9,7 +9,7 @@ import numpy as np
 from ddl_class.exercises.exercise import NO_BUFFERS, ProgramRunner, Wrong, ranks_text
 from ddl_class.exercises.kit import answers, ranks
 from ddl_class.exercises.kit.compare import compare, within
-from ddl_runtime.diagnosis.deadlock import Deadlock, StoryError
+from ddl_runtime.diagnosis.deadlock import Deadlock, DiagnosedError
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import ANY, Comm, simulate
 from ddl_teach.theory.staleness import delayed_descent
@@ -143,11 +143,11 @@ def _judge_answers(call: str, seen: object, worker: int, bound: int) -> None:
             )
 
 
-def _server_returned(error: StoryError) -> bool:
+def _server_returned(error: DiagnosedError) -> bool:
     return isinstance(error, Deadlock) and all(wait.rank for wait in error.waits)
 
 
-def _server_alone(error: StoryError) -> bool:
+def _server_alone(error: DiagnosedError) -> bool:
     return isinstance(error, Deadlock) and not any(wait.rank for wait in error.waits)
 
 

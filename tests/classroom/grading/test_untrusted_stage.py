@@ -113,7 +113,7 @@ def program(f, x, g):
 )
 def test_a_function_of_the_grader_takes_small_plain_arguments_only(stage, body, told):
     one = stage(f"import numpy as np\ndef program(f):\n    {body}\n")
-    with pytest.raises(deadlock.StoryError, match=told):
+    with pytest.raises(deadlock.DiagnosedError, match=told):
         one.call(lambda x: x)
 
 
@@ -196,7 +196,7 @@ def test_failures_are_data_too(stage, body, name, sizes):
 )
 def test_which_limit_ended_a_rank_is_told(stage, body, limits, limit):
     one = stage(f"import numpy as np\ndef program(*_):\n    {body}\n", **limits)
-    with pytest.raises(deadlock.StoryError):
+    with pytest.raises(deadlock.DiagnosedError):
         one.run(2, [()] * 2)
     assert one.limit == limit
 
@@ -206,7 +206,7 @@ def test_which_limit_ended_a_rank_is_told(stage, body, limits, limit):
 )
 def test_which_limit_ended_a_function_is_told(stage, body, limit):
     one = stage(f"def program():\n    {body}\n", seconds=2 if limit == "time" else 100)
-    with pytest.raises(deadlock.StoryError):
+    with pytest.raises(deadlock.DiagnosedError):
         one.call()
     assert one.limit == limit
 
@@ -239,7 +239,7 @@ def test_after_a_failure_the_stage_begins_anew(stage):
     ],
 )
 def test_a_cell_that_cannot_run(stage, source, told):
-    with pytest.raises(deadlock.StoryError, match=f"your cell raised {told}"):
+    with pytest.raises(deadlock.DiagnosedError, match=f"your cell raised {told}"):
         stage(source).run(1, [()])
 
 
