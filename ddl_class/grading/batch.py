@@ -25,7 +25,7 @@ from pathlib import Path
 from ddl_class.commands.mistake import Mistake
 from ddl_class.grading.assignment import Assignment, read_assignment
 from ddl_class.grading.fingerprint import fingerprint
-from ddl_class.grading.sandbox import Limits, Nursery
+from ddl_class.grading.sandbox import Limits, SandboxServer
 from ddl_class.grading.scoring import Score, no_scores, score_answers
 from ddl_class.grading.submission import (
     Answers,
@@ -77,22 +77,22 @@ def grade(
     grading = _Grading(assignment, source.read_bytes(), fingerprint(), out, _seed(out), limits)
     hidden = [submissions, source, out, source.parent]
     modules = _slow_modules(found, assignment)
-    nurseries: queue.SimpleQueue[Nursery] = queue.SimpleQueue()
+    nurseries: queue.SimpleQueue[SandboxServer] = queue.SimpleQueue()
 
-    def in_a_nursery(task: Callable[[Nursery], Verdict]) -> Verdict:
-        nursery = nurseries.get()
+    def in_a_nursery(task: Callable[[SandboxServer], Verdict]) -> Verdict:
+        server = nurseries.get()
         try:
-            return task(nursery)
+            return task(server)
         finally:
-            nurseries.put(nursery)
+            nurseries.put(server)
 
     verdicts: list[Verdict] = []
-    all_nurseries: list[Nursery] = []
+    all_nurseries: list[SandboxServer] = []
     with ExitStack() as stack:
         for _ in range(min(jobs, len(found))):
-            nursery = stack.enter_context(Nursery(hidden, modules=modules))
-            nurseries.put(nursery)
-            all_nurseries.append(nursery)
+            server = stack.enter_context(SandboxServer(hidden, modules=modules))
+            nurseries.put(server)
+            all_nurseries.append(server)
         pool = stack.enter_context(ThreadPoolExecutor(jobs))
         stack.callback(pool.shutdown, cancel_futures=True)
         try:
@@ -107,8 +107,8 @@ def grade(
                 verdicts[index] = alone.result()
                 trying_again(done, len(doubted), verdicts[index].student)
         except BaseException:
-            for nursery in all_nurseries:  # or the end would wait for what is being graded
-                nursery.hang_up()
+            for server in all_nurseries:  # or the end would wait for what is being graded
+                server.hang_up()
             raise
     write_whole(out / "grades.csv", grades_text(all_kept(out)))
     return verdicts
@@ -145,20 +145,20 @@ class _Grading:
     seed: int
     limits: Limits
 
-    def first(self, one: Submission, nursery: Nursery) -> Verdict:
+    def first(self, one: Submission, server: SandboxServer) -> Verdict:
         """The kept verdict, where nothing has changed since; otherwise a new one."""
         contents = self._read(one)
         earlier = kept(self.out, self.assignment.name, one.student)
         if earlier and earlier.digest == contents.digest:
             return earlier
-        return self._reach(one.student, contents, partial(score_answers, nursery, self.assignment))
+        return self._reach(one.student, contents, partial(score_answers, server, self.assignment))
 
-    def again(self, one: Submission, earlier: Verdict, nursery: Nursery) -> Verdict:
+    def again(self, one: Submission, earlier: Verdict, server: SandboxServer) -> Verdict:
         """The verdict with one more try for what is doubtful."""
         contents = self._read(one)
         if earlier.digest != contents.digest:  # handed in anew meanwhile
-            return self.first(one, nursery)
-        scoring = partial(score_answers, nursery, self.assignment, earlier=earlier.scores)
+            return self.first(one, server)
+        scoring = partial(score_answers, server, self.assignment, earlier=earlier.scores)
         return self._reach(one.student, contents, scoring)
 
     def _read(self, one: Submission) -> _Contents:

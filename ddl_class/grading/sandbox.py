@@ -61,8 +61,8 @@ class Ended(Exception):
 class Sandboxed:
     """One rank behind its walls."""
 
-    def __init__(self, nursery: Nursery, process: int, link: socket.socket) -> None:
-        self._nursery = nursery
+    def __init__(self, server: SandboxServer, process: int, link: socket.socket) -> None:
+        self._nursery = server
         self._process = process
         self._link = link
 
@@ -110,7 +110,7 @@ def _how_it_ended(alone: bool, status: int, reason: str) -> Ended:
     return Ended(f"ended in the middle, with exit status {status} (os._exit?)")
 
 
-class Nursery:
+class SandboxServer:
     """The process in which sandboxes are made; one serves any number of submissions.
 
     `hidden` are folders and files of the grader's: the source, the submissions, the grades. They
@@ -144,7 +144,7 @@ class Nursery:
             self.close()
             raise
 
-    def __enter__(self) -> Nursery:
+    def __enter__(self) -> SandboxServer:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -176,17 +176,17 @@ class Nursery:
             told = self.ask(request, other)
         if "failed" in told:
             raise OSError(told["failed"])
-        newborn = Sandboxed(self, told["born"], link)
+        child = Sandboxed(self, told["born"], link)
         soon = time.monotonic() + 60  # its own code runs until it says this
         try:
-            kind, newborn.walls = newborn.hear(soon)
+            kind, child.walls = child.hear(soon)
         except Ended as ended:
             raise OSError(f"a rank {ended} before its walls stood") from None
         if kind != "confined":
-            newborn.end()
-            raise OSError(newborn.walls)
-        newborn.tell("begin", soon)
-        return newborn
+            child.end()
+            raise OSError(child.walls)
+        child.tell("begin", soon)
+        return child
 
     def ask(self, request: dict[str, Any], link: socket.socket | None = None) -> dict[str, Any]:
         """One request to the nursery and its answer."""
@@ -208,13 +208,13 @@ class Nursery:
         problems = []
         for choice in choices:
             try:
-                newborn = self.birth(Limits(), choice)
+                child = self.birth(Limits(), choice)
             except OSError as error:
                 problems.append(f"{choice}: {error}")
                 continue
-            newborn.end()
-            if BOTH_WALLS in newborn.walls or {SECOND_WALL, "seccomp"} <= {*newborn.walls}:
-                return newborn.walls
+            child.end()
+            if BOTH_WALLS in child.walls or {SECOND_WALL, "seccomp"} <= {*child.walls}:
+                return child.walls
             problems.append(f"{choice}: without seccomp it does not suffice")
         raise Mistake(NO_WALLS.format(why=f"({'; '.join(problems)})"))
 

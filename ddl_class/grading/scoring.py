@@ -14,7 +14,7 @@ from ddl_class.exercises.check import CheckFailed, judge
 from ddl_class.exercises.registry import find_exercise
 from ddl_class.grading.assignment import Assignment, GradedExercise
 from ddl_class.grading.plain_text import plain
-from ddl_class.grading.sandbox import Limits, Nursery
+from ddl_class.grading.sandbox import Limits, SandboxServer
 from ddl_class.grading.submission import Answers
 from ddl_class.grading.untrusted_stage import UntrustedStage
 
@@ -33,7 +33,7 @@ class Score:
 
 
 def score_answers(
-    nursery: Nursery,
+    server: SandboxServer,
     assignment: Assignment,
     answers: Answers,
     seed: int,
@@ -51,7 +51,7 @@ def score_answers(
         first = before.get(exercise.name)
         if first is not None and not first.doubtful:
             return first
-        found = _score(nursery, assignment, exercise, answers, seed, limits)
+        found = _score(server, assignment, exercise, answers, seed, limits)
         return found if first is None else _second(first, found)
 
     return [score(one) for one in assignment.exercises]
@@ -77,7 +77,7 @@ def no_scores(assignment: Assignment, why: str) -> list[Score]:
 
 
 def _score(
-    nursery: Nursery,
+    server: SandboxServer,
     assignment: Assignment,
     exercise: GradedExercise,
     answers: Answers,
@@ -94,7 +94,7 @@ def _score(
     ]
     around = [*answers.around(exercise.name), handed_out]
     allowed = find_exercise(exercise.name).library
-    with UntrustedStage(nursery, own, exercise.function, limits, around, allowed) as stage:
+    with UntrustedStage(server, own, exercise.function, limits, around, allowed) as stage:
         points, message, doubtful = 0.0, "right", False
         try:
             _run_the_check(exercise, stage, seed)

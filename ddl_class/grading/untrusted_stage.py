@@ -19,7 +19,7 @@ from ddl_class.exercises.exercise import NO_BUFFERS, ProgramOutcome
 from ddl_class.grading.inside.wire import Late, Malformed, encode
 from ddl_class.grading.plain_text import plain
 from ddl_class.grading.python_cells import as_python
-from ddl_class.grading.sandbox import Ended, Limits, Nursery, Sandboxed
+from ddl_class.grading.sandbox import Ended, Limits, Sandboxed, SandboxServer
 from ddl_class.grading.verbs import Excess, Memory, Verbs
 from ddl_runtime.diagnosis import deadlock as story
 from ddl_runtime.simulator.simulate import simulate
@@ -49,7 +49,7 @@ class UntrustedStage:
 
     def __init__(
         self,
-        nursery: Nursery,
+        server: SandboxServer,
         cells: Sequence[tuple[str, str]],
         function: str,
         limits: Limits = Limits(),
@@ -58,7 +58,7 @@ class UntrustedStage:
     ) -> None:
         self.printed = ""
         self.limit = ""
-        self._nursery = nursery
+        self._nursery = server
         self._cells = _all_python(cells)
         self._around = [_all_python(others) for others in around]
         self._library = list(library)

@@ -48,9 +48,9 @@ def main() -> None:
     for module in ("ddl_teach", *sys.argv[3:]):
         with contextlib.suppress(ImportError):  # not installed: whoever imports it is told so
             __import__(module)
-    from ddl_class.grading.inside.nursery import Nursery
+    from ddl_class.grading.inside.fork_server import ForkServer
 
-    Nursery(socket.socket(fileno=int(sys.argv[1])), json.load(sys.stdin)).serve()
+    ForkServer(socket.socket(fileno=int(sys.argv[1])), json.load(sys.stdin)).serve()
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from harm import HARMING
 import ddl_teach
 from ddl_class.grading.assignment import read_assignment
 from ddl_class.grading.inside import kernel
-from ddl_class.grading.sandbox import Limits, Nursery
+from ddl_class.grading.sandbox import Limits, SandboxServer
 from ddl_class.grading.scoring import score_answers
 from ddl_class.grading.submission import Answers
 
@@ -66,7 +66,7 @@ def main(walls, user, folder):
         become(int(user))
     limits = Limits(seconds=120, memory=300 * 2**20)
     earned = {}
-    with Nursery([desk.source, desk.submissions, desk.out], walls) as nursery:
+    with SandboxServer([desk.source, desk.submissions, desk.out], walls) as nursery:
         for name, attack in QUICK.items():
             answers = Answers({"06.ring": attack.source(**places)})
             score, _ = score_answers(nursery, assignment, answers, 1, limits)

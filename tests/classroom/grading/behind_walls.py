@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from ddl_class.commands.mistake import Mistake
-from ddl_class.grading.sandbox import Nursery
+from ddl_class.grading.sandbox import SandboxServer
 
 NO_WALLS = "offers nothing that would hold a submission"
 
@@ -15,7 +15,7 @@ NO_WALLS = "offers nothing that would hold a submission"
 @contextmanager
 def nursery_or_skip(walls=""):
     try:
-        nursery = Nursery(walls=walls)
+        nursery = SandboxServer(walls=walls)
     except Mistake as error:
         if NO_WALLS not in str(error):
             raise

@@ -14,7 +14,7 @@ from notebook_cells import RING
 
 import ddl_teach
 from ddl_class.grading.assignment import read_assignment
-from ddl_class.grading.sandbox import Limits, Nursery
+from ddl_class.grading.sandbox import Limits, SandboxServer
 from ddl_class.grading.scoring import score_answers
 from ddl_class.grading.submission import Answers
 from ddl_class.grading.untrusted_stage import UntrustedStage
@@ -51,7 +51,7 @@ def main(walls, folder):
     desk = Desk(Path(folder))
     assignment = read_assignment(desk.source)
     limits = Limits(seconds=120)
-    with Nursery([desk.source.parent], walls) as nursery:
+    with SandboxServer([desk.source.parent], walls) as nursery:
         with UntrustedStage(nursery, [("an answer", LOOK)], "look", limits) as stage:
             files, folders, modules = stage.call(*(task[what] for what in PLACES))
         earned = {}

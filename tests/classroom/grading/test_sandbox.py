@@ -16,7 +16,7 @@ from behind_walls import told_by
 from ddl_class.commands.mistake import Mistake
 from ddl_class.grading import sandbox
 from ddl_class.grading.inside import system_calls
-from ddl_class.grading.sandbox import BOTH_WALLS, SECOND_WALL, Limits, Nursery
+from ddl_class.grading.sandbox import BOTH_WALLS, SECOND_WALL, Limits, SandboxServer
 from ddl_class.grading.untrusted_stage import UntrustedStage
 
 pytestmark = pytest.mark.slow
@@ -56,15 +56,15 @@ def test_without_walls_nothing_is_graded(monkeypatch):
     def fail(*_):
         raise OSError("Operation not permitted: unshare")
 
-    monkeypatch.setattr(Nursery, "birth", fail)
+    monkeypatch.setattr(SandboxServer, "birth", fail)
     with pytest.raises(Mistake, match=r"(?s)not permitted: unshare.*grade on Linux 5\.13"):
-        Nursery()
+        SandboxServer()
 
 
 def test_elsewhere_than_on_linux_nothing_is_graded(monkeypatch):
     monkeypatch.setattr(sandbox.sys, "platform", "darwin")
     with pytest.raises(Mistake, match=r"(?s)darwin has neither.*a container of the course"):
-        Nursery()
+        SandboxServer()
 
 
 def test_the_second_wall_does_not_suffice_without_the_third(monkeypatch):
@@ -74,9 +74,9 @@ def test_the_second_wall_does_not_suffice_without_the_third(monkeypatch):
         def end(self):
             pass
 
-    monkeypatch.setattr(Nursery, "birth", lambda *_: Newborn())
+    monkeypatch.setattr(SandboxServer, "birth", lambda *_: Newborn())
     with pytest.raises(Mistake, match="without seccomp"):
-        Nursery(walls=SECOND_WALL)
+        SandboxServer(walls=SECOND_WALL)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_what_is_imported_for_all_is_charged_to_nobody():
         "    comm.barrier()\n    while more > 50:\n        pass\n"
         "    return torch.full((3,), comm.rank).tolist()\n"
     )
-    with Nursery(modules=["torch"]) as nursery:
+    with SandboxServer(modules=["torch"]) as nursery:
         for more in (50, 150):
             with UntrustedStage(nursery, [("a cell", source)], "program") as stage:
                 if more == 50:
@@ -172,7 +172,7 @@ def test_the_numbers_of_system_calls_are_those_of_this_machine():
 def test_what_takes_long_is_imported_once_for_all():
     source = "import sys\ndef program():\n    return 'wave' in sys.modules"
     with (
-        Nursery(modules=["wave"]) as nursery,
+        SandboxServer(modules=["wave"]) as nursery,
         UntrustedStage(nursery, [("a cell", source)], "program") as stage,
     ):
         assert stage.call()

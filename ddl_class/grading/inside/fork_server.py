@@ -1,8 +1,8 @@
 """The nursery: a process from which each rank of a submission is born into its own sandbox.
 
 It has imported NumPy already, so that a birth takes milliseconds, and holds no secret, so that a
-newborn inherits none. What was imported here all ranks share, and none is charged for it. A
-newborn goes behind its walls before it hears of any submission. The nursery watches how much
+child inherits none. What was imported here all ranks share, and none is charged for it. A
+child goes behind its walls before it hears of any submission. The nursery watches how much
 memory all its ranks use together, and ends them when the grader says so, or when the grader is
 gone.
 """
@@ -37,7 +37,7 @@ CHILDREN_COME_HERE = 36  # the option of prctl by which orphans become our child
 
 
 @dataclass
-class Nursery:
+class ForkServer:
     """Answers the grader's requests on `control`: lines of json, a birth with its socket."""
 
     control: socket.socket
@@ -50,8 +50,8 @@ class Nursery:
         """Until the grader hangs up."""
         kernel.control(CHILDREN_COME_HERE, 1)
         project.packages()  # while its files can be read
-        _learn_names(self.files["parts"])  # a newborn then only looks whether they have changed
-        gc.freeze()  # a newborn's collector need not touch, and so copy, what it inherits
+        _learn_names(self.files["parts"])  # a child then only looks whether they have changed
+        gc.freeze()  # a child's collector need not touch, and so copy, what it inherits
         self.inherited = _memory(os.getpid())
         try:
             while True:
@@ -73,8 +73,8 @@ class Nursery:
 
     def _birth(self, link: int, **circumstances: Any) -> dict[str, Any]:
         reading, writing = os.pipe()
-        midwife = os.fork()
-        if midwife == 0:
+        spawner = os.fork()
+        if spawner == 0:
             os.close(reading)
             self.control.close()
             _leave(link, writing, circumstances | self.files)
@@ -82,7 +82,7 @@ class Nursery:
         os.close(link)
         with open(reading, "rb") as report:
             told = report.read().decode()
-        os.waitpid(midwife, 0)
+        os.waitpid(spawner, 0)
         if not told.isdigit():
             return {"failed": told}
         self.alive[int(told)] = circumstances["memory"]
@@ -134,16 +134,16 @@ def _is_ending(process: int) -> bool:
 
 
 def _leave(link: int, report: int, circumstances: dict[str, Any]) -> None:
-    """The midwife: goes into new namespaces, if it is to, and gives birth there."""
+    """The spawner: goes into new namespaces, if it is to, and gives birth there."""
     try:
         os.setsid()
         if circumstances["apart"]:
             namespaces.leave_the_machine()
-        newborn = os.fork()
-        if newborn == 0:
+        child = os.fork()
+        if child == 0:
             os.close(report)
             _begin(link, **circumstances)
-        os.write(report, str(newborn).encode())
+        os.write(report, str(child).encode())
     except BaseException as error:
         os.write(report, f"{type(error).__name__}: {error}".encode())
     finally:
@@ -151,7 +151,7 @@ def _leave(link: int, report: int, circumstances: dict[str, Any]) -> None:
 
 
 def _begin(link: int, **circumstances: Any) -> None:
-    """A newborn's life, from its walls to its end."""
+    """A child's life, from its walls to its end."""
     status = 1
     try:
         end = socket.socket(fileno=os.dup2(link, 3))
@@ -166,7 +166,7 @@ def _begin(link: int, **circumstances: Any) -> None:
             send_frame(end, ("unconfined", str(error)))
             return
         send_frame(end, ("confined", walls))
-        receive_frame(end)  # the midwife has gone, the nursery is our parent now
+        receive_frame(end)  # the spawner has gone, the nursery is our parent now
         kernel.control(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
         rank.live(end)
         status = 0
