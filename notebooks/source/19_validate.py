@@ -25,7 +25,7 @@
 import numpy as np
 
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
-from ddl_class.exercises.planted.suspects import find, parts, suspects, tell
+from ddl_class.exercises.mutants.suspects import find, parts, suspects, tell
 from ddl_measure.levels.training import rule_of
 from ddl_teach import simulate
 from ddl_teach.training.tasks.digits import Digits

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from matplotlib.figure import Figure
 
-from ddl_class.exercises.planted.bugs import BUGS
+from ddl_class.exercises.mutants.bugs import BUGS
 from ddl_class.notebook.true_measurements import true_measurements
 from ddl_class.plots.fooling import plot_fooling
 from ddl_class.plots.validation import plot_checks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ddl_class.exercises.planted.bug import Bug
+from ddl_class.exercises.mutants.bug import Bug
 
 OPERATORS, TRAINING, DISTRIBUTED = "operators", "training", "distributed"
 

@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ddl_class.exercises.planted import examine_operators, examine_ranks
-from ddl_class.exercises.planted.examine_training import beside
+from ddl_class.exercises.mutants import examine_operators, examine_ranks
+from ddl_class.exercises.mutants.examine_training import beside
 from ddl_measure.levels.operators import GOOD
 
 EXAMINATIONS: dict[str, Callable[[Any], float]] = {

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.planted.bug import Bug, planted, untouched
-from ddl_class.exercises.planted.bugs import BUGS
+from ddl_class.exercises.mutants.bug import Bug, planted, untouched
+from ddl_class.exercises.mutants.bugs import BUGS
 from ddl_runtime.diagnosis.page import folded
 
 SHOWN = 400  # letters of an error
