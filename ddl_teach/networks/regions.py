@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from ddl_teach.comm import Comm
-from ddl_teach.networks.conjugates import copy_in, gather_in, scatter_out, sum_out
+from ddl_teach.networks.autograd_collectives import copy_in, gather_in, scatter_out, sum_out
 from ddl_teach.networks.replicated import sum_gradients
 
 

@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 from ddl_teach.comm import Comm
-from ddl_teach.networks.conjugates import gather_in
+from ddl_teach.networks.autograd_collectives import gather_in
 
 BatchNorm = nn.BatchNorm1d | nn.BatchNorm2d | nn.BatchNorm3d | nn.SyncBatchNorm
 
