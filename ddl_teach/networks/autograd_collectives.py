@@ -27,7 +27,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from ddl_teach.comm import Comm
-from ddl_teach.networks.pieces import all_gather, reduce_scatter
+from ddl_teach.networks.axis_collectives import all_gather, reduce_scatter
 from ddl_teach.networks.replicated import all_reduce
 from ddl_teach.networks.shares import own_slice
 

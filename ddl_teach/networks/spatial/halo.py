@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from ddl_teach.comm import Comm, Request
-from ddl_teach.networks.pieces import resized
+from ddl_teach.networks.axis_collectives import resized
 
 
 def with_halo(

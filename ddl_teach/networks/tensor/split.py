@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from ddl_teach.comm import Comm
-from ddl_teach.networks.pieces import all_gather
+from ddl_teach.networks.axis_collectives import all_gather
 from ddl_teach.networks.shares import own_slice
 
 
