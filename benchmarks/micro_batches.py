@@ -26,7 +26,7 @@ import torch
 
 from ddl_measure.experiments.micro_batches.measured import measure
 from ddl_measure.experiments.micro_batches.measured import plan as plan_measured
-from ddl_measure.experiments.micro_batches.rooms import rooms_of
+from ddl_measure.experiments.micro_batches.workspaces import rooms_of
 from ddl_measure.interval import interval
 from ddl_measure.machine import describe, heading, keep
 from ddl_measure.repetitions import side_by_side

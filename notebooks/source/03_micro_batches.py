@@ -430,7 +430,7 @@ curves = {"sum of measured pieces": pieces, "formula, three rates": formula}
 plot_limits(limits, curves, {"the whole network": measured}, title=title)
 
 # %%
-from ddl_measure.experiments.micro_batches.rooms import rooms_of
+from ddl_measure.experiments.micro_batches.workspaces import rooms_of
 
 largest = [max(one.nbytes for one in rooms_of(lambda run=run: run(x))) for run in cuts.values()]
 assert all(np.less_equal(largest, [one.workspace for one in plans])), "more than was planned"

@@ -16,7 +16,7 @@ from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.models.resnet import resnet
-from ddl_teach.networks.regions import Parted, Replicated
+from ddl_teach.networks.partitions import Parted, Replicated
 from ddl_teach.networks.shares import own_slice
 from ddl_teach.networks.spatial.network import split_images
 from ddl_teach.networks.spatial.tiles import tiles

@@ -15,7 +15,7 @@ from ddl_teach.networks.data_parallel.averaging import average_gradients
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.models.descent import Descent
 from ddl_teach.networks.models.mlp import mlp
-from ddl_teach.networks.regions import Replicated
+from ddl_teach.networks.partitions import Replicated
 from ddl_teach.networks.shares import own_slice
 from ddl_teach.networks.spatial import halo as halo_product
 from ddl_teach.networks.spatial.network import split_windows

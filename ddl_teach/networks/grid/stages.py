@@ -21,7 +21,7 @@ from ddl_teach.networks.grid.axes import Axes
 from ddl_teach.networks.models.gpt import Embedding
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.signatures import Loss
-from ddl_teach.networks.regions import Replicated
+from ddl_teach.networks.partitions import Replicated
 from ddl_teach.networks.tensor.attention import HeadsAttention
 from ddl_teach.networks.tensor.gpt import split_gpt_child
 from ddl_teach.networks.tensor.mlp import split_pairs

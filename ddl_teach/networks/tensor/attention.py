@@ -12,7 +12,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from ddl_teach.networks.models.gpt import Attention
-from ddl_teach.networks.regions import Region
+from ddl_teach.networks.partitions import Region
 from ddl_teach.networks.tensor.linear import ColumnLinear, RowLinear
 
 

@@ -20,7 +20,7 @@ from ddl_teach.comm import Comm
 from ddl_teach.networks import twin
 from ddl_teach.networks.models.gpt import Block, Embedding
 from ddl_teach.networks.models.signatures import Batch
-from ddl_teach.networks.regions import Parted, Region, Replicated
+from ddl_teach.networks.partitions import Parted, Region, Replicated
 from ddl_teach.networks.shares import own_slice
 from ddl_teach.networks.tensor.attention import HeadsAttention
 from ddl_teach.networks.tensor.linear import ColumnLinear, RowLinear

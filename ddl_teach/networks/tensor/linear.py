@@ -17,7 +17,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from ddl_teach.networks.regions import Region
+from ddl_teach.networks.partitions import Region
 from ddl_teach.networks.tensor.split import SplitModule
 
 

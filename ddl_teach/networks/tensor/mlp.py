@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from ddl_teach.networks.regions import Region
+from ddl_teach.networks.partitions import Region
 from ddl_teach.networks.tensor.linear import ColumnLinear, RowLinear
 
 

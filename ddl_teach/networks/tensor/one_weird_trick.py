@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from ddl_teach.comm import Comm
 from ddl_teach.networks import twin
 from ddl_teach.networks.models.signatures import Batch
-from ddl_teach.networks.regions import Parted
+from ddl_teach.networks.partitions import Parted
 from ddl_teach.networks.shares import own_slice
 from ddl_teach.networks.tensor.linear import ColumnLinear
 from ddl_teach.networks.tensor.mlp import split_pairs

@@ -22,7 +22,7 @@ from torch.nn.functional import embedding
 
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
-from ddl_teach.networks.regions import Region
+from ddl_teach.networks.partitions import Region
 from ddl_teach.networks.shares import share
 from ddl_teach.networks.tensor.split import SplitModule
 

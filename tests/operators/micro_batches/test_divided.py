@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional
 
 from ddl_measure.experiments.micro_batches.measured import plan
-from ddl_measure.experiments.micro_batches.rooms import rooms_of
+from ddl_measure.experiments.micro_batches.workspaces import rooms_of
 from ddl_teach.operators.convolution.operator import convolve
 from ddl_teach.operators.micro_batches import operator, planning
 from ddl_teach.operators.micro_batches.transform import (
