@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from ddl_class.exercises.exercise import NO_BUFFERS
+from ddl_class.notebook.recorded_comm import MOST_RANKS, Note, contributions, witness
 from ddl_class.notebook.rounds import rounds
-from ddl_class.notebook.witness import MOST_RANKS, Note, contributions, witness
 from ddl_class.plots.step_player import StepPlayer
 from ddl_class.plots.steps import GOALS, DrawnStep, RecordedSteps, StepMessage
 from ddl_teach import Run, simulate

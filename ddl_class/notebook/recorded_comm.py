@@ -26,7 +26,7 @@ def witness(comm: Comm, allreduce: Callable[..., Any], chunks: int) -> list[Note
     """Run `allreduce` on vectors of one number a chunk; returns this rank's notes."""
     x = np.full(chunks, float(_base(comm.size) ** comm.rank))
     notes = Notes(x)
-    allreduce(WatchedComm(comm, notes), x)
+    allreduce(RecordedComm(comm, notes), x)
     notes.take()
     return notes.taken
 
@@ -69,7 +69,7 @@ class Notes:
         self.received += y.nbytes > 0
 
 
-class WatchedComm:
+class RecordedComm:
     """A communicator that takes a note at the beginning of each call."""
 
     def __init__(self, comm: Comm, notes: Notes) -> None:
@@ -94,26 +94,26 @@ class WatchedComm:
         self._notes.arrived(y)
         return source
 
-    def irecv(self, x: Any, source: int, tag: int = 0) -> WatchedRequest:
+    def irecv(self, x: Any, source: int, tag: int = 0) -> RecordedRequest:
         self._notes.take()
-        return WatchedRequest(self._comm.irecv(x, source, tag), x, self._notes)
+        return RecordedRequest(self._comm.irecv(x, source, tag), x, self._notes)
 
-    def isend(self, x: Any, to: int, tag: int = 0) -> WatchedRequest:
+    def isend(self, x: Any, to: int, tag: int = 0) -> RecordedRequest:
         self._notes.take()
-        return WatchedRequest(self._comm.isend(x, to, tag), np.empty(0), self._notes)
+        return RecordedRequest(self._comm.isend(x, to, tag), np.empty(0), self._notes)
 
-    def wait_any(self, requests: Sequence[WatchedRequest]) -> int:
+    def wait_any(self, requests: Sequence[RecordedRequest]) -> int:
         self._notes.take()
         place = self._comm.wait_any([request.inner for request in requests])
         self._notes.arrived(requests[place].y)
         return place
 
-    def split(self, colour: int | None, key: int = 0) -> WatchedComm | None:
+    def split(self, colour: int | None, key: int = 0) -> RecordedComm | None:
         group = self._comm.split(colour, key)
-        return None if group is None else WatchedComm(group, self._notes)
+        return None if group is None else RecordedComm(group, self._notes)
 
 
-class WatchedRequest(Request):
+class RecordedRequest(Request):
     """A request that takes a note when it is waited for."""
 
     def __init__(self, inner: Request, y: Any, notes: Notes) -> None:
