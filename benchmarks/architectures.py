@@ -39,7 +39,7 @@ from ddl_teach.search.architectures.front import undominated
 from ddl_teach.search.architectures.priced import Priced
 from ddl_teach.search.architectures.reinforce import Reinforce
 from ddl_teach.search.architectures.shared import SharedTask
-from ddl_teach.search.architectures.training import CellTraining
+from ddl_teach.search.architectures.train_cells import CellTraining
 from ddl_teach.search.by_ranks import search
 from ddl_teach.search.decider import Decider
 from ddl_teach.search.deciders.random import RandomSearch

@@ -22,7 +22,7 @@ import numpy as np
 from ddl_measure.interval import interval, ratio_of_turns
 from ddl_measure.levels.events import Events
 from ddl_measure.levels.networks import Part, pass_through
-from ddl_measure.levels.training import measure_training
+from ddl_measure.levels.training_level import measure_training
 from ddl_measure.machine import describe, heading, keep
 from ddl_measure.repetitions import side_by_side
 from ddl_measure.traffic import traffic

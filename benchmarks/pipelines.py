@@ -96,7 +96,7 @@ def contestants(comm: Comm, sizes: tuple[int, ...], rows: int, parts: int, folde
 def _ours(comm: Comm, order: Any, kind: type, sizes: tuple[int, ...], batch: tuple) -> tuple:
     """A stage of this kind, and the step of a worker that holds it."""
     from ddl_teach.networks.models.mlp import mlp
-    from ddl_teach.networks.pipelines.training import stages_of
+    from ddl_teach.networks.pipelines.train_pipeline import stages_of
     from ddl_teach.networks.pipelines.worker import PipelineWorker
 
     stages = stages_of(comm, mlp(sizes), order, batch[0], kind=kind)

@@ -33,7 +33,7 @@ from ddl_teach.networks.memory import measured
 from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.memory.sharded_states import ShardedStates
 from ddl_teach.networks.pruning.kept import expand, largest
-from ddl_teach.networks.pruning.training import Pruned
+from ddl_teach.networks.pruning.train_pruned import Pruned
 from ddl_teach.training.optimizers.adam import Adam
 
 RESULTS = Path(__file__).parent / "results" / "pruned_products.txt"

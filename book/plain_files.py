@@ -20,7 +20,7 @@ PRODUCTS = {
     "winograd": "operators.convolution.winograd",
     "micro_batches": "operators.micro_batches.dynamic",
     "wavefront": "operators.recurrence.wavefront",
-    "data_parallel": "networks.data_parallel.training",
+    "data_parallel": "networks.data_parallel.train_replicas",
     "buckets": "networks.data_parallel.overlapped",
     "tensor_parallel": "networks.tensor.linear",
     "product_3d": "networks.tensor.linear",

@@ -29,7 +29,7 @@ from ddl_teach.networks.models.descent import Descent
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
-from ddl_teach.networks.pipelines.training import stages_of
+from ddl_teach.networks.pipelines.train_pipeline import stages_of
 from ddl_teach.networks.pipelines.worker import PipelineWorker
 from ddl_teach.networks.twin import copies, largest_difference
 

@@ -7,7 +7,7 @@ What to look at: a larger batch needs a larger rate, and more epochs all the sam
 
 import numpy as np
 
-from ddl_measure.levels.training import measure_training
+from ddl_measure.levels.training_level import measure_training
 from ddl_measure.to_accuracy import Evaluation
 from ddl_teach import Comm
 from ddl_teach.collectives import ring

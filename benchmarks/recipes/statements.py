@@ -11,7 +11,7 @@ functions are held out; so the target asks for several looks in a row.
 
 import numpy as np
 
-from ddl_measure.levels.training import measure_training
+from ddl_measure.levels.training_level import measure_training
 from ddl_measure.reports.report import Data
 from ddl_measure.to_accuracy import Evaluation
 from ddl_teach import Comm

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ddl_measure.reports import chance, comparing, numbers, saying, training, trials
+from ddl_measure.reports import chance, comparing, numbers, saying, training_faults, trials
 from ddl_measure.reports.findings import FAULTS, Finding
 from ddl_measure.reports.report import Report
 from ddl_runtime.diagnosis.page import folded
@@ -26,12 +26,12 @@ RULES: tuple[Callable[[Report], Iterator[Finding]], ...] = (
     chance.few_samples,
     chance.few_answers,
     chance.coarse_ticks,
-    training.accuracy,
-    training.the_way_there,
+    training_faults.accuracy,
+    training_faults.the_way_there,
     trials.all_trials,
     trials.seeds,
     trials.budgets,
-    training.what_time_includes,
+    training_faults.what_time_includes,
     comparing.hardware,
     comparing.all_ranks,
     comparing.batches,

@@ -460,7 +460,7 @@ from ddl_teach.networks.models.data import batches, digits
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.pipelines.gems import gems
 from ddl_teach.networks.pipelines.message_driven import message_driven as driven
-from ddl_teach.networks.pipelines.training import together, train
+from ddl_teach.networks.pipelines.train_pipeline import together, train
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 
 # %%

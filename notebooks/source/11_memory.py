@@ -53,7 +53,7 @@ from torch import bfloat16
 
 from ddl_class.notebook import gloo
 from ddl_teach.networks.memory.keeping import resident
-from ddl_teach.networks.memory.training import train
+from ddl_teach.networks.memory.train_sharded import train
 from ddl_teach.networks.models.data import batches, characters, digits
 from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.networks.models.mlp import mlp

@@ -83,7 +83,7 @@ from ddl_class.plots.search import plot_search
 from ddl_teach import simulate
 from ddl_teach.search import by_ranks
 from ddl_teach.search.architectures.evolution import Evolution
-from ddl_teach.search.architectures.training import CellTraining
+from ddl_teach.search.architectures.train_cells import CellTraining
 
 training = CellTraining()
 evolution = Evolution(CELLS, trials=10, steps=40, seed=5, population=4, sample=2, ahead=2)

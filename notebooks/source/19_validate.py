@@ -26,7 +26,7 @@ import numpy as np
 
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
 from ddl_class.exercises.mutants.suspects import find, parts, suspects, tell
-from ddl_measure.levels.training import rule_of
+from ddl_measure.levels.training_level import rule_of
 from ddl_teach import simulate
 from ddl_teach.training.tasks.digits import Digits
 
@@ -210,7 +210,7 @@ judge("19.apart", apart, seed=192)
 import torch
 
 from ddl_measure.levels.torch_parts import torch_rule
-from ddl_measure.levels.training import divergence
+from ddl_measure.levels.training_level import divergence
 
 my_apart = yours("19.apart", apart, divergence)
 task = Digits(32, dtype="float64")
@@ -346,7 +346,7 @@ judge("19.worked", has_worked, seed=193)
 
 
 # %%
-from ddl_measure.levels.training import measure_training
+from ddl_measure.levels.training_level import measure_training
 from ddl_teach.collectives import ring
 
 

@@ -17,7 +17,7 @@ from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.data_parallel.overlapped import Overlapped, in_background
 from ddl_teach.networks.data_parallel.shards import own_part
 from ddl_teach.networks.data_parallel.shared_buckets import fill_shared, in_shared_memory
-from ddl_teach.networks.data_parallel.training import train
+from ddl_teach.networks.data_parallel.train_replicas import train
 from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.models.resnet import resnet

@@ -22,7 +22,7 @@ from torch import nn
 
 from ddl_teach import simulate
 from ddl_teach.networks import twin
-from ddl_teach.networks.data_parallel import training as data_parallel
+from ddl_teach.networks.data_parallel import train_replicas as data_parallel
 from ddl_teach.networks.data_parallel.averaging import average_gradients
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.seeds import seed_weights

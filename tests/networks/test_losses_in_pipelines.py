@@ -19,7 +19,7 @@ from torch import nn
 
 from ddl_teach import simulate
 from ddl_teach.networks import twin
-from ddl_teach.networks.pipelines import training as pipelines
+from ddl_teach.networks.pipelines import train_pipeline as pipelines
 from ddl_teach.networks.pipelines.gems import gems
 from ddl_teach.networks.pipelines.message_driven import message_driven
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b

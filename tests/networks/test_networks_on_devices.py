@@ -19,7 +19,7 @@ from ddl_teach.networks.data_parallel.averaging import average_gradients
 from ddl_teach.networks.data_parallel.batch_normalisation import synchronise
 from ddl_teach.networks.data_parallel.ladder import rungs, step_of
 from ddl_teach.networks.data_parallel.shards import own_part, weighted_loss
-from ddl_teach.networks.data_parallel.training import train as train_parallel
+from ddl_teach.networks.data_parallel.train_replicas import train as train_parallel
 from ddl_teach.networks.experts.network import mixture_network
 from ddl_teach.networks.experts.spread import full_parameters as experts_of
 from ddl_teach.networks.experts.spread import spread_experts
@@ -27,7 +27,7 @@ from ddl_teach.networks.grid.trainer import Trainer
 from ddl_teach.networks.memory.device import DeviceMemory
 from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.memory.offload import Offloaded
-from ddl_teach.networks.memory.training import train as train_sharded
+from ddl_teach.networks.memory.train_sharded import train as train_sharded
 from ddl_teach.networks.models import data
 from ddl_teach.networks.models.alexnet import alexnet
 from ddl_teach.networks.models.gpt import gpt
@@ -36,9 +36,9 @@ from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.models.seeds import seed_weights
 from ddl_teach.networks.pipelines.dense_stage import DenseStage
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
-from ddl_teach.networks.pipelines.training import train as train_pipeline
+from ddl_teach.networks.pipelines.train_pipeline import train as train_pipeline
 from ddl_teach.networks.pruning.kept import largest_of
-from ddl_teach.networks.pruning.training import Pruned
+from ddl_teach.networks.pruning.train_pruned import Pruned
 from ddl_teach.networks.shares import own_slice
 from ddl_teach.networks.spatial.network import split_images
 from ddl_teach.networks.spatial.tiles import tiles

@@ -18,7 +18,7 @@ from ddl_teach.networks.pipelines.dense_stage import DenseStage
 from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.torch_stage import TorchStage, cut
-from ddl_teach.networks.pipelines.training import together, train
+from ddl_teach.networks.pipelines.train_pipeline import together, train
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 from ddl_teach.networks.twin import largest_difference
 from ddl_teach.networks.twin import train as train_twin

@@ -15,7 +15,7 @@ from ddl_teach.networks.models import data
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.pruning.kept import compress, expand, largest, largest_of
-from ddl_teach.networks.pruning.training import Pruned
+from ddl_teach.networks.pruning.train_pruned import Pruned
 from ddl_teach.networks.shares import share
 from ddl_teach.networks.twin import largest_difference, train
 from ddl_teach.theory import memory as theory

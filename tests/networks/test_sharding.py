@@ -18,8 +18,8 @@ from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.memory.offload import Offloaded
 from ddl_teach.networks.memory.sharded_parameters import ShardedParameters
 from ddl_teach.networks.memory.sharded_states import ShardedStates
-from ddl_teach.networks.memory.training import STAGES
-from ddl_teach.networks.memory.training import train as train_sharded
+from ddl_teach.networks.memory.train_sharded import STAGES
+from ddl_teach.networks.memory.train_sharded import train as train_sharded
 from ddl_teach.networks.models import data
 from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.networks.models.loss import mean_loss

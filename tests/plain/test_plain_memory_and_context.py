@@ -17,7 +17,7 @@ from ddl_teach.networks.experts import exchange as exchange_product
 from ddl_teach.networks.experts.layer import MixtureOfExperts
 from ddl_teach.networks.experts.spread import SpreadExperts
 from ddl_teach.networks.memory.keeping import resident
-from ddl_teach.networks.memory.training import train as train_sharded
+from ddl_teach.networks.memory.train_sharded import train as train_sharded
 from ddl_teach.networks.models.seeds import seed_weights
 from ddl_teach.plain import experts, ring_attention, sharded_optimizer
 from ddl_teach.training.optimizers.momentum import Momentum

@@ -10,7 +10,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
-from ddl_teach.networks.data_parallel import training
+from ddl_teach.networks.data_parallel import train_replicas
 from ddl_teach.networks.data_parallel.averaging import average_gradients
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.models.descent import Descent
@@ -64,7 +64,7 @@ def data_parallel_both(comm, change=None):
         average_gradients(comm, list(network.parameters()))
 
     descent = partial(Descent, rate=RATE, momentum=0.0)
-    training.train(comm, network, batches(), backward, optimizer=descent)
+    train_replicas.train(comm, network, batches(), backward, optimizer=descent)
     return weights, flat(network.parameters())
 
 

@@ -15,7 +15,7 @@ from ddl_teach.networks.pipelines import gpipe as gpipe_product
 from ddl_teach.networks.pipelines import message_driven as message_driven_product
 from ddl_teach.networks.pipelines import one_f_one_b as one_f_one_b_product
 from ddl_teach.networks.pipelines.torch_stage import TorchStage, cut
-from ddl_teach.networks.pipelines.training import stages_of
+from ddl_teach.networks.pipelines.train_pipeline import stages_of
 from ddl_teach.networks.pipelines.worker import PipelineWorker
 from ddl_teach.plain import gpipe, message_driven, one_f_one_b
 from ddl_teach.training.tasks.paces import ByChance

@@ -24,7 +24,7 @@ from ddl_teach.search.architectures.front import undominated
 from ddl_teach.search.architectures.network import IMAGE, PARTS, shared, standing_alone
 from ddl_teach.search.architectures.priced import Priced
 from ddl_teach.search.architectures.shared import SharedTask, SharedTraining
-from ddl_teach.search.architectures.training import CellTraining, to_learn
+from ddl_teach.search.architectures.train_cells import CellTraining, to_learn
 from ddl_teach.theory.work_depth import activation, direct
 from ddl_teach.training.consistency.synchronous import Synchronous
 from ddl_teach.training.distribution.all_reduce import AllReduce

@@ -14,7 +14,7 @@ from ddl_measure.levels.operators import errors
 from ddl_runtime.simulator.simulate import simulate
 from ddl_teach.comm import Comm
 from ddl_teach.networks import twin
-from ddl_teach.networks.pipelines import training as pipelines
+from ddl_teach.networks.pipelines import train_pipeline as pipelines
 from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.instructions import Forward, Instruction
 from ddl_teach.networks.pipelines.schedule import Schedule

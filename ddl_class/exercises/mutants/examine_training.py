@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ddl_measure.levels.torch_parts import torch_rule
-from ddl_measure.levels.training import divergence, rule_of
+from ddl_measure.levels.training_level import divergence, rule_of
 
 STEPS = 12
 

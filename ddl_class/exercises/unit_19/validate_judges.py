@@ -11,7 +11,7 @@ import numpy as np
 from ddl_class.exercises.exercise import ProgramRunner, Wrong
 from ddl_class.exercises.kit.answers import SHOWN, array, number
 from ddl_class.exercises.kit.compare import compare, equal, within
-from ddl_measure.levels.training import divergence
+from ddl_measure.levels.training_level import divergence
 
 Forward = Callable[[np.ndarray], np.ndarray]
 Backward = Callable[[np.ndarray, np.ndarray], np.ndarray]

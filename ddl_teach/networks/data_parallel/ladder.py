@@ -25,7 +25,7 @@ from ddl_teach.networks.data_parallel.averaging import average_gradients
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.data_parallel.overlapped import BUCKET, Overlapped, in_background
 from ddl_teach.networks.data_parallel.shared_buckets import fill_shared, in_shared_memory
-from ddl_teach.networks.data_parallel.training import Backward
+from ddl_teach.networks.data_parallel.train_replicas import Backward
 from ddl_teach.networks.models.descent import Descent
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.signatures import Batch

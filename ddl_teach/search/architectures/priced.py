@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ddl_teach.search.architectures.training import CellTraining
+from ddl_teach.search.architectures.train_cells import CellTraining
 from ddl_teach.search.attempt import State
 from ddl_teach.search.job import Settings
 

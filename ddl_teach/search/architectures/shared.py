@@ -23,7 +23,7 @@ import numpy as np
 
 from ddl_teach.search.architectures.cells import CELLS, Genotype
 from ddl_teach.search.architectures.network import shared
-from ddl_teach.search.architectures.training import to_learn
+from ddl_teach.search.architectures.train_cells import to_learn
 from ddl_teach.search.job import Settings
 from ddl_teach.training.tasks.network_task import NetworkTask
 

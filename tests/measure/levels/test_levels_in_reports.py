@@ -6,7 +6,7 @@ import pytest
 from ddl_measure.levels.distributed import measure_distributed
 from ddl_measure.levels.networks import Part, measure_network
 from ddl_measure.levels.operators import compare
-from ddl_measure.levels.training import measure_training, series
+from ddl_measure.levels.training_level import measure_training, series
 from ddl_measure.reports.file import from_json, to_json
 from ddl_measure.reports.report import Data, Entry, Provenance, Report, Trial
 from ddl_measure.reports.review import review

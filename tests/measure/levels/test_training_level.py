@@ -8,7 +8,7 @@ import torch
 
 from ddl_measure.levels.events import Events, StopMeasuring
 from ddl_measure.levels.torch_parts import torch_rule
-from ddl_measure.levels.training import divergence, measure_training, rule_of, series
+from ddl_measure.levels.training_level import divergence, measure_training, rule_of, series
 from ddl_measure.to_accuracy import reached
 from ddl_teach.training.optimizers.adam import Adam
 from ddl_teach.training.optimizers.momentum import Momentum

@@ -43,7 +43,7 @@ def train(
     if check_stage(stage) not in STAGES:
         raise ValueError(
             f"stage {stage} shards nothing, and this trains in stages 1, 2 and 3 only: take stage "
-            "1, which sends no byte more, or networks.data_parallel.training"
+            "1, which sends no byte more, or networks.data_parallel.train_replicas"
         )
     if not batches:
         raise ValueError(
