@@ -33,8 +33,10 @@ def accuracies(task: Digits, rate: float, ranks: int) -> np.ndarray:
     found = []
     for one in every_pair(sensible(SGD(rate))):
         run = simulate(
-            train, ranks, network=TwoLevel(ranks), trace=False, task=task, consistency=one.consistency,
-            distribution=one.distribution, compressor=one.compressor, update=SGD(rate), steps=STEPS,
+            train, ranks, network=TwoLevel(ranks), trace=False, task=task,
+            consistency=one.consistency,
+            distribution=one.distribution, compressor=one.compressor, update=SGD(rate),
+            steps=STEPS,
         )  # fmt: skip
         workers = [result.weights for result in run.results if result.weights is not None]
         found.append(min(task.accuracy(weights) for weights in workers))

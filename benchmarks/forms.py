@@ -152,7 +152,7 @@ def main() -> None:
         "and dense's time over the form's at " + ", ".join(
             "no delay" if rate == math.inf else f"{rate / 1e6:.0f}" for rate in RATES
         ) + " MB/s",
-        f"{'compressor':<20}{'computed':>12}{'simulated':>12}{'from own times':>16}{'measured':>14}",
+        f"{'form':<20}{'computed':>12}{'simulated':>12}{'from own times':>16}{'measured':>14}",
     ]  # fmt: skip
     with Ranks(chosen.ranks) as pool:
         dense = slowest(pool, chosen.ranks, Dense(), chosen.numbers)

@@ -77,7 +77,8 @@ def line(
     workers = ranks.size - (distribution.servers if isinstance(distribution, Sharded) else 0)
     at_once = workers if isinstance(consistency, Synchronous) else 1
     run = ranks.run(
-        train, task=task, consistency=consistency, distribution=distribution, compressor=compressor, trace=False, timeout=600,
+        train, task=task, consistency=consistency, distribution=distribution,
+        compressor=compressor, trace=False, timeout=600,
         update=SGD(RATE * task.batch * at_once), steps=pairs // (task.batch * workers),
     )  # fmt: skip
     weights = next(result.weights for result in reversed(run.results) if result.worker is not None)

@@ -93,7 +93,8 @@ def compete(
 
 
 def entry_of(
-    form: EntryForm, trainings: Sequence[Sequence[Evaluation]], ranks: int, place: Mapping[str, str],
+    form: EntryForm, trainings: Sequence[Sequence[Evaluation]], ranks: int, place: Mapping[str,
+    str],
     command: str, seeds: Sequence[int] = SEEDS,
 ) -> Report:  # fmt: skip
     """The report of trainings that `command` ran on so many ranks, at that `place`."""

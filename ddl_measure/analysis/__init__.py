@@ -20,10 +20,10 @@ from ddl_measure.analysis.table import Analysis, LayerCosts, Operation, Pass
 __all__ = [
     "Analysis",
     "Call",
-    "OperationCost",
     "LayerCosts",
     "NotTraceable",
     "Operation",
+    "OperationCost",
     "Pass",
     "Value",
     "analyse",

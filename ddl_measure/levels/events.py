@@ -2,9 +2,9 @@
 
     with events("forward"): ...
 
-A listener is a function of (name, "begin" or "end", seconds); one that raises `StopMeasuring` ends the
-training. All that happened is a timeline of one rank afterwards. What to look at: an event costs
-two looks at the clock and an entry in a list (benchmarks/harness.py).
+A listener is a function of (name, "begin" or "end", seconds); one that raises `StopMeasuring` ends
+the training. All that happened is a timeline of one rank afterwards. What to look at: an event
+costs two looks at the clock and an entry in a list (benchmarks/harness.py).
 """
 
 from __future__ import annotations

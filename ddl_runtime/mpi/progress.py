@@ -8,7 +8,8 @@ its own.
 
 MPI matches messages in the order in which it was told of them. So who is told of later, in host
 memory or not, waits in line: nothing overtakes what was sent before, to one rank under one tag.
-What to look at: `OrderedTurn`; without it an array in host memory arrives in place of the one before it.
+What to look at: `OrderedTurn`; without it an array in host memory arrives in place of the one
+before it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Training on many ranks: when they agree, along which distributions, in what compressor; and the trainer.
+"""Training on many ranks: when they agree, who sends to whom, what is sent; and the trainer.
 
 ============ =====================================================================================
 trainer      consistency x distribution x compressor: one of each, and a rule, train a task

@@ -1,4 +1,5 @@
-"""The product: one of each consistency, distribution and compressor, and all combinations that make sense.
+"""The product: one of each consistency, distribution and compressor, and all combinations that
+make sense.
 
 What to look at: how few refusals there are, and that each has a reason.
 """
@@ -103,7 +104,8 @@ def fits(distribution: Distribution[Any], ranks: int) -> bool:
 
 
 def every_pair(combinations: list[Combination], turn: int = 0) -> list[Combination]:
-    """A few of them in which each consistency meets each of its distributions, and compressors take turns."""
+    """A few of them in which each consistency meets each of its distributions, and compressors
+    take turns."""
     groups: dict[tuple[Consistency[Any], Distribution[Any]], list[Combination]] = {}
     for one in combinations:
         groups.setdefault((one.consistency, one.distribution), []).append(one)

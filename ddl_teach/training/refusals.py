@@ -1,11 +1,11 @@
-"""consistency x distribution x compressor: what goes with what, and why not everything does.
+"""Consistency x distribution x compressor: what goes with what, and why not everything does.
 
-A consistency needs one of a few verbs, a distribution offers some; where they share none, the combination is
-refused with the reason why that verb cannot be had there.
+A consistency needs one of a few verbs, a distribution offers some; where they share none, the
+combination is refused with the reason why that verb cannot be had there.
 
 =============== ==================== ================ ================ =================
-a consistency needs    on a distribution that has   servers          neighbours       one shared vector
-                only Averages
+a consistency   on a distribution    servers          neighbours       one shared vector
+needs           that only Averages
 =============== ==================== ================ ================ =================
 Averages        yes                  yes              of a few only    without messages
 Serves          nobody can be late   yes              nobody keeps it  nobody counts
@@ -13,9 +13,10 @@ Mixes, Meets .. all are neighbours   no neighbours    yes              no neighb
 Shares          each has its own     the server's     each has its own yes
 =============== ==================== ================ ================ =================
 
-A consistency that sends weights themselves, or curvature, needs a compressor that is faithful to every entry.
-And each consistency, distribution and compressor may have an objection of its own: a window cannot decode, a part of a
-layer has no norm. What to look at: a refusal names the next thing to try.
+A consistency that sends weights themselves, or curvature, needs a compressor that is faithful to
+every entry. And each consistency, distribution and compressor may have an objection of its own: a
+window cannot decode, a part of a layer has no norm. What to look at: a refusal names the next
+thing to try.
 """
 
 from __future__ import annotations
@@ -39,10 +40,12 @@ KIND: dict[type, type] = dict.fromkeys((Meets, PushesSums, MixesChanges), Mixes)
 REASONS: dict[tuple[type, type], str] = {
     (Averages, Mixes): (
         "it needs the mean over all workers, and neighbours only get the mean of a few: take a "
-        "distribution that averages, such as AllReduce(), or the consistency of neighbours, Gossip()"
+        "distribution that averages, such as AllReduce(), or the consistency of neighbours, "
+        "Gossip()"
     ),
     (Averages, Shares): (
-        "it needs messages to average, and on this distribution all write into one vector without any: "
+        "it needs messages to average, and on this distribution all write into one vector without "
+        "any: "
         "take AllReduce(), or the consistency that needs no messages, Hogwild()"
     ),
     (Serves, Averages): (
@@ -62,7 +65,8 @@ REASONS: dict[tuple[type, type], str] = {
         "take them, or the distribution Neighbours(graph)"
     ),
     (Mixes, Serves): (
-        "workers of a server speak to the server only and have no neighbours: take the distribution "
+        "workers of a server speak to the server only and have no neighbours: take the "
+        "distribution "
         "Neighbours(graph), or Elastic() for weights that stay apart"
     ),
     (Mixes, Shares): "one shared vector has no neighbours: take Neighbours(graph), or Hogwild()",
@@ -81,7 +85,8 @@ REASONS: dict[tuple[type, type], str] = {
 }
 
 
-# What a consistency sends that must arrive whole: what happens where a compressor leaves out some of it.
+# What a consistency sends that must arrive whole: what happens where a compressor leaves out some
+# of it.
 WHOLE = {
     "weights": (
         "weights themselves travel, and this compressor does not keep every entry of them: what a "
@@ -90,7 +95,8 @@ WHOLE = {
     ),
     "curvature": (
         "the factors of curvature travel beside the gradient, and the step is divided by them: "
-        "what this compressor leaves out of them makes it far too long. Take Dense() or Half(), or the "
+        "what this compressor leaves out of them makes it far too long. Take Dense() or Half(), "
+        "or the "
         "consistency that sends gradients only, Synchronous()"
     ),
 }
@@ -111,8 +117,7 @@ def refusal(
         or compressor.objection(consistency, distribution, compressor, update)
     )
     return (
-        reason
-        and f"{consistency} over {distribution} in the compressor {compressor} makes no sense: {reason}."
+        reason and f"{consistency} over {distribution} with {compressor} makes no sense: {reason}."
     )
 
 
@@ -125,7 +130,8 @@ def _no_verb(consistency: Consistency[Any], distribution: Distribution[Any]) -> 
     )  # what tells it from others
     return REASONS.get(
         (KIND.get(needed, needed), KIND.get(offered, offered)),
-        f"it needs a distribution that {_words(consistency.needs, ' or ')}, and this one {_words(distribution.offers)}: "
+        f"it needs a distribution that {_words(consistency.needs, ' or ')}, and this one "
+        f"{_words(distribution.offers)}: "
         "take another one",
     )
 

@@ -5,7 +5,8 @@ trainings, each with a rate in the middle of what is left, say where that ends; 
 the last of them say how stale they were.
 Compare it with `theory.staleness`: `stable_rate` where all are equally old, `stable_step` of the
 histogram where they are not.
-What to look at: it does not matter which consistency makes gradients stale, only how stale they are.
+What to look at: it does not matter which consistency makes gradients stale, only how stale they
+are.
 """
 
 from __future__ import annotations

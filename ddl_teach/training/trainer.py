@@ -1,10 +1,10 @@
-"""One of each: consistency ranks agree, along which distribution, in what compressor; and a rule, and a task.
+"""One of each: a consistency, a distribution, a compressor; and a rule, and a task.
 
     train(comm, Digits(), Synchronous(), AllReduce("ring"), Dense(), SGD(0.3), steps=100)
 
 It is a rank program: on simulated ranks the same call trains in virtual time. Every rank opens the
-distribution; those who are servers serve until all have left, the others train as the consistency says.
-What to look at: the trainer has no case for any consistency, distribution or compressor.
+distribution; those who are servers serve until all have left, the others train as the consistency
+says. What to look at: the trainer has no case for any consistency, distribution or compressor.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ OwnHandle = TypeVar("OwnHandle", bound=SyncHandle)
 class Result:
     """What one rank has of a training.
 
-    Of a worker: its number, the weights that the consistency calls its result, and its diary, one entry
-    for each gradient: the loss on its own share, the seconds since it began, the bytes it had sent
-    by then; without servers also how many steps of others each of its updates came after. A rank
-    that only serves has a `shift` and no weights.
+    Of a worker: its number, the weights that the consistency calls its result, and its diary, one
+    entry for each gradient: the loss on its own share, the seconds since it began, the bytes it
+    had sent by then; without servers also how many steps of others each of its updates came after.
+    A rank that only serves has a `shift` and no weights.
     """
 
     worker: int | None
@@ -67,8 +67,10 @@ def train(
     it sleeps through them, on simulated ones they are all that a gradient costs.
     """
     for name, given, kind, example in (
-        ("task", task, Trainable, "Digits()"), ("consistency", consistency, Consistency, "Synchronous()"),
-        ("distribution", distribution, Distribution, "AllReduce()"), ("compressor", compressor, Compressor, "Dense()"),
+        ("task", task, Trainable, "Digits()"), ("consistency", consistency, Consistency,
+        "Synchronous()"),
+        ("distribution", distribution, Distribution, "AllReduce()"), ("compressor", compressor,
+        Compressor, "Dense()"),
         ("update", update, Update, "SGD(0.1)"),
     ):  # fmt: skip
         if isinstance(given, type) or not isinstance(given, kind):

@@ -56,8 +56,8 @@ plot_divisions(rows, title="In four pieces the fast method fits into 8 MiB")
 #
 # $$T = \sum_i t_i, \qquad W = \max_i w_i .$$
 #
-# The library's objects know that: a `DivisibleBatch` has a batch and offers, `desirable` finds all its
-# divisions that can be of use to anybody.
+# The library's objects know that: a `DivisibleBatch` has a batch and offers, `desirable` finds all
+# its divisions that can be of use to anybody.
 
 # %%
 job = DivisibleBatch("a layer", 16, offers)

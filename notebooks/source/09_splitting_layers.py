@@ -559,7 +559,8 @@ progress()
 #   parallelism", *IPDPS*, 2019: halos, overlapped with the inner part of a tile.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019, section 6: data, model and hybrid parallelism side by side.
-# - `ddl_teach/networks/autograd_collectives.py`: five operators, of which each does one thing forwards and
+# - `ddl_teach/networks/autograd_collectives.py`: five operators, of which each does one thing
+# forwards and
 #   another one backwards. The whole library of this unit stands on them.
 # - `ddl_teach/networks/experts/spread.py`: experts on ranks of their own, to which tokens travel;
 #   `ddl_teach/networks/spatial/network.py`: a whole network on strips of its images.

@@ -1,9 +1,9 @@
 """A clock that is wrong on purpose: to see whether it is found out.
 
 Ranks on one machine share its clock, and simulated ones the virtual time, so their clocks never
-disagree. Give each rank a `RankClock` that is ahead by so much and gains so much a second, and compare
-clocks: what was planted must come out, within the bound. What to look at: the timeline that such
-ranks would have recorded is `retimed(timeline, [clock.shown ...])`.
+disagree. Give each rank a `RankClock` that is ahead by so much and gains so much a second, and
+compare clocks: what was planted must come out, within the bound. What to look at: the timeline
+that such ranks would have recorded is `retimed(timeline, [clock.shown ...])`.
 """
 
 from __future__ import annotations

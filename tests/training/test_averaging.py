@@ -1,4 +1,5 @@
-"""The mean over ranks in any compressor: the same bits everywhere, exactly the bytes of the formula."""
+"""The mean over ranks in any compressor: the same bits everywhere, exactly the bytes of the
+formula."""
 
 import numpy as np
 import pytest
@@ -29,7 +30,8 @@ def mean(ranks, step, size=SIZE):
 
 
 def average_all(comm, compressors, allreduce, size, steps):
-    """Every compressor's averages on this rank: compressor, step, entry; and the bytes of each compressor."""
+    """Every compressor's averages on this rank: compressor, step, entry; and the bytes of each
+    compressor."""
     found, sent = np.empty((len(compressors), steps, size)), []
     for place, compressor in enumerate(compressors):
         before = comm.ledger.bytes_sent

@@ -66,7 +66,8 @@ def test_a_message_has_exactly_the_bytes_that_the_formula_says(compressor, nbyte
 @pytest.mark.parametrize("size", [0, 1, 9, 333])
 @pytest.mark.parametrize("compressor", ALL, ids=str)
 def test_a_message_is_all_that_a_receiver_needs(compressor, size):
-    """It is read from the bytes alone, by a compressor that has seen nothing, as often as wanted."""
+    """It is read from the bytes alone, by a compressor that has seen nothing, as often as
+    wanted."""
     x = skewed(size)
     given_x = x.copy()
     message = compressor.stream(5).encode(x)

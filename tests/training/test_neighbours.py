@@ -159,7 +159,8 @@ def trained(
     ranks, consistency, make, compressor=Dense(), task=Quadratic(SLOPES, apart=1.0), **settings
 ):
     run = simulate(
-        train, ranks, task=task, consistency=consistency, distribution=Neighbours(make), compressor=compressor,
+        train, ranks, task=task, consistency=consistency, distribution=Neighbours(make),
+        compressor=compressor,
         **{"update": SGD(0.2), "steps": 30} | settings,
     )  # fmt: skip
     return np.stack([result.weights for result in run.results])

@@ -23,7 +23,8 @@ from ddl_teach.training.trainer import train
 def ends(consistency, pace, workers, steps):
     """When each step was computed, by the fast workers whose gradients were never dropped."""
     results = simulate(
-        train, workers + 1, trace=False, task=Quadratic((1.0,)), consistency=consistency, distribution=Server(),
+        train, workers + 1, trace=False, task=Quadratic((1.0,)), consistency=consistency,
+        distribution=Server(),
         update=SGD(1e-4), pace=pace, steps=steps,
     ).results  # fmt: skip
     seconds = [result.seconds for result in results[2:] if len(result.seconds) == steps]
@@ -64,7 +65,8 @@ def test_delays_by_chance_cost_what_the_slowest_awaited_costs(consistency, backu
 def test_steps_that_shrink_with_age_keep_many_workers_stable():
     def learn(damp):
         results = simulate(
-            train, 17, trace=False, task=Digits(), consistency=Asynchronous(damp), distribution=Server(),
+            train, 17, trace=False, task=Digits(), consistency=Asynchronous(damp),
+            distribution=Server(),
             update=SGD(0.3), pace=Even(0.01), steps=25,
         ).results  # fmt: skip
         return Digits().accuracy(results[1].weights)

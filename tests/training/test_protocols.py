@@ -1,4 +1,5 @@
-"""What a consistency needs of a distribution is a Protocol: refusals, handles and a type checker agree on it."""
+"""What a consistency needs of a distribution is a Protocol: refusals, handles and a type checker
+agree on it."""
 
 import re
 import subprocess
@@ -81,7 +82,8 @@ def test_a_type_checker_refuses_what_has_no_verb_in_common(tmp_path):
     used = {type(one) for pair in pairs for one in pair}
     imports = [f"from {kind.__module__} import {kind.__name__}" for kind in used]
     calls = [
-        f"    train(comm, Quadratic(), {type(consistency).__name__}(), {type(distribution).__name__}())"
+        f"    train(comm, Quadratic(), {type(consistency).__name__}(), "
+        f"{type(distribution).__name__}())"
         for consistency, distribution in pairs
     ]
     text = PROGRAM.format(imports="\n".join(imports), calls="\n".join(calls))

@@ -100,7 +100,8 @@ def test_ingress_is_the_formula_to_the_byte(servers, workers, real):
     distribution, size, ranks = Sharded(servers), 60_000, servers + workers
     network = Uniform(1e-5, 1e9)
     for run in (real(one_average, ranks, distribution=distribution, size=size),
-                simulate(one_average, ranks, network=network, distribution=distribution, size=size)):  # fmt: skip
+                simulate(one_average, ranks, network=network, distribution=distribution,
+                size=size)):  # fmt: skip
         mean = (servers + ranks - 1) / 2
         assert all(np.array_equal(x, np.full(size, mean)) for x, _ in run.results[servers:])
         for server in range(servers):
@@ -233,8 +234,8 @@ def wakes_the_last(comm, worker, clock):
 @pytest.mark.parametrize("bound", [0, 2])
 def test_workers_may_join_late(bound, real):
     distribution = Server(late=(2,))
-    for run in (simulate(comes_late, 4, distribution=distribution, service=Service(SGD(0.1), bound)),
-                real(comes_late, 4, distribution=distribution, service=Service(SGD(0.1), bound))):  # fmt: skip
+    given = {"distribution": distribution, "service": Service(SGD(0.1), bound)}
+    for run in (simulate(comes_late, 4, **given), real(comes_late, 4, **given)):
         report = run.results[0]
         assert "worker 2 has come" in report.events[0]
         # It begins with the slowest, who may not have begun either if others may be ahead.

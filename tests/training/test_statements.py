@@ -1,4 +1,5 @@
-"""The embedding of code statements: its data, its gradient, and its training along every distribution."""
+"""The embedding of code statements: its data, its gradient, and its training along every
+distribution."""
 
 import ast
 import copy

@@ -191,7 +191,8 @@ def one_is_slow(worker, step):
 
 def test_backup_workers_do_not_wait_for_the_last_one():
     run = simulate(
-        train, 4, task=TASK, consistency=BackupWorkers(1), distribution=Server(), update=SGD(0.3), steps=STEPS,
+        train, 4, task=TASK, consistency=BackupWorkers(1), distribution=Server(), update=SGD(0.3),
+        steps=STEPS,
         pace=one_is_slow,
     )  # fmt: skip
     weights = TASK.initial()
@@ -209,7 +210,8 @@ def test_backup_workers_do_not_wait_for_the_last_one():
 def test_the_bound_is_how_far_ahead_anybody_gets(bound):
     consistency = Asynchronous() if bound is None else StaleSynchronous(bound)
     run = simulate(
-        train, 4, task=TASK, consistency=consistency, distribution=Server(), update=SGD(0.05), steps=STEPS,
+        train, 4, task=TASK, consistency=consistency, distribution=Server(), update=SGD(0.05),
+        steps=STEPS,
         pace=one_is_slow,
     )  # fmt: skip
     report = run.results[0].report

@@ -146,7 +146,8 @@ def _elastic(
 
 
 def _compare(
-    call: str, outcome: ProgramOutcome, place: int, name: str, right: np.ndarray, given: np.ndarray,
+    call: str, outcome: ProgramOutcome, place: int, name: str, right: np.ndarray,
+    given: np.ndarray,
     usual: Usual,
 ) -> None:  # fmt: skip
     """What one of its arguments has become on every rank; of wrong ones the usual reason."""

@@ -1,8 +1,8 @@
 """What stands in a sandbox for modules that it does not have.
 
-The classroom and pictures do nothing there. A function of the library raises `ForbiddenUse` when it is
-called, unless the exercise allows it: then the grader runs it on the answer's behalf, and nothing
-of it is in this process.
+The classroom and pictures do nothing there. A function of the library raises `ForbiddenUse` when
+it is called, unless the exercise allows it: then the grader runs it on the answer's behalf, and
+nothing of it is in this process.
 """
 
 from __future__ import annotations

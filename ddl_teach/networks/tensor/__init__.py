@@ -10,5 +10,6 @@ gpt              all of them in a transformer; sequence-parallel between them, i
 one_weird_trick  AlexNet: convolutions by data, classifier by neurons
 ================ =================================================================================
 
-What travels, and when, stands one floor up: in `networks.autograd_collectives` and `networks.partitions`.
+What travels, and when, stands one floor up: in `networks.autograd_collectives` and
+`networks.partitions`.
 """

@@ -1,14 +1,14 @@
-"""The mean over all ranks of vectors that travel in a given compressor.
+"""The mean over all ranks of vectors that travel compressed.
 
 Three ways, by what the compressor allows. m is the bytes of a message for the whole vector.
 
     sums       the numbers in the messages are added on the way by any all-reduce   2 (P-1)/P m
-    gathered   everybody gets everybody's message: sparse compressors, compressors of any length    (P-1) m
-    owners     rank r gets all messages for part r, adds them up, and sends the mean
-               in the same compressor, with a memory of its own (Seide et al. 2014)       2 (P-1)/P m
+    gathered   every rank gets all messages: sparse ones, and those of any length   (P-1) m
+    owners     rank r gets all messages for part r, adds them up, and sends the mean,
+               compressed too, with a memory of its own (Seide et al. 2014)         2 (P-1)/P m
 
-Bytes are those sent by each rank. What to look at: a sparse compressor that saves 99% sends more than a
-dense all-reduce on 200 ranks if it is gathered; that is what sparse all-reduce is for.
+Bytes are those sent by each rank. What to look at: a sparse compressor that saves 99% sends more
+than a dense all-reduce on 200 ranks if it is gathered; that is what sparse all-reduce is for.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What a compressor is: how a vector becomes a message, and a message a vector again.
 
-A compressor is settings only. `encode` makes the bytes that travel, all of them and no others; `decode`
-makes a vector of them on any rank, without any memory. What a sender remembers (its random
-numbers, what it has not sent yet) belongs to a `CompressorState`, one for each stream of vectors. Two numbers
-say what is lost:
+A compressor is settings only. `encode` makes the bytes that travel, all of them and no others;
+`decode` makes a vector of them on any rank, without any memory. What a sender remembers (its
+random numbers, what it has not sent yet) belongs to a `CompressorState`, one for each stream of
+vectors. Two numbers say what is lost:
 
     unbiased     E[decode(encode(x))] = x: errors average out over ranks and steps
     error(n)     a bound on E|decode(encode(x)) - x|^2 / |x|^2: up to 1 is a contraction, and a
@@ -96,7 +96,8 @@ class Compressor(ABC):
         return None
 
     def select(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The entries that a sparse compressor sends: ascending indices (uint32), values (float32)."""
+        """The entries that a sparse compressor sends: ascending indices (uint32), values
+        (float32)."""
         raise TypeError(f"{self} sends every entry: only sparse compressors select some")
 
     def summands(self, message: np.ndarray, size: int) -> np.ndarray:
@@ -120,7 +121,8 @@ class CompressorState:
         return self.compressor.select(checked(vector))
 
     def average(self, comm: Comm, vector: np.ndarray, allreduce: Allreduce) -> np.ndarray:
-        """For compressors whose messages add up: `vector` becomes the mean over the ranks, in place.
+        """For compressors whose messages add up: `vector` becomes the mean over the ranks, in
+        place.
 
         Returned is what this rank's vector has become on the way: the mean is the mean of these.
         """

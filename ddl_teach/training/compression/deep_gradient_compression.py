@@ -70,12 +70,14 @@ class DeepGradientCompression(Compressor):
         """Why a training with this compressor would not be what the paper means."""
         if consistency.sends != "gradients":
             return (
-                f"momentum has been applied when {consistency.sends} travel, and this compressor would apply "
+                f"momentum has been applied when {consistency.sends} travel, and this compressor "
+                "would apply "
                 "it again: take Feedback(TopK()), or Synchronous()"
             )
         if update is not None and update.states:
             return (
-                f"this compressor's links apply momentum {self.momentum} already, and {update} would "
+                f"this compressor's links apply momentum {self.momentum} already, and {update} "
+                "would "
                 "count it twice: take SGD(rate) as the update, or Feedback(TopK())"
             )
         return None

@@ -3,9 +3,9 @@
     total = residual + x;   send Q(total);   residual = total - Q(total)
 
 All messages together and the last residual are all vectors together: nothing is ever lost, only
-late. The residual stays bounded if Q's error is no larger than what it gets; an unbiased compressor with
-a larger one must not be put in here, its residual would grow without end. Nor must a compressor that
-keeps a memory already: what is left out would be sent twice.
+late. The residual stays bounded if Q's error is no larger than what it gets; an unbiased
+compressor with a larger one must not be put in here, its residual would grow without end. Nor must
+a compressor that keeps a memory already: what is left out would be sent twice.
 
 Cost: one more vector in memory, and decoding one's own messages. Seide et al. 2014 for one bit;
 Stich, Cordonnier & Jaggi, "Sparsified SGD with memory", 2018; Karimireddy, Rebjock, Stich & Jaggi,
@@ -44,7 +44,8 @@ class Feedback(Compressor):
             )
         if self.compressor.remembers:
             raise ValueError(
-                f"Feedback({self.compressor}): {type(self.compressor).__name__} keeps what it has not sent "
+                f"Feedback({self.compressor}): {type(self.compressor).__name__} keeps what it has "
+                "not sent "
                 "already, so everything left out would be sent twice: take "
                 f"{self.compressor} without Feedback around it"
             )
@@ -122,7 +123,8 @@ class FeedbackLink(CompressorState):
             error = self.compressor.error(len(vector))
             if error > 1:
                 raise ValueError(
-                    f"Feedback({self.compressor.compressor}): on vectors of {len(vector)} numbers its error "
+                    f"Feedback({self.compressor.compressor}): on vectors of {len(vector)} numbers "
+                    "its error "
                     f"may be {error:.3g} times the vector, so the residual would grow without "
                     "end. An unbiased compressor needs no feedback; or take more levels, smaller "
                     "buckets, scaled=False"

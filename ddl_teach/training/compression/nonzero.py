@@ -3,7 +3,8 @@
 Cost: K (b + 4) bytes for K such entries of b bytes, at most those of the vector, and one byte that
 says b. For gradients that are sparse by nature, as those of an embedding.
 Renggli et al., "SparCML", SC 2019: a stream that turns dense where that is smaller.
-What to look at: of a gradient that is dense it saves nothing; it is a compressor for some networks only.
+What to look at: of a gradient that is dense it saves nothing; it is a compressor for some networks
+only.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
 shares              which samples a worker looks at in which step
 rows                which part of a large table a step needs
 worker              one worker's weights, its share of the data, and its diary
-when                what a consistency is: one worker's whole training, and what it needs of the worker
+consistency         what a consistency is: one worker's whole training, and what it needs
 states              a training's state as bytes, and back, bit for bit
-handle             what a distribution gives a worker, and what a consistency asks of servers
+handles             what a distribution gives a worker, and what a consistency asks of servers
 
 synchronous         everybody waits for everybody
 synchronous_kfac    the same, and curvature travels beside the gradients
@@ -35,6 +35,6 @@ rates               how the rates of update rules grow and fall
 gradient_noise      how large a batch is worth its samples, from what ranks have in hand
 =================== ==============================================================================
 
-A worker does not know along which distributions its numbers travel, nor in which compressor: that is the
+A worker does not know to whom its numbers are sent, nor how they are compressed: that is the
 business of `ddl_teach.training`, whose trainer puts the three together.
 """

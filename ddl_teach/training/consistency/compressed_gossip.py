@@ -1,6 +1,6 @@
 """Compressed gossip (CHOCO-SGD): neighbours know roughly what one has; only what is new travels.
 
-    q_i = compressor(x_i - known_i)             the message: known_i is what the neighbours have of x_i
+    q_i = C(x_i - known_i)                known_i is what the neighbours have of x_i
     known_j += q_j                        for oneself and for each neighbour
     x_i += pull * sum over j of W_ij (known_j - known_i)  -  rate * g_i
 

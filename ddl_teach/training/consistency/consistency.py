@@ -1,4 +1,5 @@
-"""A consistency: one worker's whole training, and what it needs of the worker and of the distribution under it.
+"""A consistency: one worker's whole training, and what it needs of the worker and of the
+distribution under it.
 
 ============ ================================ =================================================
 needs        what the distribution's handle then has who needs it
@@ -13,9 +14,9 @@ Meets        meetings(vector, ...)            asynchronous gossip
 Shares       shared                           lock-free
 ============ ================================ =================================================
 
-Whatever else a consistency has are its settings. What it `sends` decides in which compressors that may travel:
-a gradient or a change of weights may lose nearly all of its entries, weights themselves and the
-factors of curvature may not.
+Whatever else a consistency has are its settings. What it `sends` decides which compressors may be
+used: a gradient or a change of weights may lose nearly all of its entries, weights
+themselves and the factors of curvature may not.
 """
 
 from __future__ import annotations

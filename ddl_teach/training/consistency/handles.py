@@ -1,8 +1,9 @@
-"""What stands between a consistency and the distribution under it: handles, and what servers are asked to do.
+"""What stands between a consistency and the distribution under it: handles, and what servers are
+asked to do.
 
-A distribution gives each worker a handle. Each verb of a handle is a Protocol: a consistency says which it
-needs, a distribution which it offers, and a type checker sees what does not go together. A verb of one
-consistency only stands beside that consistency, such as `push_sum.PushesSums`.
+A distribution gives each worker a handle. Each verb of a handle is a Protocol: a consistency says
+which it needs, a distribution which it offers, and a type checker sees what does not go together.
+A verb of one consistency only stands beside that consistency, such as `push_sum.PushesSums`.
 
 A server keeps weights (or a part of them) and counts its workers' clocks: how many updates each
 has pushed. One number tells most consistencies apart, by how many clocks the fastest may be ahead:
@@ -105,5 +106,6 @@ class Requirements(Protocol):
     sends: ClassVar[Literal["gradients", "changes", "weights", "curvature"]]
 
     def service(self, rule: Update) -> Service:
-        """What dedicated servers do meanwhile, where the distribution has any: average what comes."""
+        """What dedicated servers do meanwhile, where the distribution has any: average what
+        comes."""
         return Service()

@@ -4,12 +4,12 @@
 
 All workers hold the same weights at all times, as `Synchronous` does; what is averaged is longer,
 by inputs^2 + outputs^2 numbers a layer, and each worker then inverts all layers by itself, for a
-distribution has no way to hand a part of the work to one of them (`updates.kfac.distributed` does that).
-The rule makes its step along the result as it would along a gradient.
-Martens and Grosse, "Optimizing neural networks with Kronecker-factored approximate curvature",
-ICML 2015; Osawa et al., "Large-scale distributed second-order optimization using
-Kronecker-factored approximate curvature", CVPR 2019.
-What to look at: fewer steps to the same loss, more bytes and more work in each of them.
+distribution has no way to hand a part of the work to one of them (`updates.kfac.distributed` does
+that). The rule makes its step along the result as it would along a gradient. Martens and Grosse,
+"Optimizing neural networks with Kronecker-factored approximate curvature", ICML 2015; Osawa et
+al., "Large-scale distributed second-order optimization using Kronecker-factored approximate
+curvature", CVPR 2019. What to look at: fewer steps to the same loss, more bytes and more work in
+each of them.
 """
 
 from __future__ import annotations

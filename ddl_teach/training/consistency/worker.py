@@ -30,7 +30,8 @@ class KnowsRows(Protocol):
 
 
 class Worker(Generic[OwnHandle]):
-    """What a consistency works with. `pace(worker, step)` are seconds that a gradient takes besides."""
+    """What a consistency works with. `pace(worker, step)` are seconds that a gradient takes
+    besides."""
 
     def __init__(
         self,

@@ -1,4 +1,5 @@
-"""A distribution: who sends to whom. Opened on all ranks at once, it gives each of them a handle."""
+"""A distribution: who sends to whom. Opened on all ranks at once, it gives each of them a
+handle."""
 
 from __future__ import annotations
 

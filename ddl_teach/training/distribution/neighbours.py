@@ -5,10 +5,10 @@ ranks there are; what is paid is that ranks agree only slowly (`theory.gossip`).
 
     x_i  +=  sum over j of W_ij (seen_j - seen_i)
 
-where seen is a vector as its message tells it. Whatever a compressor does to a message, what one rank
-gains another loses: the mean of all ranks is kept.
-Lian et al., "Can decentralized algorithms outperform centralized algorithms?", NeurIPS 2017.
-What to look at: the busiest rank sends what the least busy one sends; no rank is a server.
+where seen is a vector as its message tells it. Whatever a compressor does to a message, what one
+rank gains another loses: the mean of all ranks is kept. Lian et al., "Can decentralized algorithms
+outperform centralized algorithms?", NeurIPS 2017. What to look at: the busiest rank sends what the
+least busy one sends; no rank is a server.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ MESSAGE, LENGTH, MASS = 1, 2, 3  # tags
 
 @dataclass(frozen=True)
 class Neighbours(Distribution["Neighbour"]):
-    """The distribution along a graph: `ring`, `torus`, `exponential`, ... of `theory.gossip.graphs`, or
-    any function that makes a graph of so many ranks."""
+    """The distribution along a graph: `ring`, `torus`, `exponential`, ... of
+    `theory.gossip.graphs`, or any function that makes a graph of so many ranks."""
 
     graph: GraphOf = ring
     offers = (Mixes, MixesChanges, PushesSums, Meets)
@@ -45,7 +45,8 @@ class Neighbours(Distribution["Neighbour"]):
         if not callable(self.graph):
             raise TypeError(
                 f"graph={self.graph!r}: give a function that makes the graph of so many ranks, as "
-                "Neighbours(graphs.ring); the distribution calls it when it knows how many there are"
+                "Neighbours(graphs.ring); the distribution calls it when it knows how many there "
+                "are"
             )
 
     def open(
@@ -69,7 +70,8 @@ class Neighbours(Distribution["Neighbour"]):
             )
         if MixesChanges in consistency.needs and compressor.remembers:
             return (
-                "what the neighbours do not know yet is a difference that is kept already; a compressor "
+                "what the neighbours do not know yet is a difference that is kept already; a "
+                "compressor "
                 "with a memory would send it twice: take the compressor without it"
             )
         return None
@@ -105,7 +107,7 @@ class Neighbour:
             vector += weight * (theirs - seen)
 
     def mix_changes(self, vector: np.ndarray, step: int, pull: float) -> None:
-        """The same where only changes travel, in a compressor that may leave out nearly everything.
+        """The same where only changes travel, and a compressor may leave out nearly all.
 
         Everybody keeps what its neighbours are known to have, and sends what is not known yet.
         """
@@ -164,7 +166,8 @@ class Neighbour:
         return [self._told(each) for each in arriving]
 
     def _told(self, message: np.ndarray) -> np.ndarray:
-        # In the vectors' own numbers: what a compressor rounds is the same for both sides of a link.
+        # In the vectors' own numbers: what a compressor rounds is the same for both sides of a
+        # link.
         return self._compressor.decode(message, self._size).astype(self._dtype)
 
 

@@ -174,7 +174,8 @@ class Reaching:
                 raise TimeoutError(
                     f"worker {clocks.argmin()} has stayed at clock {clocks.min()} for "
                     f"{self._patience:g} s, and worker {self.worker} needs it at {clock}: is it "
-                    "gone without leave()? A distribution with a server survives that: Server(patience=1)"
+                    "gone without leave()? A distribution with a server survives that: "
+                    "Server(patience=1)"
                 )
             self._comm.work(seconds=nap)
             nap = min(2 * nap, LONGEST_NAP)

@@ -152,14 +152,15 @@ class ServerState:
 
 
 class Encoder(Protocol):
-    """What a worker of servers needs of one stream of vectors in some compressor."""
+    """What a worker of servers needs of one stream of compressed vectors."""
 
     def encode(self, vector: np.ndarray) -> np.ndarray:
         """The message for the next vector."""
 
 
 class Codec(Protocol):
-    """What servers and their workers need of a compressor: those of `training.compression` are some."""
+    """What servers and their workers need of a compressor: those of `training.compression` are
+    some."""
 
     def stream(self, seed: int = 0) -> Encoder:
         """A sender's side of one stream of vectors."""
@@ -178,8 +179,8 @@ class ServerHandle(Averages, Serves, Protocol):
 
 
 class OnlyRank(ServerHandle):
-    """The handle of a rank that is alone: server and worker in one, without messages; the compressor
-    still loses what it loses."""
+    """The handle of a rank that is alone: server and worker in one, without messages; the
+    compressor still loses what it loses."""
 
     worker, workers = 0, 1
 

@@ -42,7 +42,8 @@ class SharedVector(Distribution["Common"]):
         if isinstance(compressor, Dense):
             return None
         return (
-            "here nothing travels, so no compressor makes it less: take Dense(), or a distribution with "
+            "here nothing travels, so no compressor makes it less: take Dense(), or a "
+            "distribution with "
             "messages, such as AllReduce()"
         )
 

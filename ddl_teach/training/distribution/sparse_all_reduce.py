@@ -49,7 +49,8 @@ class SparseAllReduce(Distribution[Everybody]):
             raise ValueError(f"SparseAllReduce: the ways are {', '.join(WAYS)}, not {self.way!r}")
         if self.second is not None and self.way != "dense_second_phase":
             raise ValueError(
-                f"SparseAllReduce: {self.way} has no second phase with a compressor of its own, only "
+                f"SparseAllReduce: {self.way} has no second phase with a compressor of its own, "
+                "only "
                 "dense_second_phase has"
             )
 
@@ -60,7 +61,8 @@ class SparseAllReduce(Distribution[Everybody]):
         compressor: Compressor,
         update: Update | None,
     ) -> str | None:
-        """A compressor that sends every entry has nothing to list; the second compressor may object too."""
+        """A compressor that sends every entry has nothing to list; the second compressor may
+        object too."""
         if compressor.sparse:
             second = self.second
             return (
@@ -69,7 +71,8 @@ class SparseAllReduce(Distribution[Everybody]):
                 else second.objection(consistency, distribution, compressor, update)
             )
         return (
-            "a sparse all-reduce adds up lists of entries, and this compressor sends every entry: take "
+            "a sparse all-reduce adds up lists of entries, and this compressor sends every entry: "
+            "take "
             "TopK(0.01), or NonZero() for gradients that are sparse by nature, or AllReduce()"
         )
 

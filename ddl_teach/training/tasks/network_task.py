@@ -37,7 +37,8 @@ class NetworkTask:
         names = [name for name, _ in model.named_buffers() if name in kept]
         if names:
             raise ValueError(
-                f"this network keeps {', '.join(names)} beside its parameters, which no consistency "
+                f"this network keeps {', '.join(names)} beside its parameters, which no "
+                "consistency "
                 "would bring together: take a normalisation without running means, such as "
                 "nn.GroupNorm"
             )

@@ -54,7 +54,8 @@ def test_a_levels_series_are_a_reports(measured):
         "it", "here", ranks, ranks, settings, measured(), batch=1, shape=(3,), searched=0
     )
     report = Report(
-        "it", Provenance("2026-03-01", "it", "4be0", "12ab", tuple(range(SEEDS))), {"here": MACHINE},
+        "it", Provenance("2026-03-01", "it", "4be0", "12ab", tuple(range(SEEDS))),
+        {"here": MACHINE},
         Data("toys", 6, 6, (3,)), (entry,),
         tuple(Trial("it", seed, settings, "kept") for seed in range(SEEDS)), None, (), (),
     )  # fmt: skip
