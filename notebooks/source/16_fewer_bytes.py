@@ -382,16 +382,17 @@ plot_fill_in({"1% a rank": (ranks, line)}, {"1% a rank": (counts, held)})
 # %%
 from ddl_measure.experiments.forms import only_time
 from ddl_teach.theory import compression
-from ddl_teach.training.compression import dense, one_bit
+from ddl_teach.training.compression import dense
+from ddl_teach.training.compression import one_bit as bits
 
-packing = {"message": one_bit.OneBit().nbytes(1_000_000), "encode": 10e-3, "decode": 5e-3}
+packing = {"message": bits.OneBit().nbytes(1_000_000), "encode": 10e-3, "decode": 5e-3}
 ways = {"32 bits": compression.dense(64, 4e6), "1 bit": compression.owners(64, **packing)}
 even = compression.break_even(*ways.values(), latency=5e-6)
 fine, few = np.geomspace(1e7, 2e10, 60), np.geomspace(2e7, 2e10, 6)
-computed = {name: (fine, way.seconds(5e-6, fine)) for name, way in ways.items()}
 reveal("16.bandwidth", even / 1e6)
 
 # %%
+computed = {name: (fine, way.seconds(5e-6, fine)) for name, way in ways.items()}
 plain = only_time.sweep(only_time.dense, 64, few, latency=5e-6, nbytes=4_000_000)
 packed = only_time.sweep(only_time.owners, 64, few, latency=5e-6, **packing)
 assert np.allclose(packed, ways["1 bit"].seconds(5e-6, few), rtol=0.01)
@@ -424,10 +425,10 @@ def slowest(form):
     )
 
 
-took = {"32 bits": slowest(dense.Dense()), "1 bit": slowest(one_bit.OneBit())}
+took = {"32 bits": slowest(dense.Dense()), "1 bit": slowest(bits.OneBit())}
 
 # %%
-sent = {"32 bits": 1.5 * 4 * size, "1 bit": 1.5 * one_bit.OneBit().nbytes(size)}
+sent = {"32 bits": 1.5 * 4 * size, "1 bit": 1.5 * bits.OneBit().nbytes(size)}
 here = {name: compression.AveragingCost(0, sent[name], took[name][0]) for name in took}
 computed = {name: (fine, way.seconds(0, fine)) for name, way in here.items()}
 measured = {name: (rates, times[1:]) for name, times in took.items()}
