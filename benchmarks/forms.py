@@ -95,7 +95,7 @@ def packing(numbers: int, repetitions: int) -> tuple[str, dict[str, tuple[float,
 
 def slowest(pool: Ranks, ranks: int, compressor: Compressor, numbers: int) -> np.ndarray:
     """Seconds of an average at each of the bandwidths, of the rank that was done last."""
-    asked = {"form": compressor, "size": numbers, "bandwidths": RATES, "turns": TURNS}
+    asked = {"compressor": compressor, "size": numbers, "bandwidths": RATES, "turns": TURNS}
     run = pool.run(averages, ranks, **asked, trace=False, timeout=300)
     return np.median(np.max(run.results, axis=0), axis=0)
 

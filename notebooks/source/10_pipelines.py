@@ -260,9 +260,8 @@ points = {}
 for schedule in (naive(4, 16), gpipe(4, 16), one_f_one_b(4, 16), zero_bubble(4, 16),
                  zero_bubble(4, 16, lookahead=2), interleaved(4, 16), gems(4, 16)):  # fmt: skip
     a_rank = schedule.stages // 4
-    it = simulate(
-        timed, 4, network=free, schedule=schedule, costs=thin if a_rank > 1 else PassSeconds()
-    )
+    costs = thin if a_rank > 1 else PassSeconds()
+    it = simulate(timed, 4, network=free, schedule=schedule, costs=costs)
     points[schedule.name] = 1 - 16 * 3 / it.time, max(r.peak for r in it.results) / a_rank
 assert points["GPipe"][0] == points["1F1B"][0] > points["zero bubble H1"][0]
 plot_wait_and_memory(points, kept="micro-batches kept at most")

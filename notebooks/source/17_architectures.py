@@ -299,9 +299,8 @@ def step(comm, cell):
 
 for ranks in (1, 4, 16, 64):
     times = [simulate(step, ranks, cell=it, **ground).time for it in prices.values()]
-    formula = [
-        it.work / 1e10 + PlannedTraining(ranks).messages(it.nbytes) for it in prices.values()
-    ]
+    job = PlannedTraining(ranks)
+    formula = [it.work / 1e10 + job.messages(it.nbytes) for it in prices.values()]
     assert np.allclose(times, formula, rtol=0.01)
     print(f"{ranks:2} ranks:", *(f"{1e6 * time:5,.0f} µs" for time in times))
 

@@ -129,10 +129,10 @@ def dense_bytes(xs):
 
 
 class Bytes:
-    """A form of one byte a number, exact for small whole ones; and the link that sends it."""
+    """A compressor to one byte a number, exact for small whole ones; and the link that sends it."""
 
     @property
-    def form(self):
+    def compressor(self):
         return self
 
     def encode(self, vector):

@@ -166,7 +166,7 @@ def test_in_the_trainer_a_step_is_that_of_the_shared_factors(ranks, distribution
 
     wanted = simulate(by_hand, ranks).results[0]
     given = {
-        "when": SynchronousKFAC(damping),
+        "consistency": SynchronousKFAC(damping),
         "distribution": distribution,
         "update": SGD(rate),
         "steps": 3,

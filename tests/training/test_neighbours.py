@@ -195,7 +195,7 @@ def test_compressed_gossip_in_a_form_that_loses_nothing_is_gossip(ranks):
 
 
 @pytest.mark.parametrize(
-    ("when", "make"), [(PushSum(), graphs.directed), (AsynchronousGossip(), graphs.ring)]
+    ("consistency", "make"), [(PushSum(), graphs.directed), (AsynchronousGossip(), graphs.ring)]
 )
 @pytest.mark.parametrize("ranks", [1, 2, 5, 8])
 def test_push_sum_and_asynchronous_gossip_come_near_the_minimum(ranks, consistency, make):

@@ -115,7 +115,7 @@ def test_every_refusal_says_why_and_what_to_try():
 
 
 @pytest.mark.parametrize(
-    ("when", "distribution", "compressor", "update", "words"),
+    ("consistency", "distribution", "compressor", "update", "words"),
     [
         (Asynchronous(), AllReduce(), Dense(), RULE, "ends when everybody has come"),
         (Asynchronous(), Neighbours(), Dense(), RULE, "counts the clocks"),
@@ -159,7 +159,7 @@ def test_a_layer_wise_rule_makes_sense_with_a_server():
 @pytest.mark.parametrize(
     ("wrong", "example"),
     [
-        ({"when": Synchronous}, r"when=Synchronous\(\)"),
+        ({"consistency": Synchronous}, r"consistency=Synchronous\(\)"),
         ({"distribution": "ring"}, r"distribution=AllReduce\(\)"),
         ({"compressor": Server()}, r"compressor=Dense\(\)"),
         ({"update": 0.1}, r"update=SGD\(0.1\)"),
@@ -168,11 +168,16 @@ def test_a_layer_wise_rule_makes_sense_with_a_server():
 )
 def test_what_is_no_part_of_a_training_is_named(wrong, example):
     with pytest.raises(Exception, match=example):
-        simulate(train, 2, **{"task": TASK, "when": Synchronous()} | wrong)
+        simulate(train, 2, **{"task": TASK, "consistency": Synchronous()} | wrong)
 
 
 def test_lock_free_workers_need_one_node():
-    settings = {"task": TASK, "when": Hogwild(), "distribution": SharedVector(), "steps": STEPS}
+    settings = {
+        "task": TASK,
+        "consistency": Hogwild(),
+        "distribution": SharedVector(),
+        "steps": STEPS,
+    }
     run = simulate(train, 4, network=TwoLevel(4), **settings)
     assert TASK.accuracy(run.results[3].weights) >= HELD_OUT
     assert [result.total_bytes for result in run.results] == [0] * 4

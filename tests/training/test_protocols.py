@@ -32,7 +32,7 @@ def name(part):
     return re.sub(r"<function (\w+) at 0x\w+>", r"\1", str(part))
 
 
-@pytest.mark.parametrize("when", CONSISTENCIES, ids=name)
+@pytest.mark.parametrize("consistency", CONSISTENCIES, ids=name)
 def test_what_a_when_needs_is_what_its_worker_has(consistency):
     (handle,) = get_args(type(consistency).__orig_bases__[0])
     assert consistency.needs == (get_args(handle) if isinstance(handle, UnionType) else (handle,))
@@ -104,7 +104,7 @@ def test_a_type_checker_refuses_what_has_no_verb_in_common(tmp_path):
     assert 0 < len(wanted) < len(pairs)
 
 
-@pytest.mark.parametrize("when", CONSISTENCIES, ids=name)
+@pytest.mark.parametrize("consistency", CONSISTENCIES, ids=name)
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=name)
 def test_where_no_verb_is_common_the_reason_is_one_of_the_table(consistency, distribution):
     if not set(consistency.needs) & set(distribution.offers):

@@ -14,9 +14,9 @@ from ddl_teach.training.distribution.server import Server
 from ddl_teach.training.distribution.shared_vector import SharedVector
 from ddl_teach.training.stability import stable_limit
 
-LOCK_FREE = {"when": Hogwild(), "distribution": SharedVector()}
-SERVED = {"when": Asynchronous(), "distribution": Server()}
-TOGETHER = {"when": Synchronous(), "distribution": AllReduce()}
+LOCK_FREE = {"consistency": Hogwild(), "distribution": SharedVector()}
+SERVED = {"consistency": Asynchronous(), "distribution": Server()}
+TOGETHER = {"consistency": Synchronous(), "distribution": AllReduce()}
 
 
 def even(worker, step):

@@ -253,7 +253,7 @@ def test_rows_may_be_cut_anywhere_also_in_two(task, part, step, begin, end):
 )
 def test_a_lossy_form_and_a_quantised_second_phase_train_as_well(task, distribution, compressor):
     begin = task.loss(task.initial())
-    settings = {"when": Synchronous(), "update": SGD(8.0), "steps": 60}
+    settings = {"consistency": Synchronous(), "update": SGD(8.0), "steps": 60}
     run = simulate(
         train, 4, task=task, distribution=distribution, compressor=compressor, **settings
     )

@@ -1,4 +1,4 @@
-"""Seconds of an average over all ranks, in several forms or at several bandwidths.
+"""Seconds of an average over all ranks, in several compressors or at several bandwidths.
 
 What is compared takes turns, so that whatever disturbs the machine disturbs all of it. On real
 ranks packing and unpacking are real. The links are what they are, as on the nodes of a box; a
@@ -25,10 +25,10 @@ from ddl_teach.training.compression.compressor import Compressor
 
 
 def averages(
-    comm: Comm, form: Compressor, size: int, bandwidths: Sequence[float], turns: int = 5
+    comm: Comm, compressor: Compressor, size: int, bandwidths: Sequence[float], turns: int = 5
 ) -> np.ndarray:
     """This rank's seconds for vectors of `size` float32 numbers: turn, bandwidth."""
-    ways = [_averager(comm, form, size, rate) for rate in bandwidths]
+    ways = [_averager(comm, compressor, size, rate) for rate in bandwidths]
     times = np.empty((turns, len(ways)))
     for turn, place in np.ndindex(*times.shape):
         x = _gradient(comm, size)
@@ -40,9 +40,13 @@ def averages(
 
 
 def in_turns(
-    comm: Comm, forms: Mapping[str, Compressor], size: int, turns: int, bandwidth: float = math.inf
+    comm: Comm,
+    compressors: Mapping[str, Compressor],
+    size: int,
+    turns: int,
+    bandwidth: float = math.inf,
 ) -> dict[str, np.ndarray]:
-    """The slowest rank's seconds of an average in each form, turn by turn; on all ranks."""
+    """The slowest rank's seconds of an average in each compressor, turn by turn; on all ranks."""
     x, room = _gradient(comm, size), np.empty(size, np.float32)
 
     def afresh() -> None:
@@ -50,29 +54,33 @@ def in_turns(
         comm.barrier()
 
     ways = {
-        name: partial(_averager(comm, form, size, bandwidth), room) for name, form in forms.items()
+        name: partial(_averager(comm, compressor, size, bandwidth), room)
+        for name, compressor in forms.items()
     }
     return _slowest(comm, ways, turns, afresh)
 
 
 def packing(
-    comm: Comm, forms: Mapping[str, Compressor], size: int, turns: int
+    comm: Comm, compressors: Mapping[str, Compressor], size: int, turns: int
 ) -> dict[str, tuple[float, float]]:
     """Seconds to pack a vector, and to unpack a message; all ranks do it at once, as they will,
     and who shares a core with others shares it here too."""
     x = _gradient(comm, size)
-    streams = {name: form.stream(comm.rank) for name, form in forms.items()}
+    streams = {name: compressor.stream(comm.rank) for name, compressor in forms.items()}
     packs = {name: partial(stream.encode, x) for name, stream in streams.items()}
-    unpacks = {name: partial(form.decode, packs[name](), size) for name, form in forms.items()}
+    unpacks = {
+        name: partial(compressor.decode, packs[name](), size) for name, compressor in forms.items()
+    }
     packed, unpacked = (_slowest(comm, ways, turns, comm.barrier) for ways in (packs, unpacks))
     return {
-        name: (float(np.median(packed[name])), float(np.median(unpacked[name]))) for name in forms
+        name: (float(np.median(packed[name])), float(np.median(unpacked[name])))
+        for name in compressors
     }
 
 
-def _averager(comm: Comm, form: Compressor, size: int, bandwidth: float) -> Average:
+def _averager(comm: Comm, compressor: Compressor, size: int, bandwidth: float) -> Average:
     streams = cast("Comm", SlowLinks(comm, bandwidth)) if bandwidth < math.inf else comm
-    return averager(streams, form, size, ring.allreduce)
+    return averager(streams, compressor, size, ring.allreduce)
 
 
 def _gradient(comm: Comm, size: int) -> np.ndarray:

@@ -1,12 +1,12 @@
 """Dense second phase: the split is sparse, but what is gathered is dense, and may be quantised.
 
 Many ranks with k entries each fill a vector in; then the indices in the second phase are bytes
-for nothing. Each owner makes its part of the sum dense and sends the N/P numbers alone; a form of
+for nothing. Each owner makes its part of the sum dense and sends the N/P numbers alone; a compressor of
 fewer bits makes them smaller still. The owner decodes its own message too, so that all ranks go
 on with the same numbers.
 
 Cost: the split sends (P-1)/P k entries a rank, the all-gather (P-1)/P N numbers, of b bytes each
-or of what the form makes of them.
+or of what the compressor makes of them.
 Renggli et al., "SparCML", SC 2019: DSAR_Split_allgather, there with QSGD's 4 bits in phase two.
 What to look at: quantising the sum once costs one rounding; quantising before adding costs P.
 """
@@ -28,22 +28,22 @@ class Decoder(Protocol):
 
 
 class StatefulEncoder(Protocol):
-    """The sender's side of a form, which may remember what it has not sent."""
+    """The sender's side of a compressor, which may remember what it has not sent."""
 
-    form: Decoder
+    compressor: Decoder
 
     def encode(self, vector: np.ndarray) -> np.ndarray: ...
 
 
-def allreduce(comm: Comm, stream: Stream, link: StatefulEncoder | None = None) -> Stream:
-    """The sum of all ranks' streams, dense; this rank's part of it travels through `link`."""
+def allreduce(comm: Comm, stream: Stream, encoder: StatefulEncoder | None = None) -> Stream:
+    """The sum of all ranks' streams, dense; this rank's part of it travels through `encoder`."""
     ends, dtype = bounds(stream.size, comm.size), stream.values.dtype
     own = split(comm, stream).dense()
-    messages = allgather(comm, own.view(np.uint8) if link is None else link.encode(own))
+    messages = allgather(comm, own.view(np.uint8) if encoder is None else encoder.encode(own))
     total = np.empty(stream.size, dtype)
     for message, start, end in zip(messages, ends, ends[1:], strict=False):
-        if link is None:
+        if encoder is None:
             total[start:end] = message.view(dtype)
         else:
-            total[start:end] = link.form.decode(message, end - start)
+            total[start:end] = encoder.compressor.decode(message, end - start)
     return Stream(stream.size, total)

@@ -81,7 +81,9 @@ class SparseAllReduce(Distribution[Everybody]):
     ) -> Everybody:
         """This rank's handle."""
         stream = compressor.stream(comm.rank)
-        second = {} if self.second is None else {"link": self.second.stream(comm.size + comm.rank)}
+        second = (
+            {} if self.second is None else {"encoder": self.second.stream(comm.size + comm.rank)}
+        )
 
         def average(vector: np.ndarray) -> None:
             own = Stream.listed(len(vector), *stream.select(vector))
