@@ -129,7 +129,7 @@ def dense_bytes(xs):
 
 
 class Bytes:
-    """A compressor to one byte a number, exact for small whole ones; and the link that sends it."""
+    """One byte a number, exact for small whole ones; and the encoder that sends it."""
 
     @property
     def compressor(self):

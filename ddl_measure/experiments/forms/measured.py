@@ -55,7 +55,7 @@ def in_turns(
 
     ways = {
         name: partial(_averager(comm, compressor, size, bandwidth), room)
-        for name, compressor in forms.items()
+        for name, compressor in compressors.items()
     }
     return _slowest(comm, ways, turns, afresh)
 
@@ -66,10 +66,11 @@ def packing(
     """Seconds to pack a vector, and to unpack a message; all ranks do it at once, as they will,
     and who shares a core with others shares it here too."""
     x = _gradient(comm, size)
-    streams = {name: compressor.stream(comm.rank) for name, compressor in forms.items()}
+    streams = {name: compressor.stream(comm.rank) for name, compressor in compressors.items()}
     packs = {name: partial(stream.encode, x) for name, stream in streams.items()}
     unpacks = {
-        name: partial(compressor.decode, packs[name](), size) for name, compressor in forms.items()
+        name: partial(compressor.decode, packs[name](), size)
+        for name, compressor in compressors.items()
     }
     packed, unpacked = (_slowest(comm, ways, turns, comm.barrier) for ways in (packs, unpacks))
     return {
