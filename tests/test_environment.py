@@ -16,14 +16,14 @@ from rattler.exceptions import InvalidMatchSpecError
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-REQUIREMENTS = [
-    Requirement(line)
-    for line in (
-        *PROJECT["build-system"]["requires"],
-        *PROJECT["project"]["dependencies"],
-        *PROJECT["project"]["optional-dependencies"]["test"],
-    )
-]
+CORE = [Requirement(line) for line in PROJECT["project"]["dependencies"]]
+EXTRAS = {
+    extra: [Requirement(line) for line in lines]
+    for extra, lines in PROJECT["project"]["optional-dependencies"].items()
+}
+BUILD = [Requirement(line) for line in PROJECT["build-system"]["requires"]]
+ASKED = [*BUILD, *CORE, *(each for extra in EXTRAS.values() for each in extra)]
+REQUIREMENTS = [each for each in ASKED if each.name != "ddl-teach"]
 LOCKED = {
     canonicalize_name(pin.name): pin
     for line in (ROOT / "requirements.lock").read_text().splitlines()
@@ -40,6 +40,17 @@ CUDA = re.compile("nvidia-|cuda-|triton$")  # what torch adds where it comes wit
 only_in_venv = pytest.mark.skipif(
     Path(sys.prefix) != ROOT / ".venv", reason="only .venv is made from the lock"
 )
+
+
+def test_simulated_ranks_need_numpy_and_greenlet_alone():
+    assert [each.name for each in CORE] == ["numpy", "greenlet"]
+
+
+def test_a_class_gets_all_but_the_tests_and_the_tests_get_all():
+    own = {extra: [r for r in EXTRAS[extra] if r.name == "ddl-teach"] for extra in EXTRAS}
+    taken = {extra: set().union(*(r.extras for r in own[extra])) for extra in EXTRAS}
+    assert taken["class"] == EXTRAS.keys() - {"class", "test"}
+    assert taken["test"] == {"class"}
 
 
 def version_of(pin):

@@ -20,6 +20,14 @@ def program(comm):
 print(ddl_teach.__file__)
 print(ddl_teach.simulate(program, ranks=4).results)
 """
+LOADED = """
+import sys
+import sysconfig
+
+site = sysconfig.get_paths()["purelib"], *open(sys.argv[1]).read().splitlines()
+files = {name: getattr(module, "__file__", None) or "" for name, module in sys.modules.items()}
+print(sorted({name.partition(".")[0] for name, file in files.items() if file.startswith(site)}))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -45,3 +53,10 @@ def test_an_installed_wheel_runs_a_ring_in_another_folder(wheel, tmp_path):
     assert Path(file) == site / "ddl_teach" / "__init__.py"
     assert results == "[6, 6, 6, 6]"
     assert "ddl-teach" in run(tmp_path / "fresh" / "bin" / "ddl-teach", "--help", cwd=tmp_path)
+
+
+def test_simulated_ranks_load_numpy_and_greenlet_alone(wheel, tmp_path):
+    python, site = fresh_environment(tmp_path / "fresh")
+    install(wheel, python)
+    told = run(python, "-I", "-c", PROGRAM + LOADED, str(site / "others.pth"), cwd=tmp_path)
+    assert told.splitlines()[-1] == "['ddl_runtime', 'ddl_teach', 'greenlet', 'numpy']"

@@ -18,8 +18,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import cloudpickle
-
 from ddl_runtime import OURS
 from ddl_runtime.core.checks import check_program
 
@@ -29,6 +27,8 @@ _LISTING = threading.Lock()
 
 def ship(program: Callable[..., Any], kwargs: dict[str, Any]) -> bytes:
     """The program, its arguments and what else is needed to tell of them, as bytes."""
+    import cloudpickle  # simulated ranks do without it
+
     check_program(program)
     modules = {_module(function) for function in _functions(program, *kwargs.values())} - {None}
     with _LISTING, contextlib.ExitStack() as stack:

@@ -16,8 +16,6 @@ import time
 from multiprocessing.connection import wait
 from typing import Any
 
-import cloudpickle
-
 from ddl_runtime.diagnosis import deadlock as story
 from ddl_runtime.diagnosis.frames import dumped_line
 from ddl_runtime.diagnosis.waits import Wait
@@ -262,5 +260,5 @@ class Watchdog:
         for line in self.lines:
             line.tell("free")
         endings = [self._returned.get(line.rank) for line in self.lines]
-        endings = [ending and (*ending[:2], cloudpickle.loads(ending[2])) for ending in endings]
+        endings = [ending and (*ending[:2], pickle.loads(ending[2])) for ending in endings]
         return concluded(endings, self.survivors)
