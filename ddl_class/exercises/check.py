@@ -97,7 +97,7 @@ def verdict(
         return str(wrong)
     except DiagnosedError as story:
         # What was called does not run where exercises are graded: the error says why.
-        if story.exception == "Refused":
+        if story.exception == "ForbiddenUse":
             return story.reason
         return _unwritten(story) or str(story)
     return None

@@ -36,13 +36,13 @@ held_out = 200
 shape = [3]
 """
 PROGRAM = """
-from ddl_measure.to_accuracy import Checkpoint
+from ddl_measure.to_accuracy import Evaluation
 
 
 def train(comm, seed, epochs, batch, rate):
     if seed == 9 and rate > 0.8:
         raise FloatingPointError("it diverged")
-    return [Checkpoint(step, step, 0.1 * seed * step + comm.rank, 0.0,
+    return [Evaluation(step, step, 0.1 * seed * step + comm.rank, 0.0,
                        min(1, 0.6 + rate * step / 4))
             for step in range(1, epochs + 1)]
 """

@@ -106,8 +106,8 @@ def test_what_ends_takes_everything_with_it(nursery):
 def test_no_rank_outlives_the_grader(hard):
     program = """
 import sys, time
-from ddl_class.grading.sandbox import Limits, Nursery
-nursery = Nursery()
+from ddl_class.grading.sandbox import Limits, SandboxServer
+nursery = SandboxServer()
 rank = nursery.birth(Limits(seconds=1000))
 rank.tell(("cells", [("a cell", "while True: pass")], "f"), time.monotonic() + 99)
 print(rank._process, flush=True)

@@ -165,7 +165,7 @@ def test_failures_tell_their_story(stage, body, error, told):
     ("body", "name", "sizes"),
     [
         ("comm.send(x, 7)", "NoSuchRank", None),
-        ("comm.background(print)", "Refused", None),
+        ("comm.background(print)", "ForbiddenUse", None),
         (
             "comm.sendrecv(x, 1 - comm.rank, x[:2].copy(), 1 - comm.rank)",
             "MessageMismatch",
