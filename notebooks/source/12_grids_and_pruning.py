@@ -84,7 +84,7 @@ judge("12.grids", grids, seed=121)
 ### END HIDDEN TESTS
 
 # %%
-from ddl_class.exercises.unit_12.grid_judges import bytes_of_step, seconds_of_step
+from ddl_class.exercises.unit_12.judges import bytes_of_step, seconds_of_step
 
 my_grids = yours("12.grids", grids, lambda ranks: [tuple(vars(g).values()) for g in every(ranks)])
 reveal("12.grids", len(my_grids(1024)))

@@ -13,7 +13,7 @@ import numpy as np
 
 from ddl_class.exercises.exercise import Stage, Wrong
 from ddl_class.exercises.kit.answers import number, several
-from ddl_class.exercises.unit_01.work_depth_judges import SMALL, random_graph
+from ddl_class.exercises.unit_01.judges import SMALL, random_graph
 
 WANTED = "return a list with the step of each operation, the first step being 0"
 

@@ -17,7 +17,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from ddl_class.exercises.exercise import Stage, Wrong
 from ddl_class.exercises.kit.answers import arrays
 from ddl_class.exercises.kit.compare import compare, within
-from ddl_class.exercises.unit_03.division_judges import least
+from ddl_class.exercises.unit_03.judges import least
 
 SAME = within(1e-6)
 FAILED = 4  # milp's status: HiGHS's presolve fails on some programs that have no solution

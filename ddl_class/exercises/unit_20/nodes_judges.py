@@ -12,7 +12,7 @@ from ddl_class.exercises.kit import ranks, sums
 from ddl_class.exercises.kit.answers import number
 from ddl_class.exercises.kit.ranks import listed
 from ddl_class.exercises.kit.sums import Parts
-from ddl_class.exercises.unit_06 import allreduce_judges as whole
+from ddl_class.exercises.unit_06 import judges as whole
 from ddl_measure.traffic import between_nodes
 from ddl_runtime.topologies.point_to_point import Uniform
 
