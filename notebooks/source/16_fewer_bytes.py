@@ -336,7 +336,7 @@ judge("16.sparse_sum", sparse_sum, ranks=(16,), seed=165)
 ### END HIDDEN TESTS
 
 # %%
-from ddl_class.exercises.unit_16.sparse_judges import swapped
+from ddl_class.exercises.unit_16.judges import swapped
 from ddl_teach import simulate
 
 my_sum = yours("16.sparse_sum", sparse_sum, swapped)
