@@ -149,6 +149,19 @@ def sent(ledger: Ledger) -> list[Message]:
     return [message for message in ledger.messages if message.kind == "host"]
 
 
+def judge_sent(
+    setting: str, outcome: Outcome, enough: Callable[[int], int], advice: str, of: str = "messages"
+) -> None:
+    """Whether no rank sent more messages, or bytes, than are enough for it."""
+    for rank, ledger in enumerate(outcome.ledger):
+        count = ledger.bytes_sent if of == "bytes" else ledger.messages_sent
+        if count > enough(rank):
+            raise Wrong(
+                f"{setting}: the numbers are right, but rank {rank} sent {count:,} {of}, where "
+                f"{enough(rank):,} are enough: {advice}."
+            )
+
+
 def judge_players(outcome: Outcome, often: int, turn: str, call: str) -> None:
     """Whether ranks 0 and 1 sent a ball so often, once in each turn, and nobody else anything."""
     balls = [len(sent(ledger)) for ledger in outcome.ledger]

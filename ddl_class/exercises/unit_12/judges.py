@@ -1,4 +1,5 @@
-"""The judges of unit 12 on grids: all of them, bytes along each axis, and the time of a step."""
+"""The judges of unit 12: all grids, bytes along each axis, the time of a step; and pruning, which
+is values without zeros, back again, and a step on many ranks."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit.answers import array, items, number, numbers
-from ddl_class.exercises.kit.compare import compare, shown, why
+from ddl_class.exercises.kit.compare import compare, refuse_if, shown, why
 from ddl_teach.theory.grids.grid import every
 
 AXES = ("data", "pipeline", "tensor", "context")
@@ -21,23 +22,19 @@ Numbers = tuple[float, ...]
 def judge_grids(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
     """All ordered quadruples with this product, each once."""
     for count in (8, 1, 6, 7, 64, int(generator.integers(10, 60)), 1024):
-        right = sorted((one.data, one.pipeline, one.tensor, one.context) for one in every(count))
+        right = {(grid.data, grid.pipeline, grid.tensor, grid.context) for grid in every(count)}
         wanted = "return a list of grids, each (data, pipeline, tensor, context)"
-        found = items(stage.call(count), wanted, lambda one: _four(one, "numbers of ranks"))
-        said = sorted(tuple(map(int, one)) for one in found)
-        if said == right:
-            continue
-        told = f"{count} ranks make {len(right)} grids, and you return {len(said)}. "
-        wrong = [one for one in said if math.prod(one) != count]
-        missing = sorted(set(right) - set(said))
-        if wrong:
+        found = items(stage.call(count), wanted, lambda grid: _four(grid, "numbers of ranks"))
+        grids = sorted(tuple(map(int, grid)) for grid in found)
+        told = f"{count} ranks make {len(right)} grids, and you return {len(grids)}. "
+        if wrong := sorted(set(grids) - right):
             raise Wrong(f"{told}{wrong[0]} is a grid of {math.prod(wrong[0])} ranks, not {count}.")
-        if len(set(said)) < len(said):
-            twice = next(one for one, other in pairwise(said) if one == other)
-            raise Wrong(f"{told}{twice} is there more than once.")
-        if all(list(one) == sorted(one) or list(one) == sorted(one)[::-1] for one in said):
-            told += "The order counts: (2, 4, 1, 1) and (4, 2, 1, 1) are two different grids. "
-        raise Wrong(f"{told}{missing[0]} is missing.")
+        if twice := [grid for grid, other in pairwise(grids) if grid == other]:
+            raise Wrong(f"{told}{twice[0]} is there more than once.")
+        if missing := sorted(right - set(grids)):
+            if all(list(grid) in (sorted(grid), sorted(grid)[::-1]) for grid in grids):
+                told += "The order counts: (2, 4, 1, 1) and (4, 2, 1, 1) are two different grids. "
+            raise Wrong(f"{told}{missing[0]} is missing.")
 
 
 def judge_bytes(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
@@ -197,17 +194,17 @@ def judge_compress(stage: Stage, generator: np.random.Generator, ranks: Sequence
     for shape in SHAPES:
         dense, places = _pruned(generator, shape)
         right = dense.reshape(-1)[places]
-        said = _array(stage.call(dense, places), "compress")
-        if said.shape == right.shape and np.array_equal(said, right):
-            continue
-        told = f"of shape {shape} with {len(places)} kept, compress gives "
-        if said.shape == dense.shape:
-            raise Wrong(f"{told}an array of the whole shape: return a vector of the kept alone.")
-        if said.shape != right.shape:
-            raise Wrong(f"{told}the shape {said.shape}, where {right.shape} is right. Places "
-                        "count in the flat array: dense.reshape(-1).")  # fmt: skip
-        raise Wrong(f"{told}{shown(said)}, where {shown(right)} is right: the value at each of "
-                    "the places of the flat array.")  # fmt: skip
+        answer = array(stage.call(dense, places), "compress: return an array of numbers")
+        cases = {
+            "an array of the whole shape: return a vector of the kept alone": (
+                answer.shape == shape != right.shape
+            ),
+            f"the shape {answer.shape}, where {right.shape} is right. Places count in the flat "
+            "array: dense.reshape(-1)": answer.shape != right.shape,
+            f"{shown(answer)}, where {shown(right)} is right: the value at each of the places of "
+            "the flat array": not np.array_equal(answer, right),
+        }
+        refuse_if(f"of shape {shape} with {len(places)} kept, compress gives ", cases)
 
 
 def judge_expand(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
@@ -217,73 +214,65 @@ def judge_expand(stage: Stage, generator: np.random.Generator, ranks: Sequence[i
         values = dense.reshape(-1)[places].astype(np.float32)
         right = np.zeros(dense.size, np.float32)
         right[places] = values
-        right = right.reshape(shape)
-        said = _array(stage.call(values, places, shape), "expand")
-        told = f"{len(values)} values for the shape {shape}: "
-        if said.shape != right.shape:
-            raise Wrong(f"{told}yours has the shape {said.shape}. End with .reshape(shape).")
-        if not np.array_equal(said, right):
-            first = int(np.argmax(said.reshape(-1) != right.reshape(-1)))
-            what = "a zero" if right.reshape(-1)[first] == 0 else f"{right.reshape(-1)[first]:.4g}"
-            raise Wrong(f"{told}at place {first} there must be {what}, and yours has "
-                        f"{said.reshape(-1)[first]:.4g}.")  # fmt: skip
-        if said.dtype != values.dtype:
-            raise Wrong(f"{told}the right numbers, but as {said.dtype} instead of {values.dtype}: "
-                        "give np.zeros the dtype of the values.")  # fmt: skip
+        given = stage.call(values, places, shape)
+        answer = array(given, "expand: return an array of numbers")
+        setting = f"{len(values)} values for the shape {shape}: "
+        if answer.shape != shape:
+            raise Wrong(f"{setting}yours has the shape {answer.shape}. End with .reshape(shape).")
+        flat, kind = answer.reshape(-1), np.asarray(given).dtype
+        first = int(np.argmax(flat != right))
+        what = f"{right[first]:.4g}" if right[first] else "a zero"
+        cases = {
+            f"at place {first} there must be {what}, and yours has {flat[first]:.4g}": (
+                flat[first] != right[first]
+            ),
+            f"the right numbers, but as {kind} instead of {values.dtype}: give np.zeros the dtype "
+            "of the values": kind != values.dtype,
+        }
+        refuse_if(setting, cases)
 
 
-def judge_step(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_step(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """Three steps of momentum on the kept weights, with messages of the kept alone."""
-    for count in ranks:
+    for count in counts:
         shape = (6, 20)
         start, places = _pruned(generator, shape)
-        weights = np.zeros_like(start)
-        weights.reshape(-1)[places] = start.reshape(-1)[places]
+        weights = np.zeros(start.size)
+        weights[places] = start.reshape(-1)[places]
         velocity = generator.normal(size=len(places))
-        gradients = [generator.normal(size=shape) for _ in range(count)]
+        gradients = generator.normal(size=(count, *shape))
         rate = float(generator.uniform(0.1, 1))
-        outcome = stage.run(count, [
-            (weights, gradients[rank], velocity, places, rate) for rank in range(count)
-        ])  # fmt: skip
-        _judge_outcome(outcome, count, weights, gradients, velocity, places, rate)
-
-
-def _judge_outcome(
-    outcome: Outcome, count: int, weights: np.ndarray, gradients: list[np.ndarray],
-    velocity: np.ndarray, places: np.ndarray, rate: float,
-) -> None:  # fmt: skip
-    kept = np.mean(gradients, axis=0).reshape(-1)[places]
-    next_velocity = MOMENTUM * velocity + kept
-    right = weights.reshape(-1).copy()
-    right[places] -= rate * next_velocity
-    without = weights.reshape(-1).copy()
-    without[places] -= rate * (MOMENTUM * velocity + count * kept)
-    local = [gradient.reshape(-1)[places] for gradient in gradients]
-    on = f"on {ranks_text(count)}"
-    for rank, (mine, _, theirs, *_) in enumerate(outcome.arguments):
-        if np.allclose(theirs, velocity) and not np.allclose(velocity, next_velocity):
-            raise Wrong(f"{on} the velocity has not changed. It is the state of the optimizer: "
-                        "change it in place, velocity[:] = ...")  # fmt: skip
-        alone = MOMENTUM * velocity + local[rank]
-        if count > 1 and np.allclose(theirs, alone):
-            raise Wrong(f"{on} rank {rank} took a step with its own gradient. Average it over all "
-                        "ranks, with add_up, before anything else.")  # fmt: skip
-        if count > 1 and np.allclose(theirs, MOMENTUM * velocity + count * kept):
-            raise Wrong(f"{on} that is the sum of the gradients: divide by comm.size.")
-        if not np.allclose(theirs, next_velocity):
-            raise Wrong(f"{on} the velocity of rank {rank} is wrong: it becomes {MOMENTUM} times "
-                        "itself plus the averaged gradient of the kept weights.")  # fmt: skip
-        flat = np.asarray(mine).reshape(-1)
-        if np.any(np.delete(flat, places)):
-            raise Wrong(f"{on} a weight that was pruned away is no longer zero.")
-        if np.allclose(flat, weights.reshape(-1)):
-            raise Wrong(f"{on} the weights have not changed. Change them in place: "
-                        "weights.reshape(-1)[places] -= ...")  # fmt: skip
-        if not np.allclose(flat, right):
-            raise Wrong(f"{on} the weights of rank {rank} are wrong: the kept ones go down by "
-                        "rate times the new velocity.")  # fmt: skip
-    if count > 1:
-        _judge_bytes(outcome, count, 8 * len(places), weights.nbytes)
+        outcome = stage.run(
+            count, [(weights.reshape(shape), own, velocity, places, rate) for own in gradients]
+        )
+        kept = gradients.reshape(count, -1)[:, places]
+        mean = kept.mean(axis=0)
+        moved = MOMENTUM * velocity + mean
+        right = weights.copy()
+        right[places] -= rate * moved
+        for rank, (mine, _, theirs, *_) in enumerate(outcome.arguments):
+            flat = np.asarray(mine).reshape(-1)
+            several = count > 1
+            cases = {
+                "the velocity has not changed. It is the state of the optimizer: change it in "
+                "place, velocity[:] = ...": np.allclose(theirs, velocity),
+                f"rank {rank} took a step with its own gradient. Average it over all ranks, with "
+                "add_up, before anything else": (
+                    several and np.allclose(theirs, MOMENTUM * velocity + kept[rank])
+                ),
+                "that is the sum of the gradients: divide by comm.size": (
+                    several and np.allclose(theirs, MOMENTUM * velocity + count * mean)
+                ),
+                f"the velocity of rank {rank} is wrong: it becomes {MOMENTUM} times itself plus "
+                "the averaged gradient of the kept weights": not np.allclose(theirs, moved),
+                "a weight that was pruned away is no longer zero": np.delete(flat, places).any(),
+                "the weights have not changed. Change them in place: "
+                "weights.reshape(-1)[places] -= ...": np.allclose(flat, weights),
+                f"the weights of rank {rank} are wrong: the kept ones go down by rate times the "
+                "new velocity": not np.allclose(flat, right),
+            }
+            refuse_if(f"on {ranks_text(count)} ", cases)
+        _judge_bytes(outcome, count, kept[0].nbytes, weights.nbytes)
 
 
 def _judge_bytes(outcome: Outcome, count: int, kept: int, dense: int) -> None:
@@ -303,11 +292,6 @@ def _pruned(
 ) -> tuple[np.ndarray, np.ndarray]:
     """An array without zeros, and some of its places, about a tenth of many."""
     dense = generator.uniform(1, 2, shape) * generator.choice([-1, 1], shape)
-    count = max(1, dense.size // 10) if dense.size > 50 else max(1, dense.size // 2)
+    count = max(1, dense.size // (10 if dense.size > 50 else 2))
     places = np.sort(generator.choice(dense.size, count, replace=False)).astype(np.int32)
     return dense, places
-
-
-def _array(value: Any, name: str) -> np.ndarray:
-    array(value, f"{name}: return an array of numbers")
-    return np.asarray(value)
