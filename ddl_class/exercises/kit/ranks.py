@@ -1,6 +1,6 @@
 """A learner's program on ranks: what it left, and why it could not go on.
 
-A table of causes has pairs: a predicate on the error's data, and what to say of it.
+A table of causes has what to say of an error, and a predicate on the error's data.
 """
 
 from __future__ import annotations
@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong
+from ddl_class.exercises.exercise import NO_BUFFERS, Outcome, Stage, Wrong
 from ddl_runtime.diagnosis.deadlock import Deadlock, StoryError, Unreceived
 from ddl_runtime.diagnosis.waits import SENDS
 from ddl_runtime.records.ledger import Ledger, Message
 from ddl_runtime.topologies.point_to_point import Uniform
+from ddl_teach import simulate
 
 LONG = 9_001  # numbers: more than what an MPI library sends before anybody receives
 HOUR = 3600.0  # a latency that no real network has: so virtual times are known for what they are
 
-Causes = Sequence[tuple[Callable[[StoryError], bool], str | Callable[[StoryError], str]]]
+Causes = dict[str, Callable[[StoryError], bool]]
+NO_CAUSES: Causes = {}
 
 
 def run(
@@ -25,18 +27,18 @@ def run(
     count: int,
     given: Sequence[tuple[Any, ...]],
     told: str,
-    causes: Causes = (),
+    causes: Causes = NO_CAUSES,
     network: Uniform = Uniform(),
 ) -> Outcome:
     """What the program leaves on so many ranks; a failure is told with its usual cause."""
     try:
         return stage.run(count, given, network=network)
     except StoryError as error:
-        words = next((words for applies, words in causes if applies(error)), "")
-        if not words:
-            raise
-        words = words if isinstance(words, str) else words(error)
-        raise Wrong(f"{words}\n\n{told}:\n{error}") from error
+        for words, applies in causes.items():
+            if applies(error):
+                kind = error.mismatch.sent[1] if error.mismatch else ""
+                raise Wrong(f"{words.replace('{type}', kind)}\n\n{told}:\n{error}") from error
+        raise
 
 
 # -- what a failure is, by its data ------------------------------------------------------------
@@ -102,43 +104,27 @@ def only_onlookers_wait(error: StoryError) -> bool:
 
 
 TWO_PLAY = "Ranks 0 and 1 play; all others return at once."
-PLAYERS: Causes = ((only_onlookers_wait, TWO_PLAY),)
+PLAYERS: Causes = {TWO_PLAY: only_onlookers_wait}
 
 
 def general(advice: str) -> Causes:
-    """What usually is behind a failure of any exchange."""
-    return (
-        (unasked, "A message waits that nobody asked for: compare source and tag of its receive."),
-        (
-            all_receive_in_a_ring,
-            "Everybody waits to receive and nobody sends: a receive before the send, on every "
-            "rank, stands still. comm.sendrecv does both at the same time.",
-        ),
-        (
-            all_send,
-            "Nobody takes what is sent: a send before the receive, on every rank, stands still "
-            "(comm.sendrecv does both at the same time), and so does a send whose receive is "
-            "missing or asks for another tag.",
-        ),
-        (stuck, f"Ranks wait for messages that never come. {advice}"),
-        (lost, f"There are more sends than receives: one receive is missing. {advice}"),
-        (other_type, _other_type),
-        (mismatch, f"A message does not fit the array that should take it. {advice}"),
-        (
-            no_such_rank,
-            "A message is for a rank that does not exist. Round a ring `% comm.size` leads back "
-            "to rank 0; and comm.rank ^ distance stays among the ranks only where their number "
-            "is a power of two.",
-        ),
-    )
-
-
-def _other_type(error: StoryError) -> str:
-    name = error.mismatch.sent[1] if error.mismatch else ""
-    return (
-        f"x may hold {name}, and then what it is received into must hold {name} as well: "
-        "np.empty_like(x) gives such an array, np.empty(len(x)) does not."
-    )
+    """What usually is behind a failure of any exchange; {type} is that of a message's elements."""
+    return {
+        "A message waits that nobody asked for: compare source and tag of its receive.": unasked,
+        "Everybody waits to receive and nobody sends: a receive before the send, on every rank, "
+        "stands still. comm.sendrecv does both at the same time.": all_receive_in_a_ring,
+        "Nobody takes what is sent: a send before the receive, on every rank, stands still "
+        "(comm.sendrecv does both at the same time), and so does a send whose receive is missing "
+        "or asks for another tag.": all_send,
+        f"Ranks wait for messages that never come. {advice}": stuck,
+        f"There are more sends than receives: one receive is missing. {advice}": lost,
+        "x may hold {type}, and then what it is received into must hold {type} as well: "
+        "np.empty_like(x) gives such an array, np.empty(len(x)) does not.": other_type,
+        f"A message does not fit the array that should take it. {advice}": mismatch,
+        "A message is for a rank that does not exist. Round a ring `% comm.size` leads back to "
+        "rank 0; and comm.rank ^ distance stays among the ranks only where their number is a "
+        "power of two.": no_such_rank,
+    }
 
 
 # -- what was done ------------------------------------------------------------------------------
@@ -150,15 +136,15 @@ def sent(ledger: Ledger) -> list[Message]:
 
 
 def judge_sent(
-    setting: str, outcome: Outcome, enough: Callable[[int], int], advice: str, of: str = "messages"
+    setting: str, outcome: Outcome, enough: Sequence[int], advice: str, of: str = "messages"
 ) -> None:
     """Whether no rank sent more messages, or bytes, than are enough for it."""
-    for rank, ledger in enumerate(outcome.ledger):
+    for rank, (ledger, most) in enumerate(zip(outcome.ledger, enough, strict=True)):
         count = ledger.bytes_sent if of == "bytes" else ledger.messages_sent
-        if count > enough(rank):
+        if count > most:
             raise Wrong(
                 f"{setting}: the numbers are right, but rank {rank} sent {count:,} {of}, where "
-                f"{enough(rank):,} are enough: {advice}."
+                f"{most:,} are enough: {advice}."
             )
 
 
@@ -175,6 +161,14 @@ def judge_players(outcome: Outcome, often: int, turn: str, call: str) -> None:
             )
     if any(balls[2:]):
         raise Wrong(f"{call}: another rank sent something too. {TWO_PLAY}")
+
+
+def seconds(
+    program: Callable[..., Any], count: int, network: Uniform = Uniform(), **given: Any
+) -> float:
+    """How long a program takes on simulated ranks, whose sends wait as on a stage."""
+    run = simulate(program, count, network=network, machine=NO_BUFFERS, trace=False, **given)
+    return run.time
 
 
 def virtual(outcome: Outcome, again: Callable[[], Outcome]) -> bool:

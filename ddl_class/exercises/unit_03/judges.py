@@ -1,18 +1,23 @@
-"""The judges of unit 03, first part: a Pareto front, and a batch divided in the best way."""
+"""The judges of unit 03: a Pareto front, a batch divided in the best way, two integer programs.
+
+A program is judged by what it says, not by how it is written: HiGHS solves it, and what comes out
+is compared with the right answer, which a slow and simple search finds.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from ddl_class.exercises.exercise import Stage, Wrong
-from ddl_class.exercises.kit.answers import arrays, items, not_none, seen, short
-from ddl_class.exercises.kit.compare import compare, within
+from ddl_class.exercises.kit.answers import arrays, items, seen, short, whole
+from ddl_class.exercises.kit.compare import any_of, compare, refuse_if, within
+from ddl_teach.plain.micro_batches import divide
 
 Point = tuple[float, float]
 
@@ -22,34 +27,31 @@ def judge_pareto(stage: Stage, generator: np.random.Generator, ranks: Sequence[i
     for count in (1, 2, 3, 8, 20, 20, 60):
         workspace = generator.integers(1, 2 * count + 2, count) * 1024
         seconds = generator.integers(1, 2 * count + 2, count) / 1000
-        said = _places(stage.call(workspace, seconds), count)
         points = list(zip(workspace.tolist(), seconds.tolist(), strict=True))
         right = {point for point in points if not any(_beats(other, point) for other in points)}
-        found = [points[place] for place in said]
+        found = [points[place] for place in _places(stage.call(workspace, seconds), count)]
         call = f"pareto({workspace.tolist()[:8]}, {seconds.tolist()[:8]})"
         if count > 8:
             call = f"{count} points, as workspace and seconds"
         for point in found:
-            beaten_by = next((other for other in points if _beats(other, point)), None)
-            if beaten_by is not None:
+            if beaten_by := [other for other in points if _beats(other, point)]:
                 raise Wrong(
-                    f"{call}: you keep {_point(point)}, but {_point(beaten_by)} is at least as "
+                    f"{call}: you keep {_point(point)}, but {_point(beaten_by[0])} is at least as "
                     "small and at least as fast. Drop a point if any other is no larger and no "
                     "slower, and better in one of the two."
                 )
-        if len(set(found)) < len(found):
-            twice = next(point for point in found if found.count(point) > 1)
-            raise Wrong(f"{call}: you keep {_point(twice)} twice; one of equals is enough.")
-        if missing := sorted(right - set(found)):
-            raise Wrong(
-                f"{call}: you drop {_point(missing[0])}, and no other point beats it. Who is the "
-                "smallest and who the fastest always stays; between them everybody who is faster "
-                "than all that are smaller."
-            )
-        if found != sorted(found):
-            raise Wrong(
-                f"{call}: the right points, but not by growing workspace: sort them first."
-            )
+        twice = [point for point in found if found.count(point) > 1]
+        missing = sorted(right - set(found))
+        cases = {
+            f"you keep {_point(*twice[:1])} twice; one of equals is enough": twice,
+            f"you drop {_point(*missing[:1])}, and no other point beats it. Who is the smallest "
+            "and who the fastest always stays; between them everybody who is faster than all that "
+            "are smaller": missing,
+            "the right points, but not by growing workspace: sort them first": (
+                found != sorted(found)
+            ),
+        }
+        refuse_if(f"{call}: ", cases)
 
 
 def judge_divide(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
@@ -64,16 +66,17 @@ def judge_divide(stage: Stage, generator: np.random.Generator, ranks: Sequence[i
     ]
     for _ in range(12):
         batch = int(generator.integers(2, 40))
-        offered = {1, *(int(size) for size in generator.integers(1, batch + 1, 5))}
-        cases.append(
-            (batch, {size: float(generator.integers(1, 100)) for size in sorted(offered)})
-        )
+        offered = sorted({1, *generator.integers(1, batch + 1, 5).tolist()})
+        cases.append((batch, {size: float(generator.integers(1, 100)) for size in offered}))
     # More divisions than can ever be tried one by one.
     cases.append((400, {size: 1.0 + size + (size % 7) / 8 for size in (1, 3, 11, 16, 50, 64)}))
     for batch, seconds in cases:
-        said = stage.call(batch, seconds)
-        call = f"divide({batch}, {seconds})"
-        sizes = _sizes(said, call)
+        answer, call = stage.call(batch, seconds), f"divide({batch}, {seconds})"
+        if isinstance(answer, int | float | np.number):
+            raise Wrong(
+                f"{call}: return the sizes of the pieces as a list, not the time {answer}."
+            )
+        sizes = items(answer, f"{call}: return the sizes of the pieces, a list", int)
         if unknown := [size for size in sizes if size not in seconds]:
             raise Wrong(f"{call}: nobody offers pieces of {unknown[0]}; return a list of sizes.")
         if sum(sizes) != batch:
@@ -81,42 +84,24 @@ def judge_divide(stage: Stage, generator: np.random.Generator, ranks: Sequence[i
                 f"{call}: your pieces {short(sizes)} have {sum(sizes)} examples together, and "
                 f"the batch has {batch}."
             )
-        took, right = sum(seconds[size] for size in sizes), least(batch, seconds)
-        if took > right + 1e-9:
-            told = f"{call}: {short(sizes)} takes {took:g}, and there is a division of {right:g}."
-            raise Wrong(f"{told} {_usual(batch, seconds, took)}")
-
-
-def least(batch: int, seconds: Mapping[int, float]) -> float:
-    """The least time of any division, or infinity where no sizes add up to the batch."""
-    times = [0.0]
-    for done in range(1, batch + 1):
-        times.append(
-            min((times[done - size] + seconds[size] for size in seconds if size <= done),
-                default=math.inf)
-        )  # fmt: skip
-    return times[batch]
-
-
-def _usual(batch: int, seconds: Mapping[int, float], took: float) -> str:
-    """What to say of a division that is right but too slow."""
-    by_size = sorted(seconds, reverse=True)
-    by_price = sorted(seconds, key=lambda size: seconds[size] / size)
-    for order, told in (
-        (by_size, "You take the largest pieces first. That is greedy: two of 3 can be faster than "
-                  "4 + 1 + 1."),
-        (by_price, "You take what is cheapest per example first. That is greedy: what is left at "
-                   "the end may be dear."),
-    ):  # fmt: skip
-        if math.isclose(took, _greedily(batch, seconds, order)):
-            return told
-    equal = [batch // size * seconds[size] for size in seconds if batch % size == 0]
-    if any(math.isclose(took, time) for time in equal):
-        return "All your pieces are equal; pieces of several sizes may be mixed."
-    return (
-        "For b = 1, 2, ..., batch remember the least time for b examples, over all sizes of the "
-        "last piece, and which size that was; then walk back from the batch."
-    )
+        took = sum(seconds[size] for size in sizes)
+        right, _ = divide(batch, [("", size, time, 0) for size, time in seconds.items()], 0)
+        usual = {
+            "You take the largest pieces first. That is greedy: two of 3 can be faster than "
+            "4 + 1 + 1": _greedily(batch, seconds, sorted(seconds, reverse=True)),
+            "You take what is cheapest per example first. That is greedy: what is left at the end "
+            "may be dear": (
+                _greedily(batch, seconds, sorted(seconds, key=lambda size: seconds[size] / size))
+            ),
+            "All your pieces are equal; pieces of several sizes may be mixed": any_of(
+                *(batch // size * time for size, time in seconds.items() if batch % size == 0)
+            ),
+        }
+        otherwise = (
+            "For b = 1, 2, ..., batch remember the least time for b examples, over all sizes of "
+            "the last piece, and which size that was; then walk back from the batch"
+        )
+        compare(f"{call}: the time of {short(sizes)}", took, right, usual, otherwise)
 
 
 def _greedily(batch: int, seconds: Mapping[int, float], order: Sequence[int]) -> float:
@@ -131,36 +116,22 @@ def _beats(one: Point, other: Point) -> bool:
     return one != other and one[0] <= other[0] and one[1] <= other[1]
 
 
-def _point(point: Point) -> str:
-    return f"({point[0]:,} bytes, {point[1] * 1e3:g} ms)"
+def _point(*point: Point) -> str:
+    return "".join(f"({nbytes:,} bytes, {seconds * 1e3:g} ms)" for nbytes, seconds in point)
 
 
-def _places(said: Any, count: int) -> list[int]:
+def _places(answer: Any, count: int) -> list[int]:
     """What a learner's pareto returned, as places of points."""
-    not_none(said, "return the places of the points to keep")
-    try:
-        array = np.asarray(said)
-        if array.dtype == bool:
-            raise Wrong(
-                "return the places of the points, such as [3, 0, 5], not a True or False for each."
-            )
-        places = [int(place) for place in array.real.ravel()]
-        whole = array.ndim == 1 and all(place == int(place) for place in array)
-    except (TypeError, ValueError, OverflowError):
-        places, whole = [], False
-    if not whole or any(not 0 <= place < count for place in places):
+    wanted = f"return a list of places, each from 0 to {count - 1} as in workspace[place]"
+    each = items(answer, wanted, lambda place: place)
+    if any(isinstance(place, bool | np.bool_) for place in each):
         raise Wrong(
-            f"return a list of places, each from 0 to {count - 1} as in workspace[place]; yours "
-            f"returns {seen(said)}."
+            "return the places of the points, such as [3, 0, 5], not a True or False for each."
         )
+    places = items(each, wanted, whole)
+    if any(place not in range(count) for place in places):
+        raise Wrong(f"{wanted}, not {seen(answer)}.")
     return places
-
-
-def _sizes(said: Any, call: str) -> list[int]:
-    """What a learner's divide returned, as sizes of pieces."""
-    if isinstance(said, (int, float, np.number)):
-        raise Wrong(f"{call}: return the sizes of the pieces as a list, not the time {said}.")
-    return items(said, f"{call}: return the sizes of the pieces, a list", int)
 
 
 SAME = within(1e-6)
@@ -184,30 +155,26 @@ def judge_program(stage: Stage, generator: np.random.Generator, ranks: Sequence[
             f"program({batch}, sizes={sizes.tolist()}, seconds={seconds.tolist()}, "
             f"workspace={workspace.tolist()}, limit={limit})"
         )
-        said = stage.call(batch, sizes, seconds, workspace, limit)
-        c, matrix, b = _parts(said, ("c", "A", "b"), call)
-        found = _solve(c, matrix, b.ravel(), b.ravel(), np.inf, call)
-        if found is None:
-            raise Wrong(
-                f"{call}: your program has no solution, and there is one. A has one row, the "
-                "sizes: times the counts they make the batch."
-            )
-        fits = workspace <= limit
-        right = _best(batch, sizes, seconds, fits)
+        answer = stage.call(batch, sizes, seconds, workspace, limit)
+        c, matrix, b = _parts(answer, ("c", "A", "b"), call)
+        one_row = "A has one row, the sizes: times the counts they make the batch."
+        found = _solve(c, matrix, b.ravel(), b.ravel(), np.inf, call, one_row)
+        offers = [("", *offer) for offer in zip(sizes, seconds, workspace, strict=True)]
         usual = {
             "That is the best without a limit: leave out offers whose workspace is too large": (
-                _best(batch, sizes, seconds, fits | True)
+                divide(batch, offers, np.inf)[0]
             ),
             "An offer whose workspace is exactly the limit fits": (
-                _best(batch, sizes, seconds, workspace < limit)
+                divide(batch, offers, limit - 1)[0]
             ),
             "That is one piece alone; all pieces together must be the whole batch": (
-                float(seconds[fits].min())
+                float(seconds[workspace <= limit].min())
             ),
         }
         otherwise = (
             "c holds the seconds of the offers that fit, A their sizes as a row, b the batch"
         )
+        right, _ = divide(batch, offers, limit)
         compare(f"{call}: your program", found, right, usual, otherwise, SAME)
 
 
@@ -215,9 +182,9 @@ def judge_share(stage: Stage, generator: np.random.Generator, ranks: Sequence[in
     """c, A, low, high of a network's program: one point a layer, all of them in one room."""
     for trial in range(6):
         fronts = [_random_front(generator) for _ in range(generator.integers(2, 5))]
-        most = sum(workspace[-1] for workspace, _ in fronts)
-        least_room = sum(workspace[0] for workspace, _ in fronts)
-        room = int(generator.integers(least_room, most + 1))
+        workspaces = [workspace for workspace, _ in fronts]
+        least, most = (sum(own[end] for own in workspaces) for end in (0, -1))
+        room = int(generator.integers(least, most + 1))
         if trial == 0:
             fronts = [([0, 60], [9.0, 1.0]), ([0, 50, 100, 120], [8.0, 6.0, 1.0, 0.5])]
             room = 110
@@ -226,38 +193,36 @@ def judge_share(stage: Stage, generator: np.random.Generator, ranks: Sequence[in
             f"share(workspace={[own.tolist() for own in workspace]}, "
             f"seconds={[own.tolist() for own in seconds]}, room={room})"
         )
-        said = stage.call(workspace, seconds, room)
-        c, matrix, low, high = _parts(said, ("c", "A", "low", "high"), call)
-        found = _solve(c, matrix, low, high, 1, call)
-        if found is None:
-            raise Wrong(
-                f"{call}: your program has no solution, and there is one. A layer's row lies "
-                "between 1 and 1, the room's between 0 and the room: it need not be full."
-            )
-        choices = [*itertools.product(*(zip(*front, strict=True) for front in fronts))]
-        together = [_time(one) for one in choices if sum(size for size, _ in one) <= room]
-        right = min(together)
-        if not math.isclose(found, right, rel_tol=1e-6):
-            told = f"{call}: HiGHS finds {found:g} in your program; the best is {right:g}."
-            raise Wrong(f"{told} {_what_is_wrong(found, right, choices, room)}.")
+        answer = stage.call(workspace, seconds, room)
+        parts = _parts(answer, ("c", "A", "low", "high"), call)
+        rows = (
+            "A layer's row lies between 1 and 1, the room's between 0 and the room: it need not "
+        )
+        found = _solve(*parts, 1, call, f"{rows}be full.")
+        points = [list(zip(*front, strict=True)) for front in fronts]
+        choices = [list(zip(*choice, strict=True)) for choice in itertools.product(*points)]
+        right = _least(choices, sum, room)
+        usual = {
+            "That is the best with all the room there is: the row of the room is missing": (
+                _least(choices, sum, math.inf)
+            ),
+            "There each layer has the room for itself: the row of the room goes over all layers": (
+                _least(choices, max, room)
+            ),
+            "A room that is filled to the last byte is allowed": (_least(choices, sum, room - 1)),
+        }
+        otherwise = (
+            "Some layer takes no point at all: its row must be exactly 1, not at most 1"
+            if found < right
+            else "Of each layer's points one is taken; their workspaces together are at most the "
+            "room"
+        )
+        compare(f"{call}: your program", found, right, usual, otherwise, SAME)
 
 
-def _what_is_wrong(found: float, right: float, choices: list[Any], room: int) -> str:
-    alone = [_time(one) for one in choices if max(size for size, _ in one) <= room]
-    filled = [_time(one) for one in choices if sum(size for size, _ in one) < room]
-    if math.isclose(found, min(map(_time, choices)), rel_tol=1e-6):
-        return "That is the best with all the room there is: the row of the room is missing"
-    if math.isclose(found, min(alone), rel_tol=1e-6):
-        return "There each layer has the room for itself: the row of the room goes over all layers"
-    if found < right:
-        return "Some layer takes no point at all: its row must be exactly 1, not at most 1"
-    if filled and math.isclose(found, min(filled), rel_tol=1e-6):
-        return "A room that is filled to the last byte is allowed"
-    return "Of each layer's points one is taken; their workspaces together are at most the room"
-
-
-def _time(choice: Sequence[tuple[int, float]]) -> float:
-    return sum(time for _, time in choice)
+def _least(choices: list[Any], needs: Callable[[Sequence[int]], int], room: float) -> float:
+    """The least time of all choices of points that need no more than this room."""
+    return min((sum(times) for sizes, times in choices if needs(sizes) <= room), default=math.inf)
 
 
 def _random_front(generator: np.random.Generator) -> Front:
@@ -266,14 +231,6 @@ def _random_front(generator: np.random.Generator) -> Front:
     workspace = np.cumsum(generator.integers(1, 50, count)) * 1024
     seconds = np.cumsum(generator.integers(1, 50, count))[::-1] / 8
     return workspace.tolist(), seconds.tolist()
-
-
-def _best(batch: int, sizes: np.ndarray, seconds: np.ndarray, taken: np.ndarray) -> float:
-    """The least time with these offers; of one size the fastest counts."""
-    fastest: dict[int, float] = {}
-    for size, time in zip(sizes[taken].tolist(), seconds[taken].tolist(), strict=True):
-        fastest[size] = min(time, fastest.get(size, math.inf))
-    return least(batch, fastest)
 
 
 def _parts(said: Any, names: Sequence[str], call: str) -> list[np.ndarray]:
@@ -288,9 +245,10 @@ def _parts(said: Any, names: Sequence[str], call: str) -> list[np.ndarray]:
 
 
 def _solve(
-    c: np.ndarray, matrix: np.ndarray, low: np.ndarray, high: np.ndarray, most: float, call: str
-) -> float | None:
-    """The least value of the learner's program; None where it has no solution."""
+    c: np.ndarray, matrix: np.ndarray, low: np.ndarray, high: np.ndarray, most: float, call: str,
+    rows: str,
+) -> float:  # fmt: skip
+    """The least value of the learner's program."""
     matrix = np.atleast_2d(matrix)
     if matrix.ndim > 2 or c.ndim > 1 or matrix.shape[1] != len(c):
         raise Wrong(
@@ -313,4 +271,6 @@ def _solve(
     found = milp(**program, options={"mip_rel_gap": 0.0})
     if found.status == FAILED:
         found = milp(**program, options={"mip_rel_gap": 0.0, "presolve": False})
-    return None if found.x is None else float(c @ np.rint(found.x))
+    if found.x is None:
+        raise Wrong(f"{call}: your program has no solution, and there is one. {rows}")
+    return float(c @ np.rint(found.x))

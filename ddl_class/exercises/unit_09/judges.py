@@ -1,4 +1,5 @@
-"""The judges of unit 09, first part: a column-row pair, its gradients, and a hybrid."""
+"""The judges of unit 09: a column-row pair, its gradients, a hybrid; and edges of strips, forwards
+and backwards."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import numpy as np
 from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import array, arrays, not_none
-from ddl_class.exercises.kit.compare import AnyOf, any_of, why, within
+from ddl_class.exercises.kit.compare import AnyOf, any_of, first_case, why, within
 from ddl_class.exercises.kit.ranks import HOUR, LONG
 from ddl_runtime.topologies.point_to_point import Uniform
 
@@ -189,147 +190,126 @@ def _judge_bytes(told: str, outcome: Outcome, nbytes: int, advice: str) -> None:
 
 SLOW = Uniform(latency=HOUR, bandwidth=1e12)
 FEW = 2.5  # latencies: one side after the other takes two, a chain of five ranks four
-Advice = Callable[[list[np.ndarray], int, np.ndarray], str]  # of all parts, a rank, its answer
+Rows = np.ndarray  # by rank, row and column
+CAUSES: ranks.Causes = {
+    "The first rank has nobody above it, and the last nobody below: ask before you send.": (
+        ranks.no_such_rank
+    ),
+    "Who sends first and receives then waits for a neighbour who does the same. Use "
+    "comm.sendrecv, or begin with comm.isend and comm.irecv and wait for all of them.": (
+        ranks.some_send
+    ),
+}
 
 
 def judge_with_halo(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """A row of the neighbour above, the own rows, a row of the one below; zeros at the border."""
 
-    def draw(rows: int, columns: int) -> np.ndarray:
-        return generator.standard_normal((rows, columns)) + 5.0  # none is nearly zero
+    def right(strips: Rows) -> Rows:
+        wide = np.pad(strips, ((0, 0), (1, 1), (0, 0)))
+        wide[1:, 0], wide[:-1, -1] = strips[:-1, -1], strips[1:, 0]
+        return wide
 
-    def right(strips: list[np.ndarray]) -> list[np.ndarray]:
-        image = np.pad(np.concatenate(strips), ((1, 1), (0, 0)))
-        ends = np.cumsum([len(strip) for strip in strips])
-        return [image[end - len(own) : end + 2] for end, own in zip(ends, strips, strict=True)]
-
-    _judge(stage, generator, counts, "with_halo", draw, right, _about_halo)
+    _judge_rows(stage, generator, counts, "with_halo", 0, right, _wrong_halo)
 
 
 def judge_give_back(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """The own rows' gradients, and on the first and last of them what the neighbours say."""
 
-    def draw(rows: int, columns: int) -> np.ndarray:
-        return generator.standard_normal((rows + 2, columns)) + 5.0
-
-    def right(gradients: list[np.ndarray]) -> list[np.ndarray]:
-        own = [one[1:-1].copy() for one in gradients]
-        for upper, lower in zip(range(len(own)), range(1, len(own)), strict=False):
-            own[upper][-1] += gradients[lower][0]
-            own[lower][0] += gradients[upper][-1]
+    def right(gradients: Rows) -> Rows:
+        own = gradients[:, 1:-1].copy()
+        own[:-1, -1] += gradients[1:, 0]
+        own[1:, 0] += gradients[:-1, -1]
         return own
 
-    _judge(stage, generator, counts, "give_back", draw, right, _about_gradient)
+    _judge_rows(stage, generator, counts, "give_back", 2, right, _wrong_gradient)
 
 
-def _judge(
-    stage: Stage, generator: np.random.Generator, counts: Sequence[int], name: str,
-    draw: Callable[[int, int], np.ndarray], right: Callable[[list], list], advice: Advice,
+def _judge_rows(
+    stage: Stage, generator: np.random.Generator, counts: Sequence[int], name: str, outer: int,
+    right_of: Callable[[Rows], Rows], usual: Callable[[Rows, int, np.ndarray], str],
 ) -> None:  # fmt: skip
     for count in ranks.first(3, counts):
-        for rows, columns in (([4] * count, 5), ([1] * count, 3), ([2] * count, LONG)):
-            parts = [draw(own, columns) for own in rows]
-            wanted = right(parts)
-            told = f"{name} on {ranks_text(count)}, each with {rows[0]} rows"
-            given = [(one.copy(),) for one in parts]
-            outcome = ranks.run(stage, count, given, told, CAUSES, SLOW)
-            for rank, value in enumerate(outcome.results):
-                found = array(value, f"{told}: return the result, rank {rank}", wanted[rank].shape)
-                if not np.allclose(found, wanted[rank]):
-                    raise Wrong(f"{told}: rank {rank} is wrong. {advice(parts, rank, found)}.")
-            _judge_messages(told, outcome, columns)
-            _judge_chain(told, outcome.time / HOUR)
+        for rows, columns in ((4, 5), (1, 3), (2, LONG)):
+            # None of the numbers is nearly zero.
+            parts = generator.standard_normal((count, rows + outer, columns)) + 5.0
+            right = right_of(parts)
+            call = f"{name} on {ranks_text(count)}, each with {rows} rows"
+            outcome = ranks.run(stage, count, [(own,) for own in parts], call, CAUSES, SLOW)
+            for rank, result in enumerate(outcome.results):
+                found = array(result, f"{call}: return the result, rank {rank}", right[rank].shape)
+                if not np.allclose(found, right[rank]):
+                    raise Wrong(f"{call}: rank {rank} is wrong. {usual(parts, rank, found)}")
+            bytes_enough = [
+                8 * columns * ((rank > 0) + (rank < count - 1)) for rank in range(count)
+            ]
+            ranks.judge_sent(call, outcome, bytes_enough, "one row to each neighbour", "bytes")
+            # Of real ranks the time is some thousandth of this latency.
+            if outcome.time > FEW * HOUR:
+                raise Wrong(
+                    f"{call}: the numbers are right, and it takes as long as "
+                    f"{outcome.time / HOUR:.0f} messages one after the other. Each rank deals "
+                    "with the one above first, which is busy with the one above it: a chain. "
+                    "Begin everything with comm.isend and comm.irecv, then wait."
+                )
 
 
-CAUSES: ranks.Causes = (
-    (
-        ranks.no_such_rank,
-        "The first rank has nobody above it, and the last nobody below: ask before you send.",
-    ),
-    (
-        ranks.some_send,
-        "Who sends first and receives then waits for a neighbour who does the same. Use "
-        "comm.sendrecv, or begin with comm.isend and comm.irecv and wait for all of them.",
-    ),
-)
-
-
-def _about_halo(strips: list[np.ndarray], rank: int, found: np.ndarray) -> str:
-    own, last = strips[rank], len(strips) - 1
+def _wrong_halo(strips: Rows, rank: int, found: np.ndarray) -> str:
+    own = strips[rank]
     if not np.allclose(found[1:-1], own):
-        return "The rows in the middle are the own strip, as it was"
-    above = None if rank == 0 else strips[rank - 1]
-    below = None if rank == last else strips[rank + 1]
-    for name, edge, theirs, at in (
-        ("above", found[0], above, -1), ("below", found[-1], below, 0),
-    ):  # fmt: skip
-        other = "below" if name == "above" else "above"
-        if theirs is None:
-            if not np.allclose(edge, 0):
-                ring = any(np.allclose(edge, row) for one in strips for row in one)
-                return (
-                    f"Nobody is {name} it: there is a row of zeros, the padding"
-                    + ("; an image is no ring, and its end is no copy" if ring else "")
-                    + ". np.zeros makes one; np.empty does not"
-                )
-        elif not np.allclose(edge, theirs[at]):
-            if np.allclose(edge, 0):
-                return f"The row {name} is still zeros: it is the neighbour's"
-            if np.allclose(edge, own[0]) or np.allclose(edge, own[-1]):
-                return f"The row {name} is a copy of its own: it is the neighbour's"
-            if np.allclose(edge, theirs[-1 - at]):
-                return (
-                    f"The row {name} is the neighbour's {'first' if at else 'last'} one, at its "
-                    f"far end: the {'last' if at else 'first'} one lies next to this strip"
-                )
-            return f"The row {name} is not the neighbour's: was it sent to the one {other}?"
-    return "Look at the first and the last row"
+        return "The rows in the middle are the own strip, as it was."
+    for name, other, edge, near, far, neighbour in (
+        ("above", "below", found[0], "last", "first", rank - 1),
+        ("below", "above", found[-1], "first", "last", rank + 1),
+    ):
+        if neighbour in range(len(strips)):
+            theirs = strips[neighbour]
+            right, end = (theirs[-1], theirs[0]) if near == "last" else (theirs[0], theirs[-1])
+            cases = {
+                f"The row {name} is still zeros: it is the neighbour's": np.allclose(edge, 0),
+                f"The row {name} is a copy of its own: it is the neighbour's": (
+                    np.allclose(edge, own[0]) or np.allclose(edge, own[-1])
+                ),
+                f"The row {name} is the neighbour's {far} one, at its far end: the {near} one "
+                "lies next to this strip": np.allclose(edge, end),
+            }
+            otherwise = f"The row {name} is not the neighbour's: was it sent to the one {other}?"
+        else:
+            right = np.zeros_like(edge)
+            nobody = f"Nobody is {name} it: there is a row of zeros, the padding"
+            cases = {
+                f"{nobody}; an image is no ring, and its end is no copy. np.zeros makes one; "
+                "np.empty does not": any(np.allclose(edge, row) for own in strips for row in own)
+            }
+            otherwise = f"{nobody}. np.zeros makes one; np.empty does not"
+        if not np.allclose(edge, right):
+            return first_case(cases, otherwise)
+    return ""
 
 
-def _about_gradient(gradients: list[np.ndarray], rank: int, found: np.ndarray) -> str:
+def _wrong_gradient(gradients: Rows, rank: int, found: np.ndarray) -> str:
     own = gradients[rank][1:-1]
-    from_above = gradients[rank - 1][-1] if rank else 0.0
-    from_below = gradients[rank + 1][0] if rank + 1 < len(gradients) else 0.0
-    swapped, once, edges = (own.copy() for _ in range(3))
-    swapped[0] += from_below
-    swapped[-1] += from_above
-    once[-1] += from_below
-    once[0] = from_above if rank else once[0]
-    edges[0] += gradients[rank][0]
-    edges[-1] += gradients[rank][-1]
-    if np.allclose(found, own):
-        return (
-            "The outer rows are cut off, and what comes of them is lost: the neighbours used this "
-            "strip's edges, so they send their gradients, and these are added"
-        )
-    if np.allclose(found, edges):
-        return "The outer rows belong to the neighbours: send them there, and add what they send"
-    if np.allclose(found, swapped):
-        return (
-            "What comes from above belongs to the first row, which is the one that lies next to "
-            "it, and what comes from below to the last"
-        )
+    from_above = gradients[rank - 1][-1] if rank else np.zeros_like(own[0])
+    from_below = gradients[rank + 1][0] if rank + 1 < len(gradients) else np.zeros_like(own[0])
+
+    def added(first: np.ndarray, last: np.ndarray) -> np.ndarray:
+        rows = own.copy()
+        rows[0] += first
+        rows[-1] += last
+        return rows
+
+    usual = {
+        "The outer rows are cut off, and what comes of them is lost: the neighbours used this "
+        "strip's edges, so they send their gradients, and these are added": own,
+        "The outer rows belong to the neighbours: send them there, and add what they send": (
+            added(gradients[rank][0], gradients[rank][-1])
+        ),
+        "What comes from above belongs to the first row, which is the one that lies next to it, "
+        "and what comes from below to the last": added(from_below, from_above),
+    }
     if rank and np.allclose(found[0], from_above):
-        return "Add what comes from the neighbours to the own gradient; do not put it in its place"
-    return "The first row gets what the rank above sends, the last what the rank below sends"
-
-
-def _judge_messages(told: str, outcome: Outcome, columns: int) -> None:
-    last = len(outcome.ledger) - 1
-    for rank, own in enumerate(outcome.ledger):
-        wanted = 8 * columns * ((rank > 0) + (rank < last))
-        if own.bytes_sent > wanted:
-            raise Wrong(
-                f"{told}: the numbers are right, and rank {rank} sent {own.bytes_sent:,} bytes; "
-                f"one row to each neighbour is {wanted:,}."
-            )
-
-
-def _judge_chain(told: str, latencies: float) -> None:
-    """Of real ranks the time is some thousandth of this latency."""
-    if latencies > FEW:
-        raise Wrong(
-            f"{told}: the numbers are right, and it takes as long as {latencies:.0f} messages one "
-            "after the other. Each rank deals with the one above first, which is busy with the "
-            "one above it: a chain. Begin everything with comm.isend and comm.irecv, then wait."
+        return (
+            "Add what comes from the neighbours to the own gradient; do not put it in its place."
         )
+    otherwise = "The first row gets what the rank above sends, the last what the rank below sends"
+    return why(found, usual, otherwise, within(1e-5, 1e-8))

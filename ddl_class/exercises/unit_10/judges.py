@@ -153,14 +153,11 @@ def judge_message_driven(
             _judge_limit(outcome, parts, limit, call)
 
 
-CAUSES: ranks.Causes = (
-    (
-        ranks.some_send,
-        "Two neighbours send to each other, and each waits until the other receives: an "
-        "activation goes up while a gradient comes down. Begin to send with comm.isend, and wait "
-        "for the sends at the end.",
-    ),
-)
+CAUSES: ranks.Causes = {
+    "Two neighbours send to each other, and each waits until the other receives: an "
+    "activation goes up while a gradient comes down. Begin to send with comm.isend, and wait "
+    "for the sends at the end.": ranks.some_send,
+}
 
 
 def _judge_messages(outcome: Outcome, parts: int, call: str) -> None:

@@ -1,17 +1,19 @@
-"""The judges of unit 14, first half: old gradients, a server with a bound, no locks."""
+"""The judges of unit 14: old gradients, a server with a bound, no locks; and ranks that agree now
+and then, or hang on springs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import NO_BUFFERS, Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import answers, ranks
-from ddl_class.exercises.kit.compare import Usual, any_of, compare, why, within
+from ddl_class.exercises.kit.compare import any_of, compare, refuse_if, why, within
 from ddl_runtime.diagnosis.deadlock import Deadlock, StoryError
 from ddl_runtime.topologies.point_to_point import Uniform
-from ddl_teach import ANY, Comm, simulate
+from ddl_teach import ANY, Comm
 from ddl_teach.theory.staleness import delayed_descent
 
 NETWORK = Uniform(latency=1e-6, bandwidth=1e9)
@@ -70,73 +72,57 @@ def judge_bounded(stage: Stage, generator: np.random.Generator, counts: Sequence
     virtual = None
     for count in ranks.last(1, counts):
         for bound in (2, 0):
-            pauses = _pauses(generator, count)
+            # Workers are slow by turns, two steps each: under a smaller bound than two they wait.
+            slow = (np.arange(STEPS) // 2 + np.arange(count)[:, None]) % 2
+            pauses = (0.1 + slow + generator.uniform(0, 0.1, (count, STEPS))) * PAUSE
             call = f"bounded on {ranks_text(count)} with bound={bound}"
             own = [(np.zeros(count), row.tolist(), bound) for row in pauses]
             outcome = ranks.run(stage, count, own, call, STUCK, NETWORK)
             if virtual is None:  # or real: then no time is the same twice, and proves nothing
                 virtual = stage.run(count, own, network=NETWORK).time == outcome.time
-            _judge_server(call, outcome.arguments[0][0], outcome.results)
-            for worker in range(1, count):
-                _judge_answers(call, outcome.results[worker], worker, bound)
-            least = simulate(
-                _served, count, network=NETWORK, machine=NO_BUFFERS, trace=False,
-                pauses=pauses, bound=bound,
-            ).time  # fmt: skip
+            _judge_updates(call, outcome, bound)
+            least = ranks.seconds(_served, count, NETWORK, pauses=pauses, bound=bound)
             if virtual and outcome.time > least + SLACK:
-                why = (
-                    "Somebody waits who need not: who is at most `bound` steps ahead of the "
-                    "slowest, `bound` included, is answered at once."
-                )
+                who = "who is at most `bound` steps ahead of the slowest, `bound` included"
                 raise Wrong(
                     f"{call}: the weights are right, but in a simulated network it takes "
                     f"{outcome.time * 1e3:.3g} ms, where {least * 1e3:.3g} are possible. "
-                    + (why if bound else "Answer as soon as the slowest has come, not later.")
+                    + (
+                        f"Somebody waits who need not: {who}, is answered at once."
+                        if bound
+                        else "Answer as soon as the slowest has come, not later."
+                    )
                 )
 
 
-def _pauses(generator: np.random.Generator, count: int) -> np.ndarray:
-    """Workers that are slow by turns, two steps each: under a smaller bound than two they wait."""
-    slow = (np.arange(STEPS) // 2 + np.arange(count)[:, None]) % 2
-    return (0.1 + slow + generator.uniform(0, 0.1, (count, STEPS))) * PAUSE
-
-
-def _judge_server(call: str, weights: np.ndarray, results: list) -> None:
-    wanted = np.array([0.0, *[STEPS] * (len(results) - 1)])
-    if np.array_equal(weights, wanted):
-        return
-    if len(results) > 1 and not weights.any():
-        raise Wrong(
-            f"{call}: on rank 0 the weights are as they were. Add every update to them, in place: "
-            "weights += update; `weights = weights + update` only gives the name to a new array."
-        )
-    raise Wrong(
-        f"{call}: in the end rank 0 has the weights {weights.tolist()}, and "
-        f"{wanted.tolist()} is right: every update counts, fully, once."
-    )
-
-
-def _judge_answers(call: str, seen: object, worker: int, bound: int) -> None:
-    """What a worker was sent says how many updates of each worker were in it."""
-    if not isinstance(seen, list) or len(seen) != STEPS:
-        raise Wrong(
-            f"{call}: rank {worker} must return what `work` returns, the {STEPS} answers that it "
-            "got: leave the first lines as they are."
-        )
-    for step, answer in enumerate(seen, start=1):
-        clocks = np.asarray(answer, dtype=float)[1:]
-        own, slowest = clocks[worker - 1], int(clocks.min())
-        if own != step:
-            raise Wrong(
-                f"{call}: the answer to step {step} of rank {worker} holds {own:g} of its "
-                "updates: add an update before you answer."
-            )
-        if step - slowest > bound:
-            raise Wrong(
-                f"{call}: rank {worker} was answered after its step {step} when the slowest had "
-                f"made {slowest}, so it ran ahead by {step - slowest}. Let it wait until the "
-                f"slowest has made {step - bound}."
-            )
+def _judge_updates(call: str, outcome: Outcome, bound: int) -> None:
+    """The weights of rank 0, and what each worker was sent, say how many updates of each worker
+    are in them."""
+    weights, workers = outcome.arguments[0][0], outcome.results[1:]
+    wanted = np.array([0.0, *[STEPS] * len(workers)])
+    cases = {
+        "on rank 0 the weights are as they were. Add every update to them, in place: weights += "
+        "update; `weights = weights + update` only gives the name to a new array": (
+            workers and not weights.any()
+        ),
+        f"in the end rank 0 has the weights {weights.tolist()}, and {wanted.tolist()} is right: "
+        "every update counts, fully, once": not np.array_equal(weights, wanted),
+    }
+    refuse_if(f"{call}: ", cases)
+    for worker, seen in enumerate(workers, start=1):
+        told = f"{call}: rank {worker} must return what `work` returns, the {STEPS} answers that "
+        told += "it got: leave the first lines as they are"
+        sent = answers.array(seen, told, (STEPS, len(weights)))
+        for step, clocks in enumerate(sent[:, 1:], start=1):
+            own, slowest = clocks[worker - 1], int(clocks.min())
+            cases = {
+                f"the answer to step {step} of rank {worker} holds {own:g} of its updates: add an "
+                "update before you answer": own != step,
+                f"rank {worker} was answered after its step {step} when the slowest had made "
+                f"{slowest}, so it ran ahead by {step - slowest}. Let it wait until the slowest "
+                f"has made {step - bound}": step - slowest > bound,
+            }
+            refuse_if(f"{call}: ", cases)
 
 
 def _server_returned(error: StoryError) -> bool:
@@ -147,24 +133,15 @@ def _server_alone(error: StoryError) -> bool:
     return isinstance(error, Deadlock) and not any(wait.rank for wait in error.waits)
 
 
-STUCK: ranks.Causes = (
-    (
-        _server_returned,
-        "Rank 0 has returned, and workers still wait for an answer. It must take len(seconds) "
-        "updates of each worker, and answer every one.",
-    ),
-    (
-        _server_alone,
-        "Rank 0 waits for an update that never comes. Each worker makes len(seconds) of them, and "
-        "there are comm.size - 1 workers.",
-    ),
-    (
-        ranks.stuck,
-        "Workers wait for an answer that never comes. After each update go through *all* who "
-        "wait, for the one that came may have freed others; take the slowest of the workers only, "
-        "clocks[1:]; and who is exactly `bound` ahead may go on.",
-    ),
-)
+STUCK: ranks.Causes = {
+    "Rank 0 has returned, and workers still wait for an answer. It must take len(seconds) "
+    "updates of each worker, and answer every one.": _server_returned,
+    "Rank 0 waits for an update that never comes. Each worker makes len(seconds) of them, and "
+    "there are comm.size - 1 workers.": _server_alone,
+    "Workers wait for an answer that never comes. After each update go through *all* who "
+    "wait, for the one that came may have freed others; take the slowest of the workers only, "
+    "clocks[1:]; and who is exactly `bound` ahead may go on.": ranks.stuck,
+}
 
 
 def _served(comm: Comm, pauses: np.ndarray, bound: int) -> None:
@@ -220,15 +197,11 @@ def judge_lock_free(stage: Stage, generator: np.random.Generator, counts: Sequen
 
 def _race(generator: np.random.Generator, workers: int, writes: int) -> list[Event]:
     """Each worker reads and writes in turn; all are shuffled together."""
-    left, reads, events = [writes] * workers, [True] * workers, []
     if workers == 2:  # one that every mistake shows in
         return [(0, "read"), (1, "read"), (0, "write"), (1, "write"), (0, "read"), (0, "write")]
-    while any(left):
-        worker = int(generator.choice([each for each in range(workers) if left[each]]))
-        events.append((worker, "read" if reads[worker] else "write"))
-        left[worker] -= not reads[worker]
-        reads[worker] = not reads[worker]
-    return events
+    verbs = {worker: ["read", "write"] * writes for worker in range(workers)}
+    order = generator.permutation(np.repeat(range(workers), 2 * writes)).tolist()
+    return [(worker, verbs[worker].pop(0)) for worker in order]
 
 
 def _raced(
@@ -242,12 +215,9 @@ def _raced(
             continue
         copy, made = copies[worker]
         ages.append(len(ages) - made)
-        weight = {
-            "": weight - step * copy,
-            "current": weight - step * weight,
-            "overwrite": copy - step * copy,
-            "uphill": weight + step * copy,
-        }[mistake]
+        change = -step * (weight if mistake == "current" else copy)
+        begin = copy if mistake == "overwrite" else weight
+        weight = begin + (-change if mistake == "uphill" else change)
     return weight, ages
 
 
@@ -288,33 +258,20 @@ def judge_local(stage: Stage, generator: np.random.Generator, counts: Sequence[i
             }
             right = _local(*task, period, period - 1, True)
             _compare(call, outcome, 0, "weights", right, start, usual)
-            _judge_averages(call, outcome, steps, period)
-
-
-def _judge_averages(call: str, outcome: Outcome, steps: int, period: int) -> None:
-    """Ranks that agree already may average once more, and it changes nothing but the time."""
-    others = len(outcome.ledger) - 1
-    wanted = -(-steps // period)
-    for rank, ledger in enumerate(outcome.ledger):
-        if ledger.messages_sent > wanted * others:
-            raise Wrong(
-                f"{call}: the weights are right, but rank {rank} averaged "
-                f"{ledger.messages_sent / others:g} times where {wanted} are enough: after the "
-                "last step once, even if the period ends there too; and weights, not gradients."
-            )
+            # Ranks that agree already may average once more, and it changes nothing but the time.
+            enough = [-(-steps // period) * (count - 1)] * count
+            averages = "average after the last step once, even if the period ends there too; and "
+            ranks.judge_sent(call, outcome, enough, f"{averages}weights, not gradients")
 
 
 def judge_elastic(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """A spring between each rank and the centre pulls at both."""
     for count in ranks.last(1, counts):
-        steps = 5
-        start, inputs, answers = _task(generator, count, steps)
-        call = f"elastic on {ranks_text(count)}, {steps} steps"
+        start, inputs, answers = _task(generator, count, steps=5)
+        call = f"elastic on {ranks_text(count)}, 5 steps"
         begin = start + 1.0  # where the centre is first, away from the weights
-        own = [
-            (start.copy(), begin.copy(), inputs[rank], answers[rank], RATE, SPRING)
-            for rank in range(count)
-        ]
+        mine = zip(inputs, answers, strict=True)
+        own = [(start.copy(), begin.copy(), *samples, RATE, SPRING) for samples in mine]
         outcome = stage.run(count, own)
         task = start, begin, inputs, answers
         right = _elastic(*task)
@@ -384,18 +341,21 @@ def _elastic(
 
 def _compare(
     call: str, outcome: Outcome, place: int, name: str, right: np.ndarray, given: np.ndarray,
-    usual: Usual,
+    usual: Mapping[str, Any],
 ) -> None:  # fmt: skip
     """What one of its arguments has become on every rank; of wrong ones the usual reason."""
-    said = np.array([arguments[place] for arguments in outcome.arguments])
+    found = np.array([arguments[place] for arguments in outcome.arguments])
     same = within(1e-9, 1e-12)
-    if same(said, right):
-        return
-    if np.array_equal(said, np.tile(given, (len(said), 1))):
-        raise Wrong(f"{call}: the {name} did not change. {UNTOUCHED}")
-    rank = int(np.argmax(np.abs(said - right).max(axis=1)))
-    words = why(said, usual, "Compare your lines with the formula, term by term", same)
-    raise Wrong(
-        f"{call}: on rank {rank} the {name} end with {said[rank][0]:.6g}, and "
-        f"{right[rank][0]:.6g} is right. {words}"
-    )
+    if not same(found, right):
+        untouched = {f"the {name} did not change. {UNTOUCHED}": np.tile(given, (len(right), 1))}
+        words = why(
+            found,
+            {**untouched, **usual},
+            "Compare your lines with the formula, term by term",
+            same,
+        )
+        rank = int(np.argmax(np.abs(found - right).max(axis=1)))
+        raise Wrong(
+            f"{call}: on rank {rank} the {name} end with {found[rank][0]:.6g}, and "
+            f"{right[rank][0]:.6g} is right. {words}"
+        )

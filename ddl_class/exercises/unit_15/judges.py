@@ -1,20 +1,20 @@
-"""The judges of unit 15, first part: a mean through one server, and through several."""
+"""The judges of unit 15: a mean through one server, and through several; mixing matrices, and a
+step of gossip."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 
-from ddl_class.exercises.exercise import NO_BUFFERS, Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import array
-from ddl_class.exercises.kit.compare import AnyOf, alike, any_of, why, within
+from ddl_class.exercises.kit.compare import AnyOf, alike, any_of, compare, refuse_if, within
 from ddl_class.exercises.kit.ranks import LONG
 from ddl_runtime.topologies.point_to_point import Uniform
-from ddl_teach import Comm, simulate
+from ddl_teach import Comm
 from ddl_teach.theory.gossip import graphs, mixing
 
 SIZE = 23  # elements: no number of servers divides them
@@ -34,125 +34,90 @@ def judge_sharded(stage: Stage, generator: np.random.Generator, counts: Sequence
     for count in counts:
         for servers in sorted({1, 2, count - 2, count // 2} & set(range(1, count))):
             call = f"sharded(comm, x, servers={servers}) on {ranks_text(count)}"
-            outcome = _judge(stage, generator, count, servers, call, (servers,))
-            if servers > 1 and count - servers > 1:
-                _judge_time(stage, generator, count, servers, call, outcome)
+            outcome, again = _judge(stage, generator, count, servers, call, (servers,))
+            # Only virtual time is the same twice; on real ranks it proves nothing.
+            if servers > 1 and count - servers > 1 and ranks.virtual(outcome, again):
+                least, most = (
+                    ranks.seconds(_in_turn, count, SLOW, servers=servers, at_once=at_once)
+                    for at_once in (True, False)
+                )
+                if outcome.time > (least + most) / 2:
+                    raise Wrong(
+                        f"{call}: the means are right, but in a simulated network it takes "
+                        f"{outcome.time * 1e6:.0f} µs, as if there were one server, and "
+                        f"{least * 1e6:.0f} are possible. A worker that waits for one server's "
+                        "answer before it sends to the next keeps all other servers idle: send "
+                        "all shards first."
+                    )
 
 
 def _judge(
     stage: Stage, generator: np.random.Generator, count: int, servers: int, call: str, rest: tuple
-) -> Outcome:
-    own = [generator.standard_normal(SIZE) for _ in range(count)]
-    for server in range(servers):
-        own[server] = np.full(SIZE, OF_SERVERS)
-    workers = count - servers
-    right = np.mean(own[servers:], axis=0)
+) -> tuple[Outcome, Callable[[], Outcome]]:
+    """What came of the means, and how to run it again."""
+    own = generator.standard_normal((count, SIZE))
+    own[:servers] = OF_SERVERS
+    workers, right, first = count - servers, own[servers:].mean(axis=0), -(-SIZE // servers)
     given = [(x, *rest) for x in own]
-    outcome = ranks.run(stage, count, given, call, ranks.general(ADVICE), SLOW)
-    cut = slice(0, -(-SIZE // servers))
-    usual = {
-        "That is the sum: divide it by the number of workers": right * workers,
-        "You divide by all ranks, and the servers are no workers: there are comm.size minus the "
-        "servers": right * workers / count,
-        "A server's own x is in it: a server has nothing to add, it begins with zeros": any_of(
-            np.mean(own, axis=0), (right * workers + own[0]) / workers
-        ),
-    }
+    again = partial(ranks.run, stage, count, given, call, ranks.general(ADVICE), SLOW)
+    outcome = again()
     for rank in range(servers, count):
         x = outcome.arguments[rank][0]
-        if alike(x, right):
-            continue
-        if np.array_equal(x, own[rank]):
-            raise Wrong(
-                f"{call}: on worker {rank} x is as it was. What the server sends must come into "
-                "x: comm.recv(x, ...) writes into it, `x = ...` only names something else."
+        usual = {
+            "x is as it was. What the server sends must come into x: comm.recv(x, ...) writes "
+            "into it, `x = ...` only names something else": own[rank],
+            "That is the sum: divide it by the number of workers": right * workers,
+            "You divide by all ranks, and the servers are no workers: there are comm.size minus "
+            "the servers": right * workers / count,
+            "A server's own x is in it: a server has nothing to add, it begins with zeros": any_of(
+                own.mean(axis=0), (right * workers + own[0]) / workers
+            ),
+        }
+        otherwise = "It is not the mean of the workers"
+        if servers > 1 and alike(x[:first], right[:first]):
+            otherwise = (
+                "Its first elements are right: is each shard in its own place, on all servers?"
             )
-        words = "It is not the mean of the workers"
-        if servers > 1 and alike(x[cut], right[cut]):
-            words = "Its first elements are right: is each shard in its own place, on all servers?"
-        raise Wrong(
-            f"{call}: on worker {rank} x begins with {x[0]:.6g}, and {right[0]:.6g} is right. "
-            + why(x, usual, words)
-        )
-    _judge_bytes(outcome, count, servers, call)
-    return outcome
+        compare(f"{call}: x of worker {rank}", x, right, usual, otherwise)
+    _judge_bytes(f"{call}: the means are right, but ", outcome, servers, workers)
+    return outcome, again
 
 
-def _judge_bytes(outcome: Outcome, count: int, servers: int, call: str) -> None:
+def _judge_bytes(told: str, outcome: Outcome, servers: int, workers: int) -> None:
     """Workers speak to servers, servers to workers; and everything travels once each way."""
-    nbytes = SIZE * 8
-    for rank, ledger in enumerate(outcome.ledger):
-        serves = rank < servers
-        wrong = [m.peer for m in ledger.messages if (m.peer < servers) == serves]
-        if wrong:
-            who, whom = ("server", "another server") if serves else ("worker", "another worker")
-            raise Wrong(
-                f"{call}: the means are right, but {who} {rank} sends to {whom}, rank {wrong[0]}. "
-                "On this path workers speak to servers only, and servers to workers."
-            )
+    nbytes, share = SIZE * 8, SIZE * 8 / servers
     for rank, ledger in enumerate(outcome.ledger):
         serves, sent = rank < servers, ledger.bytes_sent
-        if not serves and sent != nbytes:
-            raise Wrong(
-                f"{call}: the means are right, but worker {rank} sent {sent} bytes, and its x has "
-                f"{nbytes}: each server needs its own shard of it, and nothing else."
-            )
-        share = nbytes / servers
-        if serves and not math.isclose(sent, (count - servers) * share, abs_tol=8 * count):
-            raise Wrong(
-                f"{call}: the means are right, but server {rank} sent {sent} bytes to "
-                f"{count - servers} workers, and its shard has about {share:.0f}."
-            )
-
-
-def _judge_time(
-    stage: Stage,
-    generator: np.random.Generator,
-    count: int,
-    servers: int,
-    call: str,
-    outcome: Outcome,
-) -> None:
-    """In virtual time: do the servers work at the same time?"""
-    # Only virtual time is the same twice; on real ranks it proves nothing.
-    given = [(generator.standard_normal(SIZE), servers) for _ in range(count)]
-    if not ranks.virtual(outcome, lambda: stage.run(count, given, network=SLOW)):
-        return
-    least, most = (
-        simulate(
-            _in_turn, count, network=SLOW, machine=NO_BUFFERS, trace=False,
-            servers=servers, at_once=at_once,
-        ).time
-        for at_once in (True, False)
-    )  # fmt: skip
-    if outcome.time > (least + most) / 2:
-        raise Wrong(
-            f"{call}: the means are right, but in a simulated network it takes "
-            f"{outcome.time * 1e6:.0f} µs, as if there were one server, and "
-            f"{least * 1e6:.0f} are possible. A worker that waits for one server's answer before "
-            "it sends to the next keeps all other servers idle: send all shards first."
-        )
+        who = "server" if serves else "worker"
+        peers = [message.peer for message in ledger.messages if (message.peer < servers) == serves]
+        slack = 8 * len(outcome.ledger)  # a number for each worker: shards are not equally long
+        cases = {
+            f"{who} {rank} sends to another {who}, rank {min(peers, default=0)}. On this path "
+            "workers speak to servers only, and servers to workers": peers,
+            f"worker {rank} sent {sent} bytes, and its x has {nbytes}: each server needs its own "
+            "shard of it, and nothing else": not serves and sent != nbytes,
+            f"server {rank} sent {sent} bytes to {workers} workers, and its shard has about "
+            f"{share:.0f}": serves and abs(sent - workers * share) > slack,
+        }
+        refuse_if(told, cases)
 
 
 def _in_turn(comm: Comm, servers: int, at_once: bool) -> None:
     """Workers that send all shards at once and then receive, or wait for each server in turn."""
-    x = np.zeros(SIZE)
-    parts = np.array_split(x, servers)
+    parts = np.array_split(np.zeros(SIZE), servers)
     workers = range(servers, comm.size)
     if comm.rank < servers:
         for worker in workers:
             comm.recv(parts[comm.rank], worker)
         for worker in workers:
             comm.send(parts[comm.rank], worker)
-    elif at_once:
-        for server in range(servers):
-            comm.send(parts[server], server)
-        for server in range(servers):
+        return
+    for server in range(servers):
+        comm.send(parts[server], server)
+        if not at_once:
             comm.recv(parts[server], server)
-    else:
-        for server in range(servers):
-            comm.send(parts[server], server)
-            comm.recv(parts[server], server)
+    for server in range(servers if at_once else 0):
+        comm.recv(parts[server], server)
 
 
 SAME = within(1e-5, 1e-8)
@@ -199,9 +164,7 @@ def judge_weights(stage: Stage, generator: np.random.Generator, counts: Sequence
             "1 / the larger degree leaves nothing for a rank itself: it is 1 / (1 + the larger "
             "degree)": spread(1 / np.maximum(larger, 1)),
         }
-        if words := why(found, usual, same=within(1e-5, 1e-8)):
-            raise Wrong(f"{call}: {words}")
-        raise Wrong(f"{call}: {_unjust(found, right)}")
+        compare(call, found, right, usual, _unjust(found, right), SAME)
 
 
 def _spread(joined: np.ndarray, weights: np.ndarray) -> AnyOf:
@@ -216,16 +179,17 @@ def judge_mix(stage: Stage, generator: np.random.Generator, counts: Sequence[int
         star = mixing.mixing_matrix(graphs.star(count), weights=mixing.equal_shares)
         circle = mixing.mixing_matrix(graphs.exponential(count))
         for matrix, graph in ((star, "star"), (circle, "exponential graph")):
-            size = LONG if count == 3 else 5
-            own = generator.standard_normal((count, size))
-            told = f"mix on {ranks_text(count)} of the {graph}"
-            given = [(x.copy(), matrix) for x in own]
-            outcome = ranks.run(stage, count, given, told, CAUSES)
-            _judge_vectors(told, outcome, own, matrix)
-            _judge_messages(told, outcome, matrix)
+            own = generator.standard_normal((count, LONG if count == 3 else 5))
+            call = f"mix on {ranks_text(count)} of the {graph}"
+            outcome = ranks.run(stage, count, [(x.copy(), matrix) for x in own], call, CAUSES)
+            _judge_vectors(call, outcome, own, matrix)
+            enough = (np.count_nonzero(matrix, axis=0) - 1).tolist()
+            no_others = "none of the others has a weight for it. With thousands of ranks that is "
+            advice = f"{no_others}the difference: ask matrix[other, rank] before you send"
+            ranks.judge_sent(call, outcome, enough, advice)
 
 
-def _judge_vectors(told: str, outcome: Outcome, own: np.ndarray, matrix: np.ndarray) -> None:
+def _judge_vectors(call: str, outcome: Outcome, own: np.ndarray, matrix: np.ndarray) -> None:
     right = matrix @ own
     diagonal = np.diag(matrix)[:, None]
     heard = right - diagonal * own
@@ -241,45 +205,24 @@ def _judge_vectors(told: str, outcome: Outcome, own: np.ndarray, matrix: np.ndar
             own * diagonal + others @ (diagonal * own)
         ),
     }
-    for rank, arguments in enumerate(outcome.arguments):
-        found = np.asarray(arguments[0], dtype=float)
-        if SAME(found, right[rank]):
-            continue
+    for rank, (x, result) in enumerate(zip(outcome.arguments, outcome.results, strict=True)):
         usual = {words: wrong[rank] for words, wrong in mistakes.items()}
-        words = why(found, usual, "It is the sum of row times x", SAME)
-        returned = outcome.results[rank]
-        if np.shape(returned) == right[rank].shape and SAME(returned, right[rank]):
-            words = "Nobody looks at what is returned: x[...] = ... changes x itself."
-        raise Wrong(f"{told}: x is wrong on rank {rank}. {words}")
+        if np.shape(result) == right[rank].shape and SAME(result, right[rank]):
+            usual = {"Nobody looks at what is returned: x[...] = ... changes x itself": x[0]}
+        otherwise = "It is the sum of row times x"
+        compare(f"{call}: x of rank {rank}", x[0], right[rank], usual, otherwise, SAME)
 
 
-def _judge_messages(told: str, outcome: Outcome, matrix: np.ndarray) -> None:
-    for rank, ledger in enumerate(outcome.ledger):
-        wanted = int(np.count_nonzero(matrix[:, rank])) - 1
-        if ledger.messages_sent > wanted:
-            raise Wrong(
-                f"{told}: the vectors are right, but rank {rank} sends {ledger.messages_sent} "
-                f"messages, and only {wanted} of the others have a weight for what it sends. With "
-                "thousands of ranks that is the difference: ask matrix[other, rank] before you "
-                "send."
-            )
-
-
-CAUSES: ranks.Causes = (
-    (
-        ranks.some_send,
-        "Who sends first and receives then waits for a neighbour who does the same. Begin with "
-        "comm.isend, receive, and wait for what was begun at the end.",
-    ),
-    (
-        ranks.stuck_or_lost,
-        "Links may go one way only: rank i hears from those with matrix[i, j] > 0, and sends to "
-        "those who have a weight for it, matrix[j, i] > 0.",
-    ),
-)
+CAUSES: ranks.Causes = {
+    "Who sends first and receives then waits for a neighbour who does the same. Begin with "
+    "comm.isend, receive, and wait for what was begun at the end.": ranks.some_send,
+    "Links may go one way only: rank i hears from those with matrix[i, j] > 0, and sends to "
+    "those who have a weight for it, matrix[j, i] > 0.": ranks.stuck_or_lost,
+}
 
 
 def _unjust(found: np.ndarray, right: np.ndarray) -> str:
+    """The law that a matrix breaks, or its worst number."""
     try:
         mixing.check_doubly_stochastic(found)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The judges of unit 16's forms: top-k, feedback, one bit, stochastic levels.
+"""The judges of unit 16: top-k, feedback, one bit, stochastic levels; and a sum of sparse lists.
 
 What is right stands here as functions, which take the learner's place in a notebook until theirs
 are right.
@@ -14,7 +14,7 @@ import numpy as np
 from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import array, arrays, number, several
-from ddl_class.exercises.kit.compare import compare, shown, why, within
+from ddl_class.exercises.kit.compare import compare, refuse_if, shown, why, within
 from ddl_teach.comm import Comm
 
 CLOSE = 1e-6
@@ -255,12 +255,13 @@ def judge_sparse_sum(stage: Stage, generator: np.random.Generator, counts: Seque
             # First equally many, so that other mistakes show; then as in life.
             most = [5] * count if alike else generator.permutation(np.arange(count) % 4 * 2)
             given = [_entries(generator, int(entries)) for entries in most]
-            told = (
-                f"sparse_sum on {ranks_text(count)} with {[len(own[0]) for own in given]} entries"
-            )
-            outcome = ranks.run(stage, count, given, told, CAUSES)
-            _judge_lists(told, outcome, given)
-            _judge_messages(told, outcome)
+            call = f"sparse_sum on {ranks_text(count)} with {list(map(int, most))} entries"
+            outcome = ranks.run(stage, count, given, call, CAUSES)
+            _judge_lists(call, outcome, given)
+            steps = count.bit_length() - 1
+            swap = f"{MESSAGES} in each of {steps} steps. Swap the sum so far with the rank 1, 2, "
+            advice = f"{swap}4, ... away (comm.rank ^ distance)"
+            ranks.judge_sent(call, outcome, [MESSAGES * steps] * count, advice)
 
 
 def _entries(generator: np.random.Generator, count: int) -> Lists:
@@ -269,89 +270,66 @@ def _entries(generator: np.random.Generator, count: int) -> Lists:
     return places, generator.integers(1, 50, count).astype(float)
 
 
-CAUSES: ranks.Causes = (
-    (
-        ranks.mismatch,
-        "What arrives is not as long as the array that should take it. The others have more or "
-        "fewer entries than you: send the number of them first, and make room for that many. "
-        "Indices are whole numbers (int64), values are not (float64).",
+CAUSES: ranks.Causes = {
+    "What arrives is not as long as the array that should take it. The others have more or "
+    "fewer entries than you: send the number of them first, and make room for that many. "
+    "Indices are whole numbers (int64), values are not (float64).": ranks.mismatch,
+    "A message is for a rank that does not exist: stop when the distance is comm.size.": (
+        ranks.no_such_rank
     ),
-    (
-        ranks.no_such_rank,
-        "A message is for a rank that does not exist: stop when the distance is comm.size.",
-    ),
-)
+}
 
 
-def _judge_lists(told: str, outcome: Outcome, given: Sequence[Lists]) -> None:
-    dense = [_dense(*own) for own in given]
-    places = np.unique(np.concatenate([indices for indices, _ in given]))
-    right = np.sum(dense, axis=0)
+def _judge_lists(call: str, outcome: Outcome, given: Sequence[Lists]) -> None:
+    dense = np.array([_dense(*own) for own in given])
+    places = set(np.concatenate([indices for indices, _ in given]))
+    right, partners = dense.sum(axis=0), 2 ** np.arange(len(dense).bit_length() - 1)
     for rank, result in enumerate(outcome.results):
-        indices, values = _pair(told, rank, result)
-        if (np.diff(indices) < 1).any():
-            raise Wrong(
-                f"{told}: on rank {rank} the indices do not ascend, each once: merge adds two "
-                "lists; np.concatenate only puts one after the other."
-            )
-        found = _dense(indices, values) if len(indices) == len(values) else None
-        if found is not None and np.array_equal(found, right) and set(places) <= set(indices):
-            continue
-        raise Wrong(f"{told}: on rank {rank} {_why(rank, found, dense, right)}.")
-
-
-def _why(rank: int, found: np.ndarray | None, dense: list[np.ndarray], right: np.ndarray) -> str:
-    steps = len(dense).bit_length() - 1
-    if found is None:
-        return "there are not as many values as indices"
-    if np.array_equal(found, dense[rank]):
-        return "only its own entries come back: merge makes new arrays, so keep what it returns"
-    if np.array_equal(found, dense[rank] + dense[rank ^ 1]):
-        return (
+        indices, values = _pair(call, rank, result)
+        found = _dense(indices, values)
+        missing = np.flatnonzero((right != 0) & (found == 0))
+        first = int((found != right).argmax())
+        own, ascending = dense[rank], list(indices) == sorted(set(indices))
+        cases = {
+            "the indices do not ascend, each once: merge adds two lists; np.concatenate only puts "
+            "one after the other": not ascending,
+            "only its own entries come back: merge makes new arrays, so keep what it returns": (
+                len(dense) > 1 and np.array_equal(found, own)
+            ),
             "the entries of two ranks are in it: after the neighbour comes the rank 2 away, then "
-            "4, and what you swap is the sum so far"
-        )
-    if np.array_equal(found, sum(dense[rank ^ (1 << k)] for k in range(steps))
-                      + dense[rank]):  # fmt: skip
-        return (
+            "4, and what you swap is the sum so far": (
+                len(dense) > 2 and np.array_equal(found, own + dense[rank ^ 1])
+            ),
             "it heard its partners' own entries only. In the second step each partner holds the "
-            "sum of two ranks already: swap the sum so far, not what you began with"
-        )
-    if np.array_equal(found == 0, right == 0):
-        return (
+            "sum of two ranks already: swap the sum so far, not what you began with": (
+                len(dense) > 2 and np.array_equal(found, own + dense[rank ^ partners].sum(axis=0))
+            ),
             "the places are right and the values are not: is somebody's part in it twice? Merge "
-            "each list once"
-        )
-    missing = np.flatnonzero((right != 0) & (found == 0))
-    if len(missing):
-        return f"there is nothing at place {missing[0]}, where the sum is {right[missing[0]]:g}"
-    first = int(np.flatnonzero(found != right)[0])
-    return f"place {first} holds {found[first]:g}, and {right[first]:g} is right"
+            "each list once": np.array_equal(found == 0, right == 0),
+            f"there is nothing at the places {missing.tolist()}": len(missing),
+            f"place {first} holds {found[first]:g}, and {right[first]:g} is right": True,
+        }
+        if not (ascending and places <= set(indices) and np.array_equal(found, right)):
+            refuse_if(f"{call}: on rank {rank} ", cases)
 
 
-def _judge_messages(told: str, outcome: Outcome) -> None:
-    steps = len(outcome.ledger).bit_length() - 1
-    for rank, ledger in enumerate(outcome.ledger):
-        if ledger.messages_sent > MESSAGES * steps:
-            raise Wrong(
-                f"{told}: the sums are right, but rank {rank} sent {ledger.messages_sent} "
-                f"messages, where {steps} steps of {MESSAGES} suffice: swap the sum so far with "
-                "the rank 1, 2, 4, ... away (comm.rank ^ distance)."
-            )
-
-
-def _pair(told: str, rank: int, result: object) -> Lists:
-    wanted = f"{told}: return two arrays, (indices, values), on every rank"
+def _pair(call: str, rank: int, result: object) -> Lists:
+    wanted = f"{call}: return two arrays, (indices, values), on every rank"
     if result is None:
         raise Wrong(f"{wanted}; rank {rank} returns None, and what was given cannot grow.")
-    pair = several(result, 2, wanted)
-    arrays(pair, ("the indices", "the values"), wanted)
-    indices, values = np.asarray(pair[0]), np.asarray(pair[1], float)
+    pair = arrays(result, ("the indices", "the values"), wanted)
+    indices, values = np.asarray(several(result, 2, wanted)[0]), pair[1]
     whole = indices.dtype.kind in "iu" or not len(indices)
-    if indices.ndim != 1 or values.ndim != 1 or not whole:
-        raise Wrong(f"{told}: rank {rank} returns no (indices, values): first whole numbers.")
-    if len(indices) and not 0 <= indices.min() <= indices.max() < SIZE:
-        raise Wrong(f"{told}: rank {rank} returns the place {indices.max()}, which nobody sent.")
+    cases = {
+        "no (indices, values): first whole numbers": (
+            indices.ndim != 1 or values.ndim != 1 or not whole
+        ),
+        f"{len(values)} values for {len(indices)} indices": len(values) != len(indices),
+        f"the place {indices.max(initial=0)}, which nobody sent": (
+            indices.min(initial=0) < 0 or indices.max(initial=0) >= SIZE
+        ),
+    }
+    refuse_if(f"{call}: rank {rank} returns ", cases)
     return indices.astype(int), values
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import array, number, several
-from ddl_class.exercises.kit.compare import compare, why, within
+from ddl_class.exercises.kit.compare import compare, within
 from ddl_teach.search.consolidation import distillation
 from ddl_teach.training.tasks.perceptron import softmax
 
@@ -26,49 +27,37 @@ def judge_ensemble(stage: Stage, generator: np.random.Generator, counts: Sequenc
             scores = 2 * generator.standard_normal((count, 5, 4))
             if huge:
                 scores[:, 0, :] += HUGE
-            given = [(mine.copy(),) for mine in scores]
             call = f"ensemble(comm, scores) on {ranks_text(count)}"
-            outcome = stage.run(count, given)
-            _judge_probabilities(call, outcome, scores, huge)
+            outcome = stage.run(count, [(mine,) for mine in scores])
+            for rank, value in enumerate(outcome.results):
+                _judge_probabilities(f"{call}, rank {rank}", value, scores, rank, huge)
 
 
-def _judge_probabilities(call: str, outcome: Outcome, scores: Array, huge: bool) -> None:
-    count = len(scores)
-    right = sum(softmax(each) for each in scores) / count
-    for rank, value in enumerate(outcome.results):
-        wanted = f"{call}, rank {rank}: return an array of numbers like the scores"
-        found = array(value, wanted, right.shape)
-        if huge and not np.isfinite(found).all():
-            raise Wrong(
-                f"{call}: where scores are near {HUGE:g}, np.exp of them is no number any more. "
-                "Subtract each row's largest score first: that changes no probability."
-            )
-        if np.allclose(found, right, rtol=CLOSE, atol=CLOSE):
-            continue
-        mine, mean = scores[rank], scores.mean(axis=0)
-        own = softmax(mine)
-        down = sum(softmax(each.T).T for each in scores) / count
-        powers = [np.exp(each - each.max()) for each in scores]
-        all_over = sum(power / power.sum() for power in powers) / count
-        usual = {
-            "That is the sum over the ranks: divide by comm.size": right * count,
-            "You average scores and then make probabilities of them. Scores of different networks "
-            "have no common scale: average probabilities": softmax(mean),
-            "Those are averaged scores; make probabilities of them first": mean,
-            "Those are this rank's own probabilities: add up over the ranks": own,
-            "Those are this rank's own probabilities, divided by comm.size: the others' are "
-            "missing": own / count,
-            "A sample's probabilities are a row and sum to 1: add up along axis 1, with "
-            "keepdims=True. Yours sum to 1 down the columns": down,
-            "You divide by the sum over all samples: each row must sum to 1, so add up along axis "
-            "1, with keepdims=True": all_over,
-        }
-        if words := why(found, usual, same=within(1e-5, 1e-7)):
-            raise Wrong(f"{call}: {words}")
+def _judge_probabilities(call: str, value: Any, scores: Array, rank: int, huge: bool) -> None:
+    count, mean = len(scores), scores.mean(axis=0)
+    own, right = softmax(scores[rank]), sum(softmax(each) for each in scores) / count
+    powers = np.exp(scores - scores.max(axis=(1, 2), keepdims=True))
+    found = array(value, f"{call}: return an array of numbers like the scores", right.shape)
+    if huge and not np.isfinite(found).all():
         raise Wrong(
-            f"{call}: on rank {rank} the first sample has {np.round(found[0], 4).tolist()}, and "
-            f"{np.round(right[0], 4).tolist()} is right."
+            f"{call}: where scores are near {HUGE:g}, np.exp of them is no number any more. "
+            "Subtract each row's largest score first: that changes no probability."
         )
+    usual = {
+        "That is the sum over the ranks: divide by comm.size": right * count,
+        "You average scores and then make probabilities of them. Scores of different networks "
+        "have no common scale: average probabilities": softmax(mean),
+        "Those are averaged scores; make probabilities of them first": mean,
+        "Those are this rank's own probabilities: add up over the ranks": own,
+        "Those are this rank's own probabilities, divided by comm.size: the others' are missing": (
+            own / count
+        ),
+        "A sample's probabilities are a row and sum to 1: add up along axis 1, with keepdims=True. "
+        "Yours sum to 1 down the columns": sum(softmax(each.T).T for each in scores) / count,
+        "You divide by the sum over all samples: each row must sum to 1, so add up along axis 1, "
+        "with keepdims=True": np.mean(powers / powers.sum(axis=(1, 2), keepdims=True), axis=0),
+    }
+    compare(call, found, right, usual, same=within(1e-6, CLOSE))
 
 
 def judge_distil(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
@@ -89,13 +78,10 @@ def judge_distil(stage: Stage, generator: np.random.Generator, counts: Sequence[
             "and the answers' part, the mean of -log of what the right answer gets at temperature "
             "1"
         )
-        same = within(1e-6, 1e-8)
-        compare(f"{call}: the loss", loss, right, _wrong_losses(*given), otherwise, same)
-        same = within(1e-5, 1e-8)
-        if not same(gradient, slope):
-            begin = f"It begins with {gradient.flat[0]:.6g}, and {slope.flat[0]:.6g} is right"
-            words = why(gradient, _wrong_slopes(*given), begin, same)
-            raise Wrong(f"{call}: the loss is right, the gradient is not. {words}")
+        usual, same = _wrong_losses(*given), within(1e-6, 1e-8)
+        compare(f"{call}: the loss", loss, right, usual, otherwise, same)
+        usual, told = _wrong_slopes(*given), f"{call}: the loss is right; the gradient"
+        compare(told, gradient, slope, usual, same=within(1e-5, 1e-8))
 
 
 def _surprise(wanted: Array, likely: Array) -> float:

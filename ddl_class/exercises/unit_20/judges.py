@@ -152,12 +152,11 @@ LEADERS = (
     "A rank that is no leader sends once, to its leader, and receives once from it; only leaders "
     "enter the ring."
 )
-NOT_LISTED: ranks.Causes = (
-    (
-        lambda error: error.exception == "ValueError" and error.reason.endswith("is not in list"),
-        "A rank that is not in the list must do nothing: return at once.",
+NOT_LISTED: ranks.Causes = {
+    "A rank that is not in the list must do nothing: return at once.": lambda error: (
+        error.exception == "ValueError" and error.reason.endswith("is not in list")
     ),
-)
+}
 TOGETHER = "All ranks must call the exchange, also those that have no checkpoint at all."
 STEPS = 30
 
@@ -195,7 +194,7 @@ def _judge_some(
     vectors = [generator.integers(1, 99, 3 * count + 1).astype(float) for _ in range(count)]
     call = f"ring(comm, x, ranks={order}) on {ranks_text(count)}"
     given = [(x, list(order)) for x in vectors]
-    outcome = ranks.run(stage, count, given, call, NOT_LISTED + ranks.general(NEIGHBOURS))
+    outcome = ranks.run(stage, count, given, call, NOT_LISTED | ranks.general(NEIGHBOURS))
     total = np.sum([vectors[rank] for rank in order], axis=0)
     for rank, own in enumerate(vectors):
         x, listed_here = outcome.arguments[rank][0], rank in order
