@@ -2,7 +2,9 @@
 
     wrong(part, candidate)      0 to rounding for a right one; infinite for one that stops
 
-An examination knows nothing of the bugs: it would find others as well.
+Operators stand beside another library's, gradients beside difference quotients; update rules walk
+beside another library's; parts of several ranks are in `examine_ranks`. An examination knows
+nothing of the bugs: it would find others as well.
 """
 
 from __future__ import annotations
@@ -11,9 +13,80 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ddl_class.exercises.planted import examine_operators, examine_ranks
-from ddl_class.exercises.planted.examine_training import beside
-from ddl_measure.levels.operators import GOOD
+import numpy as np
+import torch
+
+from ddl_class.exercises.planted import examine_ranks
+from ddl_measure.levels.operators import GOOD, check_gradient, errors
+from ddl_measure.levels.torch_parts import torch_rule
+from ddl_measure.levels.training import divergence, rule_of
+
+STEPS = 12
+
+
+def beside(
+    name: str, ours: dict[str, float], theirs: dict[str, Any]
+) -> Callable[[Callable[..., Any]], float]:
+    """An examination: with such settings, how far it gets away from torch's optimizer `name`."""
+
+    def examine(candidate: Callable[..., Any]) -> float:
+        rule = candidate(**ours)
+        random = np.random.default_rng(0)
+        curvatures, noise = random.uniform(0.1, 5, 6), random.normal(size=(STEPS, 6))
+        reference = torch_rule(getattr(torch.optim, name), **theirs)
+        apart = divergence(
+            rule_of(rule, rule.states), reference,
+            lambda weights, step: curvatures * weights + noise[step],
+            random.normal(0, 3, 6), STEPS,
+        )  # fmt: skip
+        return float(apart.max())
+
+    return examine
+
+
+def perceptron(candidate: Callable[[int, int, int], Any]) -> float:
+    """Its gradient by the weights, where some hidden units are silent."""
+    network = candidate(5, 7, 3)
+    x = np.random.default_rng(0).normal(size=(4, 5))
+
+    def forward(weights: np.ndarray) -> np.ndarray:
+        return network.forward(weights, x)[1]
+
+    def backward(weights: np.ndarray, towards: np.ndarray) -> np.ndarray:
+        hidden, _ = network.forward(weights, x)
+        return network.backward(weights, x, hidden, towards)
+
+    return check_gradient(forward, backward, network.initial(seed=1)).relative
+
+
+def softmax(candidate: Callable[[np.ndarray], np.ndarray]) -> float:
+    """Of several samples at a time."""
+    scores = np.random.default_rng(0).normal(size=(4, 3))
+    return errors(candidate(scores), torch.softmax(torch.from_numpy(scores), dim=1)).relative
+
+
+def input_gradient(candidate: Callable[..., torch.Tensor]) -> float:
+    """Of a convolution whose windows overlap."""
+    random = np.random.default_rng(0)
+    x, weight = random.normal(size=(2, 3, 6, 5)), random.normal(size=(4, 3, 3, 2))
+    kernel = torch.from_numpy(weight)
+
+    def forward(x: np.ndarray) -> np.ndarray:
+        return torch.conv2d(torch.from_numpy(x), kernel, padding=1).numpy()
+
+    def backward(x: np.ndarray, towards: np.ndarray) -> np.ndarray:
+        return candidate(torch.from_numpy(towards), kernel, x.shape, padding=(1, 1)).numpy()
+
+    return check_gradient(forward, backward, x).relative
+
+
+def unscale(candidate: Callable[..., tuple[list[torch.Tensor], bool]]) -> float:
+    """Of gradients that half precision holds scaled and not unscaled."""
+    scale = 2.0**16
+    scaled = torch.tensor([1e-3, -2.5, 7e-5]).half()
+    (found,), _ = candidate([scaled], scale)
+    return errors(found, scaled.double() / scale).relative
+
 
 EXAMINATIONS: dict[str, Callable[[Any], float]] = {
     "training.optimizers.adam.Adam": beside("Adam", {"rate": 0.01}, {"lr": 0.01}),
@@ -46,10 +119,10 @@ EXAMINATIONS: dict[str, Callable[[Any], float]] = {
     "training.compression.top_k.TopK": examine_ranks.top_k,
     "training.compression.qsgd.QSGD": examine_ranks.quantised,
     "training.consistency.gossip.Gossip": examine_ranks.gossip,
-    "training.tasks.perceptron.Perceptron": examine_operators.perceptron,
-    "training.tasks.perceptron.softmax": examine_operators.softmax,
-    "operators.convolution.im2col.input_gradient": examine_operators.input_gradient,
-    "operators.precision.loss_scaling.unscale": examine_operators.unscale,
+    "training.tasks.perceptron.Perceptron": perceptron,
+    "training.tasks.perceptron.softmax": softmax,
+    "operators.convolution.im2col.input_gradient": input_gradient,
+    "operators.precision.loss_scaling.unscale": unscale,
 }
 
 # A mean of random messages comes as near as their number lets it.
