@@ -49,33 +49,9 @@ def stuck(error: StoryError) -> bool:
     return isinstance(error, Deadlock)
 
 
-def lost(error: StoryError) -> bool:
-    """Whether nobody received what was sent."""
-    return isinstance(error, Unreceived)
-
-
-def unasked(error: StoryError) -> bool:
-    """Whether a message lies there that nobody asked for."""
-    return isinstance(error, Deadlock) and error.unasked
-
-
-def all_send(error: StoryError) -> bool:
-    """Whether all who are stuck send."""
-    return isinstance(error, Deadlock) and all(wait.verb in SENDS for wait in error.waits)
-
-
 def some_send(error: StoryError) -> bool:
     """Whether some who are stuck send."""
     return isinstance(error, Deadlock) and any(wait.verb in SENDS for wait in error.waits)
-
-
-def all_receive_in_a_ring(error: StoryError) -> bool:
-    """Whether each waits for the next to send, round a ring."""
-    return (
-        isinstance(error, Deadlock)
-        and bool(error.cycle)
-        and all(wait.verb == "recv" for wait in error.waits)
-    )
 
 
 def stuck_or_lost(error: StoryError) -> bool:
@@ -88,38 +64,42 @@ def mismatch(error: StoryError) -> bool:
     return error.exception == "MessageMismatch"
 
 
-def other_type(error: StoryError) -> bool:
-    """Whether a message's elements are of another type than those of the array."""
-    return error.mismatch is not None and not error.mismatch.same_type
-
-
 def no_such_rank(error: StoryError) -> bool:
     """Whether a message was for a rank that does not exist."""
     return error.exception == "NoSuchRank"
 
 
-def only_onlookers_wait(error: StoryError) -> bool:
-    """Whether those who are stuck are none of the two who play."""
-    return isinstance(error, Deadlock) and all(wait.rank >= 2 for wait in error.waits)
-
-
 TWO_PLAY = "Ranks 0 and 1 play; all others return at once."
-PLAYERS: Causes = {TWO_PLAY: only_onlookers_wait}
+PLAYERS: Causes = {
+    TWO_PLAY: lambda error: (
+        isinstance(error, Deadlock) and all(wait.rank >= 2 for wait in error.waits)
+    )
+}
 
 
 def general(advice: str) -> Causes:
     """What usually is behind a failure of any exchange; {type} is that of a message's elements."""
     return {
-        "A message waits that nobody asked for: compare source and tag of its receive.": unasked,
+        "A message waits that nobody asked for: compare source and tag of its receive.": (
+            lambda error: isinstance(error, Deadlock) and error.unasked
+        ),
         "Everybody waits to receive and nobody sends: a receive before the send, on every rank, "
-        "stands still. comm.sendrecv does both at the same time.": all_receive_in_a_ring,
+        "stands still. comm.sendrecv does both at the same time.": lambda error: (
+            isinstance(error, Deadlock)
+            and bool(error.cycle)
+            and all(wait.verb == "recv" for wait in error.waits)
+        ),
         "Nobody takes what is sent: a send before the receive, on every rank, stands still "
         "(comm.sendrecv does both at the same time), and so does a send whose receive is missing "
-        "or asks for another tag.": all_send,
+        "or asks for another tag.": lambda error: (
+            isinstance(error, Deadlock) and all(wait.verb in SENDS for wait in error.waits)
+        ),
         f"Ranks wait for messages that never come. {advice}": stuck,
-        f"There are more sends than receives: one receive is missing. {advice}": lost,
+        f"There are more sends than receives: one receive is missing. {advice}": stuck_or_lost,
         "x may hold {type}, and then what it is received into must hold {type} as well: "
-        "np.empty_like(x) gives such an array, np.empty(len(x)) does not.": other_type,
+        "np.empty_like(x) gives such an array, np.empty(len(x)) does not.": (
+            lambda error: error.mismatch is not None and not error.mismatch.same_type
+        ),
         f"A message does not fit the array that should take it. {advice}": mismatch,
         "A message is for a rank that does not exist. Round a ring `% comm.size` leads back to "
         "rank 0; and comm.rank ^ distance stays among the ranks only where their number is a "

@@ -36,14 +36,12 @@ def judge_reduce_scatter(
     """Chunk r is complete on rank r, after P-1 steps round the ring."""
     for parts in sums.trials(generator, ranks):
         outcome = sums.run(stage, parts, SAME_CHUNK)
-        held = sums.vectors_left(parts, outcome)
-        own = [parts.chunk(rank) for rank in range(parts.ranks)]
-        wrong = [rank for rank, x in enumerate(held) if (x != parts.total)[own[rank]].any()]
-        if wrong:
-            rank = wrong[0]
-            counted = np.array([parts.counted(x) for x in held])
-            usual = _explain_once_round(parts, counted)
-            sums.refuse(parts, usual, counted[rank], rank, first=own[rank].start)
+        counted = np.array([parts.counted(x) for x in sums.vectors_left(parts, outcome)])
+        for rank in range(parts.ranks):
+            own = parts.chunk(rank)
+            if (counted[rank, own] != 1).any():
+                usual = _explain_once_round(parts, counted)
+                sums.refuse(parts, usual, counted[rank], rank, first=own.start)
         _follow_the_ring(parts, outcome, rounds=1)
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import NO_BUFFERS, Outcome, Stage, Wrong, ranks_text
+from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import items, whole
-from ddl_class.exercises.kit.compare import CLOSE, Usual, alike, compare, equal, why
+from ddl_class.exercises.kit.compare import CLOSE, alike, compare, equal, refuse_if, why
 from ddl_runtime.topologies.point_to_point import Uniform
-from ddl_teach import Comm, simulate
+from ddl_teach import Comm
 from ddl_teach.comm import Request
 from ddl_teach.theory.data_parallel import bucket_groups, last_first
 
@@ -20,6 +21,7 @@ SHAPES = ((3, 4), (4,), (5, 2, 1), (7,), (1,))
 PER_NUMBER = 1e-5  # seconds of the notebook's backward pass for each number of a gradient
 SLOW = 8e5  # bytes a second for each rank: then messages take about as long as the pass
 MOST = 12  # gradients
+GROUPS = [[4, 3], [2], [1, 0]]  # buckets of the gradients of SHAPES
 
 UNTOUCHED = (
     "`array = ...` only gives a name to something new; `array[...] = ...` and `array /= ...` "
@@ -128,13 +130,12 @@ def judge_fill(stage: Stage, generator: np.random.Generator, counts: Sequence[in
 
 def judge_overlap(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
     """The average, of buckets that leave while the pass goes on."""
-    groups = [[4, 3], [2], [1, 0]]
     for count in ranks.last(1, counts):
         own = _gradients(generator, count)
         right = _of_all(np.mean, own)
         call = f"overlapped on {ranks_text(count)}"
         network = Uniform(latency=1e-5, bandwidth=SLOW * count)
-        again = partial(stage.run, count, [(arrays, groups) for arrays in own], network=network)
+        again = partial(stage.run, count, [(arrays, GROUPS) for arrays in own], network=network)
         outcome = again()
         usual = {
             "That is the sum: divide by comm.size": _of_all(np.sum, own),
@@ -142,67 +143,54 @@ def judge_overlap(stage: Stage, generator: np.random.Generator, counts: Sequence
         }
         _judge_arrays(call, outcome, right, usual, own, UNTOUCHED_BY_UNPACK)
         if count > 1:
-            _judge_messages(call, outcome, own[0], groups)
+            told = f"{call}: the averages are right, "
+            _judge_messages(told, outcome, own[0])
             if ranks.virtual(outcome, again):
-                _judge_overlap(call, outcome.time, own[0], groups, network)
+                _judge_overlap(told, outcome.time, own[0], count, network)
 
 
-def _judge_messages(
-    call: str, outcome: Outcome, arrays: list[np.ndarray], groups: list[list[int]]
-) -> None:
+def _judge_messages(told: str, outcome: Outcome, arrays: list[np.ndarray]) -> None:
     others = len(outcome.ledger) - 1
-    wanted, nbytes = len(groups) * others, sum(array.nbytes for array in arrays) * others
+    wanted, nbytes = len(GROUPS) * others, sum(array.nbytes for array in arrays) * others
     for rank, ledger in enumerate(outcome.ledger):
         sent = ledger.messages_sent, ledger.bytes_sent
-        if sent == (len(arrays) * others, nbytes):
-            raise Wrong(
-                f"{call}: the averages are right, and every gradient travelled alone. Wait until "
-                "all of a bucket are there, then send them as one: pack."
-            )
-        if sent == (others, nbytes):
-            raise Wrong(
-                f"{call}: the averages are right, and everything travelled in one piece, at the "
-                "end. Begin each bucket on its own, inside the hook."
-            )
-        if sent != (wanted, nbytes):
-            raise Wrong(
-                f"{call}: the averages are right, but rank {rank} sent {sent[0]} messages and "
-                f"{sent[1]} bytes, where {len(groups)} buckets need {wanted} and {nbytes}: begin "
-                "each bucket once."
-            )
+        cases = {
+            "and every gradient travelled alone. Wait until all of a bucket are there, then send "
+            "them as one: pack": sent == (len(arrays) * others, nbytes),
+            "and everything travelled in one piece, at the end. Begin each bucket on its own, "
+            "inside the hook": sent == (others, nbytes),
+            f"but rank {rank} sent {sent[0]} messages and {sent[1]} bytes, where {len(GROUPS)} "
+            f"buckets need {wanted} and {nbytes}: begin each bucket once": (
+                sent != (wanted, nbytes)
+            ),
+        }
+        refuse_if(told, cases)
 
 
 def _judge_overlap(
-    call: str, time: float, arrays: list[np.ndarray], groups: list[list[int]], network: Uniform
+    told: str, time: float, arrays: list[np.ndarray], count: int, network: Uniform
 ) -> None:
     """In virtual time: does each bucket leave when its last gradient has come?"""
-    count = round(network.bandwidth / SLOW)
-
-    def of_a_right_one(leaving: str) -> float:
-        return simulate(
-            _sent, count, network=network, machine=NO_BUFFERS, trace=False,
-            sizes=[array.size for array in arrays], groups=groups, leaving=leaving,
-        ).time  # fmt: skip
-
-    least = of_a_right_one("when full")
-    if time <= least * (1 + CLOSE):
-        return
-    told = (
-        f"{call}: the averages are right, but in a simulated network it takes "
-        f"{time * 1e3:.3g} ms, where {least * 1e3:.3g} are possible. "
+    sizes = [array.size for array in arrays]
+    least, at_the_end, at_once = (
+        ranks.seconds(_sent, count, network, sizes=sizes, leaving=leaving)
+        for leaving in ("when full", "at the end", "at once")
     )
     usual = {
         "Nothing leaves before the backward pass is over: begin a bucket inside the hook, when "
-        "its last gradient has come": of_a_right_one("at the end"),
+        "its last gradient has come": at_the_end,
         "The hook waits, and the backward pass stands still meanwhile: only begin there, and "
-        "finish when the pass is over": of_a_right_one("at once"),
+        "finish when the pass is over": at_once,
     }
-    raise Wrong(
-        told + why(time, usual, "A bucket should leave when its last gradient has come, not later")
-    )
+    if time > least * (1 + CLOSE):
+        raise Wrong(
+            f"{told}but in a simulated network it takes {time * 1e3:.3g} ms, where "
+            f"{least * 1e3:.3g} are possible. "
+            + why(time, usual, "A bucket should leave when its last gradient has come, not later")
+        )
 
 
-def _sent(comm: Comm, sizes: list[int], groups: list[list[int]], leaving: str) -> None:
+def _sent(comm: Comm, sizes: list[int], leaving: str) -> None:
     """What the notebook's helpers make of buckets that leave at these moments."""
     others = [(comm.rank + step) % comm.size for step in range(1, comm.size)]
     under_way: list[Request] = []
@@ -212,45 +200,35 @@ def _sent(comm: Comm, sizes: list[int], groups: list[list[int]], leaving: str) -
             request.wait()
         under_way.clear()
 
-    def begin(tag: int) -> None:
-        flat = np.zeros(sum(sizes[index] for index in groups[tag]))
-        under_way.extend(comm.irecv(np.empty_like(flat), rank, tag) for rank in others)
-        under_way.extend(comm.isend(flat, rank, tag) for rank in others)
-
     for index in reversed(range(len(sizes))):
         comm.work(seconds=sizes[index] * PER_NUMBER)
-        for number, group in enumerate(groups):
-            if leaving != "at the end" and index == min(group):
-                begin(number)
+        for tag, group in enumerate(GROUPS):
+            if index == (0 if leaving == "at the end" else min(group)):
+                flat = np.zeros(sum(sizes[member] for member in group))
+                under_way.extend(comm.irecv(np.empty_like(flat), rank, tag) for rank in others)
+                under_way.extend(comm.isend(flat, rank, tag) for rank in others)
                 if leaving == "at once":
                     wait()
-    if leaving == "at the end":
-        for number in range(len(groups)):
-            begin(number)
     wait()
 
 
 def _judge_arrays(
-    call: str, outcome: Outcome, right: list[np.ndarray], usual: Usual, given: Gradients,
+    call: str, outcome: Outcome, right: list[np.ndarray], usual: dict[str, Any], given: Gradients,
     untouched: str = UNTOUCHED,
 ) -> None:  # fmt: skip
     """Every rank's arrays against the right ones; of wrong ones the usual reason."""
     for rank, (arrays, *_) in enumerate(outcome.arguments):
-        if alike(arrays, right):
-            continue
-        if alike(arrays, given[rank]) and outcome.results[rank] is not None:
+        if outcome.results[rank] is not None:
+            untouched = "nobody looks at what is returned: write array[...] = ..., or array /= ..."
+        same = [alike(one, other) for one, other in zip(arrays, right, strict=True)]
+        if not all(same):
+            first = same.index(False)
+            mistakes = {f"The arrays are as they were: {untouched}": given[rank], **usual}
             raise Wrong(
-                f"{call}: the arrays that were given must change, for nobody looks at what is "
-                "returned: write array[...] = ..., or array /= ..."
+                f"{call}: on rank {rank} array {first} begins with {arrays[first].flat[0]:.6g}, "
+                f"and {right[first].flat[0]:.6g} is right. "
+                + why(arrays, mistakes, "It is no average of the ranks")
             )
-        if alike(arrays, given[rank]):
-            raise Wrong(f"{call}: on rank {rank} the arrays are as they were. {untouched}")
-        first = [alike(one, other) for one, other in zip(arrays, right, strict=True)].index(False)
-        raise Wrong(
-            f"{call}: on rank {rank} array {first} begins with {arrays[first].flat[0]:.6g}, and "
-            f"{right[first].flat[0]:.6g} is right. "
-            + why(arrays, usual, "It is no average of the ranks")
-        )
 
 
 def _gradients(generator: np.random.Generator, count: int) -> Gradients:

@@ -7,15 +7,17 @@ too long, and what they keep meanwhile; so other orders that are as good are rig
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ddl_class.exercises.exercise import Outcome, Stage, Wrong
 from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.answers import not_none, number
-from ddl_class.exercises.kit.compare import compare, within
+from ddl_class.exercises.kit.answers import items, not_none, number
+from ddl_class.exercises.kit.compare import compare, first_case, refuse_if, within
 from ddl_class.exercises.kit.ranks import HOUR
 from ddl_measure.experiments.pipelines.phantom_stage import timed
 from ddl_runtime.topologies.point_to_point import Uniform
@@ -70,10 +72,7 @@ def judge_one_f_one_b(stage: Stage, generator: np.random.Generator, counts: Sequ
         schedule, orders = _schedule(stage, count, parts)
         wanted = pipelines.one_f_one_b(count, parts, 1.0, 2.0)
         for rank, words in enumerate(orders):
-            kept = most = 0
-            for word in words:
-                kept += 1 if word[0] == "F" else -1
-                most = max(most, kept)
+            most = int(np.cumsum([1 if word[0] == "F" else -1 for word in words]).max())
             if most > wanted.peak[rank]:
                 raise Wrong(
                     f"{_call(rank, count, parts)} keeps the activations of {most} micro-batches "
@@ -111,23 +110,29 @@ def _schedule(stage: Stage, count: int, parts: int) -> tuple[Schedule, list[list
 
 
 def _words(stage: Stage, rank: int, count: int, parts: int) -> list[str]:
-    said, call = stage.call(rank, count, parts), _call(rank, count, parts)
-    not_none(said, f"{call}: return a list of words such as ['F0', 'B0']")
-    if not isinstance(said, list | tuple) or not all(isinstance(word, str) for word in said):
-        raise Wrong(f"{call}: return a list of words such as ['F0', 'B0'], not {str(said)[:60]}.")
-    words, wanted = list(said), Counter(f"{kind}{one}" for kind in "FB" for one in range(parts))
-    strange = [word for word in words if word not in wanted]
-    if strange:
-        only = f"with {parts} micro-batches there are F0 to F{parts - 1} and B0 to B{parts - 1}"
-        raise Wrong(f"{call} says {strange[0]!r}: {only}.")
-    if missing := list((wanted - Counter(words)).elements()):
-        raise Wrong(
-            f"{call} never does {missing[0]}. Each micro-batch goes forward once and backward "
-            f"once.\n\n  {' '.join(words)}"
-        )
-    if twice := list((Counter(words) - wanted).elements()):
-        raise Wrong(f"{call} does {twice[0]} twice.\n\n  {' '.join(words)}")
+    call, wanted = _call(rank, count, parts), "return a list of words such as ['F0', 'B0']"
+    words = items(stage.call(rank, count, parts), f"{call}: {wanted}", _word)
+    each, last = Counter(f"{kind}{part}" for kind in "FB" for part in range(parts)), parts - 1
+    strange = [word for word in words if word not in each]
+    missing = list((each - Counter(words)).elements())
+    twice = list((Counter(words) - each).elements())
+    cases = {
+        f"says {next(iter(strange), '')!r}: with {parts} micro-batches there are F0 to F{last} "
+        f"and B0 to B{last}": strange,
+        f"never does {''.join(missing[:1])}. Each micro-batch goes forward once and backward "
+        "once": missing,
+        f"does {''.join(twice[:1])} twice": twice,
+    }
+    if refusal := first_case(cases):
+        raise Wrong(f"{call} {refusal}\n\n  {' '.join(words)}")
     return words
+
+
+def _word(word: Any) -> str:
+    """A pass, or `ValueError` of what is none, such as a letter of a text."""
+    if not re.fullmatch(r"[FB]\d+", word):
+        raise ValueError
+    return word
 
 
 def _call(rank: int, count: int, parts: int) -> str:
@@ -150,7 +155,19 @@ def judge_message_driven(
             outcome = ranks.run(stage, count, arguments, call, CAUSES, Uniform(HOUR, 1e12))
             _judge_messages(outcome, parts, call)
             _judge_gradients(outcome, weights, inputs, call)
-            _judge_limit(outcome, parts, limit, call)
+            # Where only the latency takes time, a round trip lets `limit` micro-batches through.
+            around, right = 2 * (count - 1) * HOUR, -(-parts // limit)
+            rounds = outcome.time / around if around else right
+            cases = {
+                f"all were through after {rounds:.3g} round trips, so more than {limit} were on "
+                "their way at once. Rank 0 may let in another one only while entered - returned "
+                "< in_flight": rounds < right - 0.01,
+                f"it took {rounds:.3g} round trips, where {right} are enough. Somebody waits for "
+                "one particular message although another has arrived, or rank 0 lets in fewer "
+                "than it may": rounds > right + 0.01,
+            }
+            if rounds >= 1:  # of real ranks no message takes an hour
+                refuse_if(f"{call}: ", cases)
 
 
 CAUSES: ranks.Causes = {
@@ -190,24 +207,3 @@ def _judge_gradients(outcome: Outcome, weights: np.ndarray, inputs: np.ndarray, 
                 "overwritten by the next message unless you keep a copy; and gradients come back "
                 "in the order in which the inputs came, so the oldest input is the one to take."
             )
-
-
-def _judge_limit(outcome: Outcome, parts: int, limit: int, call: str) -> None:
-    """Where only the latency takes time, a round trip lets `limit` micro-batches through."""
-    count = len(outcome.results)
-    around = 2 * (count - 1) * HOUR
-    if count == 1 or outcome.time < around:  # real ranks: no message takes an hour
-        return
-    rounds, right = outcome.time / around, -(-parts // limit)
-    if rounds < right - 0.01:
-        raise Wrong(
-            f"{call}: all were through after {rounds:.3g} round trips, so more than {limit} "
-            "were on their way at once. Rank 0 may let in another one only while "
-            "entered - returned < in_flight."
-        )
-    if rounds > right + 0.01:
-        raise Wrong(
-            f"{call}: it took {rounds:.3g} round trips, where {right} are enough. Somebody waits "
-            "for one particular message although another has arrived, or rank 0 lets in fewer "
-            "than it may."
-        )

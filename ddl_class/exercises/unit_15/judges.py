@@ -86,18 +86,21 @@ def _judge(
 def _judge_bytes(told: str, outcome: Outcome, servers: int, workers: int) -> None:
     """Workers speak to servers, servers to workers; and everything travels once each way."""
     nbytes, share = SIZE * 8, SIZE * 8 / servers
+    slack = 8 * len(outcome.ledger)  # a number for each worker: shards are not equally long
     for rank, ledger in enumerate(outcome.ledger):
-        serves, sent = rank < servers, ledger.bytes_sent
-        who = "server" if serves else "worker"
-        peers = [message.peer for message in ledger.messages if (message.peer < servers) == serves]
-        slack = 8 * len(outcome.ledger)  # a number for each worker: shards are not equally long
+        who = "server" if rank < servers else "worker"
+        peers = {message.peer for message in ledger.messages}
+        if wrong := [peer for peer in sorted(peers) if (peer < servers) == (rank < servers)]:
+            raise Wrong(
+                f"{told}{who} {rank} sends to another {who}, rank {wrong[0]}. On this path "
+                "workers speak to servers only, and servers to workers."
+            )
+    for rank, sent in enumerate(ledger.bytes_sent for ledger in outcome.ledger):
         cases = {
-            f"{who} {rank} sends to another {who}, rank {min(peers, default=0)}. On this path "
-            "workers speak to servers only, and servers to workers": peers,
             f"worker {rank} sent {sent} bytes, and its x has {nbytes}: each server needs its own "
-            "shard of it, and nothing else": not serves and sent != nbytes,
+            "shard of it, and nothing else": rank >= servers and sent != nbytes,
             f"server {rank} sent {sent} bytes to {workers} workers, and its shard has about "
-            f"{share:.0f}": serves and abs(sent - workers * share) > slack,
+            f"{share:.0f}": rank < servers and abs(sent - workers * share) > slack,
         }
         refuse_if(told, cases)
 

@@ -52,8 +52,9 @@ def _judge_probabilities(call: str, value: Any, scores: Array, rank: int, huge: 
         "Those are this rank's own probabilities, divided by comm.size: the others' are missing": (
             own / count
         ),
-        "A sample's probabilities are a row and sum to 1: add up along axis 1, with keepdims=True. "
-        "Yours sum to 1 down the columns": sum(softmax(each.T).T for each in scores) / count,
+        "A sample's probabilities are a row and sum to 1: add up along axis 1, with "
+        "keepdims=True. Yours sum to 1 down the columns": sum(softmax(each.T).T for each in scores)
+        / count,
         "You divide by the sum over all samples: each row must sum to 1, so add up along axis 1, "
         "with keepdims=True": np.mean(powers / powers.sum(axis=(1, 2), keepdims=True), axis=0),
     }

@@ -119,12 +119,11 @@ def judge_evolve(stage: Stage, generator: np.random.Generator, counts: Sequence[
         size = int(generator.integers(4, 8))
         shape = tuple(int(options) for options in generator.integers(2, 5, 3))
         score = generator.permutation(int(np.prod(shape))).reshape(shape) / 100
-        genes = [np.unravel_index(place, shape) for place in generator.choice(score.size, size)]
         # The best is the oldest, and the worst is young: who drops the worst is found out.
-        genes[0], genes[2] = (
-            np.unravel_index(at, shape) for at in (score.argmax(), score.argmin())
-        )
-        population = [tuple(map(int, member)) for member in genes]
+        best, worst = int(score.argmax()), int(score.argmin())
+        others = generator.permutation(np.setdiff1d(range(score.size), (best, worst)))
+        places = [best, others[0], worst, *others[1 : size - 2]]
+        population = [tuple(map(int, np.unravel_index(place, shape))) for place in places]
         tournaments = [_tournament(generator, score, population) for _ in range(steps)]
         places = generator.integers(len(shape), size=steps).tolist()
         mutations = [(place, int(generator.integers(shape[place]))) for place in places]
@@ -147,8 +146,8 @@ def judge_evolve(stage: Stage, generator: np.random.Generator, counts: Sequence[
 def _tournament(
     generator: np.random.Generator, score: Table, population: Sequence[Genes]
 ) -> list[int]:
-    """Three places, so that the first of them is neither the best nor the worst."""
-    drawn = generator.permutation(len(population))[:3].tolist()
+    """Three places, not the youngest's, of which the first is neither the best nor the worst."""
+    drawn = generator.permutation(len(population) - 1)[:3].tolist()
     worst, middle, best = sorted(drawn, key=lambda place: score[population[place]])
     return [middle, best, worst]
 

@@ -1,4 +1,5 @@
-"""The judges of unit 20's formulas: costs inside nodes and between them; the time of a step."""
+"""The judges of unit 20: costs inside nodes and between them, the time of a step; a ring, an
+exchange that knows nodes, an agreement."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import numpy as np
 from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks, sums
 from ddl_class.exercises.kit.answers import number, numbers, several
-from ddl_class.exercises.kit.compare import compare, within
+from ddl_class.exercises.kit.compare import compare, first_case, refuse_if, within
 from ddl_class.exercises.kit.ranks import listed
 from ddl_class.exercises.kit.sums import Parts
 from ddl_class.exercises.unit_06 import judges as whole
@@ -29,12 +30,40 @@ def judge_levels(stage: Stage, generator: np.random.Generator, ranks: Sequence[i
     for _ in range(4):
         inside = Link(*generator.uniform((2e-6, 1e-10), (5e-5, 2e-9)))
         between = Link(*generator.uniform((8e-5, 5e-9), (9e-4, 9e-8)))
-        node_of = [0, 0, 1, 1]
+        node_of, names = [0, 0, 1, 1], ("inside", "between")
         pings = _pings(generator, node_of, inside, between)
-        found = _two_pairs(stage.call(node_of, pings), wanted)
-        for which, link, pair in zip(("inside", "between"), (inside, between), found, strict=True):
-            if not np.allclose(pair, (link.latency, link.per_byte), rtol=CLOSE, atol=0):
-                raise Wrong(_told_of_levels(which, link, pair, found, (inside, between), pings))
+        pairs = several(stage.call(node_of, pings), 2, wanted)
+        found = np.array([
+            numbers(pair, (f"the latency {level}", f"the time a byte {level}"), wanted)
+            for level, pair in zip(names, pairs, strict=True)
+        ])  # fmt: skip
+        right = np.array([(link.latency, link.per_byte) for link in (inside, between)])
+        for level, pair, (latency, per_byte) in zip(names, found, right, strict=True):
+            said = (
+                f"{level}, {pair[0] * 1e6:.1f} µs and {pair[1] * 1e9:.3f} ns a byte came out, "
+                f"where {latency * 1e6:.1f} µs and {per_byte * 1e9:.3f} ns are right. "
+            )
+            cases = {
+                "These two are exchanged: inside a node comes first, then between nodes": (
+                    _close(found[::-1], right)
+                ),
+                "Both levels have the same numbers. A ping is inside a node if node_of[a] == "
+                "node_of[b], and between nodes otherwise": _close(found[0], found[1]),
+                f"{said}The long pings have a latency too: subtract it before you divide": (
+                    _close(pair[1] * LONG, latency + LONG * per_byte)
+                ),
+                f"{said}That is bytes a second; asked for are seconds a byte": (
+                    _close(pair[1], 1 / per_byte)
+                ),
+                f"{said}Some pings are late, because something else had the processor, and a mean "
+                "is drawn up by each of them: take the median": pair[0] > latency * (1 + CLOSE),
+                f"{said}Compare the median of the short pings with that of the long ones": True,
+            }
+            refuse_if("", {} if _close(pair, (latency, per_byte)) else cases)
+
+
+def _close(found: Any, right: Any) -> bool:
+    return np.allclose(found, right, rtol=CLOSE, atol=0)
 
 
 def _pings(
@@ -48,46 +77,6 @@ def _pings(
             time = link.latency + (nbytes - SHORT) * link.per_byte
             pings += [(a, b, nbytes, float(time * factor)) for factor in late]
     return [pings[place] for place in generator.permutation(len(pings))]
-
-
-def _two_pairs(answer: Any, wanted: str) -> np.ndarray:
-    levels = "inside", "between"
-    return np.array([
-        numbers(pair, (f"the latency {level}", f"the time a byte {level}"), wanted)
-        for level, pair in zip(levels, several(answer, 2, wanted), strict=True)
-    ])  # fmt: skip
-
-
-def _told_of_levels(
-    which: str,
-    link: Link,
-    pair: np.ndarray,
-    found: np.ndarray,
-    links: tuple[Link, Link],
-    pings: list[tuple[int, int, int, float]],
-) -> str:
-    right = [(each.latency, each.per_byte) for each in links]
-    if np.allclose(found[::-1], right, rtol=CLOSE, atol=0):
-        return "These two are exchanged: inside a node comes first, then between nodes."
-    if np.allclose(found[0], found[1], rtol=CLOSE, atol=0):
-        return (
-            "Both levels have the same numbers. A ping is inside a node if node_of[a] == "
-            "node_of[b], and between nodes otherwise."
-        )
-    said = (
-        f"{which}, {pair[0] * 1e6:.1f} µs and {pair[1] * 1e9:.3f} ns a byte came out, where "
-        f"{link.latency * 1e6:.1f} µs and {link.per_byte * 1e9:.3f} ns are right"
-    )
-    if np.isclose(pair[1] * LONG, link.latency + LONG * link.per_byte, rtol=CLOSE, atol=0):
-        return f"{said}. The long pings have a latency too: subtract it before you divide."
-    if np.isclose(pair[1], 1 / link.per_byte, rtol=CLOSE, atol=0):
-        return f"{said}. That is bytes a second; asked for are seconds a byte."
-    if pair[0] > link.latency * (1 + CLOSE):
-        return (
-            f"{said}. Some pings are late, because something else had the processor, and a mean "
-            "is drawn up by each of them: take the median."
-        )
-    return f"{said}. Compare the median of the short pings with that of the long ones."
 
 
 def judge_step(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
@@ -162,18 +151,15 @@ STEPS = 30
 
 
 class With:
-    """A stage whose function takes one argument more: the same list for every rank."""
+    """A stage whose rank program takes one argument more: the same list for every rank."""
 
     def __init__(self, stage: Stage, extra: Sequence[int]) -> None:
         self._stage, self._extra = stage, list(extra)
-
-    def call(self, *arguments: Any) -> Any:
-        """As it is."""
-        return self._stage.call(*arguments)
+        self.call = stage.call
 
     def run(self, count: int, arguments: Sequence[tuple], *, network: Any = Uniform()) -> Outcome:
         """The same with `extra` at the end."""
-        given = [(*own, list(self._extra)) for own in arguments]
+        given = [(*own, self._extra) for own in arguments]
         return self._stage.run(count, given, network=network)
 
 
@@ -184,37 +170,30 @@ def judge_ring(stage: Stage, generator: np.random.Generator, counts: Sequence[in
     """The ring of unit 06 among ranks of a list, in its order; nobody else takes part."""
     for count in ranks.first(4, counts):
         whole.judge_ring(With(stage, range(count)), generator, (count,))
-        order = [int(rank) for rank in generator.permutation(count)][: max(1, count - 1)]
-        _judge_some(stage, generator, count, order)
-
-
-def _judge_some(
-    stage: Stage, generator: np.random.Generator, count: int, order: list[int]
-) -> None:
-    vectors = [generator.integers(1, 99, 3 * count + 1).astype(float) for _ in range(count)]
-    call = f"ring(comm, x, ranks={order}) on {ranks_text(count)}"
-    given = [(x, list(order)) for x in vectors]
-    outcome = ranks.run(stage, count, given, call, NOT_LISTED | ranks.general(NEIGHBOURS))
-    total = np.sum([vectors[rank] for rank in order], axis=0)
-    for rank, own in enumerate(vectors):
-        x, listed_here = outcome.arguments[rank][0], rank in order
-        sent = {message.peer for message in outcome.ledger[rank].messages}
-        if not listed_here and (sent or not np.array_equal(x, own)):
-            raise Wrong(
-                f"{call}: rank {rank} is not in the list, so it sends nothing and its x stays as "
-                "it was."
-            )
-        if listed_here and not np.array_equal(x, total):
-            raise Wrong(f"{call}: rank {rank} does not hold the sum of {listed(order)}. "
-                        f"{NEIGHBOURS}")  # fmt: skip
-        if listed_here and len(order) > 1:
-            place = order.index(rank)
-            near = order[(place + 1) % len(order)], order[place - 1]
-            if not sent <= {near[0]} and not sent <= {near[1]}:
-                raise Wrong(
-                    f"{call}: the sum is right, but rank {rank} sent to {listed(sent)}, and its "
-                    f"right neighbour in the list is rank {near[0]}. {NEIGHBOURS}"
-                )
+        order = generator.permutation(count).tolist()[: max(1, count - 1)]
+        vectors = generator.integers(1, 99, (count, 3 * count + 1)).astype(float)
+        call = f"ring(comm, x, ranks={order}) on {ranks_text(count)}"
+        causes = NOT_LISTED | ranks.general(NEIGHBOURS)
+        outcome = ranks.run(stage, count, [(x, order) for x in vectors], call, causes)
+        total = vectors[order].sum(axis=0)
+        for rank, own in enumerate(vectors):
+            x, is_listed = outcome.arguments[rank][0], rank in order
+            sent = {message.peer for message in outcome.ledger[rank].messages}
+            place = order.index(rank) if is_listed else 0
+            right, left = order[(place + 1) % len(order)], order[place - 1]
+            cases = {
+                f"rank {rank} is not in the list, so it sends nothing and its x stays as it was": (
+                    not is_listed and (sent or not np.array_equal(x, own))
+                ),
+                f"rank {rank} does not hold the sum of {listed(order)}. {NEIGHBOURS}": (
+                    is_listed and not np.array_equal(x, total)
+                ),
+                f"the sum is right, but rank {rank} sent to {sorted(sent)}, and its right "
+                f"neighbour in the list is rank {right}. {NEIGHBOURS}": (
+                    is_listed and len(order) > 1 and not (sent <= {right} or sent <= {left})
+                ),
+            }
+            refuse_if(f"{call}: ", cases)
 
 
 def judge_nodes(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
@@ -274,35 +253,32 @@ def judge_agree(stage: Stage, generator: np.random.Generator, counts: Sequence[i
     """The newest step of which everybody has a whole checkpoint."""
     for count in ranks.first(4, counts):
         for common in ([5, 10], [], [20]):
-            own = [sorted({*common, *_further(rank, count)}) for rank in range(count)]
+            # Of what not everybody has the latest of one rank is an older one of another.
+            inner = [{30} if 0 < rank < count - 1 else set() for rank in range(count)]
+            odd = [{25 if rank % 2 else 15} for rank in range(count)]
+            own = [sorted({*common, *two, *more}) for two, more in zip(odd, inner, strict=True)]
             if count > 1 and not common:
                 own[int(generator.integers(count))] = []
             _judge_agree(stage, count, own)
 
 
-def _further(rank: int, count: int) -> set[int]:
-    """Steps that this rank has and not everybody: the latest of one is an older one of another."""
-    return {25 if rank % 2 else 15} | ({30} if 0 < rank < count - 1 else set())
-
-
 def _judge_agree(stage: Stage, count: int, own: list[list[int]]) -> None:
     right = max(set.intersection(*map(set, own)), default=0)
     call = f"agree(comm, whole, steps={STEPS}) with whole = {', '.join(map(str, own))}"
-    given = [(list(whole_ones), STEPS) for whole_ones in own]
-    outcome = ranks.run(stage, count, given, call, ranks.general(TOGETHER))
+    causes = ranks.general(TOGETHER)
+    outcome = ranks.run(stage, count, [(steps, STEPS) for steps in own], call, causes)
     wanted = f"{call}: return a step"
     said = [number(one, f"{wanted} on rank {rank}") for rank, one in enumerate(outcome.results)]
-    if set(said) == {right}:
-        return
     newest = [max(steps, default=0) for steps in own]
-    if len(set(said)) > 1:
-        why = "they must go on from the same step, and each takes another one"
-    elif said[0] == min(newest):
-        why = "not everybody has a checkpoint of that step: the least of the newest is not enough"
-    elif said[0] == max(newest):
-        why = "only some have a checkpoint of that step"
-    else:
-        why = "0 is for when there is none" if right == 0 else "there is a newer one"
-    raise Wrong(
-        f"{call}: the ranks say {[f'{step:g}' for step in said]}, right is {right}: {why}."
-    )
+    cases = {
+        "they must go on from the same step, and each takes another one": len(set(said)) > 1,
+        "not everybody has a checkpoint of that step: the least of the newest is not enough": (
+            said[0] == min(newest)
+        ),
+        "only some have a checkpoint of that step": said[0] == max(newest),
+        "0 is for when there is none": right == 0,
+        "there is a newer one": True,
+    }
+    if set(said) != {right}:
+        steps = [f"{step:g}" for step in said]
+        raise Wrong(f"{call}: the ranks say {steps}, right is {right}: {first_case(cases)}")
