@@ -74,9 +74,8 @@ def judge_winograd(stage: Stage, generator: np.random.Generator, ranks: Sequence
     for place in ((1, 1), (2, 1), (1, 2), (2, 2)):
         x = generator.uniform(1, 2, (1, 1, 4, 4))
         x[0, 0][place] = HUGE
-        if np.allclose(stage.call(x, corners), _convolve(x, corners), rtol=1e-12, atol=0):
-            continue
-        return
+        if not np.allclose(stage.call(x, corners), _convolve(x, corners), rtol=1e-12, atol=0):
+            return
     raise Wrong(
         "the result is right, but it was not found by Winograd's tiles: with a pixel of 1e17 "
         "under a weight of 0 yours is still exact, and sums of pixels, as in BT @ tile @ BT.T, "
@@ -90,25 +89,20 @@ def judge_fft(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]
     for kernel, height, width in ((3, 8, 8), (2, 7, 6), (5, 6, 9), (3, 5, 7), (1, 4, 5)):
         x = generator.standard_normal((2, 3, height, width))
         weight = generator.standard_normal((4, 3, kernel, kernel))
-        whole = _circular(x, weight)
-        right = whole[:, :, : height - kernel + 1, : width - kernel + 1]
+        whole, flipped = _circular(x, weight), _circular(x, weight, conjugate=False)
+        high, wide = height - kernel + 1, width - kernel + 1
+        right = whole[..., :high, :wide]
         usual = _usual(x, weight) | {
             "The last kernel - 1 rows and columns have wrapped around: cut them off": whole,
             "The last kernel - 1 rows and columns have wrapped around: cut them off. And take the "
-            "conjugate of the kernel's frequencies, or it is upside down": (
-                _circular(x, weight, conjugate=False)
-            ),
+            "conjugate of the kernel's frequencies, or it is upside down": flipped,
             "Cut off the other side: what wrapped around stands in the last rows and columns": (
-                whole[:, :, kernel - 1 :, kernel - 1 :]
+                whole[..., kernel - 1 :, kernel - 1 :]
             ),
             "Without the conjugate, frequencies multiply to a convolution with the kernel upside "
-            "down. Take the conjugate of the kernel's": (
-                _circular(x, weight, conjugate=False)[..., : right.shape[2], : right.shape[3]]
-            ),
+            "down. Take the conjugate of the kernel's": flipped[..., :high, :wide],
             "Take the conjugate of the kernel's frequencies, not of the image's": (
-                _circular(weight, x, (height, width)).swapaxes(0, 1)[
-                    ..., : right.shape[2], : right.shape[3]
-                ]
+                _circular(weight, x, (height, width)).swapaxes(0, 1)[..., :high, :wide]
             ),
         }
         call = f"fft_convolution(x, weight) of shapes {x.shape} and {weight.shape}"
@@ -116,9 +110,8 @@ def judge_fft(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]
     x = generator.uniform(1, 2, (1, 1, 8, 8))
     x[0, 0, 0, 0] = HUGE
     weight = generator.uniform(1, 2, (1, 1, 3, 3))
-    if np.allclose(
-        stage.call(x, weight)[..., 1:, 1:], _convolve(x, weight)[..., 1:, 1:], rtol=1e-12, atol=0
-    ):
+    found, right = stage.call(x, weight)[..., 1:, 1:], _convolve(x, weight)[..., 1:, 1:]
+    if np.allclose(found, right, rtol=1e-12, atol=0):
         raise Wrong(
             "the result is right, but it was not found by way of frequencies: with a pixel of "
             "1e17 in one corner yours is still exact in the other, and a Fourier transform adds "
@@ -132,30 +125,39 @@ def judge_crossover(stage: Stage, generator: np.random.Generator, ranks: Sequenc
         batch, channels, out = (int(2 ** generator.integers(0, 8)) for _ in "bio")
         size = int(generator.integers(8, 256))
         slower = float(generator.uniform(2, 40)) if trial else 1.0
-        shares = 1 / batch + 1 / channels + 1 / out
-        one, log = 2.5 * slower * shares, math.log2(size)
-        kernels = 2.5 * slower * (1 / channels + 1 / out) * log
-        images = 2.5 * slower * (1 / batch + 1 / out) * log
-        right = math.sqrt(2 + one * log)
+        everything = batch, channels, out
+        right = _meeting(size, slower, *everything)
         said = number(stage.call(batch, channels, out, size, slower), "return a kernel size")
         usual = {
             "That is the square of the kernel size: take the root": right**2,
-            "The logarithm is to base 2": math.sqrt(2 + one * math.log(size)),
-            "A transform of real numbers takes half as many": math.sqrt(2 + 2 * one * log),
-            "Kernels are transformed too: that is the share 1 / batch": math.sqrt(2 + kernels),
-            "Results are transformed back: that is 1 / in_channels": math.sqrt(2 + images),
+            "The logarithm is to base 2": math.sqrt(2 + (right**2 - 2) * math.log(2)),
+            "A transform of real numbers takes half as many": math.sqrt(2 * right**2 - 2),
+            "Kernels are transformed too: that is the share 1 / batch": _meeting(
+                size, slower, channels, out
+            ),
+            "Results are transformed back: that is 1 / in_channels": _meeting(
+                size, slower, batch, out
+            ),
             "Each operation of a transform takes `slower` times as long": (
-                math.sqrt(2 + one * log / slower)
+                _meeting(size, 1.0, *everything)
             ),
             "Only transforms are slower; the product's 2 stays what it is": (
-                math.sqrt(slower * 2 + one * log)
+                _meeting(size, slower, *everything, product=2 * slower)
             ),
-            "The product of the frequencies costs something too: the 2": math.sqrt(one * log),
-            "im2col has two operations for each weight": math.sqrt(4 + 2 * one * log),
+            "The product of the frequencies costs something too: the 2": (
+                _meeting(size, slower, *everything, product=0)
+            ),
+            "im2col has two operations for each weight": math.sqrt(2) * right,
         }
         otherwise = "Write down both times, set them equal, and solve for the kernel size"
         call = f"crossover({batch}, {channels}, {out}, size={size}, slower={slower:.3g})"
         compare(call, said, right, usual, otherwise, within(1e-6))
+
+
+def _meeting(size: int, slower: float, *counts: int, product: float = 2.0) -> float:
+    """The kernel size, where each of these counts has a share of the transforms."""
+    shares = sum(1 / count for count in counts)
+    return math.sqrt(product + 2.5 * slower * math.log2(size) * shares)
 
 
 def _windows(x: np.ndarray, kernel: int) -> np.ndarray:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong
+from ddl_class.exercises.exercise import Stage, Wrong
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import SHOWN, array, number
-from ddl_class.exercises.kit.compare import compare, why, within
+from ddl_class.exercises.kit.compare import compare, refuse_if, why, within
 from ddl_runtime.topologies.point_to_point import Uniform
 
 SIZES = np.repeat(2.0 ** np.arange(24), 20)
@@ -26,7 +26,19 @@ def judge_ping_pong(stage: Stage, generator: np.random.Generator, counts: Sequen
         network = Uniform(ranks.HOUR * generator.uniform(1, 3), generator.uniform(0.1, 10))
         call = f"ping_pong(comm, nbytes={nbytes}, turns={turns}) on {count} ranks"
         outcome = ranks.run(stage, count, [(nbytes, turns)] * count, call, ranks.PLAYERS, network)
-        _judge_ball(outcome, nbytes, turns, call)
+        ranks.judge_players(outcome, turns, "turn", call)
+        for player, other in ((0, 1), (1, 0)):
+            balls = ranks.sent(outcome.ledger[player])
+            sizes = {ball.bytes for ball in balls}
+            cases = {
+                f"rank {player} must send to rank {other} and to nobody else": any(
+                    ball.peer != other for ball in balls
+                ),
+                f"the ball has {8 * nbytes} bytes. Numbers in np.zeros(n) take 8 bytes each; "
+                "np.zeros(nbytes, np.uint8) has bytes": 8 * nbytes in sizes,
+                f"rank {player} sent balls of {max(sizes)} bytes": sizes != {nbytes},
+            }
+            refuse_if(f"{call}: ", cases)
         said = number(outcome.results[0], "rank 0 should return the seconds of one message")
         if outcome.time >= ranks.HOUR:
             _judge_stopwatch(said, nbytes, turns, network)
@@ -36,22 +48,6 @@ def judge_ping_pong(stage: Stage, generator: np.random.Generator, counts: Sequen
                 f"{outcome.time:.3g} s. Return the time that has passed by the stopwatch, divided "
                 "by the number of messages."
             )
-
-
-def _judge_ball(outcome: Outcome, nbytes: int, turns: int, call: str) -> None:
-    """Whether each player sent the ball as often as it should, and nobody else sent anything."""
-    ranks.judge_players(outcome, turns, "turn", call)
-    for player, other in ((0, 1), (1, 0)):
-        balls = ranks.sent(outcome.ledger[player])
-        if any(ball.peer != other for ball in balls):
-            raise Wrong(f"{call}: rank {player} must send to rank {other} and to nobody else.")
-        if any(ball.bytes == 8 * nbytes for ball in balls):
-            raise Wrong(
-                f"{call}: the ball has {8 * nbytes} bytes. Numbers in np.zeros(n) take 8 bytes "
-                "each; np.zeros(nbytes, np.uint8) has bytes."
-            )
-        if any(ball.bytes != nbytes for ball in balls):
-            raise Wrong(f"{call}: rank {player} sent balls of {balls[0].bytes} bytes.")
 
 
 def _judge_stopwatch(said: float, nbytes: int, turns: int, network: Uniform) -> None:
@@ -97,45 +93,40 @@ def judge_fit(stage: Stage, generator: np.random.Generator, counts: Sequence[int
 
 
 def _judge_exact(found: np.ndarray, truth: np.ndarray) -> None:
-    if np.allclose(found, truth, rtol=2e-3, atol=0):  # also a line through two of the points
-        return
     latency, per_byte = truth
-    told = f"the times are exactly {latency:.4g} + {per_byte:.4g} * size, and you found"
-    if np.allclose(found, truth[::-1], rtol=1e-4, atol=0):
-        raise Wrong(
-            f"{told} {found[0]:.4g} and {found[1]:.4g}: the right numbers in the wrong order. "
-            "Return the latency first. (np.polyfit gives the slope first.)"
+    both = f"{found[0]:.4g} and {found[1]:.4g}"
+    cases = {
+        f"{both}: the right numbers in the wrong order. Return the latency first. (np.polyfit "
+        "gives the slope first.)": np.allclose(found, truth[::-1], rtol=1e-4, atol=0),
+        f"{found[1]:.4g} as the second number. That is the bandwidth, in bytes a second: return "
+        "its inverse, the seconds per byte": np.isclose(found[1], 1 / per_byte, rtol=1e-4),
+        "no latency. A line through zero has none: fit both numbers": (
+            np.isclose(found[0], 0, atol=1e-3 * latency) and found[1] > 0
+        ),
+        f"{both}. Fit the times themselves, not their logarithms: a straight line on two "
+        "logarithmic axes is a power, not a sum": True,
+    }
+    if not np.allclose(found, truth, rtol=2e-3, atol=0):  # so close is a line through two points
+        refuse_if(
+            f"the times are exactly {latency:.4g} + {per_byte:.4g} * size; you found ", cases
         )
-    if np.isclose(found[1], 1 / per_byte, rtol=1e-4):
-        raise Wrong(
-            f"{told} {found[1]:.4g} as the second number. That is the bandwidth, in bytes a "
-            "second: return its inverse, the seconds per byte."
-        )
-    if np.isclose(found[0], 0, atol=1e-3 * latency) and found[1] > 0:
-        raise Wrong(f"{told} no latency. A line through zero has none: fit both numbers.")
-    raise Wrong(
-        f"{told} {found[0]:.4g} and {found[1]:.4g}. Fit the times themselves, not their "
-        "logarithms: a straight line on two logarithmic axes is a power, not a sum."
-    )
 
 
 def _scattered(found: np.ndarray, truth: np.ndarray, seconds: np.ndarray) -> str:
     """What to say of a line that lies wrong where the times scatter."""
-    told = (
+    plain = {
+        "That is plain least squares. It makes seconds small, and only the largest messages have "
+        "many of them: an error of 10 % there is more than a whole latency. Make relative errors "
+        "small: divide each equation by its measured time": np.polyfit(SIZES, seconds, 1)[::-1]
+    }
+    otherwise = (
+        "Use all measured times, and give each the same say: make the sum of "
+        "((latency + per_byte * size) / seconds - 1)**2 small"
+    )
+    return (
         f"each time was made wrong by about {NOISE:.0%}. Then you find a latency of "
         f"{found[0] * 1e6:.4g} µs instead of {truth[0] * 1e6:.4g}, and {found[1] * 1e9:.4g} ns a "
-        f"byte instead of {truth[1] * 1e9:.4g}. "
-    )
-    plain = np.polyfit(SIZES, seconds, 1)[::-1]
-    if np.allclose(found, plain, rtol=1e-3, atol=0):
-        return told + (
-            "That is plain least squares. It makes seconds small, and only the largest messages "
-            "have many of them: an error of 10 % there is more than a whole latency. Make "
-            "relative errors small: divide each equation by its measured time."
-        )
-    return told + (
-        "Use all measured times, and give each the same say: make the sum of "
-        "((latency + per_byte * size) / seconds - 1)**2 small."
+        f"byte instead of {truth[1] * 1e9:.4g}. {why(found, plain, otherwise, within(1e-3))}"
     )
 
 

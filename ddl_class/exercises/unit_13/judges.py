@@ -1,15 +1,16 @@
-"""The judges of unit 13, first half: a rate that scales and warms up, the noise of gradients."""
+"""The judges of unit 13: a rate that scales and warms up, noise of gradients, LARS over ranks."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Outcome, Stage, Wrong
+from ddl_class.exercises.exercise import Stage
 from ddl_class.exercises.kit.answers import number, numbers
-from ddl_class.exercises.kit.compare import alike, any_of, compare, why, within
+from ddl_class.exercises.kit.compare import any_of, compare, within
 from ddl_teach.theory.large_batches import noise_and_signal
 
 SAME = within(1e-9, 1e-12)
@@ -21,8 +22,6 @@ SCHEDULES = (  # batch, base, reference, warm-up
     (128, 0.1, 32, 0),  # no warm-up at all
     (1024, 0.05, 64, 1),
 )
-
-Layers = list[np.ndarray]
 
 
 def judge_rate(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
@@ -86,7 +85,7 @@ def judge_noise(stage: Stage, generator: np.random.Generator, ranks: Sequence[in
     """tr(S) and |G|^2 from what every rank has before and after the all-reduce."""
     for count in sorted(ranks):
         size, samples = int(generator.integers(5, 30)), int(generator.integers(2, 40))
-        own = [generator.normal(1.0, 1.0, size) for _ in range(count)]
+        own = generator.normal(1.0, 1.0, (count, size))
         outcome = stage.run(count, [(gradient, samples) for gradient in own])
         call = f"noise_and_signal on {count} ranks with {samples} samples each"
         wanted = f"{call}: return two numbers, as in `return noise, signal`"
@@ -97,17 +96,14 @@ def judge_noise(stage: Stage, generator: np.random.Generator, ranks: Sequence[in
 
 
 def _noise(
-    own: Layers, samples: float, small: float | None = None, large: float | None = None
+    own: np.ndarray, samples: float, small: float | None = None, large: float | None = None
 ) -> list[float]:
-    mean = np.mean(own, axis=0)
-    lengths = [float(gradient @ gradient) for gradient in own]
-    return list(noise_and_signal(
-        float(np.mean(lengths)) if small is None else small, samples,
-        float(mean @ mean) if large is None else large, samples * len(own),
-    ))  # fmt: skip
+    small = (own**2).sum(axis=1).mean() if small is None else small
+    large = (own.mean(axis=0) ** 2).sum() if large is None else large
+    return list(noise_and_signal(small, samples, large, samples * len(own)))
 
 
-def _wrong_noises(own: Layers, samples: int, mine: np.ndarray) -> dict[str, list[float]]:
+def _wrong_noises(own: np.ndarray, samples: int, mine: np.ndarray) -> dict[str, list[float]]:
     count, (noise, signal) = len(own), _noise(own, samples)
     mean, total = np.mean(own, axis=0), np.sum(own, axis=0)
     large, huge = float(mean @ mean), float(total @ total)
@@ -136,116 +132,81 @@ def _wrong_noises(own: Layers, samples: int, mine: np.ndarray) -> dict[str, list
 
 MOMENTUM = 0.9
 SHAPES = ((6, 4), (4,), (4, 3))  # three layers
+SIZES = [math.prod(shape) for shape in SHAPES]
+LAYER = np.repeat(range(len(SHAPES)), SIZES)  # of each number, where all are in one vector
 
 
 def judge_lars(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
     """One step with momentum, of the averaged gradients, each layer by its own |w| / |g|."""
     for count in sorted(ranks, key=lambda count: count == 1):  # there most mistakes look alike
-        scales = 10.0 ** generator.uniform(-1, 1, (3, len(SHAPES)))
-        weights, moments, slopes = (
-            [
-                scale * generator.standard_normal(shape)
-                for scale, shape in zip(row, SHAPES, strict=True)
-            ]
-            for row in scales
-        )
-        own = [
-            [slope + generator.standard_normal(slope.shape) for slope in slopes]
-            for _ in range(count)
-        ]
+        scales = 10.0 ** generator.uniform(-1, 1, (3, len(SHAPES)))[:, LAYER]
+        weights, moments, slopes = scales * generator.standard_normal(scales.shape)
+        own = slopes + generator.standard_normal((count, len(slopes)))
         rate = float(generator.uniform(0.01, 0.1))
-        # Each rank gets arrays of its own: what it changes is its own too.
-        given = [
-            ([w.copy() for w in weights], gradients, [m.copy() for m in moments], rate)
-            for gradients in own
-        ]
-        outcome = stage.run(count, given)
-        _judge_step(f"lars on {count} ranks", outcome, weights, own, moments, rate)
+        parts = [list(map(_layers, (weights, gradient, moments))) for gradient in own]
+        outcome = stage.run(count, [(*layers, rate) for layers in parts])
+        right = _lars(weights, own.mean(axis=0), moments, rate)
+        for rank, (found, _, kept, _) in enumerate(outcome.arguments):
+            after = [np.concatenate([np.ravel(layer) for layer in part]) for part in (found, kept)]
+            usual = _wrong_steps(weights, own, moments, rate, rank)
+            otherwise = (
+                "In this order: average the gradient, take the two lengths, "
+                "m = 0.9 m + rate * trust * g, w -= m"
+            )
+            told = f"lars on {count} ranks, rank {rank}: the new weights and moments: your step"
+            compare(told, after, right, usual, otherwise)
 
 
-def _judge_step(
-    call: str, outcome: Outcome, weights: Layers, own: list[Layers], moments: Layers, rate: float
-) -> None:
-    right = _lars(weights, _mean(own), moments, rate)
-    for rank, (found, _, kept, _) in enumerate(outcome.arguments):
-        after = [np.asarray(layer) for layer in found], [np.asarray(layer) for layer in kept]
-        if alike(after, right):
-            continue
-        if words := why(after, _wrong_steps(weights, own, moments, rate, rank)):
-            raise Wrong(f"{call}, rank {rank}: {words}")
-        pairs = zip(*after, *right, strict=True)
-        layer = [alike([w, m], [v, n]) for w, m, v, n in pairs].index(False)
-        raise Wrong(
-            f"{call}: on rank {rank} layer {layer} is not right; its first weight is "
-            f"{after[0][layer].flat[0]:.6g}, and {right[0][layer].flat[0]:.6g} is right. In this "
-            "order: average the gradient, take the two lengths, m = 0.9 m + rate * trust * g, "
-            "w -= m."
-        )
+def _layers(vector: np.ndarray) -> list[np.ndarray]:
+    parts = np.split(vector, np.cumsum(SIZES)[:-1])
+    return [part.reshape(shape) for part, shape in zip(parts, SHAPES, strict=True)]
 
 
 def _lars(
-    weights: Layers,
-    gradients: Layers,
-    moments: Layers,
-    rate: float,
-    trusts: Sequence[float] | None = None,
-) -> tuple[Layers, Layers]:
-    if trusts is None:
-        trusts = _trusts(weights, gradients)
-    kept = [
-        MOMENTUM * m + rate * trust * g
-        for m, trust, g in zip(moments, trusts, gradients, strict=True)
-    ]
-    return [w - m for w, m in zip(weights, kept, strict=True)], kept
+    weights: np.ndarray, gradient: np.ndarray, moments: np.ndarray, rate: float, trust: Any = None
+) -> list[np.ndarray]:
+    """Weights and moments after the step."""
+    trust = _trust(weights, gradient) if trust is None else trust
+    kept = MOMENTUM * moments + rate * trust * gradient
+    return [weights - kept, kept]
 
 
-def _trusts(weights: Layers, gradients: Layers) -> list[float]:
-    return [
-        float(np.linalg.norm(w) / np.linalg.norm(g))
-        for w, g in zip(weights, gradients, strict=True)
-    ]
+def _trust(weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """|w| / |g| of each number's layer."""
+    return np.sqrt(np.bincount(LAYER, weights**2) / np.bincount(LAYER, gradient**2))[LAYER]
 
 
 def _wrong_steps(
-    weights: Layers, own: list[Layers], moments: Layers, rate: float, rank: int
-) -> dict[str, tuple[Layers, Layers]]:
+    weights: np.ndarray, own: np.ndarray, moments: np.ndarray, rate: float, rank: int
+) -> dict[str, list[np.ndarray]]:
     """Weights and moments after the usual mistakes."""
-    mean, mine = _mean(own), own[rank]
-    trusts = _trusts(weights, mean)
+    mean, mine = own.mean(axis=0), own[rank]
+    trust = _trust(weights, mean)
     _, kept = _lars(weights, mean, moments, rate)
-    lengths = (np.sqrt(sum((x**2).sum() for x in layers)) for layers in (weights, mean))
-    whole = float(next(lengths) / next(lengths))
-    late = [MOMENTUM * m + g for m, g in zip(moments, mean, strict=True)]
-    steps = [w - rate * trust * m for w, trust, m in zip(weights, trusts, late, strict=True)]
+    whole = np.linalg.norm(weights) / np.linalg.norm(mean)
+    late = MOMENTUM * moments + mean
     return {
         "the weights are as they were. `w = ...` only gives a name to something new; `w -= ...` "
-        "changes the array": (weights, moments),
-        "the moments are right, but nothing was taken off the weights: w -= m": (weights, kept),
-        "that step goes up the hill: w -= m": (
-            [w + m for w, m in zip(weights, kept, strict=True)],
-            kept,
-        ),
+        "changes the array": [weights, moments],
+        "the moments are right, but nothing was taken off the weights: w -= m": [weights, kept],
+        "that step goes up the hill: w -= m": [weights + kept, kept],
         "that is the step of this rank's own gradients, and every rank makes another one: average "
         "them first": _lars(weights, mine, moments, rate),
         "the lengths are those of this rank's own gradients, and ranks drift apart: average "
-        "first, then take the length": _lars(weights, mean, moments, rate, _trusts(weights, mine)),
+        "first, then take the length": _lars(weights, mean, moments, rate, _trust(weights, mine)),
         "that is plain momentum, one rate for all layers: multiply by |w| / |g| of the layer": (
-            _lars(weights, mean, moments, rate, [1.0] * len(weights))
+            _lars(weights, mean, moments, rate, 1.0)
         ),
         "the ratio is upside down: |w| / |g|. A layer with large gradients steps less": (
-            _lars(weights, mean, moments, rate, [1 / trust for trust in trusts])
+            _lars(weights, mean, moments, rate, 1 / trust)
         ),
         "those are the lengths of the whole network, one ratio for all: take each layer's own": (
-            _lars(weights, mean, moments, rate, [whole] * len(weights))
+            _lars(weights, mean, moments, rate, whole)
         ),
         "the moments of the steps before are forgotten: m = 0.9 m + ..., in place": (
-            _lars(weights, mean, [0 * m for m in moments], rate)
+            _lars(weights, mean, 0 * moments, rate)
         ),
         "rate * trust belongs into the moment: a step that was scaled then is not to be scaled "
-        "again by today's lengths": (steps, late),
+        "again by today's lengths": [weights - rate * trust * late, late],
         "the rate is missing: m = 0.9 m + rate * trust * g": _lars(weights, mean, moments, 1.0),
     }
-
-
-def _mean(own: list[Layers]) -> Layers:
-    return [np.mean(parts, axis=0) for parts in zip(*own, strict=True)]

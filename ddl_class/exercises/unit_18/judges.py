@@ -1,4 +1,5 @@
-"""The judges of unit 18, first half: luck, intervals, the slowest rank, two kinds of scaling."""
+"""The judges of unit 18: luck, intervals, the slowest rank, two kinds of scaling; time to a target,
+and a review of one's own."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ddl_class.exercises.exercise import Stage, Wrong, ranks_text
 from ddl_class.exercises.kit.answers import SHOWN, array, not_none, number, numbers, several
-from ddl_class.exercises.kit.compare import any_of, compare
+from ddl_class.exercises.kit.compare import any_of, compare, refuse_if
 from ddl_measure.interval import interval
 
 ENDS = ("the median", "the low end", "the high end")
@@ -81,9 +82,8 @@ def _wrong_intervals(times: np.ndarray) -> dict[str, object]:
 def judge_slowest(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
     """For each repetition the time of the slowest rank, on every rank."""
     for count in sorted(ranks):
-        own = [generator.gamma(2.0, 1.0, 7) for _ in range(count)]
-        table = np.array(own)
-        right = table.max(axis=0)
+        own = generator.gamma(2.0, 1.0, (count, 7))
+        right = own.max(axis=0)
         outcome = stage.run(count, [(seconds,) for seconds in own])
         call = f"slowest on {ranks_text(count)}"
         for rank, value in enumerate(outcome.results):
@@ -94,32 +94,29 @@ def judge_slowest(stage: Stage, generator: np.random.Generator, ranks: Sequence[
                 )
             wanted = f"{call}: return one plain row, a time for each repetition"
             said = np.atleast_1d(array(value, f"{wanted}: rank {rank}"))
-            if said.ndim > 1:
-                raise Wrong(f"{wanted}; rank {rank} returns an array of shape {said.shape}.")
-            if said.shape != right.shape:
-                raise Wrong(
-                    f"{call}: rank {rank} returns {said.size} numbers for {right.size} "
-                    "repetitions. The slowest rank is another one each time: one time for each."
-                )
-            compare(f"{call}: rank {rank}", said, right, _wrong_rows(table, rank))
-        changed = [left[0] for left in outcome.arguments]
-        if not all(map(np.array_equal, changed, own)):
+            cases = {
+                f"{wanted}; rank {rank} returns an array of shape {said.shape}": said.ndim > 1,
+                f"{call}: rank {rank} returns {said.size} numbers for {right.size} repetitions. "
+                "The slowest rank is another one each time: one time for each": (
+                    said.shape != right.shape
+                ),
+            }
+            refuse_if("", cases)
+            usual = {
+                "These are the rank's own times: who waits for it does not know them": own[rank],
+                "These are rank 0's times, and rank 0 knows nothing of the others": own[0],
+                "That is the mean: a step is over when the last rank is done": own.mean(axis=0),
+                "That is the sum: add up nothing, take the largest": own.sum(axis=0),
+                "That is the fastest rank": own.min(axis=0),
+                "That is the rank that is slowest in all. Ask again in each repetition": (
+                    own[own.sum(axis=1).argmax()]
+                ),
+            }
+            compare(f"{call}: rank {rank}", said, right, usual)
+        if not np.array_equal([left[0] for left in outcome.arguments], own):
             raise Wrong(
                 f"{call}: `seconds` has changed. A rank's own times are data: copy them first."
             )
-
-
-def _wrong_rows(table: np.ndarray, rank: int) -> dict[str, np.ndarray]:
-    return {
-        "These are the rank's own times: who waits for it does not know them": table[rank],
-        "These are rank 0's times, and rank 0 knows nothing of the others": table[0],
-        "That is the mean: a step is over when the last rank is done": table.mean(axis=0),
-        "That is the sum: add up nothing, take the largest": table.sum(axis=0),
-        "That is the fastest rank": table.min(axis=0),
-        "That is the rank that is slowest in all. Ask again in each repetition": (
-            table[table.sum(axis=1).argmax()]
-        ),
-    }
 
 
 def judge_scaling(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
@@ -208,13 +205,13 @@ FAULTY: dict[str, list[dict[str, Any]]] = {
     "weak scaling sold as strong": [{"batches": {1: 64, 8: 512}}, {"batches": {2: 64, 4: 65}}],
 }  # fmt: skip
 BECAUSE = {
-    "no interval": "six values are the fewest whose range holds the median in 95 of 100 cases",
-    "best of n": "`repeated` says how often it was measured, and all of that must be in `values`",
-    "no input time": "the word 'input' has to stand in `includes`",
-    "throughput without accuracy": "`accuracy` is empty only if nobody looked",
-    "no test accuracy": "an accuracy on data held out makes up for no other; one on other data "
-    "does not make up for it. Where there is none at all, that is the other fault",
-    "weak scaling sold as strong": "only what is called strong must keep its batch",
+    "no interval": "Six values are the fewest whose range holds the median in 95 of 100 cases.",
+    "best of n": "`repeated` says how often it was measured, and all of that must be in `values`.",
+    "no input time": "The word 'input' has to stand in `includes`.",
+    "throughput without accuracy": "`accuracy` is empty only if nobody looked.",
+    "no test accuracy": "An accuracy on data held out makes up for no other; one on other data "
+    "does not make up for it. Where there is none at all, that is the other fault.",
+    "weak scaling sold as strong": "Only what is called strong must keep its batch.",
 }
 
 
@@ -287,19 +284,14 @@ def _wrong_times(curves: list[Curve], target: float) -> dict[str, float]:
 def judge_review(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
     """Every fault is found, alone and among others, and no honest report is accused."""
     for told, change in AWKWARD.items():
-        found = _found(stage.call({**HONEST, **change}), f"faults of an honest report ({told})")
-        for fault in sorted(found):
-            raise Wrong(
-                f"An honest report is accused of '{fault}' ({told}). {_because(fault)}".rstrip()
-            )
+        _judge_faults(stage, {**HONEST, **change}, set(), f"an honest report ({told})")
     for fault, changes in FAULTY.items():
         for change in changes:
-            _compare(stage, {**HONEST, **change}, {fault})
+            _judge_faults(stage, {**HONEST, **change}, {fault})
     names = list(FAULTY)
     for _ in range(8):
-        chosen = set(
-            generator.choice(names, int(generator.integers(2, 5)), replace=False).tolist()
-        )
+        many = int(generator.integers(2, 5))
+        chosen = set(generator.choice(names, many, replace=False).tolist())
         if {"throughput without accuracy", "no test accuracy"} <= chosen:
             chosen.discard("no test accuracy")
         report = dict(HONEST)
@@ -307,28 +299,16 @@ def judge_review(stage: Stage, generator: np.random.Generator, ranks: Sequence[i
             report |= FAULTY[fault][0]
         if {"no interval", "best of n"} <= chosen:
             report["repeated"] = 9
-        _compare(stage, report, chosen)
+        _judge_faults(stage, report, chosen)
 
 
-def _compare(stage: Stage, report: dict[str, Any], faults: set[str]) -> None:
-    found = _found(stage.call(report), f"faults of {report}")
-    for fault in sorted(faults - found):
-        raise Wrong(f"'{fault}' is not found in {report}. {_because(fault)}".rstrip())
-    for fault in sorted(found - faults):
-        raise Wrong(
-            f"'{fault}' is found in {report}, which has {' and '.join(sorted(faults))} only. "
-            f"{_because(fault)}".rstrip()
-        )
-
-
-def _found(value: Any, wanted: str) -> set[str]:
-    if not isinstance(not_none(value, f"{wanted}: return a set of names"), SETS):
-        raise Wrong(f"{wanted}: return a set of names, not {str(value)[:SHOWN]}.")
-    return set(map(str, value))
-
-
-def _because(fault: str) -> str:
-    if fault not in BECAUSE:
-        return f"The names are {', '.join(BECAUSE)}."
-    why = BECAUSE[fault]
-    return f"{why[:1].upper()}{why[1:]}."
+def _judge_faults(stage: Stage, report: dict[str, Any], faults: set[str], told: str = "") -> None:
+    told = told or f"{report}, which has {' and '.join(sorted(faults))} only"
+    wanted = f"faults of {told}: return a set of names"
+    answer = not_none(stage.call(report), wanted)
+    if not isinstance(answer, SETS):
+        raise Wrong(f"{wanted}, not {str(answer)[:SHOWN]}.")
+    found = set(map(str, answer))
+    for fault in (*sorted(faults - found), *sorted(found - faults)):
+        why = BECAUSE.get(fault, f"The names are {', '.join(BECAUSE)}.")
+        raise Wrong(f"'{fault}' is {'not ' * (fault in faults)}found in {told}. {why}")

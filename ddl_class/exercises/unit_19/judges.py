@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -88,43 +89,22 @@ def _layers(random: np.random.Generator) -> Iterator[tuple[str, Forward, Backwar
         gradient[-1] *= 1.1
         return gradient
 
-    x = random.standard_normal(3)
+    x, table = random.standard_normal(3), random.standard_normal((2, 3))
     yield "a layer with a tanh", bend, bent, x
     yield "a layer whose last number is wrong", bend, last_wrong, x
-    table = random.standard_normal((2, 3))
-    yield "cubes of a table", _cube, _cubes, table
-    yield "cubes with half the gradient", _cube, lambda x, t: _cubes(x, t) / 2, table
-
-
-def _cube(x: np.ndarray) -> np.ndarray:
-    return x**3
-
-
-def _cubes(x: np.ndarray, towards: np.ndarray) -> np.ndarray:
-    return 3 * x**2 * towards
-
-
-def _both_ways(function: Callable[[np.ndarray], float], x: np.ndarray, way: np.ndarray) -> float:
-    return function(x + way) - function(x - way)
-
-
-def _ahead(function: Callable[[np.ndarray], float], x: np.ndarray, way: np.ndarray) -> float:
-    return function(x + way) - function(x)
+    yield "cubes of a table", lambda x: x**3, lambda x, t: 3 * x**2 * t, table
+    yield "cubes with half the gradient", lambda x: x**3, lambda x, t: 1.5 * x**2 * t, table
 
 
 def _error(
     forward: Forward, backward: Backward, x: np.ndarray, towards: np.ndarray, step: float,
-    difference: Callable = _both_ways, over: float = 2.0, relative: bool = True,
+    behind: float = 1.0, over: float = 2.0, relative: bool = True,
     norm: Callable[[np.ndarray], float] = np.linalg.norm,
 ) -> float:  # fmt: skip
     found = np.empty(x.size)
-    for place in range(x.size):
-        way = np.zeros(x.size)
-        way[place] = step
-        found[place] = difference(
-            lambda x: float(np.sum(towards * forward(x))), x, way.reshape(x.shape)
-        )
-    found /= over * step
+    for place, way in enumerate(step * np.eye(x.size).reshape(x.size, *x.shape)):
+        apart = forward(x + way) - forward(x - behind * way)
+        found[place] = np.sum(towards * apart) / (over * step)
     apart = norm(np.ravel(backward(x, towards)) - found)
     return float(apart / norm(found) if relative else apart)
 
@@ -136,7 +116,7 @@ def _wrong_errors(
     ones = np.ones_like(towards)
     return {
         "You go forward only, f(x + h) - f(x): its error falls like h. Go both ways, "
-        "(f(x + h) - f(x - h)) / 2h: then it falls like h squared": wrong(_ahead, over=1.0),
+        "(f(x + h) - f(x - h)) / 2h: then it falls like h squared": wrong(behind=0, over=1.0),
         "The two points are 2 * step apart: divide by that": wrong(over=1.0),
         "That is the error itself: divide it by the length of the differences, or a small "
         "gradient would always be right": wrong(relative=False),
@@ -190,19 +170,12 @@ def _wrong_rows(
 
 
 def _longest(looks: Looks, enough: Callable[[float], bool]) -> int:
-    best = run = 0
-    for look in looks:
-        run = run + 1 if enough(look) else 0
-        best = max(best, run)
-    return best
-
-
-def _there(looks: Looks, target: float, in_a_row: int) -> bool:
-    return _longest(looks, lambda look: look >= target) >= in_a_row
+    """How many looks in a row are enough, at most."""
+    return max((len(list(run)) for good, run in groupby(looks, enough) if good), default=0)
 
 
 def _worked(trainings: Sequence[Looks], target: float, in_a_row: int) -> bool:
-    return all(_there(looks, target, in_a_row) for looks in trainings)
+    return all(_longest(looks, lambda look: look >= target) >= in_a_row for looks in trainings)
 
 
 def _wrong_verdicts(trainings: Sequence[Looks], target: float, in_a_row: int) -> dict[str, bool]:
@@ -211,7 +184,7 @@ def _wrong_verdicts(trainings: Sequence[Looks], target: float, in_a_row: int) ->
             _worked([looks for looks in trainings if looks], target, in_a_row)
         ),
         "One lucky seed is enough for you: the recipe has worked if *every* training got there": (
-            any(_there(looks, target, in_a_row) for looks in trainings)
+            any(_worked([looks], target, in_a_row) for looks in trainings)
         ),
         "You count all looks at the target: they must follow each other, or an accuracy that goes "
         "up and down gets there by luck": (
