@@ -23,12 +23,11 @@ def judge_pair(stage: Stage, generator: np.random.Generator, counts: Sequence[in
     """relu(x A) B + bias on every rank, for one sum of y."""
     for count in ranks.first(3, counts):
         x, first, second, bias, _ = _draw_pair(generator, count)
-        hidden = [np.maximum(x @ own, 0) for own in first]
-        parts = [h @ own for h, own in zip(hidden, second, strict=True)]
-        y = sum(parts)
+        hidden = np.maximum(x @ first, 0)  # by rank, as are first and second
+        parts = hidden @ second
+        y, straight = parts.sum(axis=0), (x @ first @ second).sum(axis=0)
         told = f"pair on {ranks_text(count)}"
         outcome = stage.run(count, [(x, *own, bias) for own in zip(first, second, strict=True)])
-        straight = sum(x @ a @ b for a, b in zip(first, second, strict=True))
         for rank, value in enumerate(outcome.results):
             usual = {
                 "The bias is in it once for every rank: add it after the sum, not before": (
@@ -43,8 +42,8 @@ def judge_pair(stage: Stage, generator: np.random.Generator, counts: Sequence[in
                 "There is no ReLU after the second product": [np.maximum(y + bias, 0)],
                 "You summed in the middle: columns of different ranks are different columns. "
                 "Sum y": any_of(
-                    [np.maximum(sum(x @ a for a in first), 0) @ second[rank] + bias],
-                    [sum(hidden) @ second[rank] + bias],
+                    [np.maximum((x @ first).sum(axis=0), 0) @ second[rank] + bias],
+                    [hidden.sum(axis=0) @ second[rank] + bias],
                 ),
             }
             not_none(value, f"{told}, rank {rank}: return y")
@@ -57,29 +56,29 @@ def judge_gradients(stage: Stage, generator: np.random.Generator, counts: Sequen
     names = ["the gradient of x", "the gradient of a", "the gradient of b"]
     for count in ranks.first(3, counts):
         x, first, second, _, of_y = _draw_pair(generator, count)
-        own = [_gradients(x, a, b, of_y) for a, b in zip(first, second, strict=True)]
-        of_x = sum(one[0] for one in own)
+        h = x @ first  # by rank, as is all that follows
+        of_h = of_y @ second.mT
+        passed = of_h * (h > 0)
+        of_x, of_a, of_b = passed @ first.mT, x.T @ passed, np.maximum(h, 0).mT @ of_y
+        of_all_x = of_x.sum(axis=0)
         told = f"pair_gradients on {ranks_text(count)}"
         outcome = stage.run(count, [(x, *both, of_y) for both in zip(first, second, strict=True)])
         for rank, value in enumerate(outcome.results):
-            a, b = first[rank], second[rank]
-            h = x @ a
-            right = [of_x, *own[rank][1:]]
-            unmasked = sum((of_y @ two.T) @ one.T for one, two in zip(first, second, strict=True))
+            right = [of_all_x, of_a[rank], of_b[rank]]
             usual = {
                 "x went to all ranks, so its gradient is the sum of what all ranks say; yours is "
-                "this rank's part": own[rank],
+                "this rank's part": [of_x[rank], *right[1:]],
                 "Do not sum the gradients of a and b: these columns and rows are this rank's "
-                "alone": [of_x, *(sum(one[k] for one in own) for k in (1, 2))],
+                "alone": [of_all_x, of_a.sum(axis=0), of_b.sum(axis=0)],
                 "of_y is the same on all ranks, and whole: it needs no sum": (
-                    [count * of_x, *(count * one for one in right[1:])]
+                    [count * each for each in right]
                 ),
                 "The ReLU passes a gradient only where its input was positive: multiply by "
-                "(h > 0)": [unmasked, x.T @ (of_y @ b.T), right[2]],
+                "(h > 0)": [(of_h @ first.mT).sum(axis=0), x.T @ of_h[rank], of_b[rank]],
                 "b was multiplied by relu(h), so its gradient is relu(h).T @ of_y": (
-                    [of_x, right[1], h.T @ of_y]
+                    [*right[:2], h[rank].T @ of_y]
                 ),
-                "That is the mean over the ranks: sum": [of_x / count, *right[1:]],
+                "That is the mean over the ranks: sum": [of_all_x / count, *right[1:]],
             }
             _compare(told, rank, value, names, right, usual)
         _judge_bytes(told, outcome, x.nbytes, "Only the gradient of x needs to be summed")
@@ -93,41 +92,37 @@ def judge_hybrid(stage: Stage, generator: np.random.Generator, counts: Sequence[
         c = generator.standard_normal((5, 4))
         w = generator.standard_normal((count, 4, 2))
         of_scores = generator.standard_normal((count, 3 * count, 2))
-        features = [np.maximum(own @ c, 0) for own in images]
+        features = np.maximum(images @ c, 0)
         every = np.concatenate(features)
-        of_every = sum(g @ own.T for g, own in zip(of_scores, w, strict=True))
-        of_c = [
-            own.T @ (g * (f > 0))
-            for own, g, f in zip(images, np.split(of_every, count), features, strict=True)
-        ]
+        # What each rank's columns say of the features of each rank's images.
+        says = (of_scores @ w.mT).reshape(count, *features.shape)
+        seen = features > 0
+        of_c = images.mT @ (says.sum(axis=0) * seen)
+        unmasked = images.mT @ says.sum(axis=0)
+        alone = images.mT @ (says[range(count), range(count)] * seen)
         told = f"hybrid on {ranks_text(count)}"
         outcome = stage.run(count, [(images[r], c, w[r], of_scores[r]) for r in range(count)])
         for rank, value in enumerate(outcome.results):
             scores, of_w = every @ w[rank], every.T @ of_scores[rank]
-            right = [scores, sum(of_c), of_w]
-            of_own = np.split(of_every, count)
-            every_rank = list(zip(images, of_scores, w, features, strict=True))
-            alone = [
-                own.T @ (np.split(g @ two.T, count)[r] * (f > 0))
-                for r, (own, g, two, f) in enumerate(every_rank)
-            ]
-            unmasked = sum(own.T @ g for own, g in zip(images, of_own, strict=True))
+            right = [scores, of_c.sum(axis=0), of_w]
             usual = {
                 "c is the same on all ranks and each saw its own images only: sum its gradient "
                 "over the ranks": [scores, of_c[rank], of_w],
                 "These are no means of parts: the loss is that of the whole batch, so the "
-                "gradient of c is the sum over the ranks": [scores, sum(of_c) / count, of_w],
+                "gradient of c is the sum over the ranks": [scores, right[1] / count, of_w],
                 "Do not sum the gradient of w: its columns are this rank's alone": (
-                    [scores, sum(of_c), sum(every.T @ g for g in of_scores)]
+                    [scores, right[1], (every.T @ of_scores).sum(axis=0)]
                 ),
-                "Nothing here is a mean: sum": [scores, sum(of_c) / count, of_w / count],
+                "Nothing here is a mean: sum": [scores, right[1] / count, of_w / count],
                 "Each rank knows only what its own columns say of the features: reduce_scatter "
                 "sums that over the ranks, and gives everybody the rows of its own images": (
-                    [scores, sum(alone), of_w]
+                    [scores, alone.sum(axis=0), of_w]
                 ),
                 "Each rank knows only what its own columns say of the features: "
                 "reduce_scatter(comm, ...) sums that": [scores, alone[rank], of_w],
-                "The ReLU passes a gradient only where features > 0": [scores, unmasked, of_w],
+                "The ReLU passes a gradient only where features > 0": (
+                    [scores, unmasked.sum(axis=0), of_w]
+                ),
             }
             mine = value[0] if isinstance(value, tuple | list) else None
             if np.shape(mine) == (3, 2) != scores.shape:
@@ -146,12 +141,6 @@ def _draw_pair(generator: np.random.Generator, count: int) -> tuple[np.ndarray, 
         generator.standard_normal(OUTPUTS),
         generator.standard_normal((ROWS, OUTPUTS)),
     )
-
-
-def _gradients(x: np.ndarray, a: np.ndarray, b: np.ndarray, of_y: np.ndarray) -> list[np.ndarray]:
-    h = x @ a
-    of_h = of_y @ b.T * (h > 0)
-    return [of_h @ a.T, x.T @ of_h, np.maximum(h, 0).T @ of_y]
 
 
 def _compare(

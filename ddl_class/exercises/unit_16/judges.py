@@ -14,7 +14,7 @@ import numpy as np
 from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import array, arrays, number, several
-from ddl_class.exercises.kit.compare import compare, refuse_if, shown, why, within
+from ddl_class.exercises.kit.compare import compare, refuse_if, shown, within
 from ddl_teach.comm import Comm
 
 CLOSE = 1e-6
@@ -54,16 +54,17 @@ def judge_top_k(stage: Stage, generator: np.random.Generator, ranks: Sequence[in
     for size, k in ((8, 3), (8, 1), (5, 5), (1, 1), (40, 12), (200, 2)):
         vector = generator.permutation(np.linspace(-1, 1.3, size) + 1e-3)
         call = f"top_k of {shown(vector)}, k={k}"
-        said = stage.call(vector.copy(), k)
-        indices, values = arrays(said, ("indices", "values"), f"{call}: return (indices, values)")
+        answer = stage.call(vector, k)
+        found = arrays(answer, ("indices", "values"), f"{call}: return (indices, values)")
         order = np.argsort(np.abs(vector))
         chosen = np.sort(order[size - k :])
         right = [chosen, vector[chosen]]
-        if SAME([indices, values], right):
+        if SAME(found, right):
             continue
         largest = np.sort(np.argsort(vector)[size - k :])
         smallest = np.sort(order[:k])
         usual = {
+            "Return the indices first, then the values": right[::-1],
             "The places are right, and the signs are lost: choose by magnitude, send the entries "
             "themselves": [chosen, np.abs(vector[chosen])],
             "Those are the largest numbers: a gradient of -3 says more than one of 1. Choose by "
@@ -72,17 +73,14 @@ def judge_top_k(stage: Stage, generator: np.random.Generator, ranks: Sequence[in
                 [smallest, vector[smallest]]
             ),
         }
-        if SAME([values, indices], right):
-            raise Wrong(f"{call}: return the indices first, then the values.")
-        if len(indices) != k:
-            raise Wrong(f"{call}: {len(indices)} places come back; {k} shall travel.")
-        alone = SAME(np.sort(indices), chosen)
-        if alone and SAME(values, vector[np.asarray(indices, int)]):
+        if len(found[0]) != k:
+            raise Wrong(f"{call}: {len(found[0])} places come back; {k} shall travel.")
+        if SAME(np.sort(found[0]), chosen) and SAME(found[1], vector[found[0].astype(int)]):
             raise Wrong(
                 f"{call}: these are the right entries, but not in the order of their places: "
-                f"{shown(indices)}. Whoever adds two such lists wants them ascending: np.sort."
+                f"{shown(found[0])}. Whoever adds two such lists wants them ascending: np.sort."
             )
-        compare(call, [indices, values], right, usual, FORMULA, SAME)
+        compare(call, found, right, usual, FORMULA, SAME)
 
 
 def judge_feedback(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
@@ -94,7 +92,7 @@ def judge_feedback(stage: Stage, generator: np.random.Generator, ranks: Sequence
         total = vector + residual
         near = np.round(total)
         call = f"feedback of {shown(vector)} with the residual {shown(residual)}"
-        said = stage.call(vector.copy(), residual.copy())
+        said = stage.call(vector, residual)
         found = arrays(said, ("what is sent", "the residual"), f"{call}: return (sent, residual)")
         right, plain = list(remembered(vector, residual)), np.round(vector)
         usual = {
@@ -129,29 +127,21 @@ def judge_one_bit(stage: Stage, generator: np.random.Generator, ranks: Sequence[
             vector = -np.abs(vector) - 0.1  # nothing above
         call = f"one_bit of {shown(vector)}"
         wanted = f"{call}: return (bits, upper, lower)"
-        bits, *said = several(stage.call(vector.copy()), 3, wanted)
-        bits = array(bits, f"{wanted}: the bits are numbers")
-        above = vector >= 0
+        bits, *said = several(stage.call(vector), 3, wanted)
+        bits, above = array(bits, f"{wanted}: the bits are numbers"), vector >= 0
         right_bits, *means = packed_signs(vector)
-        if SAME(bits, above) and size > 1:
-            raise Wrong(
-                f"{call}: the signs are right, and each takes a whole byte: {size} bytes where "
-                f"{len(right_bits)} would do. np.packbits puts eight into one."
-            )
         usual = {
+            f"the signs are right, and each takes a whole byte: {size} bytes where "
+            f"{len(right_bits)} would do. np.packbits puts eight into one": above,
             "a 1 stands for an entry that is not negative": np.packbits(~above),
             "zero belongs to the upper ones: >= 0": np.packbits(vector > 0),
             "the first entry is the highest bit of the first byte, as np.packbits does by "
             "itself": np.packbits(above, bitorder="little"),
         }
-        if not SAME(bits, right_bits):
-            words = why(bits, usual, f"{shown(right_bits)} is right", SAME)
-            raise Wrong(f"{call}: the bits are {shown(bits)}: {words}")
+        compare(f"{call}: packing the bits", bits, right_bits, usual, same=SAME)
         names = ("the mean of those that are not negative", "the mean of those that are negative")
-        found = [
-            number(mean, wanted, finite=False, part=name)
-            for mean, name in zip(said, names, strict=True)
-        ]
+        pairs = zip(said, names, strict=True)
+        found = [number(mean, wanted, finite=False, part=name) for mean, name in pairs]
         if np.isnan(found).any():
             raise Wrong(
                 f"{call}: a mean of no entries is nan, and would poison what is decoded: where "
@@ -174,14 +164,11 @@ def judge_one_bit(stage: Stage, generator: np.random.Generator, ranks: Sequence[
 def judge_quantise(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
     """Levels drawn so that their expectation is the vector."""
     for size, levels in ((12, 4), (5, 1), (3, 3), (64, 7), (1, 2)):
-        vector = generator.standard_normal(size)
-        if size == 3:
-            vector = np.zeros(3)
+        vector = np.zeros(3) if size == 3 else generator.standard_normal(size)
         draws = generator.random(size)
         call = f"quantise({shown(vector)}, {levels}, draws)"
-        said = stage.call(vector.copy(), levels, draws.copy())
         wanted = f"{call}: return (length, numbers)"
-        length, found = several(said, 2, wanted)
+        length, found = several(stage.call(vector, levels, draws), 2, wanted)
         length = number(length, wanted, finite=False, part="the length of the vector")
         found = array(found, f"{wanted}: the second are numbers")
         if np.isnan(length) or np.isnan(found).any():
@@ -189,13 +176,9 @@ def judge_quantise(stage: Stage, generator: np.random.Generator, ranks: Sequence
                 f"{call}: nan comes back. A vector of zeros has the length 0: do not divide then."
             )
         right, whole = drawn_levels(vector, levels, draws)
-        if np.isclose(length, np.abs(vector).max()) and not np.isclose(length, right):
-            raise Wrong(
-                f"{call}: the length of a vector is the root of the sum of squares, "
-                "np.linalg.norm; yours is the largest entry."
-            )
-        if not np.isclose(length, right, rtol=CLOSE):
-            raise Wrong(f"{call}: the length is {right:.6g}, not {length:.6g}.")
+        root = "the length of a vector is the root of the sum of squares, np.linalg.norm"
+        largest = {f"{root}; yours is the largest entry": np.abs(vector).max()}
+        compare(f"{call}: measuring the vector", length, right, largest, same=within(CLOSE))
         sign, magnitudes = np.sign(vector), levels * np.abs(vector) / (right or 1)
         usual = {
             "The signs are lost: multiply by np.sign(vector)": np.floor(magnitudes + draws),

@@ -1,5 +1,5 @@
-"""The judges of unit 18: luck, intervals, the slowest rank, two kinds of scaling; time to a target,
-and a review of one's own."""
+"""The judges of unit 18: luck, intervals, the slowest rank, two kinds of scaling; time to a
+target, and a review of one's own."""
 
 from __future__ import annotations
 
