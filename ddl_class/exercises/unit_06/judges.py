@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 import numpy as np
 
 from ddl_class.exercises.exercise import Outcome, Stage, Wrong
 from ddl_class.exercises.kit import sums
 from ddl_class.exercises.kit.answers import number
-from ddl_class.exercises.kit.compare import compare, within
+from ddl_class.exercises.kit.compare import compare, first_case, within
 from ddl_class.exercises.kit.ranks import listed
 from ddl_class.exercises.kit.sums import Parts
 from ddl_runtime.diagnosis.deadlock import StoryError
@@ -28,6 +29,8 @@ SAME_PART = (
     "Partners must agree on what travels: what one of them sends must be as long as what the "
     "other one has made room for."
 )
+OTHER = "The sum is right, but by another algorithm:"
+RIGHT = {1: "chunks are", 2: "sum is"}  # after so many rounds of a ring
 
 
 def judge_reduce_scatter(
@@ -42,6 +45,7 @@ def judge_reduce_scatter(
             if (counted[rank, own] != 1).any():
                 usual = _explain_once_round(parts, counted)
                 sums.refuse(parts, usual, counted[rank], rank, first=own.start)
+        refuse_native(outcome)
         _follow_the_ring(parts, outcome, rounds=1)
 
 
@@ -57,13 +61,17 @@ def _explain_once_round(parts: Parts, counted: np.ndarray) -> str:
                 "journey begin at another rank."
             )
     own = np.concatenate([counted[rank, parts.chunk(rank)] for rank in range(count)])
-    if (own < 0).any():
-        return SAME_CHUNK
-    if all((counted[r, parts.chunk(r), r] == own[0].sum()).all() for r in range(count)):
-        return f"Chunk r never comes to rank r: {count} ranks need {count - 1} steps."
-    if count > 2 and (own.sum(axis=1) == 1).all():
-        return "What arrives takes the place of what was there: add it instead."
-    return ""
+    alone = [counted[rank, parts.chunk(rank), rank] for rank in range(count)]
+    cases = {
+        SAME_CHUNK: (own < 0).any(),
+        f"Chunk r never comes to rank r: {count} ranks need {count - 1} steps": all(
+            (part == own[0].sum()).all() for part in alone
+        ),
+        "What arrives takes the place of what was there: add it instead": (
+            count > 2 and (own.sum(axis=1) == 1).all()
+        ),
+    }
+    return first_case(cases)
 
 
 def judge_ring(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
@@ -72,55 +80,47 @@ def judge_ring(stage: Stage, generator: np.random.Generator, ranks: Sequence[int
 
 
 def _explain_ring(parts: Parts, counted: np.ndarray) -> str:
-    count = parts.ranks
-    if (counted < 0).any():
-        return SAME_CHUNK
-    complete = (counted == 1).all(axis=2)
+    count, complete = parts.ranks, (counted == 1).all(axis=2)
     first_half = all(complete[rank, parts.chunk(rank)].all() for rank in range(count))
-    if first_half and counted.max() > 1:
-        return "In the second half the chunks are finished: they replace what was there."
-    # How many ranks have an element; at the end all should.
-    spread = complete.sum(axis=0)
-    if first_half and (spread == 1).all():
-        return "The first half is right, the second is missing: each rank has one finished chunk."
-    if first_half and (spread == count - 1).all():
-        return f"One chunk never arrives: the second half needs {count - 1} steps as well."
-    if usual := _explain(parts, counted):
-        return usual
-    if not first_half:
-        return (
-            "A chunk that was finished has been overwritten by one that was not: in its first "
-            "step rank r must send the chunk that it has finished, chunk r."
-        )
-    return ""
+    reduced = _explain(parts, counted)
+    spread = complete.sum(axis=0)  # how many ranks have an element; at the end all should
+    cases = {
+        SAME_CHUNK: (counted < 0).any(),
+        "In the second half the chunks are finished: they replace what was there": (
+            first_half and counted.max() > 1
+        ),
+        "The first half is right, the second is missing: each rank has one finished chunk": (
+            first_half and (spread == 1).all()
+        ),
+        f"One chunk never arrives: the second half needs {count - 1} steps as well": (
+            first_half and (spread == count - 1).all()
+        ),
+        reduced: reduced,
+        "A chunk that was finished has been overwritten by one that was not: in its first step "
+        "rank r must send the chunk that it has finished, chunk r": not first_half,
+    }
+    return first_case(cases)
 
 
 def _follow_the_ring(parts: Parts, outcome: Outcome, rounds: int = 2) -> None:
-    count, size = parts.ranks, parts.pattern.nbytes
-    refuse_native(outcome)
-    for step in (1, -1):  # a ring may turn either way
-        ring = [{(rank + step) % count} for rank in range(count)]
-        if all(_peers(outcome, rank) <= ring[rank] for rank in range(count)):
-            break
-    else:
-        rank = max(range(count), key=lambda rank: len(_peers(outcome, rank)))
+    count, size, right = parts.ranks, parts.pattern.nbytes, f"The {RIGHT[rounds]} right, but"
+    peers = [{message.peer for message in ledger.messages} for ledger in outcome.ledger]
+    # A ring may turn either way.
+    if not any(
+        all(own <= {(rank + step) % count} for rank, own in enumerate(peers)) for step in (1, -1)
+    ):
+        rank = max(range(count), key=lambda rank: len(peers[rank]))
         raise Wrong(
-            f"{_right_sum(rounds)}, but not by a ring: rank {rank} sent to "
-            f"{listed(_peers(outcome, rank))}, while in a ring it only ever sends to its right "
-            f"neighbour.\n{parts.setting}."
+            f"{right} not by a ring: rank {rank} sent to {listed(peers[rank])}, while in a ring "
+            f"it only ever sends to its right neighbour.\n{parts.setting}."
         )
     steps = rounds * (count - 1)
-    most = max(ledger.messages_sent for ledger in outcome.ledger)
-    total = sum(ledger.bytes_sent for ledger in outcome.ledger)
+    most, _, total, lengths = _sent(outcome)
     # Of vectors shorter than the ring some chunks are empty, and need not be sent.
     if total != steps * size or (most != steps and len(parts.pattern) >= count):
-        longest = max(message.bytes for ledger in outcome.ledger for message in ledger.messages)
-        why = " Whole vectors travel, where a chunk would do." if longest == size else ""
-        raise Wrong(
-            f"{_right_sum(rounds)}, but one rank sent {_messages(most)}, and all together "
-            f"{total:,} bytes, where a ring needs {steps} messages a rank and {steps * size:,} "
-            f"bytes in all.{why}\n{parts.setting}."
-        )
+        needs = f"a ring needs {steps} messages a rank and {steps * size:,} bytes in all"
+        why = "Whole vectors travel, where a chunk would do." if size in lengths else ""
+        _refuse_other(parts, outcome, right, needs, why)
 
 
 def judge_doubling(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
@@ -152,21 +152,13 @@ def _explain_doubling(parts: Parts, counted: np.ndarray) -> str:
 
 
 def _follow_the_doubling(parts: Parts, outcome: Outcome) -> None:
-    count, size = parts.ranks, parts.pattern.nbytes
-    core = 2 ** (count.bit_length() - 1)
-    steps, folded = core.bit_length() - 1, count - core
-    refuse_native(outcome)
-    most = max(ledger.messages_sent for ledger in outcome.ledger)
-    every = sum(ledger.messages_sent for ledger in outcome.ledger)
-    lengths = {message.bytes for ledger in outcome.ledger for message in ledger.messages}
-    at_most = steps + (folded > 0)
-    if every != core * steps + 2 * folded or most > at_most or lengths - {size}:
-        raise Wrong(
-            f"{_right_sum()}, but by another algorithm: one rank sent {_messages(most)}, and "
-            f"all together {every}, of {_lengths(lengths)}. Recursive doubling takes {at_most} a "
-            f"rank, {core * steps + 2 * folded} in all, each a whole vector of {size:,} bytes.\n"
-            f"{parts.setting}."
-        )
+    core, size = 2 ** (parts.ranks.bit_length() - 1), parts.pattern.nbytes
+    steps, folded = core.bit_length() - 1, parts.ranks - core
+    most, every, _, lengths = _sent(outcome)
+    at_most, in_all = steps + (folded > 0), core * steps + 2 * folded
+    if every != in_all or most > at_most or lengths - {size}:
+        needs = f"recursive doubling takes {at_most} a rank, {in_all} in all, each a whole vector"
+        _refuse_other(parts, outcome, OTHER, f"{needs} of {size:,} bytes")
 
 
 def judge_rabenseifner(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
@@ -187,31 +179,41 @@ def _explain_halving(parts: Parts, counted: np.ndarray) -> str:
 
 def _follow_the_halving(parts: Parts, outcome: Outcome) -> None:
     count, size = parts.ranks, parts.pattern.nbytes
-    refuse_native(outcome)
-    steps = 2 * (count.bit_length() - 1)
-    sent = [ledger.messages_sent for ledger in outcome.ledger]
-    total = sum(ledger.bytes_sent for ledger in outcome.ledger)
-    if set(sent) != {steps} or total != 2 * (count - 1) * size:
+    steps, in_all = 2 * (count.bit_length() - 1), 2 * (count - 1) * size
+    most, every, total, _ = _sent(outcome)
+    if most != steps or every != count * steps or total != in_all:
         whole = total == count * steps // 2 * size and count > 2
-        why = " That is recursive doubling: whole vectors travel." if whole else ""
-        raise Wrong(
-            f"{_right_sum()}, but by another algorithm: one rank sent {_messages(max(sent))}, "
-            f"and all together {total:,} bytes, where halving and doubling takes {steps} messages "
-            f"a rank and {2 * (count - 1) * size:,} bytes in all.{why}\n{parts.setting}."
-        )
+        why = "That is recursive doubling: whole vectors travel." if whole else ""
+        needs = f"halving and doubling takes {steps} messages a rank and {in_all:,} bytes in all"
+        _refuse_other(parts, outcome, OTHER, needs, why)
+
+
+def _sent(outcome: Outcome) -> tuple[int, int, int, set[int]]:
+    """The most messages of a rank, the messages and bytes of all, and the lengths that occur."""
+    messages = [ledger.messages_sent for ledger in outcome.ledger]
+    total = sum(ledger.bytes_sent for ledger in outcome.ledger)
+    lengths = {message.bytes for ledger in outcome.ledger for message in ledger.messages}
+    return max(messages), sum(messages), total, lengths
+
+
+def _refuse_other(
+    parts: Parts, outcome: Outcome, told: str, needs: str, why: str = ""
+) -> NoReturn:
+    most, every, total, _ = _sent(outcome)
+    raise Wrong(
+        f"{told} one rank sent {most} message{'s' * (most != 1)}, and all together {every}, of "
+        f"{total:,} bytes, where {needs}. {why}\n{parts.setting}."
+    )
 
 
 def _judge(
-    stage: Stage,
-    generator: np.random.Generator,
-    ranks: Sequence[int],
-    advice: str,
-    explain: sums.Explain,
-    follow: Callable[[Parts, Outcome], None],
-) -> None:
+    stage: Stage, generator: np.random.Generator, ranks: Sequence[int], advice: str,
+    explain: sums.Explain, follow: Callable[[Parts, Outcome], None],
+) -> None:  # fmt: skip
     for parts in sums.trials(generator, ranks):
         outcome = sums.run(stage, parts, advice)
         sums.compare(parts, outcome, explain)
+        refuse_native(outcome)
         follow(parts, outcome)
 
 
@@ -227,22 +229,6 @@ def refuse_native(outcome: Outcome) -> None:
     """`Wrong` if MPI did it."""
     if any(ledger.by_kind()["native"] for ledger in outcome.ledger):
         raise Wrong("The ledger shows a call to MPI's own collective: here you write your own.")
-
-
-def _peers(outcome: Outcome, rank: int) -> set[int]:
-    return {message.peer for message in outcome.ledger[rank].messages}
-
-
-def _right_sum(rounds: int = 2) -> str:
-    return "The sum is right" if rounds == 2 else "The chunks are right"
-
-
-def _messages(count: int) -> str:
-    return f"{count} message" if count == 1 else f"{count} messages"
-
-
-def _lengths(lengths: set[int]) -> str:
-    return " or ".join(f"{length:,}" for length in sorted(lengths)[:3]) + " bytes"
 
 
 WANTED = "return a number of bytes"
