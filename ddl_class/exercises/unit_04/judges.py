@@ -92,7 +92,10 @@ def judge_wavefronts(stage: Stage, generator: np.random.Generator, counts: Seque
     for layers, steps in sizes:
         wanted = "return a list of turns, each a list of cells (layer, step): for two layers and "
         wanted += "one step [[(0, 0)], [(1, 0)]]"
-        turns = items(stage.call(layers, steps), wanted, lambda cells: list(map(_cell, cells)))
+        turns = items(
+            stage.call(layers, steps), wanted,
+            lambda cells: [(int(layer), int(step)) for layer, step in cells],
+        )  # fmt: skip
         turn_of: dict[Cell, int] = {}
         for turn, cells in enumerate(turns):
             for layer, step in cells:
@@ -123,11 +126,6 @@ def judge_wavefronts(stage: Stage, generator: np.random.Generator, counts: Seque
                 f"wavefronts({layers}, {steps}): {len(turns)} turns are more than the "
                 f"{layers + steps - 1} that suffice. {first_case(cases, otherwise)}"
             )
-
-
-def _cell(value: Any) -> Cell:
-    layer, step = value
-    return int(layer), int(step)
 
 
 def _judge_order(told: str, turn_of: dict[Cell, int], layers: int, steps: int) -> None:

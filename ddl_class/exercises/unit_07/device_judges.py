@@ -30,7 +30,8 @@ def judge_chunk(stage: Stage, generator: np.random.Generator, ranks: Sequence[in
         per_bytes = 10 ** generator.uniform(-10.5, -9.5, 3)
         starts[slowest], per_bytes[slowest] = 3 * starts.max(), 1.5 * per_bytes.max()
         stages = list(zip(starts.tolist(), per_bytes.tolist(), strict=True))
-        told = f"best_chunk({nbytes:,}, stages) with {_in_words(stages)}"
+        lines = [f"{a * 1e6:.2f} µs + {b * 1e9:.3f} ns a byte" for a, b in stages]
+        told = f"best_chunk({nbytes:,}, stages) with {', '.join(lines)}"
         said = number(stage.call(nbytes, stages), f"{told}: return the number of bytes")
         beside = per_bytes.sum() - per_bytes[slowest]
         right = math.sqrt(nbytes * starts[slowest] / beside)
@@ -56,10 +57,6 @@ def judge_chunk(stage: Stage, generator: np.random.Generator, ranks: Sequence[in
         }
         otherwise = "Set the derivative of the time with respect to s to zero"
         compare(told, said, right, usual, otherwise, within(CLOSE))
-
-
-def _in_words(stages: list[tuple[float, float]]) -> str:
-    return ", ".join(f"{a * 1e6:.2f} µs + {b * 1e9:.3f} ns a byte" for a, b in stages)
 
 
 # -- the table of paths ----------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import answers, ranks
 from ddl_class.exercises.kit.compare import any_of, compare, refuse_if, why, within
-from ddl_runtime.diagnosis.deadlock import Deadlock, StoryError
+from ddl_runtime.diagnosis.deadlock import Deadlock
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import ANY, Comm
 from ddl_teach.theory.staleness import delayed_descent
@@ -34,34 +34,30 @@ def judge_delayed(stage: Stage, generator: np.random.Generator, counts: Sequence
         age, steps = int(generator.integers(2, 5)) * (trial > 0), int(generator.integers(8, 14))
         call = f"delayed({step}, {age}, {steps})"
         said = answers.array(stage.call(step, age, steps), f"{call}: return a list of weights")
-        otherwise = "Each new weight is the last one, minus step times an older one."
-        right, usual = delayed_descent(step, 1.0, age, steps), _not_delayed(step, age, steps)
+        right, zeros, around = delayed_descent(step, 1.0, age, steps), [1.0], [1.0]
+        for now in range(steps):
+            zeros.append(zeros[now] - step * (zeros[now - age] if now >= age else 0))
+            around.append(around[now] - step * around[(now - age) % len(around)])
+        usual = {
+            "The weight before the first step is missing": right[1:],
+            f"The last step is missing: {steps} steps make {steps + 1} weights": right[:-1],
+            "Return all weights, from the first to the last": right[-1:],
+            "That is descent with fresh gradients: take the weight of `staleness` steps ago": (
+                delayed_descent(step, 1.0, 0, steps)
+            ),
+            "Your gradients are one step too old: with staleness 0 the gradient is that of w[t]": (
+                delayed_descent(step, 1.0, age + 1, steps)
+            ),
+            "Your gradients are one step too fresh: with staleness 1 the gradient is that of "
+            "w[t - 1]": delayed_descent(step, 1.0, max(age - 1, 0), steps),
+            "In the first steps you take no gradient at all: before the first step the weight was "
+            "one, too": np.array(zeros),
+            "In the first steps t - staleness is below zero, and Python then counts from the end "
+            "of the list: take max(t - staleness, 0)": np.array(around),
+            "It goes uphill: a step is subtracted": delayed_descent(-step, 1.0, age, steps),
+        }
+        otherwise = "Each new weight is the last one, minus step times an older one"
         compare(call, said, right, usual, otherwise, within(1e-9, 1e-12))
-
-
-def _not_delayed(step: float, age: int, steps: int) -> dict[str, np.ndarray]:
-    right, zeros, around = delayed_descent(step, 1.0, age, steps), [1.0], [1.0]
-    for now in range(steps):
-        zeros.append(zeros[now] - step * (zeros[now - age] if now >= age else 0))
-        around.append(around[now] - step * around[(now - age) % len(around)])
-    return {
-        "The weight before the first step is missing": right[1:],
-        f"The last step is missing: {steps} steps make {steps + 1} weights": right[:-1],
-        "Return all weights, from the first to the last": right[-1:],
-        "That is descent with fresh gradients: take the weight of `staleness` steps ago": (
-            delayed_descent(step, 1.0, 0, steps)
-        ),
-        "Your gradients are one step too old: with staleness 0 the gradient is that of w[t]": (
-            delayed_descent(step, 1.0, age + 1, steps)
-        ),
-        "Your gradients are one step too fresh: with staleness 1 the gradient is that of "
-        "w[t - 1]": delayed_descent(step, 1.0, max(age - 1, 0), steps),
-        "In the first steps you take no gradient at all: before the first step the weight was "
-        "one, too": np.array(zeros),
-        "In the first steps t - staleness is below zero, and Python then counts from the end of "
-        "the list: take max(t - staleness, 0)": np.array(around),
-        "It goes uphill: a step is subtracted": delayed_descent(-step, 1.0, age, steps),
-    }
 
 
 # -- a server with a bound -----------------------------------------------------------------------
@@ -125,19 +121,15 @@ def _judge_updates(call: str, outcome: Outcome, bound: int) -> None:
             refuse_if(f"{call}: ", cases)
 
 
-def _server_returned(error: StoryError) -> bool:
-    return isinstance(error, Deadlock) and all(wait.rank for wait in error.waits)
-
-
-def _server_alone(error: StoryError) -> bool:
-    return isinstance(error, Deadlock) and not any(wait.rank for wait in error.waits)
-
-
 STUCK: ranks.Causes = {
     "Rank 0 has returned, and workers still wait for an answer. It must take len(seconds) "
-    "updates of each worker, and answer every one.": _server_returned,
+    "updates of each worker, and answer every one.": lambda error: (
+        isinstance(error, Deadlock) and all(wait.rank for wait in error.waits)
+    ),
     "Rank 0 waits for an update that never comes. Each worker makes len(seconds) of them, and "
-    "there are comm.size - 1 workers.": _server_alone,
+    "there are comm.size - 1 workers.": lambda error: (
+        isinstance(error, Deadlock) and not any(wait.rank for wait in error.waits)
+    ),
     "Workers wait for an answer that never comes. After each update go through *all* who "
     "wait, for the one that came may have freed others; take the slowest of the workers only, "
     "clocks[1:]; and who is exactly `bound` ahead may go on.": ranks.stuck,

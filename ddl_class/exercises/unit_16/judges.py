@@ -237,7 +237,9 @@ def judge_sparse_sum(stage: Stage, generator: np.random.Generator, counts: Seque
         for alike in (True, False):
             # First equally many, so that other mistakes show; then as in life.
             most = [5] * count if alike else generator.permutation(np.arange(count) % 4 * 2)
-            given = [_entries(generator, int(entries)) for entries in most]
+            places = [np.sort(generator.choice(SIZE, many, replace=False)) for many in most]
+            # Whole numbers, so that sums are exact.
+            given = [(own, generator.integers(1, 50, len(own)).astype(float)) for own in places]
             call = f"sparse_sum on {ranks_text(count)} with {list(map(int, most))} entries"
             outcome = ranks.run(stage, count, given, call, CAUSES)
             _judge_lists(call, outcome, given)
@@ -245,12 +247,6 @@ def judge_sparse_sum(stage: Stage, generator: np.random.Generator, counts: Seque
             swap = f"{MESSAGES} in each of {steps} steps. Swap the sum so far with the rank 1, 2, "
             advice = f"{swap}4, ... away (comm.rank ^ distance)"
             ranks.judge_sent(call, outcome, [MESSAGES * steps] * count, advice)
-
-
-def _entries(generator: np.random.Generator, count: int) -> Lists:
-    """Whole numbers, so that sums are exact, at ascending places."""
-    places = np.sort(generator.choice(SIZE, count, replace=False))
-    return places, generator.integers(1, 50, count).astype(float)
 
 
 CAUSES: ranks.Causes = {

@@ -125,14 +125,29 @@ def judge_scaling(stage: Stage, generator: np.random.Generator, ranks: Sequence[
         call = f"scaling({points})"
         wanted = f"{call}: return two things, the kind and the efficiency"
         kind, efficiency = several(stage.call(points), 2, wanted)
-        right, share = _scaling(points)
+        (first, batch, before), (last, _, after) = points[0], points[-1]
+        ratio, more = before / after, last / first
+        if all(point[1] == batch for point in points):
+            right, share = "strong", ratio / more
+        elif all(point[1] * first == batch * point[0] for point in points):
+            right, share = "weak", ratio
+        else:
+            right, share = "neither", None
         if str(kind) != right:
             raise Wrong(f"{call}: you call it {kind!r}, and it is {right!r}. {WHY[right]}")
-        if share is not None:
-            said = number(efficiency, wanted, part="the efficiency")
-            compare(call, said, share, _wrong_shares(points))
-        elif efficiency is not None:
+        if share is None and efficiency is not None:
             raise Wrong(f"{call}: what is neither has no efficiency: return None for it.")
+        usual = {
+            "That is a speed-up in samples a second: divide by how many more ranks": ratio * more,
+            "That is the speed-up: divide it by how many times as many ranks there are": ratio,
+            "In weak scaling there is more work: with perfect scaling the time stays": (
+                ratio / more
+            ),
+            "Divide by last ranks / first ranks: the first point may have several": ratio / last,
+            "Upside down: the first time over the last": any_of(1 / ratio, more / ratio),
+        }
+        if share is not None:
+            compare(call, number(efficiency, wanted, part="the efficiency"), share, usual)
 
 
 def _scalings(generator: np.random.Generator) -> Iterator[list[Point]]:
@@ -143,18 +158,8 @@ def _scalings(generator: np.random.Generator) -> Iterator[list[Point]]:
         counts = [first, 2 * first, 8 * first]
         yield [(ranks, 48, seconds()) for ranks in counts]
         yield [(ranks, 16 * ranks, seconds()) for ranks in counts]
-    yield [(1, 32, seconds()), (2, 32, seconds()), (4, 128, seconds())]
-    yield [(1, 32, seconds()), (2, 40, seconds()), (4, 128, seconds())]
-    yield [(1, 32, seconds()), (2, 48, seconds()), (4, 32, seconds())]
-
-
-def _scaling(points: list[Point]) -> tuple[str, float | None]:
-    (first, batch, before), (last, _, after) = points[0], points[-1]
-    if all(it[1] == batch for it in points):
-        return "strong", before * first / (after * last)
-    if all(it[1] * first == batch * it[0] for it in points):
-        return "weak", before / after
-    return "neither", None
+    for batches in ((32, 32, 128), (32, 40, 128), (32, 48, 32)):
+        yield [(ranks, batch, seconds()) for ranks, batch in zip((1, 2, 4), batches, strict=True)]
 
 
 WHY = {
@@ -162,19 +167,6 @@ WHY = {
     "weak": "Each rank has as many samples at every number of ranks.",
     "neither": "Look at all points, not only at the first and the last.",
 }
-
-
-def _wrong_shares(points: list[Point]) -> dict[str, object]:
-    (first, _, before), (last, _, after) = points[0], points[-1]
-    ratio, more = before / after, last / first
-    return {
-        "That is a speed-up in samples a second: divide by how many more ranks": ratio * more,
-        "That is the speed-up: divide it by how many times as many ranks there are": ratio,
-        "In weak scaling there is more work: with perfect scaling the time stays": ratio / more,
-        "Divide by last ranks / first ranks: the first point may have several": ratio / last,
-        "Upside down: the first time over the last": any_of(1 / ratio, more / ratio),
-    }
-
 
 NEVER = float("inf")
 Curve = tuple[np.ndarray, np.ndarray]  # seconds and accuracies
