@@ -27,11 +27,12 @@ from ddl_teach.theory.work_depth import fully_connected
 from ddl_teach.theory.work_depth.counting import tree_depth
 
 PASSES = {"forward": "inputs", "input gradient": "outputs", "weight gradient": "batch"}
-SMALL = [[], [], [0, 1], [2], []]
 STEPS = "return a list with the step of each operation, the first step being 0"
 
 Graph = list[list[int]]  # of each operation those that it waits for
 Pair = tuple[float, float]
+
+SMALL: Graph = [[], [], [0, 1], [2], []]
 
 
 def judge_tree_sum(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
@@ -120,7 +121,8 @@ def judge_count(stage: Stage, generator: np.random.Generator, ranks: Sequence[in
     ladder: Graph = [[], []] + [[place - 1, place - 2] for place in range(2, 60)]
     chain: Graph = [[]] + [[place] for place in range(1500)]
     shuffled = [_random_graph(generator) for _ in range(20)]
-    for graph in (SMALL, *shuffled, [[]] * 7, chain, ladder):
+    graphs: list[Graph] = [SMALL, *shuffled, [[]] * 7, chain, ladder]
+    for graph in graphs:
         answer = _work_and_depth(
             stage.call(graph), "return two numbers, as in `return work, depth`"
         )

@@ -194,11 +194,11 @@ def judge_share(stage: Stage, generator: np.random.Generator, ranks: Sequence[in
             f"seconds={[own.tolist() for own in seconds]}, room={room})"
         )
         answer = stage.call(workspace, seconds, room)
-        parts = _parts(answer, ("c", "A", "low", "high"), call)
+        c, matrix, low, high = _parts(answer, ("c", "A", "low", "high"), call)
         rows = (
             "A layer's row lies between 1 and 1, the room's between 0 and the room: it need not "
         )
-        found = _solve(*parts, 1, call, f"{rows}be full.")
+        found = _solve(c, matrix, low, high, 1, call, f"{rows}be full.")
         points = [list(zip(*front, strict=True)) for front in fronts]
         choices = [list(zip(*choice, strict=True)) for choice in itertools.product(*points)]
         right = _least(choices, sum, room)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +61,7 @@ class Trial:
         refuse_if(f"{self.call}: the bytes are right, but it takes ", cases)
         return True
 
-    def bytes_of(self, result: object, rank: int) -> np.ndarray:
+    def bytes_of(self, result: Any, rank: int) -> np.ndarray:
         """What a rank returned."""
         like = self.values
         if np.shape(result) != like.shape or getattr(result, "dtype", None) != like.dtype:
@@ -95,7 +96,7 @@ def judge_copy_out(stage: Stage, generator: np.random.Generator, counts: Sequenc
                 ).any(),
             }
             refuse_if(f"{call}: ", cases)
-        trial.judge_time(outcome, KERNEL + COPY.keeps(len(values)))
+        trial.judge_time(outcome, KERNEL + float(COPY.keeps(len(values))))
 
 
 def judge_staged(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
@@ -107,7 +108,7 @@ def judge_staged(stage: Stage, generator: np.random.Generator, counts: Sequence[
         outcome = trial.again()
         _judge_sizes(outcome, call, [size])
         _judge_arrived(outcome, trial)
-        trial.judge_time(outcome, KERNEL + staging.staged(size, ROUTE))
+        trial.judge_time(outcome, KERNEL + float(staging.staged(size, ROUTE)))
 
 
 def judge_pipelined(stage: Stage, generator: np.random.Generator, counts: Sequence[int]) -> None:
@@ -123,7 +124,7 @@ def judge_pipelined(stage: Stage, generator: np.random.Generator, counts: Sequen
             sizes = [min(chunk, size - first) for first in range(0, size, chunk)]
             _judge_sizes(outcome, call, sizes)
             _judge_arrived(outcome, trial, chunk)
-            least = KERNEL + staging.pipelined(size, chunk, ROUTE)
+            least = KERNEL + float(staging.pipelined(size, chunk, ROUTE))
             if trial.judge_time(outcome, least):
                 otherwise = (
                     "Draw it, and look which stage waits. Ask for all copies out first; then, "
@@ -224,7 +225,7 @@ def _judge_arrived(outcome: Outcome, trial: Trial, chunk: int = 0) -> None:
 
 def _slow(chunks: int, chunk: int) -> dict[str, float]:
     """How long the usual mistakes take after the kernel, if the chunks are even."""
-    out, wire, come_in = (stage.keeps(chunk) for stage in ROUTE.stages)
+    out, wire, come_in = (float(stage.keeps(chunk)) for stage in ROUTE.stages)
     latency, further = NETWORK.latency, chunks - 1
     return {
         "Two stages overlap, not three. Does rank 0 wait for its last copy before it sends the "

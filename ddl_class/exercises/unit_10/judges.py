@@ -132,7 +132,7 @@ def _word(word: Any) -> str:
     """A pass, or `ValueError` of what is none, such as a letter of a text."""
     if not re.fullmatch(r"[FB]\d+", word):
         raise ValueError
-    return word
+    return str(word)
 
 
 def _call(rank: int, count: int, parts: int) -> str:

@@ -81,8 +81,8 @@ def judge_distil(stage: Stage, generator: np.random.Generator, counts: Sequence[
         )
         usual, same = _wrong_losses(*given), within(1e-6, 1e-8)
         compare(f"{call}: the loss", loss, right, usual, otherwise, same)
-        usual, told = _wrong_slopes(*given), f"{call}: the loss is right; the gradient"
-        compare(told, gradient, slope, usual, same=within(1e-5, 1e-8))
+        told, slopes = f"{call}: the loss is right; the gradient", _wrong_slopes(*given)
+        compare(told, gradient, slope, slopes, same=within(1e-5, 1e-8))
 
 
 def _surprise(wanted: Array, likely: Array) -> float:

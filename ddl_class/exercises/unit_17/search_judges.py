@@ -34,10 +34,10 @@ def judge_halving(stage: Stage, generator: np.random.Generator, ranks: Sequence[
             for trial in set(range(trials)) - set(right[rung]):
                 curves[trial, rung] = -1.0 - trial  # nobody has paid for it
         call = f"halving(curves, eta={eta}) with {trials} trials and {rungs} rungs"
-        wanted = f"{call}: return a list with the trials of each rung, such as [[0, 1, 2], [1]]"
-        found = items(stage.call(curves, eta), wanted, lambda rung: list(map(whole, rung)))
+        told = f"{call}: return a list with the trials of each rung, such as [[0, 1, 2], [1]]"
+        found = items(stage.call(curves, eta), told, lambda rung: list(map(whole, rung)))
         if len(found) != rungs:
-            raise Wrong(f"{wanted}: there are {rungs} rungs, one for each column.")
+            raise Wrong(f"{told}: there are {rungs} rungs, one for each column.")
         if unknown := sorted(set().union(*found) - set(range(trials))):
             raise Wrong(f"{call}: there is no trial {unknown[0]}; they are 0 to {trials - 1}.")
         for rung, (mine, wanted) in enumerate(zip(found, right, strict=True)):

@@ -103,8 +103,8 @@ def _error(
 ) -> float:  # fmt: skip
     found = np.empty(x.size)
     for place, way in enumerate(step * np.eye(x.size).reshape(x.size, *x.shape)):
-        apart = forward(x + way) - forward(x - behind * way)
-        found[place] = np.sum(towards * apart) / (over * step)
+        risen = forward(x + way) - forward(x - behind * way)
+        found[place] = np.sum(towards * risen) / (over * step)
     apart = norm(np.ravel(backward(x, towards)) - found)
     return float(apart / norm(found) if relative else apart)
 
