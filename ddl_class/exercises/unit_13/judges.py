@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -104,10 +105,10 @@ def _noise(
 
 
 def _wrong_noises(own: np.ndarray, samples: int, mine: np.ndarray) -> dict[str, list[float]]:
-    count, (noise, signal) = len(own), _noise(own, samples)
-    mean, total = np.mean(own, axis=0), np.sum(own, axis=0)
-    large, huge = float(mean @ mean), float(total @ total)
-    small = float(np.mean([gradient @ gradient for gradient in own]))
+    count, wrong = len(own), partial(_noise, own, samples)
+    noise, signal = wrong()
+    large, huge = ((vector**2).sum() for vector in (own.mean(axis=0), own.sum(axis=0)))
+    small = (own**2).sum(axis=1).mean()
     return {
         "The two are swapped: the noise comes first": [signal, noise],
         "That is what is measured, not yet what is behind it: |mean|^2 still has noise in it. "
@@ -116,16 +117,12 @@ def _wrong_noises(own: np.ndarray, samples: int, mine: np.ndarray) -> dict[str, 
         "The signal is right. In the noise the share P / (P - 1) is missing: a mean of P "
         "gradients still has 1/P of the noise of one": [samples * (small - large), signal],
         "That is made from this rank's own |g|^2: average that over all ranks too": (
-            _noise(own, samples, small=float(mine @ mine))
+            wrong(small=mine @ mine)
         ),
-        "That is made from the sum of the gradients: divide it by comm.size": (
-            _noise(own, samples, large=huge)
-        ),
-        "add_up changed `gradient` before you took its length: add up a copy": (
-            _noise(own, samples, small=huge)
-        ),
+        "That is made from the sum of the gradients: divide it by comm.size": wrong(large=huge),
+        "add_up changed `gradient` before you took its length: add up a copy": wrong(small=huge),
         "The mean of the |g|^2 is wanted, over the ranks: divide their sum by comm.size": (
-            _noise(own, samples, small=count * small)
+            wrong(small=count * small)
         ),
     }
 
@@ -181,10 +178,10 @@ def _wrong_steps(
 ) -> dict[str, list[np.ndarray]]:
     """Weights and moments after the usual mistakes."""
     mean, mine = own.mean(axis=0), own[rank]
-    trust = _trust(weights, mean)
-    _, kept = _lars(weights, mean, moments, rate)
-    whole = np.linalg.norm(weights) / np.linalg.norm(mean)
+    trust, wrong = _trust(weights, mean), partial(_lars, weights, mean, moments, rate)
+    _, kept = wrong()
     late = MOMENTUM * moments + mean
+    whole = np.linalg.norm(weights) / np.linalg.norm(mean)
     return {
         "the weights are as they were. `w = ...` only gives a name to something new; `w -= ...` "
         "changes the array": [weights, moments],
@@ -193,20 +190,20 @@ def _wrong_steps(
         "that is the step of this rank's own gradients, and every rank makes another one: average "
         "them first": _lars(weights, mine, moments, rate),
         "the lengths are those of this rank's own gradients, and ranks drift apart: average "
-        "first, then take the length": _lars(weights, mean, moments, rate, _trust(weights, mine)),
+        "first, then take the length": wrong(_trust(weights, mine)),
         "that is plain momentum, one rate for all layers: multiply by |w| / |g| of the layer": (
-            _lars(weights, mean, moments, rate, 1.0)
+            wrong(1.0)
         ),
         "the ratio is upside down: |w| / |g|. A layer with large gradients steps less": (
-            _lars(weights, mean, moments, rate, 1 / trust)
+            wrong(1 / trust)
         ),
         "those are the lengths of the whole network, one ratio for all: take each layer's own": (
-            _lars(weights, mean, moments, rate, whole)
+            wrong(whole)
         ),
         "the moments of the steps before are forgotten: m = 0.9 m + ..., in place": (
             _lars(weights, mean, 0 * moments, rate)
         ),
         "rate * trust belongs into the moment: a step that was scaled then is not to be scaled "
         "again by today's lengths": [weights - rate * trust * late, late],
-        "the rate is missing: m = 0.9 m + rate * trust * g": _lars(weights, mean, moments, 1.0),
+        "the rate is missing: m = 0.9 m + rate * trust * g": wrong(trust / rate),
     }
