@@ -272,27 +272,6 @@ def _judge_type(stage: Stage, generator: np.random.Generator) -> None:
     )
 
 
-def _about_sum(found: float, x: np.ndarray, exact: float) -> str:
-    total = np.float16(0)
-    for term in x:
-        total = np.float16(total + term)
-    if found == float(total):
-        return "That is what one after the other gives. Add two halves of it, each by halves."
-    if len(x) > 1 and found == float(x[0]):
-        return "That is the first number alone."
-    if math.isclose(found, exact / len(x), rel_tol=1e-2):
-        return "That is the mean."
-    middle = len(x) // 2
-    halves = [math.fsum(x[:middle].tolist()), math.fsum(x[middle:].tolist())]
-    if any(math.isclose(found, half, rel_tol=1e-2) for half in halves):
-        return "That is one half of the numbers. Add the sums of both halves."
-    if len(x) % 2:
-        return (
-            "Their number is odd: a number without a partner goes on to the next level as it is."
-        )
-    return "Add the sum of the first half and the sum of the second, each found in the same way."
-
-
 def judge_scaling(stage: Stage, generator: np.random.Generator, ranks: Sequence[int]) -> None:
     """Unscale in float32, skip and back off on overflow, grow after enough good steps."""
     for interval in (1, 2, 5):
