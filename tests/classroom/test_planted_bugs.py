@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from examinations import EXAMINATIONS, wrong
 
 from ddl_class.exercises.planted.bug import Bug, planted, untouched
 from ddl_class.exercises.planted.bugs import BUGS, DISTRIBUTED, OPERATORS, TRAINING
-from ddl_class.exercises.planted.examine import EXAMINATIONS, wrong
 from ddl_class.exercises.planted.suspects import find, parts, suspects, tell
 from ddl_teach.training.tasks.digits import Digits
 

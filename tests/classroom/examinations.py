@@ -3,8 +3,8 @@
     wrong(part, candidate)      0 to rounding for a right one; infinite for one that stops
 
 Operators stand beside another library's, gradients beside difference quotients; update rules walk
-beside another library's; parts of several ranks are in `examine_ranks`. An examination knows
-nothing of the bugs: it would find others as well.
+beside another library's; parts of several ranks are in `examinations_on_ranks`. An examination
+knows nothing of the bugs: it would find others as well.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import examinations_on_ranks as on_ranks
 import numpy as np
 import torch
 
-from ddl_class.exercises.planted import examine_ranks
 from ddl_measure.levels.operators import GOOD, check_gradient, errors
 from ddl_measure.levels.torch_parts import torch_rule
 from ddl_measure.levels.training import divergence, rule_of
@@ -103,22 +103,22 @@ EXAMINATIONS: dict[str, Callable[[Any], float]] = {
         "RMSprop", {"rate": 0.01}, {"lr": 0.01, "alpha": 0.99}
     ),
     "training.optimizers.adagrad.AdaGrad": beside("Adagrad", {"rate": 0.01}, {"lr": 0.01}),
-    "collectives.ring.allreduce": examine_ranks.allreduce,
-    "collectives.recursive_doubling.allreduce": examine_ranks.allreduce,
-    "collectives.rabenseifner.allreduce": examine_ranks.allreduce,
-    "networks.data_parallel.averaging.average_gradients": examine_ranks.average_gradients,
+    "collectives.ring.allreduce": on_ranks.allreduce,
+    "collectives.recursive_doubling.allreduce": on_ranks.allreduce,
+    "collectives.rabenseifner.allreduce": on_ranks.allreduce,
+    "networks.data_parallel.averaging.average_gradients": on_ranks.average_gradients,
     "networks.data_parallel.batch_normalisation.SynchronisedBatchNorm": (
-        examine_ranks.batch_normalisation
+        on_ranks.batch_normalisation
     ),
-    "networks.tensor.vocabulary.vocabulary_loss": examine_ranks.vocabulary_loss,
-    "networks.pipelines.torch_stage.TorchStage": examine_ranks.stage,
-    "networks.pipelines.gpipe.gpipe": examine_ranks.schedule,
-    "networks.pipelines.one_f_one_b.order": examine_ranks.kept,
-    "training.distribution.books.Books": examine_ranks.server,
-    "training.compression.feedback.Feedback": examine_ranks.feedback,
-    "training.compression.top_k.TopK": examine_ranks.top_k,
-    "training.compression.qsgd.QSGD": examine_ranks.quantised,
-    "training.consistency.gossip.Gossip": examine_ranks.gossip,
+    "networks.tensor.vocabulary.vocabulary_loss": on_ranks.vocabulary_loss,
+    "networks.pipelines.torch_stage.TorchStage": on_ranks.stage,
+    "networks.pipelines.gpipe.gpipe": on_ranks.schedule,
+    "networks.pipelines.one_f_one_b.order": on_ranks.kept,
+    "training.distribution.books.Books": on_ranks.server,
+    "training.compression.feedback.Feedback": on_ranks.feedback,
+    "training.compression.top_k.TopK": on_ranks.top_k,
+    "training.compression.qsgd.QSGD": on_ranks.quantised,
+    "training.consistency.gossip.Gossip": on_ranks.gossip,
     "training.tasks.perceptron.Perceptron": perceptron,
     "training.tasks.perceptron.softmax": softmax,
     "operators.convolution.im2col.input_gradient": input_gradient,
