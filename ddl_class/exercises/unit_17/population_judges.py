@@ -1,5 +1,5 @@
-"""The judges of unit 17, second part: the exploit of a population on ranks, and ageing; an ensemble
-over ranks, and the loss that distils it."""
+"""The judges of unit 17, second part: the exploit of a population on ranks, and ageing; an
+ensemble over ranks, and the loss that distils it."""
 
 from __future__ import annotations
 
