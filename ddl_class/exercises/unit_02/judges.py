@@ -15,7 +15,7 @@ import numpy as np
 
 from ddl_class.exercises.exercise import Stage, Wrong
 from ddl_class.exercises.kit.answers import not_none, number
-from ddl_class.exercises.kit.compare import compare, within
+from ddl_class.exercises.kit.compare import alike, compare, first_case, refuse_if, within
 
 TOLERANCE = 1e-8
 HUGE = 1e17  # beside it a double has no room for numbers around one
@@ -224,28 +224,26 @@ def _judge_array(
     not_none(found, f"{call}: return an array")
     if not isinstance(found, np.ndarray) or found.dtype.kind not in "fiuc":
         raise Wrong(f"return an array of numbers, not a {type(found).__name__}.")
-    for why, result in usual.items():
-        same = found.shape == result.shape != right.shape or (
-            found.shape == result.shape and not np.allclose(result, right)
-        )
-        if same and np.allclose(found, result, rtol=TOLERANCE, atol=TOLERANCE):
-            raise Wrong(f"{call}: {why}.")
-    if found.dtype.kind == "c":
+    same = within(TOLERANCE, TOLERANCE)
+    cases = {words: same(found, one) and not alike(one, right) for words, one in usual.items()}
+    cases |= {
+        "complex numbers come back. Images and kernels are real, so is the result: irfft2 takes "
+        "the frequencies that rfft2 gave back to real numbers": found.dtype.kind == "c",
+        f"yours has the shape {found.shape}, it should be {right.shape}": (
+            found.shape != right.shape
+        ),
+    }
+    refuse_if(f"{call}: ", cases)
+    if not same(found, right):
+        places = {
+            "The right numbers in wrong places. `reshape` takes numbers in the order in which "
+            "they lie: put the axes in order first, with transpose or swapaxes": (
+                same(np.sort(found, axis=None), np.sort(right, axis=None))
+            )
+        }
+        first = tuple(map(int, np.argwhere(~np.isclose(found, right, rtol=TOLERANCE))[0]))
         raise Wrong(
-            f"{call} gave complex numbers. Images and kernels are real, so is the result: "
-            "irfft2 takes the frequencies that rfft2 gave back to real numbers."
+            f"{call}: {np.isclose(found, right).mean():.0%} of the numbers are right. The first "
+            f"wrong one stands at {first}: {found[first]:.4g} instead of {right[first]:.4g}. "
+            + first_case(places)
         )
-    if found.shape != right.shape:
-        raise Wrong(f"{call} gave the shape {found.shape}, it should be {right.shape}.")
-    if np.allclose(found, right, rtol=TOLERANCE, atol=TOLERANCE):
-        return
-    if np.allclose(np.sort(found, axis=None), np.sort(right, axis=None), rtol=TOLERANCE):
-        raise Wrong(
-            f"{call}: the right numbers in wrong places. `reshape` takes numbers in the order in "
-            "which they lie: put the axes in order first, with transpose or swapaxes."
-        )
-    first = tuple(map(int, np.argwhere(~np.isclose(found, right, rtol=TOLERANCE))[0]))
-    raise Wrong(
-        f"{call}: {np.isclose(found, right).mean():.0%} of the numbers are right. The first "
-        f"wrong one stands at {first}: {found[first]:.4g} instead of {right[first]:.4g}."
-    )

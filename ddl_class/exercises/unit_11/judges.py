@@ -210,7 +210,19 @@ def judge_offload(stage: Stage, generator: np.random.Generator, counts: Sequence
             ),
         }
         refuse_if(setting, cases)
-        _judge_buckets(outcome, setting, length, bucket)
+        for rank, ledger in enumerate(outcome.ledger):
+            numbers = [message.bytes // DOUBLE for message in ledger.messages]
+            most = max(numbers, default=0)
+            cases = {
+                "sends something. Ranks 0 and 1 do all of it": rank > 1 and numbers,
+                f"sends {most} numbers at once. The device has room for two buckets; send at most "
+                f"{bucket} numbers in a message": most > bucket,
+                f"sends {sum(numbers)} numbers: each moment comes once and goes back once, "
+                f"{length} of them; weights and gradients stay": (
+                    rank <= 1 and sum(numbers) != length
+                ),
+            }
+            refuse_if(f"{setting}, rank {rank} ", cases)
         buckets = -(-length // bucket)
         if buckets == 8 and outcome.time > 1.6 * buckets * HOUR:
             raise Wrong(
@@ -221,21 +233,6 @@ def judge_offload(stage: Stage, generator: np.random.Generator, counts: Sequence
                 "(comm.irecv, into the other of two places) before it updates and sends back the "
                 "one it has."
             )
-
-
-def _judge_buckets(outcome: Outcome, setting: str, length: int, bucket: int) -> None:
-    for rank, ledger in enumerate(outcome.ledger):
-        numbers = [message.bytes // DOUBLE for message in ledger.messages]
-        cases = {
-            "sends something. Ranks 0 and 1 do all of it": rank > 1 and numbers,
-            f"sends {max(numbers, default=0)} numbers at once. The device has room for two "
-            f"buckets; send at most {bucket} numbers in a message": (
-                max(numbers, default=0) > bucket
-            ),
-            f"sends {sum(numbers)} numbers: each moment comes once and goes back once, {length} "
-            "of them; weights and gradients stay": rank <= 1 and sum(numbers) != length,
-        }
-        refuse_if(f"{setting}, rank {rank} ", cases)
 
 
 def _part(length: int, count: int, rank: int) -> slice:
@@ -253,7 +250,16 @@ def judge_stretches(stage: Stage, generator: np.random.Generator, ranks: Sequenc
         wanted = f"{call}: return a plan; a plan is a list of layers and of lists of layers, such "
         steps = items(stage.call(layers), f"{wanted}as [[0, 1], 2, 3]", _step)
         plan = [step for step in steps if step != []]
-        _judge_layers(f"{call}: {short(plan, 20)}", layers_of(plan), layers)
+        found = layers_of(plan)
+        missing = sorted(set(range(layers)) - set(found))
+        cases = {
+            f"layer {min(missing, default=0)} is not in it": missing,
+            "some layer is in it twice, or does not exist": len(found) > layers,
+            "the layers are not in their order": found != list(range(layers)),
+        }
+        if words := first_case(cases):
+            brackets = f"Without its brackets a plan counts from 0 to {layers - 1}."
+            raise Wrong(f"{call}: {short(plan, 20)}: {words} {brackets}")
         lists = [step for step in plan if isinstance(step, list)]
         chain = Chain.even(layers)
         right = min(peak(equal_stretches(layers, many), chain) for many in range(1, layers + 1))
@@ -282,14 +288,3 @@ def _step(step: Any) -> Any:
     """A layer as a plain number, or a plain list of such steps."""
     several_layers = isinstance(step, list | tuple | np.ndarray | range)
     return list(map(_step, step)) if several_layers else whole(step)
-
-
-def _judge_layers(told: str, found: list[int], layers: int) -> None:
-    missing = sorted(set(range(layers)) - set(found))
-    cases = {
-        f"layer {missing[0] if missing else 0} is not in it": missing,
-        "some layer is in it twice, or does not exist": len(found) > layers,
-        "the layers are not in their order": found != list(range(layers)),
-    }
-    if words := first_case(cases):
-        raise Wrong(f"{told}: {words} Without its brackets a plan counts from 0 to {layers - 1}.")
