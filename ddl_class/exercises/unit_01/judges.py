@@ -163,10 +163,10 @@ def _drawn(name: str, numbers_of_each: Sequence[Any]) -> str:
     return f"\n\n  {name} = {numbers_of_each}" if len(numbers_of_each) <= 12 else ""
 
 
-def _random_graph(generator: np.random.Generator, most: int = 40) -> Graph:
+def _random_graph(generator: np.random.Generator) -> Graph:
     """Operations that wait for earlier ones, listed in any order; some at the end are loose."""
     reach, graph = generator.uniform(0.5, 3), []
-    for place in range(generator.integers(2, most)):
+    for place in range(generator.integers(2, 40)):
         many = min(place, int(generator.poisson(reach)))
         graph.append(generator.choice(place, many, replace=False).tolist() if many else [])
     return graph
