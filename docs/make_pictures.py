@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from ddl_class.plots.algorithms import plot_times
+from ddl_class.plots.messages import plot_times
 from ddl_runtime.pictures.style import Picture, in_style
 from ddl_runtime.pictures.timeline import plot_timeline
 from ddl_teach import Comm, Phantom, Ranks, simulate

@@ -14,6 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ddl_class.plots.boxes import draw_names
 from ddl_class.plots.convolutions import METHOD_COLOURS, method_name
 from ddl_class.plots.frame import (
     explain_colours,
@@ -23,7 +24,6 @@ from ddl_class.plots.frame import (
     log_scale,
     name_rows,
 )
-from ddl_class.plots.tables import draw_names
 from ddl_runtime.pictures.style import (
     INK,
     algorithm_colour,

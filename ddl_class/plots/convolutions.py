@@ -1,25 +1,38 @@
-"""Time, operations and memory of convolutions, over whatever is varied.
+"""Convolutions: time, operations and memory over whatever is varied, and what each method does.
 
-One panel below another over the same axis, a colour for each method, and a column for each
-quantity that is varied. A dotted vertical line is a crossover, each with its source: counted,
-predicted, measured. What to look at: methods that meet at one place in operations, and at quite
-another in time.
+A dotted vertical line is a crossover, each with its source: counted, predicted, measured. What to
+look at: methods that meet at one place in operations, and at quite another in time; how often a
+pixel's colour comes back in the matrix of im2col; the size of the blot that one bad pixel makes,
+which is that of what a method transforms at once; Winograd's error, which grows by the same factor
+with each larger tile while there is ever less left to save; and the border between two colours of
+a map, which moves when the rates of a processor change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol, Self
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from ddl_class.plots.frame import BESIDE, Text, count_in_short, finish_panels, log_scale, panels
-from ddl_runtime.pictures.style import INK, Look, in_style, size_text, time_text
+from ddl_class.plots.boxes import draw_names, part_pixels, write_numbers_into
+from ddl_class.plots.frame import (
+    BESIDE,
+    Text,
+    count_in_short,
+    explain_colours,
+    finish,
+    finish_panels,
+    log_scale,
+    panels,
+)
+from ddl_runtime.pictures.style import INK, Look, in_style, new_axes, size_text, time_text
 
 METHOD_COLOURS: Mapping[str, str] = MappingProxyType(
     {
@@ -151,3 +164,147 @@ def _scale_varied(ax: Axes, column: Swept) -> None:
 
 def _text(name: str, value: float) -> str:
     return UNITS.get(name, count_in_short)(value) if np.isfinite(value) else "not possible"
+
+
+LARGEST = 25 * 30  # numbers that one can still read
+
+
+@in_style
+def plot_im2col(image: np.ndarray, matrix: np.ndarray, *, title: str | None = None) -> Figure:
+    """Draw an `image` of whole numbers and the `matrix` that was made of it."""
+    image, matrix = np.atleast_2d(image), np.atleast_2d(matrix)
+    for name, numbers in {"image": image, "matrix": matrix}.items():
+        if numbers.ndim != 2 or not 0 < numbers.size <= LARGEST:
+            raise ValueError(
+                f"{name} has shape {numbers.shape}: give one with two axes and at most {LARGEST} "
+                "numbers, of one image and one channel"
+            )
+    height = 0.9 + 0.36 * max(image.shape[0], matrix.shape[0], 6)
+    widths = [image.shape[1], matrix.shape[1]]
+    left, right = axes = panels(9.5, height, columns=2, width_ratios=widths)
+    low, high = image.min(), image.max()
+    for ax, numbers in zip(axes, (image, matrix), strict=True):
+        ax.imshow(numbers, cmap="viridis", vmin=low, vmax=high, alpha=0.75, aspect="auto")
+        small = 9 if numbers.shape[1] <= 12 else 7
+        write_numbers_into(ax, numbers, (low + high) / 2, fontsize=small)
+        part_pixels(ax, numbers.shape, width=1.2)
+        ax.spines[:].set_visible(False)
+    left.set_xlabel("the image")
+    right.set_xlabel("a column for each output")
+    right.set_ylabel("a row for each weight")
+    found = (
+        f"{image.size} pixels become {matrix.shape[0]} x {matrix.shape[1]} = {matrix.size} "
+        f"numbers: {matrix.size / image.size:.3g} times the memory"
+    )
+    rows = "; ".join(" ".join(f"{number:g}" for number in row) for row in matrix[:3])
+    more = f"The matrix begins with {rows}."
+    return finish_panels(axes, "An image and its im2col matrix", found, title, more=more)
+
+
+GOOD, BAD = "#dfe8f2", "#cc3311"
+
+
+@in_style
+def plot_spread(outputs: Mapping[str, np.ndarray], *, title: str | None = None) -> Figure:
+    """Draw one output image of each method; numbers that are not finite are the bad ones."""
+    if not outputs:
+        raise ValueError("nothing to draw: give the output of at least one method")
+    bad = {name: ~np.isfinite(np.asarray(image)) for name, image in outputs.items()}
+    for name, image in bad.items():
+        if image.ndim != 2:
+            raise ValueError(f"{name} has shape {image.shape}: give one image, of two axes")
+    axes = panels(2.6 * len(bad) + 0.4, 3.2, columns=len(bad))
+    for ax, (name, image) in zip(axes, bad.items(), strict=True):
+        ax.imshow(image, cmap=ListedColormap([GOOD, BAD]), vmin=0, vmax=1)
+        ax.set_title(f"{name}: {image.sum():,}", weight="normal", size=10)
+        part_pixels(ax, image.shape, width=0.8)
+    listed = ", ".join(f"{image.sum():,} by {name}" for name, image in bad.items())
+    found, about = (
+        f"One bad pixel spoils outputs: {listed}",
+        "Outputs that one bad pixel spoils, in red",
+    )
+    return finish_panels(axes, about, found, title)
+
+
+ERROR, SAVED = METHOD_COLOURS["fft"], METHOD_COLOURS["winograd_4x4"]
+
+
+@in_style
+def plot_errors(
+    tiles: Sequence[int], errors: Sequence[float], *, kernel: int = 3, title: str | None = None
+) -> Figure:
+    """Draw the `errors` of F(m x m, kernel x kernel), in units of the definition's, over m."""
+    if len(tiles) != len(errors) or not len(tiles):
+        raise ValueError(f"{len(tiles)} tiles and {len(errors)} errors: give one for each")
+    m = np.asarray(tiles, float)
+    saved = kernel**2 * m**2 / (m + kernel - 1) ** 2
+    ax = new_axes(8.0, 3.8)
+    ax.plot(tiles, errors, "o-", color=ERROR, label="error, times the definition's")
+    ax.plot(tiles, saved, "s-", color=SAVED, label="multiplications, times fewer")
+    log_scale(ax, "y", "{:,g}".format)
+    ax.yaxis.set_major_locator(LogLocator(numticks=8))
+    ax.set_xticks(tiles, [f"{tile:g}" for tile in tiles])
+    found = (
+        f"m = {tiles[-1]:g}: {saved[-1]:.2g} times fewer multiplications, {errors[-1]:,.3g} times "
+        "the error"
+    )
+    listed = ", ".join(f"{tile:g}: {error:.3g}" for tile, error in zip(tiles, errors, strict=True))
+    names: Look = {
+        "x": f"outputs m of a tile, F(m x m, {kernel} x {kernel})",
+        "y": "times the definition",
+    }
+    look: Look = {"legend": {"loc": "upper left"}, "more": f"{listed}."}
+    return finish(
+        ax, "Error of Winograd's convolution over its tile", found, title, **names, **look
+    )
+
+
+FAR_AHEAD = 3.0  # times as fast as the next: the full colour
+PALEST = 0.35
+
+
+@in_style
+def plot_method_map(
+    maps: Mapping[str, Mapping[str, np.ndarray]],
+    rows: Sequence[float],
+    columns: Sequence[float],
+    *,
+    row_quantity: str,
+    column_quantity: str,
+    title: str | None = None,
+) -> Figure:
+    """Draw one map beside another, by name; each holds the times [row, column] of every method.
+
+    Where a method cannot be used its time is inf.
+    """
+    winners, strength, said = {}, {}, []
+    for name, times in maps.items():
+        stack = np.stack(list(times.values()))
+        if stack.shape[1:] != (len(rows), len(columns)):
+            raise ValueError(
+                f"the times of {name} have shape {stack.shape[1:]}; with {len(rows)} rows and "
+                f"{len(columns)} columns it must be {(len(rows), len(columns))}"
+            )
+        winners[name] = np.array(list(times))[stack.argmin(axis=0)]
+        first, second, *_ = np.sort([*stack, np.full(stack.shape[1:], np.inf)], axis=0)
+        strength[name] = np.clip(np.log(second / first) / np.log(FAR_AHEAD), PALEST, 1.0)
+        wins = {method: float((winners[name] == method).mean()) for method in times}
+        best = max(wins, key=wins.__getitem__)
+        said.append(f"{name}: {method_name(best)} wins {wins[best]:.0%}")
+    won = np.unique([*winners.values()])
+    colours = {method: method_colour(method) for times in maps.values() for method in times}
+    colours = {method: colour for method, colour in colours.items() if method in won}
+    axes = draw_names(winners, colours, strength, (1.6 + 3.9 * len(maps), 4.2))
+    for ax in axes:
+        _ticks(ax.set_xticks, columns)
+        ax.set_xlabel(column_quantity)
+    _ticks(axes[0].set_yticks, rows)
+    axes[0].set_ylabel(row_quantity)
+    explain_colours(axes[-1], {method_name(method): it for method, it in colours.items()})
+    about = f"Maps of the fastest method over {row_quantity} and {column_quantity}"
+    return finish_panels(axes, about, "; ".join(said), title)
+
+
+def _ticks(put: Callable[..., object], values: Sequence[float]) -> None:
+    places = range(0, len(values), max(1, -(-len(values) // 10)))
+    put(places, [f"{values[place]:g}" for place in places])

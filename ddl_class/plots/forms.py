@@ -1,7 +1,8 @@
 """Fewer bytes: what a gradient is made of, what training with less of it costs, when it pays.
 
 What to look at: how few entries hold most of a gradient; lines of training that stay up where the
-others come down; and the bandwidth at which two lines of time cross.
+others come down; the bandwidth at which two lines of time cross; and how early the share of places
+bends that hold something in a sum of sparse vectors, which above the dashed line is smaller dense.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ddl_class.plots.curves import Curves, draw_all
+from ddl_class.plots.curves import NO_CURVES, Curves, draw_all
 from ddl_class.plots.frame import extremes, finish, log_scale, note, write_numbers
 from ddl_runtime.pictures.style import (
     INK,
@@ -109,3 +110,41 @@ def plot_bandwidths(
     about = "Seconds of an average over the bandwidth of links"
     names: Look = {"x": "bandwidth of a link", "y": "one average over all ranks"}
     return finish(ax, about, found, **names, legend={"loc": "upper center", "ncols": 2})
+
+
+@in_style
+def plot_fill_in(
+    expected: Curves,
+    found: Curves = NO_CURVES,
+    *,
+    dense_above: float = 0.5,
+    how: str = "simulated",
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw shares (0 to 1) over the number of ranks: lines, and squares, by name."""
+    ax = new_axes(9.0, 4.0) if ax is None else ax
+    ax.axhline(100 * dense_above, color=INK, linewidth=1.0, linestyle="--")
+    place: Look = {"xycoords": ("axes fraction", "data")}
+    note(ax, "above, the vector is smaller", (0.01, 100 * dense_above), (2, 4), **place)
+    shown = {"expected": _in_percent(expected), "simulated": _in_percent(found)}
+    draw_all(ax, shown, label={"expected": "{name}, expected", "simulated": f"{{name}}, {how}"})
+    log_scale(ax, "x", base=2)
+    ax.set_ylim(0, 103)
+    said = "; ".join(
+        f"{name}: {100 * shares[0]:.2g}% on {ranks[0]:g}, {100 * shares[-1]:.0f}% on {ranks[-1]:g}"
+        for name, (ranks, shares) in expected.items()
+    )
+    return finish(
+        ax,
+        "Share of places that hold something over ranks",
+        said,
+        title,
+        x="ranks whose vectors are added up",
+        y="places of the sum that hold something (%)",
+        legend={"loc": "upper left", "bbox_to_anchor": (0.0, 0.92)},
+    )
+
+
+def _in_percent(curves: Curves) -> Curves:
+    return {name: (ranks, 100 * np.asarray(shares)) for name, (ranks, shares) in curves.items()}

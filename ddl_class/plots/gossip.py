@@ -1,9 +1,9 @@
-"""Ranks that average with neighbours: who speaks to whom, and how far apart they are.
+"""Servers and gossip: bytes in at the busiest port, who speaks to whom, how far apart ranks are.
 
 Graphs are drawn as circles of ranks; where links change from step to step, each step's have a
-colour of their own. Distances from the mean are drawn over steps (dots measured, lines predicted)
-on a logarithmic axis, where a constant second eigenvalue is a straight line. What to look at: the
-slope, and for the one-peer exponential graph that there is none: it ends.
+colour of their own. On a logarithmic axis of distances from the mean a constant second eigenvalue
+is a straight line. What to look at: the slope, and for the one-peer exponential graph that there
+is none: it ends; and which path takes in more bytes with more workers, and which does not.
 """
 
 from __future__ import annotations
@@ -14,10 +14,19 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
+from matplotlib.ticker import LogLocator
 
-from ddl_class.plots.curves import BRIGHT, bright, draw_all
-from ddl_class.plots.frame import BESIDE, extremes, finish, finish_panels, log_scale, panels
-from ddl_runtime.pictures.style import INK, Look, Points, in_style, new_axes, rank_colour
+from ddl_class.plots.curves import BRIGHT, NO_CURVES, Curves, bright, draw_all
+from ddl_class.plots.frame import BESIDE, extremes, finish, finish_panels, log_scale, note, panels
+from ddl_runtime.pictures.style import (
+    INK,
+    Look,
+    Points,
+    in_style,
+    new_axes,
+    rank_colour,
+    size_text,
+)
 
 NOTHING = 1e-12  # of what was there at the beginning: only rounding is left
 
@@ -128,3 +137,35 @@ def _share(part: float) -> str:
     if part < 0.1:
         return f"{100 * part:.2g}%"
     return f"{part:.0%}" if part < 10 else f"{part:.2g} times what there was"
+
+
+@in_style
+def plot_ingress(
+    predicted: Curves,
+    simulated: Curves = NO_CURVES,
+    measured: Curves = NO_CURVES,
+    *,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw bytes over workers, for each path by its name; the last point of a line says it."""
+    ax = new_axes(9.0, 4.4) if ax is None else ax
+    grounds = {"predicted": predicted, "simulated": simulated, "measured": measured}
+    draw_all(ax, grounds, label="")
+    log_scale(ax, "x", base=2)
+    log_scale(ax, "y", size_text, base=2)
+    ax.yaxis.set_major_locator(LogLocator(base=8.0))
+    for name, (workers, nbytes) in predicted.items():
+        note(ax, f"  {name}", (workers[-1], nbytes[-1]), (0, 0), va="center", fontsize=10)
+    left, right = ax.get_xlim()
+    ax.set_xlim(left, right * 4)  # room for the names
+    grown = {name: np.max(nbytes) / np.min(nbytes) for name, (_, nbytes) in predicted.items()}
+    least, most = extremes(grown)
+    workers = predicted[most][0]
+    found = (
+        f"From {min(workers):g} to {max(workers):g} workers: {most} takes in {grown[most]:.3g} "
+        f"times as much, {least} {grown[least]:.2g} times"
+    )
+    about = "Bytes that come in at the busiest port over workers"
+    grounds_in_words = "workers   (line: predicted, square: simulated, dot: measured)"
+    return finish(ax, about, found, title, x=grounds_in_words, y="bytes in, at the busiest port")

@@ -1,21 +1,40 @@
-"""Searches in pictures: who is trained for how long, what waiting costs, what luck looks like.
+"""Searches in pictures: who is trained for how long, what waiting costs, what luck looks like,
+cells and fronts of architectures, populations, and what is made of several networks.
 
-A line is predicted, a hollow square simulated, a dot measured. What to look at: most curves that a
-halving stops early would have stayed above the others; where run times are equal, waiting costs
-nothing and the asynchronous search is the slower one; and the best of many equal runs is better
-than the others only where it was chosen.
+What to look at: most curves that a halving stops early would have stayed above the others; where
+run times are equal, waiting costs nothing and the asynchronous search is the slower one; the best
+of many equal runs is better than the others only where it was chosen; where the staircase of a
+front is flat, more of the price buys nothing; how few lines of a population's beginning have
+descendants at the end; and which ways of making one network of several are worse than one alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyArrowPatch
+from matplotlib.ticker import MaxNLocator
 
+from ddl_class.plots.boxes import round_box, write
 from ddl_class.plots.curves import BRIGHT, Curves, bright, draw_all, explain
-from ddl_class.plots.frame import count, finish, log_scale
-from ddl_runtime.pictures.style import INK, Look, in_style, new_axes
+from ddl_class.plots.frame import (
+    BESIDE,
+    count,
+    extremes,
+    finish,
+    finish_panels,
+    in_percent,
+    log_scale,
+    note,
+    panels,
+)
+from ddl_runtime.pictures.style import INK, Look, Points, in_style, new_axes, rank_colour
 
 STOPPED, CHOSEN = "#bbbbbb", BRIGHT[1]
 
@@ -118,3 +137,215 @@ def plot_luck(
         {**below, "handles": [*dot, *median]},
     )
     return finish(ax, about, found, title, x="wrong answers", grid="", legend=legend)
+
+
+PALE = "#c9ccd1"
+PLACE = 0.16  # half a place's width, in distances between two
+
+
+@in_style
+def plot_cell(
+    operations: Mapping[str, str],
+    living: Collection[str],
+    *,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw `operations` by their edges, as {"0-1": "conv3"}; those that are `living` in ink."""
+    ax = new_axes(9.0, 3.4) if ax is None else ax
+    last = max(int(edge.split("-")[1]) for edge in operations)
+    drawn = {edge: name for edge, name in operations.items() if name != "none"}
+    for edge, name in drawn.items():
+        _draw_arc(ax, edge, name, INK if edge in living else PALE)
+    for place in range(last + 1):
+        corner = place - PLACE, -PLACE
+        round_box(ax, *corner, 2 * PLACE, 2 * PLACE, 0.05, facecolor=INK)
+        write(ax, place, 0, place, color="white", fontweight="bold", fontsize=10)
+    for place, words in ((0, "what comes in"), (last, "what goes out")):
+        write(ax, place, -0.3, words, va="baseline", color=INK, fontsize=10)
+    ax.set_xlim(-0.6, last + 0.6)
+    ax.set_ylim(-0.4, PLACE + (0.14 + 0.05 * last) * last + 0.15)
+    ax.axis("off")
+    alive = sum(edge in living for edge in drawn)
+    found = f"{alive} of {len(operations)} edges count"
+    if alive < len(drawn):
+        found += f"; {len(drawn) - alive} more hold an operation and lead nowhere"
+    edges = ", ".join(
+        f"{edge} {name}{'' if edge in living else ' (leads nowhere)'}"
+        for edge, name in drawn.items()
+    )
+    more = f"{edges or 'No operation'}."
+    return finish(ax, f"A cell of {last + 1} places", found, title, grid="", more=more)
+
+
+def _draw_arc(ax: Axes, edge: str, name: str, ink: str) -> None:
+    start, end = map(int, edge.split("-"))
+    reach = end - start
+    # The end of an arc is a little left of the middle, so that arrows do not meet.
+    ends = (start + PLACE * 0.6, PLACE), (end - PLACE * 0.6, PLACE)
+    look: Look = {"arrowstyle": "-|>", "mutation_scale": 13, "linewidth": 1.6, "color": ink}
+    bend = f"arc3,rad={-0.28 - 0.1 * reach}"
+    ax.add_patch(FancyArrowPatch(*ends, connectionstyle=bend, **look))
+    box = {"facecolor": "white", "edgecolor": ink, "boxstyle": "round,pad=0.25"}
+    height = PLACE + (0.14 + 0.05 * reach) * reach
+    write(ax, (start + end) / 2, height, name, color=ink, bbox=box, fontsize=9)
+
+
+@in_style
+def plot_architectures(
+    clouds: Mapping[str, Points],
+    front: Points,
+    price: str,
+    *,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw clouds of (prices, errors) by the search's name, and the front through all of them."""
+    if not len(front[0]) or len(front[0]) != len(front[1]):
+        raise ValueError("a front needs at least one point, and as many errors as prices")
+    ax = new_axes(9.0, 4.4) if ax is None else ax
+    for number, (name, cloud) in enumerate(clouds.items()):
+        look: Look = {"color": rank_colour(number), "marker": "osD^v"[number % 5], "linestyle": ""}
+        ax.plot(*cloud, label=name, alpha=0.65, markersize=5, **look)
+    order = np.argsort(front[0])
+    prices, errors = (np.asarray(one, float)[order] for one in front)
+    ax.step(prices, errors, where="post", color=INK, linewidth=1.4, label="the front")
+    ax.plot(prices, errors, "o", color=INK, markerfacecolor="none", markersize=9)
+    ax.set_xscale("log")
+    in_percent(ax.yaxis)
+    trained = sum(len(one) for one, _ in clouds.values())
+    found = (
+        f"{len(prices)} of {trained} networks are on the front: {errors[0]:.1%} to "
+        f"{errors[-1]:.1%} of errors for {prices[-1] / prices[0]:.3g} times the price"
+    )
+    names: Look = {"x": price, "y": "errors on the validation part", "legend": BESIDE}
+    more = f"Searches: {', '.join(clouds)}."
+    return finish(ax, f"Errors over {price}", found, title, **names, more=more)
+
+
+@in_style
+def plot_agreement(
+    compared: Mapping[str, Points],
+    taus: Mapping[str, tuple[float, float, float]],
+    score: str = "errors when trained alone",
+    *,
+    title: str | None = None,
+) -> Figure:
+    """Draw for each cheaper way of scoring, by its name, (its scores, those of the costly way).
+
+    `taus` are rank correlations with the ends of their intervals.
+    """
+    axes = panels(4.2 * len(compared), 4.0, columns=len(compared), sharey=True)
+    for ax, (name, points) in zip(axes, compared.items(), strict=True):
+        ax.plot(*points, "o", color=rank_colour(0), alpha=0.65)
+        tau, low, high = taus[name]
+        words = f"tau = {tau:.2f} ({low:.2f} to {high:.2f})"
+        ax.set_title(words, fontweight="normal", fontsize=10)
+        ax.set_xlabel(name)
+        in_percent(ax.xaxis, ax.yaxis)
+        ax.grid(True)
+    axes[0].set_ylabel(score)
+    alike = {name: (1 + taus[name][0]) / 2 for name in compared}
+    found = "; ".join(f"{name}: {share:.0%} of pairs alike" for name, share in alike.items())
+    more = "; ".join(f"{n}: tau {t:.2f}, {a:.2f} to {b:.2f}" for n, (t, a, b) in taus.items())
+    about = f"Scores of {len(next(iter(compared.values()))[0])} architectures"
+    return finish_panels(axes, about, found, title, more=f"{more}.")
+
+
+BEST: Look = {"color": "#d55e00", "linewidth": 2.6, "marker": "o", "markersize": 4.5}
+LOOKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "goes on": {"color": "#b8b8b8", "linewidth": 1.0},
+        "goes on from a winner's state": {"color": "#56b4e9", "linewidth": 1.4, "linestyle": ":"},
+        "way of the best": BEST,
+    }
+)
+
+
+@in_style
+def plot_population(
+    losses: Sequence[np.ndarray],
+    parents: Sequence[np.ndarray],
+    values: Sequence[Sequence[float]],
+    *,
+    name: str = "rate",
+    title: str | None = None,
+) -> Figure:
+    """Draw losses, parents and a setting called `name`, of each generation (rows) and member;
+    `parents[g][m]` is whose state of generation g - 1 member m went on from in generation g."""
+    lost, came_from, settings = np.array(losses), np.array(parents), np.array(values, float)
+    if not lost.shape == came_from.shape == settings.shape or lost.ndim != 2:
+        raise ValueError(
+            f"losses {lost.shape}, parents {came_from.shape} and values {settings.shape}: give a "
+            "row for each generation, and in it a number for each member, in all three"
+        )
+    line, alive = [int(np.argmin(lost[-1]))], np.arange(lost.shape[1])
+    for row in came_from[:0:-1]:
+        line.append(int(row[line[-1]]))
+        alive = row[alive]
+    line.reverse()
+    axes = panels(9.5, 3.8, columns=2)
+    seen = np.where(np.isinf(lost), np.nan, lost)  # who crashed has no loss
+    for ax, label, rows in ((axes[0], "loss", seen), (axes[1], name, settings)):
+        _descend(ax, rows, came_from, line)
+        ax.set(xlabel="generation", ylabel=label)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.grid(True)
+        shown = rows[~np.isnan(rows)]
+        if (shown > 0).all() and shown.max() > 5 * shown.min():
+            log_scale(ax, "y")
+    axes[0].legend([Line2D([], [], **look) for look in LOOKS.values()], LOOKS)
+    first, last = settings[0, line[0]], settings[-1, line[-1]]
+    way = "stayed at" if first == last else f"went from {first:.3g} to"
+    found = (
+        f"All {len(alive)} members descend from {len({*alive.tolist()})} of the first; the best's "
+        f"{name} {way} {last:.3g}"
+    )
+    about = f"Losses and {name} of a population over its generations"
+    return finish_panels(axes, about, found, title)
+
+
+def _descend(ax: Axes, rows: np.ndarray, parents: np.ndarray, line: Sequence[int]) -> None:
+    """Each member goes on from what its parent had; the line of the best lies above."""
+    for generation in range(1, len(rows)):
+        span = generation - 1, generation
+        for member, parent in enumerate(parents[generation].tolist()):
+            look = LOOKS["goes on" if parent == member else "goes on from a winner's state"]
+            ax.plot(span, (rows[generation - 1, parent], rows[generation, member]), **look)
+    ax.plot(rows, ".", color="#999999", markersize=4)
+    ax.plot([row[member] for row, member in zip(rows, line, strict=True)], **BEST)
+
+
+SPREAD = 0.22  # of a column: dots of one way beside each other
+NO_ERROR = 1e-3  # where a network is drawn that makes none
+
+
+@in_style
+def plot_consolidated(
+    accuracies: Mapping[str, Sequence[float]],
+    *,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw the accuracies of each way, one for each seed."""
+    if not accuracies:
+        raise ValueError("nothing to draw: give the accuracies of at least one way")
+    ax = new_axes(9.0, 4.2) if ax is None else ax
+    middle = {name: float(np.median(values)) for name, values in accuracies.items()}
+    for column, (name, values) in enumerate(accuracies.items()):
+        # On a logarithmic axis of errors the good ones, all near 100%, can be told apart.
+        wrong = np.maximum(1 - np.asarray(values), NO_ERROR)
+        aside = np.linspace(-SPREAD, SPREAD, len(wrong)) if len(wrong) > 1 else np.zeros(1)
+        ax.plot(column + aside, wrong, "o", color=rank_colour(column), markersize=4)
+        ax.plot([column - 0.36, column + 0.36], [np.median(wrong)] * 2, color=INK)
+        note(ax, f"{middle[name]:.1%}", (column, wrong.max()), (0, 6), ha="center")
+    log_scale(ax, "y")
+    in_percent(ax.yaxis)
+    ax.margins(y=0.12)
+    ax.set_xticks(range(len(accuracies)), [name.replace(" ", "\n") for name in accuracies])
+    worst, best = extremes(middle)
+    found = f"Best: {best}, {middle[best]:.1%}; worst: {worst}, {middle[worst]:.1%}"
+    about = "Accuracies on pictures held out, by what was made of them"
+    x = "what is made of the networks   (dot: a seed, bar: median, number: recognised)"
+    y = "not recognised, of pictures held out"
+    return finish(ax, about, found, title, x=x, y=y, grid="y")

@@ -1,23 +1,44 @@
-"""Time over processors between its two bounds, and the layers of a network by work and depth.
+"""Work and depth: a graph by its levels, who does which operation when, time between its bounds.
 
 No schedule is faster than max(W / p, D), no greedy one slower than (W - D) / p + D. Both lines
 fall with the processors and then lie flat on the depth; they bend at the average parallelism W /
-D. What to look at: how narrow the room between them is, on both sides of the bend.
+D. What to look at: how narrow the room between them is, on both sides of the bend; in a graph how
+wide the lower levels are, and that the thick chain hardly grows with the width; in a schedule
+where the white is: at the end of a sum fewer and fewer have work, whatever the scheduler does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
 
+from ddl_class.plots.boxes import draw_boxes, write, write_into_boxes
 from ddl_class.plots.curves import draw
-from ddl_class.plots.frame import BESIDE, count, count_in_short, finish, log_scale, note
+from ddl_class.plots.frame import (
+    BESIDE,
+    count,
+    count_in_short,
+    explain_colours,
+    finish,
+    log_scale,
+    note,
+)
 from ddl_class.plots.prediction import amount
-from ddl_runtime.pictures.style import INK, Look, in_style, new_axes, rank_colour, time_text
+from ddl_runtime.pictures.style import (
+    INK,
+    Look,
+    in_style,
+    new_axes,
+    rank_colour,
+    time_text,
+    time_unit,
+)
 
 BETWEEN, SIMULATED, MEASURED = "#e8eef5", INK, "#ee6677"
 BOUND = "#4477aa"
@@ -142,3 +163,147 @@ def _draw_diagonals(ax: Axes) -> None:
 def _times(numbers: np.ndarray) -> str:
     ratio = numbers.max() / numbers.min()
     return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
+
+
+MOST_DRAWN = 200
+ARROWS, CHAIN = "#b5b8bd", "#d55e00"
+
+
+@in_style
+def plot_operation_graph(
+    predecessors: Sequence[Sequence[int]],
+    labels: Sequence[str] | None = None,
+    *,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw for each operation its number, or its label, above those that it waits for."""
+    if not 0 < len(predecessors) <= MOST_DRAWN:
+        raise ValueError(
+            f"{len(predecessors)} operations: from 1 up to {MOST_DRAWN} can be told "
+            "apart in a picture"
+        )
+    if labels is not None and len(labels) != len(predecessors):
+        raise ValueError(f"{len(labels)} labels for {len(predecessors)} operations: give one each")
+    level = levels(predecessors)
+    place = _places(predecessors, level)
+    ax = new_axes(9.0, min(1.4 + 0.62 * level.max(), 7.5)) if ax is None else ax
+    chain = _longest_chain(predecessors, level)
+    steps = set(pairwise(chain))
+    arrows = [(before, one) for one, group in enumerate(predecessors) for before in group]
+    for chosen, colour, width in ((False, ARROWS, 1.0), (True, CHAIN, 2.2)):
+        lines = [(place[a], place[b]) for a, b in arrows if ((a, b) in steps) == chosen]
+        ax.add_collection(LineCollection(lines, colors=colour, linewidths=width, zorder=1))
+    widths = np.bincount(level)[1:]
+    size = float(np.clip(4000 / widths.max() ** 1.15, 30, 330))
+    colours = [CHAIN if one in chain else rank_colour(0) for one in range(len(level))]
+    ax.scatter(place[:, 0], place[:, 1], size, colours, zorder=2)
+    if size > 90:
+        for name, (x, y) in zip(labels or range(len(level)), place, strict=True):
+            write(ax, x, y, name, color="white", zorder=3)
+    ax.set_xlim(-0.04, 1.04)
+    ax.set_ylim(0.4, level.max() + 0.6)
+    ax.set_xticks([])
+    ax.spines["bottom"].set_visible(False)
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    found = f"{len(level)} operations, and the longest chain has {level.max()}"
+    more = f"Operations on each level, the first first: {', '.join(map(str, widths))}."
+    return finish(ax, "Graph by levels", found, title, y="level (steps)", grid="", more=more)
+
+
+def levels(predecessors: Sequence[Sequence[int]]) -> np.ndarray:
+    """One more than the highest level among those an operation waits for."""
+    level = np.zeros(len(predecessors), int)
+    for _ in range(len(predecessors) + 1):
+        above = [1 + max((level[b] for b in group), default=0) for group in predecessors]
+        if (level == above).all():
+            return level
+        level = np.array(above)
+    raise ValueError("predecessors: an operation waits for itself; such a graph has no levels")
+
+
+def _places(predecessors: Sequence[Sequence[int]], level: np.ndarray) -> np.ndarray:
+    """Across: the first level in order, each other operation above the middle of what it needs."""
+    across = np.zeros(len(level))
+    for height in range(1, level.max() + 1):
+        row = np.flatnonzero(level == height)
+        wanted = [
+            across[[*predecessors[one]]].mean() if predecessors[one] else one / len(level)
+            for one in row.tolist()
+        ]
+        order = row[np.argsort(np.array(wanted), kind="stable")]
+        across[order] = (np.arange(len(row)) + 0.5) / len(row)
+    return np.stack([across, level], axis=1)
+
+
+def _longest_chain(predecessors: Sequence[Sequence[int]], level: np.ndarray) -> list[int]:
+    """Down from an operation of the highest level, always to one of the level below."""
+    chain = [int(level.argmax())]
+    while predecessors[chain[-1]]:
+        chain.append(max(predecessors[chain[-1]], key=lambda one: level[one]))
+    return chain[::-1]
+
+
+MOST_PROCESSORS = 64
+MOST_NUMBERED = 120  # operations whose number stands in their box
+MARGIN = 0.04  # of a step, left and right of a box
+
+
+@in_style
+def plot_schedule(
+    start: Sequence[float],
+    duration: Sequence[float],
+    processor: Sequence[int],
+    processors: int,
+    *,
+    kinds: Sequence[str] | None = None,
+    depth: float | None = None,
+    unit: str = "steps",
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw when each operation begins, how long it takes, and who does it.
+
+    `kinds` says what each operation is, which colours it; `depth` is the longest chain. `unit` is
+    "steps", or "s" for times in seconds.
+    """
+    begins, lengths = np.asarray(start, float), np.asarray(duration, float)
+    rows = np.asarray(processor, int)
+    if not len(begins) == len(lengths) == len(rows) or not len(rows):
+        raise ValueError(
+            f"{len(begins)} starts, {len(lengths)} durations and {len(rows)} processors: give one "
+            "of each for every operation, and at least one operation"
+        )
+    if not max(rows) < processors <= MOST_PROCESSORS:
+        raise ValueError(
+            f"processors={processors}: a row for each of up to {MOST_PROCESSORS} can be drawn, "
+            f"and operations stand on processors up to {max(rows)}"
+        )
+    end = float((begins + lengths).max())
+    factor, name = (1.0, unit) if unit == "steps" else time_unit(end)
+    begins, lengths, end = begins * factor, lengths * factor, end * factor
+    ax = new_axes(9.0, 1.5 + 0.3 * min(processors, 24)) if ax is None else ax
+    kinds = ["operation"] * len(rows) if kinds is None else list(kinds)
+    colours = {kind: rank_colour(place) for place, kind in enumerate(dict.fromkeys(kinds))}
+    fill, gap = [colours[kind] for kind in kinds], MARGIN * lengths.min()
+    left, right = begins + gap, begins + lengths - gap
+    draw_boxes(ax, rows, left, right, facecolors=fill, linewidths=0)
+    if len(rows) <= MOST_NUMBERED:
+        write_into_boxes(ax, rows, left, right, range(len(rows)), fill, end)
+    longest = ""
+    if depth is not None:
+        ax.axvline(depth * factor, color=INK, linestyle=":", linewidth=1.2)
+        note(ax, "longest chain", (depth * factor, -0.5), (4, 3), fontsize=8.5)
+        longest = f"Its longest chain takes {depth * factor:.4g} {name}."
+    ax.set_xlim(0, 1.02 * end)
+    ax.set_ylim(processors - 0.5, -0.9 if depth is not None else -0.5)
+    ax.set_yticks(range(0, processors, -(-processors // 16)))
+    if unit == "steps":
+        ax.xaxis.set_major_locator(MaxNLocator(12, integer=True))
+    if len(colours) > 1:
+        explain_colours(ax, colours, **BESIDE, handlelength=1.2)
+    crew = "one processor" if processors == 1 else f"{processors} processors"
+    idle = 1 - float(lengths.sum()) / (end * processors)
+    found = f"{len(rows):,} operations on {crew}: {end:.4g} {name}, and {idle:.0%} idle"
+    names: Look = {"x": f"time ({name})", "y": "processor"}
+    return finish(ax, "Schedule", found, title, **names, grid="", more=longest)

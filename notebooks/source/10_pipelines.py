@@ -24,7 +24,7 @@
 
 # %%
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
-from ddl_class.plots.pipelines import plot_idle, plot_pipeline, plot_wait_and_memory
+from ddl_class.plots.networks import plot_idle, plot_pipeline, plot_wait_and_memory
 from ddl_measure.experiments.pipelines.phantom_stage import Costs, timed
 from ddl_teach import simulate
 from ddl_teach.comm import Uniform

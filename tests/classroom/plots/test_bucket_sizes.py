@@ -1,6 +1,6 @@
 """The picture over bucket sizes says what its data say."""
 
-from ddl_class.plots.bucket_sizes import plot_bucket_sizes
+from ddl_class.plots.networks import plot_bucket_sizes
 
 SIZES = [2**10, 2**20, 2**30]
 LINE = (SIZES, [4.0, 1.0, 2.0])

@@ -1,6 +1,6 @@
 """The picture of what comes in at a port says who grows, and shows all three grounds."""
 
-from ddl_class.plots.ingress import plot_ingress
+from ddl_class.plots.gossip import plot_ingress
 
 WORKERS = [2, 8, 32]
 LINES = {"server": (WORKERS, [2e3, 8e3, 32e3]), "ring": (WORKERS, [1e3, 1.75e3, 1.94e3])}

@@ -7,12 +7,17 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from ddl_class.plots.boxes import draw_boxes, write, write_into_boxes
+from ddl_class.plots.boxes import (
+    draw_boxes,
+    draw_names,
+    write,
+    write_into_boxes,
+    write_numbers_into,
+)
 from ddl_class.plots.curves import draw, draw_all, explain
 from ddl_class.plots.frame import count_in_short, finish, finish_panels, log_scale, panels, plain
 from ddl_class.plots.gossip import plot_consensus, plot_disagreement
-from ddl_class.plots.grids import plot_shares
-from ddl_class.plots.tables import draw_names, write_numbers_into
+from ddl_class.plots.networks import plot_shares
 from ddl_runtime import pictures
 from ddl_runtime.pictures.style import KIND_COLOURS, ink_on, new_axes, rank_colour
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ddl_class.plots.population import LOOKS, plot_population
+from ddl_class.plots.searching import LOOKS, plot_population
 
 LOSSES = [[2.0, 1.0, 3.0, np.inf], [1.5, 0.9, 0.8, 1.0], [0.7, 0.6, 0.5, 0.9]]
 PARENTS = [[0, 1, 2, 3], [0, 1, 1, 1], [0, 1, 2, 2]]

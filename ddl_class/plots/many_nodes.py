@@ -1,13 +1,16 @@
-"""Nodes, the ranks on them, and the cables between: what a rank program does not see.
+"""Nodes, the ranks on them, and the cables between; and what failures cost where they are many.
 
 A frame is a node, a disc a rank in its colour, a thick line a cable to the switch. With bytes, a
-cable is as thick as what it has carried. What to look at: ranks of one node share one cable.
+cable is as thick as what it has carried. What to look at: ranks of one node share one cable; the
+more nodes, the shorter the best interval between checkpoints and the higher the valley. Left of it
+saving itself takes the time, right of it the work that is done again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
@@ -18,11 +21,13 @@ from ddl_class.plots.frame import count, finish, in_percent, log_scale
 from ddl_runtime.pictures.style import (
     INK,
     Look,
+    Points,
     algorithm_colour,
     in_style,
     new_axes,
     rank_colour,
     size_text,
+    time_text,
 )
 
 CABLE, PAPER = "#ddaa33", "#f4f1e8"
@@ -118,3 +123,37 @@ def plot_share_of_work(
 def _frame(ax: Axes, left: float, low: float, width: float, height: float) -> None:
     box = left + 0.02, low + 0.02, width - 0.04, height - 0.04
     round_box(ax, *box, 0.04, facecolor=PAPER, zorder=2)
+
+
+@in_style
+def plot_checkpoints(
+    curves: Mapping[int, Points],
+    young: Mapping[int, float],
+    *,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw expected time over the seconds between saves, as a multiple of the work's own, by
+    nodes; `young` are intervals."""
+    ax = new_axes(8.0, 4.2) if ax is None else ax
+    for place, (nodes, (every, times)) in enumerate(curves.items()):
+        colour = rank_colour(place)
+        ax.plot(every, times, color=colour, label=f"{nodes:,} nodes")
+        ax.plot(young[nodes], np.interp(young[nodes], every, times), "o", color=colour)
+    ax.set_xscale("log")
+    ax.set_ylim(0.95, 2.5)
+    valleys = []
+    for nodes in (min(curves), max(curves)):
+        every, times = curves[nodes]
+        best = int(np.argmin(times))
+        valleys.append(f"{nodes:,} nodes every {time_text(every[best])} ({times[best]:.2f})")
+    return finish(
+        ax,
+        "Time over the seconds between two checkpoints",
+        f"Best saved: {', '.join(valleys)}",
+        title,
+        x="seconds between two checkpoints",
+        y="time, over that without failures and saves",
+        grid="",
+        legend={"loc": "upper center", "ncols": len(curves)},
+    )

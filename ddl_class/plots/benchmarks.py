@@ -1,9 +1,10 @@
-"""A roofline: how fast each layer computes, below the roof that the machine allows.
+"""What benchmarks draw: our times over those of peers, and layers below the roof of a machine.
 
-Right means more operations for each byte that moves, up means more operations a second. A slope is
-what a memory can feed, the flat top what arithmetic can do. A point is a layer at its *measured*
-speed, the larger the more time it takes. What to look at: points left of the ridge are limited by
-memory; points far below every roof are limited by something that the roof does not know.
+Left of the line at 1 ours is the faster; where dots of one row lie on both sides, it is the size
+that decides and not the maker. Below a roof right means more operations for each byte that moves,
+up means more operations a second: a slope is what a memory can feed, the flat top what arithmetic
+can do. What to look at: points left of the ridge are limited by memory; points far below every
+roof are limited by something that the roof does not know.
 """
 
 from __future__ import annotations
@@ -13,8 +14,17 @@ from typing import Protocol
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from ddl_class.plots.frame import finish, note, write_numbers
+from ddl_class.plots.frame import (
+    finish,
+    finish_panels,
+    log_scale,
+    name_rows,
+    note,
+    panels,
+    write_numbers,
+)
 from ddl_runtime.pictures.style import (
     INK,
     Look,
@@ -24,6 +34,50 @@ from ddl_runtime.pictures.style import (
     rate_text,
     time_text,
 )
+
+
+@in_style
+def plot_peers(
+    ratios: Mapping[tuple[str, str], Sequence[float]],
+    *,
+    machine: str = "",
+    title: str | None = None,
+) -> Figure:
+    """Draw a row for each (way of ours, peer): our time / the peer's in each case."""
+    if not ratios:
+        raise ValueError("nothing to draw: give the ratios of at least one way and its peer")
+    [ax] = axes = panels(9.0, 1.5 + 0.27 * len(ratios))
+    peers = list(dict.fromkeys(peer for _, peer in ratios))
+    for row, ((_, peer), values) in enumerate(ratios.items()):
+        look: Look = {"color": rank_colour(peers.index(peer)), "alpha": 0.5, "markersize": 5}
+        ax.plot(values, np.full(len(values), row), "o", **look)
+        ax.plot([np.median(values)] * 2, [row - 0.36, row + 0.36], color=INK)
+    ax.axvline(1.0, color=INK, linewidth=1.0)
+    log_scale(ax, "x")
+    name_rows(ax, [f"{ours}  /  {peer}" for ours, peer in ratios])
+    ax.tick_params(labelsize=8.5)
+    ax.grid(True, axis="x")
+    ax.set_xlabel(
+        "our time / the peer's   (dot: a case, bar: median; left of 1 ours is faster)"
+        + (f"\n{machine}" if machine else "")
+    )
+    words = "; ".join(
+        f"{ours} / {peer}: median {np.median(values):.2g}"
+        for (ours, peer), values in ratios.items()
+    )
+    more = f"{words}. {machine}"
+    return finish_panels(axes, "Our times over those of peers", faster(ratios), title, more=more)
+
+
+def faster(ratios: Mapping[tuple[str, str], Sequence[float]]) -> str:
+    """In how many rows, and in how many cases, ours is the faster."""
+    rows = sum(np.median(values) < 1 for values in ratios.values())
+    cases = np.concatenate([*ratios.values()])
+    return (
+        f"Faster than the peer in {rows} of {len(ratios)} rows by the median, in "
+        f"{np.mean(cases < 1):.0%} of {len(cases)} cases"
+    )
+
 
 LARGEST, SMALLEST = 220.0, 12.0  # areas of points, in square points
 NAMED = 5  # of the layers that take longest
