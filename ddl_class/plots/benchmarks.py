@@ -10,7 +10,7 @@ roof are limited by something that the roof does not know.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -21,31 +21,25 @@ from ddl_class.plots.frame import (
     finish_panels,
     log_scale,
     name_rows,
+    need,
     note,
     panels,
+    plane,
     write_numbers,
 )
-from ddl_runtime.pictures.style import (
-    INK,
-    Look,
-    in_style,
-    new_axes,
-    rank_colour,
-    rate_text,
-    time_text,
-)
+from ddl_runtime.pictures.style import INK, Look, in_style, rank_colour, rate_text, time_text
+
+if TYPE_CHECKING:
+    from ddl_measure.analysis.layer_times import LayerRate
+
+LARGEST, SMALLEST = 220.0, 12.0  # areas of points, in square points
+NAMED = 5  # of the layers that take longest
 
 
 @in_style
-def plot_peers(
-    ratios: Mapping[tuple[str, str], Sequence[float]],
-    *,
-    machine: str = "",
-    title: str | None = None,
-) -> Figure:
+def plot_peers(ratios: Mapping[tuple[str, str], Sequence[float]], *, machine: str = "") -> Figure:
     """Draw a row for each (way of ours, peer): our time / the peer's in each case."""
-    if not ratios:
-        raise ValueError("nothing to draw: give the ratios of at least one way and its peer")
+    need(ratios, "nothing to draw: give the ratios of at least one way and its peer")
     [ax] = axes = panels(9.0, 1.5 + 0.27 * len(ratios))
     peers = list(dict.fromkeys(peer for _, peer in ratios))
     for row, ((_, peer), values) in enumerate(ratios.items()):
@@ -57,16 +51,14 @@ def plot_peers(
     name_rows(ax, [f"{ours}  /  {peer}" for ours, peer in ratios])
     ax.tick_params(labelsize=8.5)
     ax.grid(True, axis="x")
-    ax.set_xlabel(
-        "our time / the peer's   (dot: a case, bar: median; left of 1 ours is faster)"
-        + (f"\n{machine}" if machine else "")
-    )
+    x = "our time / the peer's   (dot: a case, bar: median; left of 1 ours is faster)"
+    ax.set_xlabel(f"{x}\n{machine}".rstrip())
     words = "; ".join(
         f"{ours} / {peer}: median {np.median(values):.2g}"
         for (ours, peer), values in ratios.items()
     )
     more = f"{words}. {machine}"
-    return finish_panels(axes, "Our times over those of peers", faster(ratios), title, more=more)
+    return finish_panels(axes, "Our times over those of peers", faster(ratios), more=more)
 
 
 def faster(ratios: Mapping[tuple[str, str], Sequence[float]]) -> str:
@@ -79,36 +71,21 @@ def faster(ratios: Mapping[tuple[str, str], Sequence[float]]) -> str:
     )
 
 
-LARGEST, SMALLEST = 220.0, 12.0  # areas of points, in square points
-NAMED = 5  # of the layers that take longest
-
-
-class Point(Protocol):
-    """A layer: operations per byte, operations a second, seconds."""
-
-    name: str
-    kind: str
-    intensity: float
-    rate: float
-    seconds: float
-
-
 @in_style
 def plot_roofline(
-    points: Sequence[Point],
+    points: Sequence[LayerRate],
     operations_per_second: float,
     bandwidths: Mapping[str, float],
     *,
-    network: str = "the network",
-    ax: Axes | None = None,
+    network: str,
 ) -> Axes:
-    """Layers below the roof of `operations_per_second` and of each of the `bandwidths` (bytes/s).
+    """Layers at their measured speed, the larger the more time they take, below the roof of
+    `operations_per_second` and of each of the `bandwidths` (bytes/s).
 
     The first bandwidth is the one that decides who counts as limited by memory.
     """
-    if not points or not bandwidths:
-        raise ValueError("a roofline needs at least one layer and one bandwidth")
-    ax = new_axes(9.0, 5.0) if ax is None else ax
+    need(points and bandwidths, "a roofline needs at least one layer and one bandwidth")
+    ax = plane("intensity (operations per byte moved)", "operations per second", 5.0)
     columns = zip(*((it.intensity, it.rate, it.seconds) for it in points), strict=True)
     intensities, rates, seconds = map(np.array, columns)
     kinds = np.array([point.kind for point in points])
@@ -144,8 +121,7 @@ def plot_roofline(
         f"longest is {longest.name} ({longest.kind}) with {time_text(longest.seconds)}, at "
         f"{longest.intensity:.3g} operations per byte."
     )
-    names: Look = {"x": "intensity (operations per byte moved)", "y": "operations per second"}
-    finish(ax, "Roofline", found, **names, more=more)
+    finish(ax, "Roofline", found, more=more)
     return ax
 
 

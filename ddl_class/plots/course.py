@@ -11,7 +11,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
@@ -41,7 +40,7 @@ class Stop:
 
 
 @in_style
-def plot_course_map(parts: Mapping[str, Sequence[Stop]], title: str | None = None) -> Figure:
+def plot_course_map(parts: Mapping[str, Sequence[Stop]]) -> Figure:
     """All units, what leads to what, and the starred path."""
     shown = {part: stops for part, stops in parts.items() if stops}
     tallest = max(map(len, shown.values()))
@@ -63,14 +62,13 @@ def plot_course_map(parts: Mapping[str, Sequence[Stop]], title: str | None = Non
         _box(ax, *here, stop)
     for column, part in enumerate(shown):
         write(ax, column, -0.95, part, weight="bold", fontsize=12)
-    ax.set_xlim(-0.5, len(shown) - 0.5)
-    ax.set_ylim(tallest - 0.45, -1.2)
+    ax.set(xlim=(-0.5, len(shown) - 0.5), ylim=(tallest - 0.45, -1.2))
     ax.set_axis_off()
-    title = title or (
+    title = (
         f"{len(every)} units; the first exercises of the {len(starred)} on the yellow path (★) "
         "make half a day of a class"
     )
-    return finish(ax, title, _in_words(shown), title, grid="")
+    return finish(ax, title, ". ".join(map(_in_words, shown, shown.values())), title, grid="")
 
 
 def _box(ax: Axes, x: float, y: float, stop: Stop) -> None:
@@ -95,28 +93,24 @@ def _arrow(ax: Axes, start: Place, end: Place) -> None:
     ax.add_patch(FancyArrowPatch(begin, tip, shrinkA=0, shrinkB=0, zorder=2, **look))
 
 
-def _in_words(parts: Mapping[str, Sequence[Stop]]) -> str:
-    """The map in words."""
-    sentences = []
-    for part, stops in parts.items():
-        units = "; ".join(
-            f"{stop.number} {stop.title}, {stop.minutes} minutes"
-            + (", starred" if stop.starred else "")
-            + (f", after {' and '.join(stop.needs)}" if stop.needs else "")
-            for stop in stops
-        )
-        sentences.append(f"{part}: {units}")
-    return ". ".join(sentences)
+def _in_words(part: str, stops: Sequence[Stop]) -> str:
+    units = "; ".join(
+        f"{stop.number} {stop.title}, {stop.minutes} minutes"
+        + (", starred" if stop.starred else "")
+        + (f", after {' and '.join(stop.needs)}" if stop.needs else "")
+        for stop in stops
+    )
+    return f"{part}: {units}"
 
 
-STATES: Mapping[str, tuple[str, str, str]] = MappingProxyType(
-    {
-        "not tried": ("#f4f1e9", INK, "–"),
-        "tried": ("#e69f00", INK, "…"),
-        "hinted": ("#56b4e9", INK, "?"),
-        "solved": ("#117733", "white", "✓"),
-    }
-)
+# -- progress ---------------------------------------------------------------------------------
+
+STATES: Mapping[str, tuple[str, str, str]] = {
+    "not tried": ("#f4f1e9", INK, "–"),
+    "tried": ("#e69f00", INK, "…"),
+    "hinted": ("#56b4e9", INK, "?"),
+    "solved": ("#117733", "white", "✓"),
+}
 """Each state's colour, the colour of what is written on it, and its sign."""
 
 TILE, HEAD = 0.42, 0.62  # inches: the height of a tile, and of a unit's name above
@@ -139,13 +133,12 @@ class Column(NamedTuple):
 
 
 @in_style
-def plot_progress(columns: Sequence[Column], *, ax: Axes | None = None) -> Figure:
+def plot_progress(columns: Sequence[Column]) -> Figure:
     """The exercises of all units, each in the state it is in."""
     tiles = [tile for column in columns for tile in column.tiles]
     width = min(WIDEST, WHOLE / max(len(columns), 1))
     rows = max((len(column.tiles) for column in columns), default=0)
-    if ax is None:
-        ax = new_axes(max(5.0, width * len(columns)), 0.9 + HEAD + TILE * rows)
+    ax = new_axes(max(5.0, width * len(columns)), 0.9 + HEAD + TILE * rows)
     letters = int(width * 11) if width >= NAMED else 3  # signs and numbers only
     for place, (name, exercises) in enumerate(columns):
         lines = textwrap.wrap(name, letters)[: 2 if width >= NAMED else 1]
@@ -153,8 +146,7 @@ def plot_progress(columns: Sequence[Column], *, ax: Axes | None = None) -> Figur
         ax.text(place, -0.3, "\n".join(lines), **look)
         for row, tile in enumerate(exercises):
             _draw_tile(ax, place, row, tile, letters)
-    ax.set_xlim(-0.55, max(len(columns), 1) - 0.45)
-    ax.set_ylim(rows + 0.05, -0.3 - HEAD / TILE)
+    ax.set(xlim=(-0.55, max(len(columns), 1) - 0.45), ylim=(rows + 0.05, -0.3 - HEAD / TILE))
     ax.set_axis_off()
     legend = [
         Patch(facecolor=colour, edgecolor=INK, linewidth=0.5, label=f"{sign} {state}")

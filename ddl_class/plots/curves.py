@@ -23,23 +23,28 @@ NO_CURVES: Curves = MappingProxyType({})
 BRIGHT = tuple(ALGORITHM_COLOURS.values())
 """Colours for a few curves."""
 
-LOOKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "simulated": {"linestyle": "", "marker": "s", "markerfacecolor": "none"},
-        "measured": {"linestyle": "", "marker": "o"},
-    }
-)
+LOOKS: Mapping[str, Mapping[str, Any]] = {
+    "simulated": {"linestyle": "", "marker": "s", "markerfacecolor": "none"},
+    "measured": {"linestyle": "", "marker": "o"},
+}
 """What is neither of these, such as "predicted" or "computed", is a line."""
 
 
 def draw(
-    ax: Axes, ground: str, curve: Curve, colour: Any, label: str | None = None, **look: Any
+    ax: Axes, ground: str, curve: Curve | None, colour: Any, label: str | None = None, **look: Any
 ) -> None:
-    """Draw one curve as what it is, "simulated", "measured" or a prediction."""
+    """Draw one curve, if there is one, as what it is: "simulated", "measured" or a prediction."""
+    if curve is None:
+        return
     x, y, *intervals = curve
     ax.plot(x, y, **{**LOOKS.get(ground, {}), "color": colour, "label": label, **look})
     for lows, highs in intervals:
         ax.vlines(x, lows, highs, color=colour, linewidth=3, alpha=0.5)
+
+
+def over_steps(runs: Mapping[str, Sequence[float] | np.ndarray], first: int = 0) -> Curves:
+    """The values of each run over the numbers of its steps."""
+    return {name: (range(first, first + len(run)), run) for name, run in runs.items()}
 
 
 def by_position(_: str, position: int) -> Any:
@@ -47,9 +52,19 @@ def by_position(_: str, position: int) -> Any:
     return rank_colour(position)
 
 
-def bright(_: str, position: int) -> str:
-    """The same from the few bright ones."""
-    return BRIGHT[position % len(BRIGHT)]
+def colours_of(colours: Sequence[str]) -> Callable[[str, int], str]:
+    """The same from other colours."""
+    return lambda _, position: colours[position % len(colours)]
+
+
+bright = colours_of(BRIGHT)
+
+
+def draw_lines(
+    ax: Axes, curves: Curves, colour: Callable[[str, int], Any] = by_position, **look: Any
+) -> None:
+    """A line with its name for each curve, whatever ground it comes from."""
+    draw_all(ax, {"": curves}, colour, "{name}", **look)
 
 
 def draw_all(
@@ -78,8 +93,3 @@ def explain(ax: Axes, colours: Mapping[str, Any], grounds: Iterable[str], **plac
     names = [Line2D([], [], color=it, linewidth=4, label=name) for name, it in colours.items()]
     marks = [Line2D([], [], color=INK, label=it, **LOOKS.get(it, {})) for it in grounds]
     ax.legend(handles=names + marks, **(place or BESIDE))
-
-
-def ends(curves: Curves) -> dict[str, float]:
-    """The last value of each curve, by name."""
-    return {name: float(np.asarray(curve[1])[-1]) for name, curve in curves.items()}

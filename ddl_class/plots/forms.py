@@ -10,26 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ddl_class.plots.curves import NO_CURVES, Curves, draw_all
-from ddl_class.plots.frame import extremes, finish, log_scale, note, write_numbers
-from ddl_runtime.pictures.style import (
-    INK,
-    Look,
-    in_style,
-    new_axes,
-    rank_colour,
-    rate_text,
-    time_text,
-)
+from ddl_class.plots.curves import NO_CURVES, Curves, draw_all, draw_lines, over_steps
+from ddl_class.plots.frame import extremes, finish, log_scale, note, plane, write_numbers
+from ddl_runtime.pictures.style import INK, Look, in_style, rank_colour, rate_text, time_text
 
 
 @in_style
-def plot_kept(vector: np.ndarray, *, share: float = 0.01, ax: Axes | None = None) -> Figure:
+def plot_kept(vector: np.ndarray, *, share: float = 0.01) -> Figure:
     """How much of a vector's squared length its largest entries hold."""
-    ax = new_axes(9.0, 3.6) if ax is None else ax
+    ax = plane("entries, the largest first", "of the squared length (%)", 3.6)
     squares = np.sort(np.square(np.asarray(vector, float)))[::-1]
     held = np.cumsum(squares) / squares.sum()
     shares = np.arange(1, len(held) + 1) / len(held)
@@ -42,8 +33,7 @@ def plot_kept(vector: np.ndarray, *, share: float = 0.01, ax: Axes | None = None
     write_numbers(ax.xaxis, "{:g}%".format)
     ax.set_ylim(0, 103)
     found = f"The largest {100 * share:g}% of the entries hold {100 * here:.0f}% of the gradient"
-    about = "Share of the squared length over the share of entries"
-    return finish(ax, about, found, x="entries, the largest first", y="of the squared length (%)")
+    return finish(ax, "Share of the squared length over the share of entries", found)
 
 
 @in_style
@@ -55,44 +45,39 @@ def plot_descents(
     unit: str = "step",
     of: str = "loss on data held out",
     smooth: int = 1,
-    ax: Axes | None = None,
 ) -> Figure:
     """A loss over steps, or over what else is given as `across`: one line a form.
 
     Shown is the mean of the last `smooth` steps.
     """
-    ax = new_axes(9.0, 4.2) if ax is None else ax
-    ends: dict[str, float] = {}
-    for place, (name, losses) in enumerate(descents.items()):
-        x = np.arange(1, len(losses) + 1) if across is None else np.asarray(across[name])
-        calm = np.convolve(losses, np.ones(smooth) / smooth, "valid")
-        x, ends[name] = x[smooth - 1 :], float(calm[-1])
-        ax.plot(x, calm, color=rank_colour(place), label=name)
-        note(ax, f"{calm[-1]:.2g}", (x[-1], calm[-1]), va="center", fontsize=10)
-    log_scale(ax, "y")
+    ax = plane(unit, of)
+    mean = np.ones(smooth) / smooth
+    calm = {name: np.convolve(losses, mean, "valid") for name, losses in descents.items()}
+    lines = over_steps(calm, smooth)
     if across is not None:
+        lines = {name: (across[name][smooth - 1 :], losses) for name, losses in calm.items()}
         ax.set_xscale("log")
+    draw_lines(ax, lines)
+    for x, losses in lines.values():
+        note(ax, f"{losses[-1]:.2g}", (x[-1], losses[-1]), va="center", fontsize=10)
+    log_scale(ax, "y")
+    ends = {name: float(losses[-1]) for name, losses in calm.items()}
     best, worst = extremes(ends)
     found = f"In the end: {best} {ends[best]:.2g}, {worst} {ends[worst]:.2g}"
-    lines = "; ".join(f"{name} ends at {loss:.3g}" for name, loss in ends.items())
-    names: Look = {"x": unit, "y": of, "legend": {"loc": "best"}}
-    return finish(ax, f"The {of} over {unit}", found, title, **names, more=f"{lines}.")
+    more = "; ".join(f"{name} ends at {loss:.3g}" for name, loss in ends.items())
+    about, legend = f"The {of} over {unit}", {"loc": "best"}
+    return finish(ax, about, found, title, legend=legend, more=f"{more}.")
 
 
 @in_style
 def plot_bandwidths(
-    predicted: Curves,
-    simulated: Curves | None = None,
-    measured: Curves | None = None,
-    *,
-    even: float,
-    ax: Axes | None = None,
+    predicted: Curves, simulated: Curves = NO_CURVES, measured: Curves = NO_CURVES, *, even: float
 ) -> Figure:
     """Seconds of an average over the bandwidth, by form; `even` is where compression stops paying.
 
     Lines are computed, hollow squares simulated, dots measured.
     """
-    ax = new_axes(9.0, 4.2) if ax is None else ax
+    ax = plane("bandwidth of a link", "one average over all ranks")
     grounds = {"computed": predicted, "simulated": simulated, "measured": measured}
     draw_all(ax, grounds, lambda _, place: rank_colour(2 * place))
     if 0 < even < np.inf:
@@ -107,26 +92,22 @@ def plot_bandwidths(
         found = "Fewer bytes do not pay at any bandwidth: none are saved"
     elif even == np.inf:
         found = "Fewer bytes pay at every bandwidth: packing costs nothing"
-    about = "Seconds of an average over the bandwidth of links"
-    names: Look = {"x": "bandwidth of a link", "y": "one average over all ranks"}
-    return finish(ax, about, found, **names, legend={"loc": "upper center", "ncols": 2})
+    about, legend = (
+        "Seconds of an average over the bandwidth of links",
+        {"loc": "upper center", "ncols": 2},
+    )
+    return finish(ax, about, found, legend=legend)
 
 
 @in_style
 def plot_fill_in(
-    expected: Curves,
-    found: Curves = NO_CURVES,
-    *,
-    dense_above: float = 0.5,
-    how: str = "simulated",
-    title: str | None = None,
-    ax: Axes | None = None,
+    expected: Curves, found: Curves, *, how: str = "simulated", title: str | None = None
 ) -> Figure:
     """Draw shares (0 to 1) over the number of ranks: lines, and squares, by name."""
-    ax = new_axes(9.0, 4.0) if ax is None else ax
-    ax.axhline(100 * dense_above, color=INK, linewidth=1.0, linestyle="--")
+    ax = plane("ranks whose vectors are added up", "places of the sum that hold something (%)", 4)
+    ax.axhline(50, color=INK, linewidth=1.0, linestyle="--")
     place: Look = {"xycoords": ("axes fraction", "data")}
-    note(ax, "above, the vector is smaller", (0.01, 100 * dense_above), (2, 4), **place)
+    note(ax, "above, the vector is smaller", (0.01, 50), (2, 4), **place)
     shown = {"expected": _in_percent(expected), "simulated": _in_percent(found)}
     draw_all(ax, shown, label={"expected": "{name}, expected", "simulated": f"{{name}}, {how}"})
     log_scale(ax, "x", base=2)
@@ -135,15 +116,9 @@ def plot_fill_in(
         f"{name}: {100 * shares[0]:.2g}% on {ranks[0]:g}, {100 * shares[-1]:.0f}% on {ranks[-1]:g}"
         for name, (ranks, shares) in expected.items()
     )
-    return finish(
-        ax,
-        "Share of places that hold something over ranks",
-        said,
-        title,
-        x="ranks whose vectors are added up",
-        y="places of the sum that hold something (%)",
-        legend={"loc": "upper left", "bbox_to_anchor": (0.0, 0.92)},
-    )
+    about = "Share of places that hold something over ranks"
+    legend = {"loc": "upper left", "bbox_to_anchor": (0.0, 0.92)}
+    return finish(ax, about, said, title, legend=legend)
 
 
 def _in_percent(curves: Curves) -> Curves:

@@ -1,8 +1,8 @@
 """What every picture has around its data: axes with units, a legend, a title, and its words.
 
-`finish` and `finish_panels` are the last call of each picture: the title says what was found, or
-what the caller asks for, and the text for those who cannot see it says both what is drawn and what
-was found.
+A picture begins with `plane`, or with `panels`, and ends with `finish` or `finish_panels`: the
+title says what was found, or what the caller asks for, and the text for those who cannot see it
+says both what is drawn and what was found.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from ddl_runtime.pictures.style import (
     describe,
     figure_of,
     in_style,
+    new_axes,
     size_text,
     time_text,
 )
@@ -60,6 +61,19 @@ def count_in_short(number: float) -> str:
     return f"{number:.3g}"
 
 
+def need(given: object, words: str) -> None:
+    """Refuse what cannot be drawn: without what is to be given, an error that says it."""
+    if not given:
+        raise ValueError(words)
+
+
+def plane(x: str = "", y: str = "", height: float = 4.2, width: float = 9.0) -> Axes:
+    """Empty axes with their names, in a picture of so many inches."""
+    ax = new_axes(width, height)
+    ax.set(xlabel=x, ylabel=y)
+    return ax
+
+
 @in_style
 def finish(
     ax: Axes,
@@ -67,20 +81,14 @@ def finish(
     found: str,
     title: str | None = None,
     *,
-    x: str = "",
-    y: str = "",
     grid: Literal["both", "x", "y", ""] = "both",
     legend: Mapping[str, Any] | None = None,
     more: str = "",
 ) -> Figure:
-    """Name the axes, show what was `found` as the title unless one is given, and say it in words.
+    """Show what was `found` as the title unless one is given, and say it in words.
 
     The words are what the picture is `about`, what was found, and `more`; `legend` is its place.
     """
-    if x:
-        ax.set_xlabel(x)
-    if y:
-        ax.set_ylabel(y)
     if grid:
         ax.grid(True, axis=grid)
     if legend is not None:
@@ -99,8 +107,8 @@ def finish_panels(
     axes: Sequence[Axes], about: str, found: str, title: str | None = None, *, more: str = ""
 ) -> Figure:
     """The same for a picture of several axes: its title stands above all of them."""
-    words = found if title is None else title
-    axes[0].figure.suptitle(words, x=0.01, ha="left", weight="bold", size=11.5, wrap=True)
+    look: Look = {"x": 0.01, "ha": "left", "weight": "bold", "size": 11.5, "wrap": True}
+    axes[0].figure.suptitle(found if title is None else title, **look)
     return _described(axes[0], about, found, more)
 
 

@@ -17,25 +17,51 @@ from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import LogLocator
 
 from ddl_class.plots.curves import BRIGHT, NO_CURVES, Curves, bright, draw_all
-from ddl_class.plots.frame import BESIDE, extremes, finish, finish_panels, log_scale, note, panels
-from ddl_runtime.pictures.style import (
-    INK,
-    Look,
-    Points,
-    in_style,
-    new_axes,
-    rank_colour,
-    size_text,
+from ddl_class.plots.frame import (
+    BESIDE,
+    extremes,
+    finish,
+    finish_panels,
+    log_scale,
+    note,
+    panels,
+    plane,
 )
+from ddl_runtime.pictures.style import INK, Look, Points, in_style, rank_colour, size_text
 
 NOTHING = 1e-12  # of what was there at the beginning: only rounding is left
-
 Rounds = Sequence[Sequence[Sequence[int]]]
 """For each step and each rank, to whom it sends."""
 
 
 @in_style
-def plot_graphs(graphs: Mapping[str, Rounds], title: str | None = None) -> Figure:
+def plot_ingress(
+    predicted: Curves, simulated: Curves = NO_CURVES, measured: Curves = NO_CURVES
+) -> Figure:
+    """Draw bytes over workers, for each path by its name; the last point of a line says it."""
+    x = "workers   (line: predicted, square: simulated, dot: measured)"
+    ax = plane(x, "bytes in, at the busiest port", 4.4)
+    grounds = {"predicted": predicted, "simulated": simulated, "measured": measured}
+    draw_all(ax, grounds, label="")
+    log_scale(ax, "x", base=2)
+    log_scale(ax, "y", size_text, base=2)
+    ax.yaxis.set_major_locator(LogLocator(base=8.0))
+    for name, (workers, nbytes) in predicted.items():
+        note(ax, f"  {name}", (workers[-1], nbytes[-1]), (0, 0), va="center", fontsize=10)
+    left, right = ax.get_xlim()
+    ax.set_xlim(left, right * 4)  # room for the names
+    grown = {name: np.max(nbytes) / np.min(nbytes) for name, (_, nbytes) in predicted.items()}
+    least, most = extremes(grown)
+    workers = predicted[most][0]
+    found = (
+        f"From {min(workers):g} to {max(workers):g} workers: {most} takes in {grown[most]:.3g} "
+        f"times as much, {least} {grown[least]:.2g} times"
+    )
+    return finish(ax, "Bytes that come in at the busiest port over workers", found)
+
+
+@in_style
+def plot_graphs(graphs: Mapping[str, Rounds]) -> Figure:
     """Draw each graph, by its name, as a circle of ranks with arrows."""
     axes = panels(2.4 * len(graphs), 2.9, columns=len(graphs))
     busiest = []
@@ -45,7 +71,7 @@ def plot_graphs(graphs: Mapping[str, Rounds], title: str | None = None) -> Figur
         most = max(len(targets) for links in rounds for targets in links)
         busiest.append(f"{most} ({name})")
     found = f"Messages a rank sends in a step: {', '.join(busiest)}"
-    return finish_panels(axes, "Graphs of ranks", found, title)
+    return finish_panels(axes, "Graphs of ranks", found)
 
 
 def _draw_graph(ax: Axes, rounds: Rounds) -> None:
@@ -72,7 +98,8 @@ def plot_consensus(
     title: str | None = None,
 ) -> Figure:
     """Distances from the mean after 0, 1, ... steps, by name, as shares of the first one."""
-    ax = new_axes(9.0, 4.2)
+    x = "steps" + (" (dots measured, lines predicted)" if predicted else "")
+    ax = plane(x, "distance from the mean / first")
     ax.set_yscale("log")
     for place, (name, distances) in enumerate(measured.items()):
         colour = bright(name, place)
@@ -84,18 +111,16 @@ def plot_consensus(
         size, inside = (7, "none") if place % 2 else (4, colour)
         look: Look = {"color": colour, "markersize": size, "markerfacecolor": inside}
         ax.plot(steps, dots[steps], "o", label=name, **look)
-    x = "steps" + (" (dots measured, lines predicted)" if predicted else "")
-    about, y = "Distance of ranks from their mean, over steps", "distance from the mean / first"
-    return finish(ax, about, _nearest(measured), title, x=x, y=y, legend=BESIDE)
+    about = "Distance of ranks from their mean, over steps"
+    return finish(ax, about, _nearest(measured), title, legend=BESIDE)
 
 
 @in_style
-def plot_disagreement(
-    measured: Mapping[str, Points], predicted: Mapping[str, Points], *, title: str | None = None
-) -> Figure:
+def plot_disagreement(measured: Mapping[str, Points], predicted: Mapping[str, Points]) -> Figure:
     """How far apart noise keeps ranks, by the name of the graph: (second eigenvalues, distances),
     over what is missing to 1 of the eigenvalue. The black line is the most that it can allow."""
-    ax = new_axes(9.0, 4.2)
+    x = "1 - second eigenvalue (dots measured, lines predicted)"
+    ax = plane(x, "distance from the mean / noise of a step")
     grounds = {
         ground: {name: (1 - np.asarray(second), apart) for name, (second, apart) in points.items()}
         for ground, points in (("measured", measured), ("predicted", predicted))
@@ -113,12 +138,7 @@ def plot_disagreement(
         f"With noise of size 1 in each step, ranks end up to {largest[far]:.2g} apart on {far}, "
         f"{largest[near]:.2g} on {near}"
     )
-    names: Look = {
-        "x": "1 - second eigenvalue (dots measured, lines predicted)",
-        "y": "distance from the mean / noise of a step",
-    }
-    about = "Distance of ranks from their mean under noise"
-    return finish(ax, about, found, title, **names, legend=BESIDE)
+    return finish(ax, "Distance of ranks from their mean under noise", found, legend=BESIDE)
 
 
 def _nearest(measured: Mapping[str, Sequence[float]]) -> str:
@@ -137,35 +157,3 @@ def _share(part: float) -> str:
     if part < 0.1:
         return f"{100 * part:.2g}%"
     return f"{part:.0%}" if part < 10 else f"{part:.2g} times what there was"
-
-
-@in_style
-def plot_ingress(
-    predicted: Curves,
-    simulated: Curves = NO_CURVES,
-    measured: Curves = NO_CURVES,
-    *,
-    title: str | None = None,
-    ax: Axes | None = None,
-) -> Figure:
-    """Draw bytes over workers, for each path by its name; the last point of a line says it."""
-    ax = new_axes(9.0, 4.4) if ax is None else ax
-    grounds = {"predicted": predicted, "simulated": simulated, "measured": measured}
-    draw_all(ax, grounds, label="")
-    log_scale(ax, "x", base=2)
-    log_scale(ax, "y", size_text, base=2)
-    ax.yaxis.set_major_locator(LogLocator(base=8.0))
-    for name, (workers, nbytes) in predicted.items():
-        note(ax, f"  {name}", (workers[-1], nbytes[-1]), (0, 0), va="center", fontsize=10)
-    left, right = ax.get_xlim()
-    ax.set_xlim(left, right * 4)  # room for the names
-    grown = {name: np.max(nbytes) / np.min(nbytes) for name, (_, nbytes) in predicted.items()}
-    least, most = extremes(grown)
-    workers = predicted[most][0]
-    found = (
-        f"From {min(workers):g} to {max(workers):g} workers: {most} takes in {grown[most]:.3g} "
-        f"times as much, {least} {grown[least]:.2g} times"
-    )
-    about = "Bytes that come in at the busiest port over workers"
-    grounds_in_words = "workers   (line: predicted, square: simulated, dot: measured)"
-    return finish(ax, about, found, title, x=grounds_in_words, y="bytes in, at the busiest port")

@@ -10,59 +10,29 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ddl_class.plots.curves import BRIGHT
-from ddl_class.plots.frame import finish, finish_panels, log_scale, note, panels
-from ddl_runtime.pictures.style import INK, Look, in_style, new_axes, rank_colour
+from ddl_class.plots.curves import BRIGHT, draw_lines, over_steps
+from ddl_class.plots.frame import finish, finish_panels, log_scale, note, panels, plane
+from ddl_measure.reports.twelve_ways.trick import Line, Panel, Trick
+from ddl_runtime.pictures.style import INK, Look, in_style
 
 FOOLS, HONEST = "#bb3344", "#1e7a2d"  # dark enough for letters
-IDEAL = "#999999"
 TITLE = 62  # letters of a line of it
-
-
-class Line(Protocol):
-    """Values over numbers, or over names; no ends, or as many as values."""
-
-    name: str
-    x: Sequence[float] | Sequence[str]
-    y: Sequence[float]
-    low: Sequence[float]
-    high: Sequence[float]
-    ideal: bool
-
-
-class Panel(Protocol):
-    """One picture."""
-
-    title: str
-    x: str
-    y: str
-    lines: Sequence[Line]
-    logarithmic: bool
-
-
-class Trick(Protocol):
-    """A way to fool, carried out."""
-
-    way: int
-    name: str
-    fools: Panel
-    honest: Panel
+ROUNDING = 1e-17  # what is less is drawn here: zero has no place on a logarithmic axis
 
 
 @in_style
-def plot_fooling(fools: Panel, honest: Panel, *, title: str | None = None) -> Figure:
+def plot_fooling(fools: Panel, honest: Panel, *, title: str = "") -> Figure:
     """Draw both, beside each other."""
     axes = panels(10.5, 4.0, columns=2)
     claims = ((fools, FOOLS, "This one fools"), (honest, HONEST, "This one does not"))
     for ax, (panel, colour, told) in zip(axes, claims, strict=True):
-        draw(ax, panel)
+        _draw_panel(ax, panel)
         words = textwrap.fill(panel.title, TITLE)
         ax.set_title(words, fontsize=10)
         above = (0, 12 + 14 * len(words.splitlines()))
@@ -70,7 +40,7 @@ def plot_fooling(fools: Panel, honest: Panel, *, title: str | None = None) -> Fi
         note(ax, told, (0, 1), above, xycoords="axes fraction", **look)
         ax.spines[["left", "bottom"]].set(color=colour, linewidth=2.0)
     words = f"Right, what does not: {honest.title}"
-    return finish_panels(axes, f"Left, what fools: {fools.title}", words, title or "")
+    return finish_panels(axes, f"Left, what fools: {fools.title}", words, title)
 
 
 def plot_trick(trick: Trick) -> Figure:
@@ -81,20 +51,18 @@ def plot_trick(trick: Trick) -> Figure:
 @in_style
 def plot_panel(panel: Panel) -> Figure:
     """Draw one of them alone."""
-    ax = new_axes(6.5, 3.8)
-    draw(ax, panel)
+    ax = plane(height=3.8, width=6.5)
+    _draw_panel(ax, panel)
     return finish(ax, f"{panel.y} over {panel.x or 'names'}", panel.title, grid="")
 
 
-def draw(ax: Axes, panel: Panel) -> None:
-    """One of them into axes."""
+def _draw_panel(ax: Axes, panel: Panel) -> None:
     names = [place for line in panel.lines for place in line.x if isinstance(place, str)]
     if names:
         _bars(ax, panel, list(dict.fromkeys(names)))
     else:
         _lines(ax, panel)
-    ax.set_xlabel(panel.x)
-    ax.set_ylabel(panel.y)
+    ax.set(xlabel=panel.x, ylabel=panel.y)
     if len(panel.lines) > 1:
         ax.legend(loc="best")
 
@@ -120,7 +88,7 @@ def _lines(ax: Axes, panel: Panel) -> None:
     colours = iter(BRIGHT)
     for line in panel.lines:
         if line.ideal:
-            ax.plot(line.x, line.y, "--", color=IDEAL, linewidth=1.2, label=line.name)
+            ax.plot(line.x, line.y, "--", color="#999999", linewidth=1.2, label=line.name)
             continue
         joined = list(line.x) == sorted(line.x)  # points in no order are no trend
         look: Look = {"color": next(colours), "markersize": 5, "capsize": 2, "label": line.name}
@@ -144,43 +112,30 @@ def _ends(line: Line) -> np.ndarray | None:
     return np.maximum(0, [middle - line.low, np.asarray(line.high) - middle])
 
 
-ROUNDING = 1e-17  # what is less is drawn here: zero has no place on a logarithmic axis
-
-
 @in_style
-def plot_checks(
-    steps: Sequence[float], errors: Mapping[str, Sequence[float]], *, title: str | None = None,
-    ax: Axes | None = None,
-) -> Figure:  # fmt: skip
+def plot_checks(steps: Sequence[float], errors: Mapping[str, Sequence[float]]) -> Figure:
     """Draw relative errors of gradient checks over the step of their differences, by name."""
-    ax = new_axes(9.0, 4.0) if ax is None else ax
-    for number, (name, row) in enumerate(errors.items()):
-        ax.plot(steps, np.maximum(row, ROUNDING), "o-", color=rank_colour(number), label=name)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
+    ax = plane("step h of the differences", "relative error", 4)
+    drawn = {name: (steps, np.maximum(row, ROUNDING)) for name, row in errors.items()}
+    draw_lines(ax, drawn, marker="o")
+    ax.set(xscale="log", yscale="log")
     found = "Least errors: " + ", ".join(
         f"{name} {np.min(row):.0e} at h = {steps[int(np.argmin(row))]:.0e}"
         for name, row in errors.items()
     )
-    names: Look = {"x": "step h of the differences", "y": "relative error"}
-    return finish(ax, "Errors of gradient checks", found, title, **names, legend={})
+    return finish(ax, "Errors of gradient checks", found, legend={})
 
 
 @in_style
-def plot_apart(
-    walks: Mapping[str, Sequence[float]], *, good: float, title: str | None = None,
-    ax: Axes | None = None,
-) -> Figure:  # fmt: skip
+def plot_apart(walks: Mapping[str, Sequence[float]], *, good: float) -> Figure:
     """Draw how far each rule is from the reference, relative to the way gone, over the steps."""
-    ax = new_axes(9.0, 3.8) if ax is None else ax
-    for number, (name, walk) in enumerate(walks.items()):
-        steps = range(1, len(walk) + 1)
-        ax.plot(steps, np.maximum(walk, ROUNDING), ".-", color=rank_colour(number), label=name)
+    ax = plane("step", "apart, over the way gone", 3.8)
+    far = {name: np.maximum(walk, ROUNDING) for name, walk in walks.items()}
+    draw_lines(ax, over_steps(far, 1), marker=".")
     ax.axhline(good, color=INK, linestyle="--", linewidth=1.2)
     ax.set_yscale("log")
     stay = [name for name, walk in walks.items() if max(walk) <= good]
     leave = [name for name in walks if name not in stay]
     same, other = (", ".join(names) or "nobody" for names in (stay, leave))
     found = f"The same as the reference: {same}; not: {other}"
-    names: Look = {"x": "step", "y": "apart, over the way gone"}
-    return finish(ax, "How far rules walk apart", found, title, **names, legend={})
+    return finish(ax, "How far rules walk apart", found, legend={})

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 from ddl_class.plots.boxes import round_box, write
-from ddl_class.plots.curves import NO_CURVES, Curves, draw_all
-from ddl_class.plots.frame import count, finish, in_percent, log_scale
+from ddl_class.plots.curves import Curves, draw_all
+from ddl_class.plots.frame import count, finish, in_percent, log_scale, need, plane
 from ddl_runtime.pictures.style import (
     INK,
     Look,
@@ -37,20 +37,16 @@ BETWEEN = 0.5  # of two nodes, where a rank takes 1
 
 @in_style
 def plot_nodes(
-    node_of: Sequence[int],
-    sent: Sequence[float] = (),
-    *,
-    title: str | None = None,
-    ax: Axes | None = None,
+    node_of: Sequence[int], sent: Sequence[float] = (), *, title: str | None = None
 ) -> Figure:
     """Draw ranks on nodes, by the node of each rank; `sent` are bytes by node, in their order."""
     nodes = list(dict.fromkeys(node_of))
     ranks = [[rank for rank, node in enumerate(node_of) if node == one] for one in nodes]
-    if sent and len(sent) != len(nodes):
-        raise ValueError(f"sent has {len(sent)} numbers, but there are {len(nodes)} nodes")
+    words = f"sent has {len(sent)} numbers, but there are {len(nodes)} nodes"
+    need(not sent or len(sent) == len(nodes), words)
     wide = sum(map(len, ranks)) + BETWEEN * (len(nodes) - 1)
-    ax = new_axes(9.0, 3.2) if ax is None else ax
-    words: Look = {"color": INK, "fontsize": 10, "zorder": 4}
+    ax = new_axes(9.0, 3.2)
+    look: Look = {"color": INK, "fontsize": 10, "zorder": 4}
     left = 0.0
     for place, own in enumerate(ranks):
         middle = left + len(own) / 2
@@ -60,9 +56,9 @@ def plot_nodes(
             ax.plot([middle, wide / 2], [1.0, 2.2], color=CABLE, zorder=1, **cable)
         if len(nodes) > 1 and sent:
             halo = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-            write(ax, middle, 1.22, size_text(sent[place]), va="baseline", bbox=halo, **words)
+            write(ax, middle, 1.22, size_text(sent[place]), va="baseline", bbox=halo, **look)
         _frame(ax, left, 0.0, len(own), 1.0)
-        write(ax, middle, -0.08, f"node {nodes[place]}", va="top", **words)
+        write(ax, middle, -0.08, f"node {nodes[place]}", va="top", **look)
         for at, rank in enumerate(own):
             spot, colour = (left + at + 0.5, 0.5), rank_colour(rank)
             ax.add_patch(Circle(spot, 0.34, color=colour, zorder=3))
@@ -70,9 +66,8 @@ def plot_nodes(
         left += len(own) + BETWEEN
     if len(nodes) > 1:
         _frame(ax, wide / 2 - 0.9, 2.0, 1.8, 0.5)
-        write(ax, wide / 2, 2.25, "switch", **words)
-    ax.set_xlim(-0.3, wide + 0.3)
-    ax.set_ylim(-0.5, 2.7)
+        write(ax, wide / 2, 2.25, "switch", **look)
+    ax.set(xlim=(-0.3, wide + 0.3), ylim=(-0.5, 2.7))
     ax.axis("off")
     placed = "; ".join(
         f"node {node}: ranks {', '.join(map(str, own))}"
@@ -80,6 +75,11 @@ def plot_nodes(
     )
     about, found = "Ranks on their nodes", _finding(ranks, nodes, sent)
     return finish(ax, about, found, title, grid="", more=f"{placed}.")
+
+
+def _frame(ax: Axes, left: float, low: float, width: float, height: float) -> None:
+    box = left + 0.02, low + 0.02, width - 0.04, height - 0.04
+    round_box(ax, *box, 0.04, facecolor=PAPER, zorder=2)
 
 
 def _finding(ranks: Sequence[Sequence[int]], nodes: Sequence[int], sent: Sequence[float]) -> str:
@@ -97,16 +97,9 @@ def _finding(ranks: Sequence[Sequence[int]], nodes: Sequence[int], sent: Sequenc
 
 
 @in_style
-def plot_share_of_work(
-    predicted: Curves,
-    simulated: Curves = NO_CURVES,
-    *,
-    title: str | None = None,
-    ax: Axes | None = None,
-) -> Figure:
-    """Draw which share of a step is work, by exchange, over nodes: predicted lines, simulated
-    squares."""
-    ax = new_axes(9.0, 3.8) if ax is None else ax
+def plot_share_of_work(predicted: Curves, simulated: Curves) -> Figure:
+    """Draw which share of a step is work, by exchange, over nodes."""
+    ax = plane("nodes   (line: predicted, square: simulated)", "work's share of a step", 3.8)
     grounds = {"predicted": predicted, "simulated": simulated}
     draw_all(ax, grounds, algorithm_colour, {"predicted": "{name}"})
     log_scale(ax, "x", count, base=2)
@@ -114,46 +107,29 @@ def plot_share_of_work(
     ax.set_ylim(0, 1.02)
     most = max(nodes[-1] for nodes, _ in predicted.values())
     said = ", ".join(f"{share[-1]:.0%} by {name}" for name, (_, share) in predicted.items())
-    found = f"On {most:,} nodes work is {said} of a step"
-    x, y = "nodes   (line: predicted, square: simulated)", "work's share of a step"
     about = "Share of work in a step over the number of nodes"
-    return finish(ax, about, found, title, x=x, y=y, legend={"loc": "lower left"})
-
-
-def _frame(ax: Axes, left: float, low: float, width: float, height: float) -> None:
-    box = left + 0.02, low + 0.02, width - 0.04, height - 0.04
-    round_box(ax, *box, 0.04, facecolor=PAPER, zorder=2)
+    found = f"On {most:,} nodes work is {said} of a step"
+    return finish(ax, about, found, legend={"loc": "lower left"})
 
 
 @in_style
 def plot_checkpoints(
-    curves: Mapping[int, Points],
-    young: Mapping[int, float],
-    *,
-    title: str | None = None,
-    ax: Axes | None = None,
+    curves: Mapping[int, Points], young: Mapping[int, float], *, title: str | None = None
 ) -> Figure:
     """Draw expected time over the seconds between saves, as a multiple of the work's own, by
-    nodes; `young` are intervals."""
-    ax = new_axes(8.0, 4.2) if ax is None else ax
+    nodes; dots are the intervals of `young`'s rule."""
+    about = "seconds between two checkpoints"
+    ax = plane(about, "time, over that without failures and saves", width=8.0)
     for place, (nodes, (every, times)) in enumerate(curves.items()):
         colour = rank_colour(place)
         ax.plot(every, times, color=colour, label=f"{nodes:,} nodes")
         ax.plot(young[nodes], np.interp(young[nodes], every, times), "o", color=colour)
-    ax.set_xscale("log")
-    ax.set_ylim(0.95, 2.5)
+    ax.set(xscale="log", ylim=(0.95, 2.5))
     valleys = []
     for nodes in (min(curves), max(curves)):
         every, times = curves[nodes]
         best = int(np.argmin(times))
         valleys.append(f"{nodes:,} nodes every {time_text(every[best])} ({times[best]:.2f})")
-    return finish(
-        ax,
-        "Time over the seconds between two checkpoints",
-        f"Best saved: {', '.join(valleys)}",
-        title,
-        x="seconds between two checkpoints",
-        y="time, over that without failures and saves",
-        grid="",
-        legend={"loc": "upper center", "ncols": len(curves)},
-    )
+    found = f"Best saved: {', '.join(valleys)}"
+    legend = {"loc": "upper center", "ncols": len(curves)}
+    return finish(ax, f"Time over the {about}", found, title, grid="", legend=legend)

@@ -8,25 +8,22 @@ them; computing again makes it rise once more. What to look at: how high, not ho
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 
-from ddl_class.plots.curves import draw_all
-from ddl_class.plots.frame import BESIDE, finish, name_rows, write_numbers
-from ddl_runtime.pictures.style import Look, in_style, new_axes, size_text
+from ddl_class.plots.curves import colours_of, draw_all
+from ddl_class.plots.frame import BESIDE, finish, name_rows, need, plane, write_numbers
+from ddl_runtime.pictures.style import Look, in_style, size_text
 
-KINDS: Mapping[str, str] = MappingProxyType(
-    {
-        "weights": "#4477aa",
-        "gradients": "#ccbb44",
-        "states": "#ee6677",
-        "activations": "#66ccee",
-    }
-)
+KINDS: Mapping[str, str] = {
+    "weights": "#4477aa",
+    "gradients": "#ccbb44",
+    "states": "#ee6677",
+    "activations": "#66ccee",
+}
 CURVES = ("#4477aa", "#ee6677", "#228833", "#aa3377", "#ccbb44")
 Pairs = Mapping[str, Sequence[tuple[float, float]]]
 
@@ -37,12 +34,10 @@ def plot_held(
     marks: Mapping[str, float] | None = None,
     *,
     title: str,
-    ax: Axes | None = None,
 ) -> Figure:
     """Draw a bar for each row, of its bytes by kind; `marks` are totals to lay beside it."""
-    if not rows:
-        raise ValueError("no row of memory was given")
-    ax = new_axes(9.0, 1.3 + 0.42 * len(rows)) if ax is None else ax
+    need(rows, "no row of memory was given")
+    ax = plane("memory of one rank (bytes)", height=1.3 + 0.42 * len(rows))
     kinds = [kind for kind in KINDS if any(row.get(kind) for row in rows.values())]
     ends = np.zeros(len(rows))
     for kind in kinds:
@@ -61,18 +56,15 @@ def plot_held(
         f"{name}: " + ", ".join(f"{kind} {size_text(row.get(kind, 0))}" for kind in kinds)
         for name, row in rows.items()
     )
-    look: Look = {"x": "memory of one rank (bytes)", "grid": "", "legend": BESIDE}
-    return finish(ax, "Memory of one rank as bars", title, more=f"{listed}.", **look)
+    about, more = "Memory of one rank as bars", f"{listed}."
+    return finish(ax, about, title, grid="", legend=BESIDE, more=more)
 
 
 @in_style
-def plot_over_time(
-    curves: Mapping[str, Sequence[float]], *, title: str, ax: Axes | None = None
-) -> Figure:
+def plot_over_time(curves: Mapping[str, Sequence[float]], *, title: str) -> Figure:
     """Draw what is held after each layer that is computed, a curve for each plan."""
-    if not curves:
-        raise ValueError("no curve was given")
-    ax = new_axes(9.0, 3.6) if ax is None else ax
+    need(curves, "no curve was given")
+    ax = plane("layers computed so far, forward and backward", "activations held", 3.6)
     for place, (name, held) in enumerate(curves.items()):
         look: Look = {"color": CURVES[place % len(CURVES)], "where": "mid"}
         ax.step(range(1, len(held) + 1), held, label=name, **look)
@@ -81,22 +73,18 @@ def plot_over_time(
         f"{name}: at most {max(held):g}, over {len(held)} layers computed"
         for name, held in curves.items()
     )
-    names: Look = {"x": "layers computed so far, forward and backward", "y": "activations held"}
-    about = "Activations held over time"
-    return finish(ax, about, title, **names, legend=BESIDE, more=f"{listed}.")
+    return finish(ax, "Activations held over time", title, legend=BESIDE, more=f"{listed}.")
 
 
 @in_style
-def plot_tradeoff(
-    curves: Pairs, measured: Pairs | None = None, *, title: str, ax: Axes | None = None
-) -> Figure:
+def plot_tradeoff(curves: Pairs, measured: Pairs, *, title: str) -> Figure:
     """Draw layers computed over bytes held: lines are formulas, dots are `measured`."""
-    ax = new_axes(9.0, 3.8) if ax is None else ax
+    ax = plane("activations held at most (bytes)", "layers computed forward", 3.8)
     grounds = {
         ground: {name: tuple(zip(*sorted(pairs), strict=True)) for name, pairs in points.items()}
-        for ground, points in (("formula", curves), ("measured", measured or {}))
+        for ground, points in (("formula", curves), ("measured", measured))
     }
-    draw_all(ax, grounds, lambda _, place: CURVES[place % len(CURVES)])
+    draw_all(ax, grounds, colours_of(CURVES))
     ax.set_xlim(left=0)
     ax.set_ylim(bottom=0)
     _count_in_binary(ax)
@@ -106,8 +94,7 @@ def plot_tradeoff(
         for ground, points in grounds.items()
         for name, (held, computed) in points.items()
     )
-    names: Look = {"x": "activations held at most (bytes)", "y": "layers computed forward"}
-    return finish(ax, "Computation over memory", title, **names, legend=BESIDE, more=f"{listed}.")
+    return finish(ax, "Computation over memory", title, legend=BESIDE, more=f"{listed}.")
 
 
 def _count_in_binary(ax: Axes) -> None:

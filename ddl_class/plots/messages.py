@@ -18,7 +18,15 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from ddl_class.plots.curves import Curve, Curves, draw, explain
-from ddl_class.plots.frame import BESIDE, explain_colours, extremes, finish, scale_sizes_and_times
+from ddl_class.plots.frame import (
+    BESIDE,
+    explain_colours,
+    extremes,
+    finish,
+    need,
+    plane,
+    scale_sizes_and_times,
+)
 from ddl_runtime.pictures.style import (
     INK,
     Look,
@@ -33,8 +41,12 @@ from ddl_runtime.pictures.style import (
     time_text,
 )
 
-MEASURED, LINE, SIMULATED = "#4477aa", "#ee6677", INK
-Interval = tuple[float, float]
+MEASURED, LINE = "#4477aa", "#ee6677"
+SIZES = {"simulated": (6.5, 1.7), "measured": (4.0, 1.1)}
+"""Of the smallest mark of several algorithms, and by how much the one beneath it is larger."""
+
+
+# -- single messages --------------------------------------------------------------------------
 
 
 @in_style
@@ -44,39 +56,32 @@ def plot_messages(
     *,
     latency: float | None = None,
     per_byte: float | None = None,
-    latency_interval: Interval | None = None,
-    per_byte_interval: Interval | None = None,
     simulated: Points | None = None,
-    title: str | None = None,
-    ax: Axes | None = None,
 ) -> Figure:
     """Draw measured one-way times, every repetition of them, and what was made of them.
 
-    `latency` and `per_byte` are a fitted line, with the intervals of both; `simulated` are sizes
-    and times of simulated ranks.
+    `latency` and `per_byte` are a fitted line; `simulated` are sizes and times of simulated ranks.
     """
     sizes, times = np.asarray(nbytes, float), np.asarray(seconds, float)
-    if sizes.shape != times.shape or not sizes.size:
-        raise ValueError(f"{sizes.size} sizes and {times.size} times: give one time for each size")
-    if (latency is None) != (per_byte is None):
-        raise ValueError("a line needs both latency and per_byte")
+    words = f"{sizes.size} sizes and {times.size} times: give one time for each size"
+    need(sizes.shape == times.shape and sizes.size, words)
+    need((latency is None) == (per_byte is None), "a line needs both latency and per_byte")
     sizes, times = sizes[sizes > 0], times[sizes > 0]  # a logarithmic axis has no place for 0
-    ax = new_axes(9.0, 4.4) if ax is None else ax
+    ax = new_axes(9.0, 4.4)
     distinct = np.unique(sizes)
     low, middle, high = np.array(
         [np.quantile(times[sizes == size], [0.25, 0.5, 0.75]) for size in distinct]
     ).T
-    medians = (distinct, middle, (low, high)) if len(sizes) > len(distinct) else (distinct, middle)
+    medians: Curve = (distinct, middle)
     if len(sizes) > len(distinct):
+        medians = (distinct, middle, (low, high))
         ax.plot(sizes, times, ".", color=MEASURED, alpha=0.2, markersize=4, markeredgewidth=0)
     draw(ax, "measured", medians, MEASURED, "measured: median\nand quartiles", zorder=4)
     if simulated is not None:
-        draw(ax, "simulated", simulated, SIMULATED, "simulated", markersize=9, zorder=3)
-    found = f"A message takes {time_text(middle[0])} to {time_text(middle[-1])}"
-    off = ""
+        draw(ax, "simulated", simulated, INK, "simulated", markersize=9, zorder=3)
+    found, off = f"A message takes {time_text(middle[0])} to {time_text(middle[-1])}", ""
     if latency is not None and per_byte is not None:
-        words = _line_text(latency, per_byte, latency_interval, per_byte_interval)
-        _draw_line(ax, distinct, latency, per_byte, words)
+        _draw_line(ax, distinct, latency, per_byte)
         ratios = middle / (latency + distinct * per_byte)
         off = f"They are {ratios.min():.2g} to {ratios.max():.2g} times the fitted line."
         found = _finding(latency, per_byte)
@@ -89,7 +94,7 @@ def plot_messages(
     )
     more = f"Medians of what was measured: {listed}. {off}"
     legend = {**BESIDE, "labelspacing": 1.0}
-    return finish(ax, "Time of one message over its size", found, title, legend=legend, more=more)
+    return finish(ax, "Time of one message over its size", found, legend=legend, more=more)
 
 
 def _finding(latency: float, per_byte: float) -> str:
@@ -101,35 +106,20 @@ def _finding(latency: float, per_byte: float) -> str:
     return f"{costs}: latency rules below {size_text(latency / per_byte)}"
 
 
-def _draw_line(ax: Axes, sizes: np.ndarray, latency: float, per_byte: float, label: str) -> None:
+def _draw_line(ax: Axes, sizes: np.ndarray, latency: float, per_byte: float) -> None:
+    """The fitted line with its two numbers, and its two parts."""
+    words = f"latency + bytes / bandwidth\nlatency {time_text(latency)}"
+    if per_byte > 0:
+        words += f"\nbandwidth {rate_text(1 / per_byte)}"
     fine = np.geomspace(sizes[0], sizes[-1], 200)
     both = latency + fine * per_byte
-    ax.plot(fine[both > 0], both[both > 0], color=LINE, label=label, zorder=2)
+    ax.plot(fine[both > 0], both[both > 0], color=LINE, label=words, zorder=2)
     for part in (np.full_like(fine, latency), fine * per_byte):
         if (part > 0).all():
             ax.plot(fine, part, ":", color=LINE, linewidth=1.2)
 
 
-def _line_text(
-    latency: float,
-    per_byte: float,
-    latency_interval: Interval | None,
-    per_byte_interval: Interval | None,
-) -> str:
-    """The line's two numbers, with what is known of their errors."""
-    lines = ["latency + bytes / bandwidth", f"latency {time_text(latency)}"]
-    if latency_interval is not None:
-        lines.append(f"   ({' to '.join(map(time_text, latency_interval))})")
-    if per_byte > 0:
-        lines.append(f"bandwidth {rate_text(1 / per_byte)}")
-        if per_byte_interval is not None and min(per_byte_interval) > 0:
-            rates = [rate_text(1 / edge) for edge in reversed(per_byte_interval)]
-            lines.append(f"   ({' to '.join(rates)})")
-    return "\n".join(lines)
-
-
-SIZES = {"simulated": (6.5, 1.7), "measured": (4.0, 1.1)}
-"""Of the smallest mark, and by how much the one beneath it is larger."""
+# -- algorithms -------------------------------------------------------------------------------
 
 
 @in_style
@@ -144,8 +134,7 @@ def plot_times(
     """Draw times over sizes, each of the three given as a dict from an algorithm's name."""
     every = {"predicted": predicted, "simulated": simulated, "measured": measured}
     given = {ground: curves for ground, curves in every.items() if curves}
-    if not given:
-        raise ValueError("nothing to draw: give predicted, simulated or measured times")
+    need(given, "nothing to draw: give predicted, simulated or measured times")
     names = list(dict.fromkeys(name for curves in given.values() for name in curves))
     colours = {name: algorithm_colour(name, place) for place, name in enumerate(names)}
     ax = new_axes(9.0, 4.8) if ax is None else ax
@@ -219,17 +208,18 @@ def _winners(curves: Curves) -> str:
     return f"{spoken(early)} is fastest at {size_text(small)}{later} at {size_text(large)}"
 
 
+# -- who came first ---------------------------------------------------------------------------
+
+
 @in_style
-def plot_arrivals(times: Sequence[Sequence[float]], *, title: str | None = None) -> Figure:
+def plot_arrivals(times: Sequence[Sequence[float]]) -> Figure:
     """Draw the order of the ranks in each turn; `times[rank][turn]` is when it came."""
     came = np.asarray(times, float)
-    if came.ndim != 2 or not came.size:
-        raise ValueError(
-            f"times have a row for each rank and a column for each turn, not shape {came.shape}"
-        )
+    words = f"times have a row for each rank and a column for each turn, not shape {came.shape}"
+    need(came.ndim == 2 and came.size, words)
     ranks, turns = came.shape
     order = np.argsort(came, axis=0, kind="stable")
-    ax = new_axes(9.0, 1.3 + 0.28 * ranks)
+    ax = plane("turn", height=1.3 + 0.28 * ranks)
     colours = {f"rank {rank}": rank_colour(rank) for rank in range(ranks)}
     look: Look = {"cmap": ListedColormap([*colours.values()]), "vmin": -0.5, "vmax": ranks - 0.5}
     edges = np.arange(turns + 1) + 0.5, np.arange(ranks + 1) - 0.5
@@ -241,5 +231,4 @@ def plot_arrivals(times: Sequence[Sequence[float]], *, title: str | None = None)
     by_number = int((order == np.arange(ranks)[:, None]).all(axis=0).sum())
     orders = f"{different} different order{'' if different == 1 else 's'}"
     found = f"{turns} turns, {orders}: {by_number} times by number"
-    about = "The order in which ranks came, turn by turn"
-    return finish(ax, about, found, title, x="turn", grid="")
+    return finish(ax, "The order in which ranks came, turn by turn", found, grid="")

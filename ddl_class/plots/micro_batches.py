@@ -12,13 +12,20 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ddl_class.plots.boxes import write
 from ddl_class.plots.convolutions import METHOD_COLOURS, method_colour, method_name
-from ddl_class.plots.curves import draw_all
-from ddl_class.plots.frame import BESIDE, explain_colours, finish, name_rows, scale_sizes_and_times
+from ddl_class.plots.curves import colours_of, draw_all
+from ddl_class.plots.frame import (
+    BESIDE,
+    explain_colours,
+    finish,
+    name_rows,
+    need,
+    plane,
+    scale_sizes_and_times,
+)
 from ddl_runtime.pictures.style import INK, Look, in_style, new_axes, size_text, time_text
 
 LIMIT_COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44")
@@ -30,19 +37,15 @@ FEW = 48  # pieces up to which each is drawn with its edges
 def plot_front(
     workspace: Sequence[float],
     seconds: Sequence[float],
-    whole: Mapping[str, tuple[float, float]] | None = None,
-    *,
-    title: str | None = None,
-    ax: Axes | None = None,
+    whole: Mapping[str, tuple[float, float]],
 ) -> Figure:
     """Draw a front, and other points as (workspace, seconds): `whole` batches by method."""
-    if not len(workspace) or len(workspace) != len(seconds):
-        raise ValueError("a front needs at least one point, and as many seconds as workspaces")
-    whole = whole or {}
+    words = "a front needs at least one point, and as many seconds as workspaces"
+    need(0 < len(workspace) == len(seconds), words)
     order = np.argsort(workspace)
     sizes, times = np.asarray(workspace, float)[order], np.asarray(seconds, float)[order]
     drawn = np.maximum(sizes, LEAST)
-    ax = new_axes(9.0, 4.2) if ax is None else ax
+    ax = new_axes(9.0, 4.2)
     far = 1.6 * max(sizes[-1], *(size for size, _ in whole.values()), 0.0)
     ax.step([*drawn, far], [*times, times[-1]], where="post", color=INK, linewidth=1.4)
     ax.plot(drawn, times, "o", color=INK, markersize=4.5, label="can be best")
@@ -60,7 +63,7 @@ def plot_front(
         for method, (size, time) in whole.items()
     )
     more = f"Whole batches by one method: {points}." if points else ""
-    return finish(ax, "Time over workspace", found, title, legend=BESIDE, more=more)
+    return finish(ax, "Time over workspace", found, legend=BESIDE, more=more)
 
 
 @in_style
@@ -70,15 +73,14 @@ def plot_limits(
     measured: Mapping[str, Sequence[float]] | None = None,
     *,
     title: str,
-    ax: Axes | None = None,
 ) -> Figure:
     """Draw times over the limit: lines are predicted, dots measured; nan where nothing fits."""
-    ax = new_axes(9.0, 4.2) if ax is None else ax
+    ax = new_axes(9.0, 4.2)
     grounds = {
         ground: {name: (limits, times) for name, times in curves.items()}
         for ground, curves in (("predicted", predicted), ("measured", measured or {}))
     }
-    draw_all(ax, grounds, lambda _, place: LIMIT_COLOURS[place % len(LIMIT_COLOURS)])
+    draw_all(ax, grounds, colours_of(LIMIT_COLOURS))
     scale_sizes_and_times(ax, "limit of the workspace (bytes)", "time")
     listed = []
     for ground, curves in grounds.items():
@@ -93,13 +95,10 @@ def plot_limits(
 
 
 @in_style
-def plot_divisions(
-    divisions: Mapping[str, Sequence[tuple[str, int]]], *, title: str, ax: Axes | None = None
-) -> Figure:
+def plot_divisions(divisions: Mapping[str, Sequence[tuple[str, int]]], *, title: str) -> Figure:
     """Draw a row for each division, by its name: its pieces as (method, examples)."""
-    if not divisions:
-        raise ValueError("no division was given")
-    ax = new_axes(9.0, 1.2 + 0.4 * len(divisions)) if ax is None else ax
+    need(divisions, "no division was given")
+    ax = plane("examples of the batch", height=1.2 + 0.4 * len(divisions))
     most = max(sum(size for _, size in parts) for parts in divisions.values())
     for row, parts in enumerate(divisions.values()):
         few, start = len(parts) <= FEW, 0
@@ -121,4 +120,4 @@ def plot_divisions(
         f"{name}: {', '.join(f'{method_name(method)} of {size}' for method, size in parts)}"
         for name, parts in divisions.items()
     )
-    return finish(ax, title, rows, title, x="examples of the batch", grid="")
+    return finish(ax, title, rows, title, grid="")

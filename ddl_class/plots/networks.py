@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from ddl_class.plots.boxes import draw_boxes, write, write_into_boxes
-from ddl_class.plots.curves import Curves, draw, draw_all, explain
+from ddl_class.plots.curves import Curves, colours_of, draw, draw_all, explain
 from ddl_class.plots.frame import (
     BESIDE,
     count,
@@ -27,6 +25,8 @@ from ddl_class.plots.frame import (
     in_percent,
     log_scale,
     name_rows,
+    need,
+    plane,
     scale_sizes_and_times,
 )
 from ddl_runtime.pictures.activity import Spans
@@ -43,7 +43,36 @@ from ddl_runtime.pictures.style import (
     time_unit,
 )
 
+EVERYBODY = "#dddddd"
+DATA, MODEL = "#4477aa", "#ee6677"
+WAYS = (DATA, MODEL, "#228833", "#ccbb44")
+GAP, PLUS = 2.2, 0.28  # between matrices, and between the parts of a sum
+CUTS = {"": "whole", "columns": "by columns", "rows": "by rows", "sum": "a sum of parts"}
+
+PASSES: Mapping[str, tuple[str, str]] = {
+    "F": ("forward", "#88ccee"),
+    "B": ("backward", "#44aa99"),
+    "I": ("backward, inputs", "#44aa99"),
+    "W": ("backward, weights", "#ddcc77"),
+}
+WORD = re.compile(r"(\d+)([FBIW])(\d+)")  # stage, pass, micro-batch
+MOST_ROWS_NUMBERED = 32
+
+PARTS: Mapping[str, tuple[str, str]] = {
+    "compute": ("computing", "#009e73"),
+    "bubble": ("the bubble", "#d9d9d9"),
+    "pipeline": ("messages between stages", "#56b4e9"),
+    "tensor": ("sums along tensor", "#e69f00"),
+    "context": ("keys and values going round", "#cc79a7"),
+    "data": ("averaging gradients", "#0072b2"),
+}
+"""What a step is spent on: its name for people, and its colour (Okabe and Ito)."""
+
+Place = tuple[int, int, int, int]  # data, pipeline, tensor, context
 Clocked = tuple[Sequence[float], Sequence[float], Sequence[float], Sequence[float]]
+
+
+# -- buckets ----------------------------------------------------------------------------------
 
 
 @in_style
@@ -53,49 +82,35 @@ def plot_bucket_sizes(
     measured: Clocked | None = None,
     *,
     backward: float,
-    title: str | None = None,
-    ax: Axes | None = None,
 ) -> Figure:
-    """Draw seconds over bytes of a bucket; `measured` also has the low and high ends of bars."""
-    ax = new_axes(9.0, 4.2) if ax is None else ax
-    colour = algorithm_colour("ring")
+    """Draw seconds over bytes of a bucket; `measured` also has the low and high ends of bars. The
+    grey line is the backward pass alone: nobody gets below it."""
+    ax, colour = new_axes(9.0, 4.2), algorithm_colour("ring")
     ax.axhline(backward, color="#999999", linewidth=1.2, label="backward pass alone")
     draw(ax, "predicted", predicted, colour, "predicted")
-    if simulated:
-        draw(ax, "simulated", simulated, colour, "simulated")
+    draw(ax, "simulated", simulated, colour, "simulated")
+    (sizes, times), found = (np.asarray(part, float) for part in predicted), ""
+    best = int(np.argmin(times))
     if measured:
-        sizes, middle, *interval = measured
-        draw(ax, "measured", (sizes, middle, interval), INK, "measured")
+        by_clock, middle, *interval = measured
+        draw(ax, "measured", (by_clock, middle, interval), INK, "measured")
+        ratio = float(np.median(np.asarray(middle) / np.interp(by_clock, sizes, times)))
+        found = (
+            f"Best measured: buckets of {size_text(by_clock[int(np.argmin(middle))])}, "
+            f"predicted: {size_text(sizes[best])}; measured takes {ratio:.2g} times as long"
+        )
     scale_sizes_and_times(ax, "bucket (bytes)", "backward pass and averaging")
     bottom, top = ax.get_ylim()
     ax.set_ylim(min(bottom, backward * 0.8), top * 1.6)
-    found, above = _best_buckets(predicted, measured), {"loc": "upper center", "ncols": 4}
-    return finish(ax, "Time over the size of the buckets", found, title, legend=above)
-
-
-def _best_buckets(predicted: Points, measured: Clocked | None) -> str:
-    """Where the valley is, and what the two ends cost; or how good the prediction was."""
-    sizes, times = (np.asarray(part, float) for part in predicted)
-    best = int(np.argmin(times))
-    if measured:
-        fastest = measured[0][int(np.argmin(measured[1]))]
-        ratio = float(np.median(np.asarray(measured[1]) / np.interp(measured[0], sizes, times)))
-        return (
-            f"Best measured: buckets of {size_text(fastest)}, predicted: {size_text(sizes[best])};"
-            f" measured takes {ratio:.2g} times as long"
-        )
-    return (
-        f"Best: buckets of {size_text(sizes[best])}, {time_text(times[best])}; "
-        f"small ones take {times[0] / times[best]:.1f} times that, a giant one "
-        f"{times[-1] / times[best]:.1f} times"
+    found = found or (
+        f"Best: buckets of {size_text(sizes[best])}, {time_text(times[best])}; small ones take "
+        f"{times[0] / times[best]:.1f} times that, a giant one {times[-1] / times[best]:.1f} times"
     )
+    above = {"loc": "upper center", "ncols": 4}
+    return finish(ax, "Time over the size of the buckets", found, legend=above)
 
 
-EVERYBODY = "#dddddd"
-DATA, MODEL = "#4477aa", "#ee6677"
-WAYS = (DATA, MODEL, "#228833", "#ccbb44")
-GAP, PLUS = 2.2, 0.28  # between matrices, and between the parts of a sum
-CUTS = {"": "whole", "columns": "by columns", "rows": "by rows", "sum": "a sum of parts"}
+# -- layers that are split --------------------------------------------------------------------
 
 
 @in_style
@@ -107,8 +122,7 @@ def plot_cuts(matrices: Sequence[tuple[str, int, int, str]], ranks: int, *, titl
     ax = new_axes(9.0, 2.9)
     left, tallest = 0.0, max(height for _, height, _, _ in matrices)
     for name, height, width, cut in matrices:
-        if cut not in CUTS:
-            raise ValueError(f'{name}: cut is "", "columns", "rows" or "sum", not {cut!r}')
+        need(cut in CUTS, f'{name}: cut is "", "columns", "rows" or "sum", not {cut!r}')
         bottom = (tallest - height) / 2
         for part in range(ranks if cut else 1):
             x, y, w, h = left, bottom, float(width), float(height)
@@ -122,9 +136,7 @@ def plot_cuts(matrices: Sequence[tuple[str, int, int, str]], ranks: int, *, titl
             ax.add_patch(Rectangle((x, y), w, h, facecolor=colour, edgecolor="white"))
         ax.text(left + width / 2, tallest + 0.5, name, ha="center", fontsize=11)
         left += width + GAP
-    ax.set_xlim(-0.5, left)
-    ax.set_ylim(-1.6, tallest + 1.8)
-    ax.set_aspect("equal")
+    ax.set(xlim=(-0.5, left), ylim=(-1.6, tallest + 1.8), aspect="equal")
     ax.axis("off")
     words = "a colour is a rank, grey is on every rank, coloured sheets are to be added"
     ax.text(-0.4, -1.4, words, fontsize=9, color=INK)
@@ -134,11 +146,10 @@ def plot_cuts(matrices: Sequence[tuple[str, int, int, str]], ranks: int, *, titl
 
 @in_style
 def plot_either_way(
-    names: Sequence[str], weights: Sequence[float], activations: Sequence[float], *,
-    title: str | None = None,
-) -> Figure:  # fmt: skip
+    names: Sequence[str], weights: Sequence[float], activations: Sequence[float]
+) -> Figure:
     """Draw, for each layer, how many numbers are summed by data and handed on by model."""
-    ax = new_axes(9.0, 0.42 * len(names) + 1.6)
+    ax = plane("numbers that go round the ring twice in a step", height=0.42 * len(names) + 1.6)
     places = np.arange(len(names))[::-1]
     ax.barh(places + 0.2, weights, 0.36, color=DATA, label="by data: weights")
     model = "by model: inputs of the batch"
@@ -148,82 +159,64 @@ def plot_either_way(
     ax.tick_params(axis="y", length=0)
     by_data = sum(one < other for one, other in zip(weights, activations, strict=True))
     found = f"{by_data} layers send less by data, {len(names) - by_data} by model"
-    about, x = (
-        f"Numbers sent by each of {len(names)} layers",
-        "numbers that go round the ring twice in a step",
-    )
-    return finish(ax, about, found, title, x=x, grid="x", legend=BESIDE)
+    about = f"Numbers sent by each of {len(names)} layers"
+    return finish(ax, about, found, grid="x", legend=BESIDE)
 
 
 @in_style
 def plot_ways(
-    axis: str, predicted: Curves | None = None, simulated: Curves | None = None,
-    measured: Curves | None = None, *, title: str,
-) -> Figure:  # fmt: skip
-    """Draw times over what `axis` names, a colour a way: lines predicted, squares simulated, dots
-    measured, with (lows, highs) as a third part if known. Both axes are logarithmic."""
-    ax = new_axes(9.0, 4.2)
+    axis: str,
+    predicted: Curves | None = None,
+    simulated: Curves | None = None,
+    measured: Curves | None = None,
+    *,
+    title: str,
+) -> Figure:
+    """Draw times over what `axis` names, a colour a way, with (lows, highs) as a third part if
+    known. Both axes are logarithmic."""
+    ax = plane(axis, "time")
     given = {"predicted": predicted, "simulated": simulated, "measured": measured}
     grounds = {ground: curves for ground, curves in given.items() if curves}
-    colours = draw_all(ax, grounds, lambda _, place: WAYS[place], label="")
+    colours = draw_all(ax, grounds, colours_of(WAYS), label="")
     *_, (places, *_) = (curve for curves in grounds.values() for curve in curves.values())
     log_scale(ax, "x", count, base=2, at=places)
     log_scale(ax, "y", time_text)
     explain(ax, colours, grounds)
-    return finish(ax, f"Times over {axis} of {', '.join(colours)}", title, x=axis, y="time")
+    return finish(ax, f"Times over {axis} of {', '.join(colours)}", title)
 
 
-PASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "F": ("forward", "#88ccee"),
-        "B": ("backward", "#44aa99"),
-        "I": ("backward, inputs", "#44aa99"),
-        "W": ("backward, weights", "#ddcc77"),
-    }
-)
-WORD = re.compile(r"(\d+)([FBIW])(\d+)")  # stage, pass, micro-batch
-MOST_ROWS_NUMBERED = 32
+# -- pipelines --------------------------------------------------------------------------------
 
 
 @in_style
-def plot_pipeline(
-    timeline: Spans, *, unit: str = "s", title: str | None = None, ax: Axes | None = None
-) -> Figure:
-    """Draw one step of a pipeline from the timeline of its run. `unit` is "s" for seconds, or a
-    word for what one unit of time means."""
+def plot_pipeline(timeline: Spans, *, title: str) -> Figure:
+    """Draw one step of a pipeline from the timeline of its run; a number is a micro-batch."""
     boxes = [
         (rank, word[2], word[3], span[2], span[3])
         for rank in range(timeline.ranks)
         for span in timeline.of(rank)
         if (word := WORD.fullmatch(span[0]))
     ]
-    if not boxes:
-        raise ValueError(
-            "this timeline has no passes of a pipeline: spans such as 0F3, stage 0 forward with "
-            "micro-batch 3. Draw a run of `Worker`, with trace=True"
-        )
-    rows, passes, micro_batches, starts, stops = (
-        np.array(column) for column in zip(*boxes, strict=False)
-    )
+    words = "this timeline has no passes of a pipeline: spans such as 0F3, stage 0 forward with "
+    need(boxes, f"{words}micro-batch 3. Draw a run of `Worker`, with trace=True")
+    columns = zip(*boxes, strict=False)
+    rows, passes, micro_batches, starts, stops = (np.array(column) for column in columns)
     begun, length = starts.min(), stops.max() - starts.min()
-    factor, name = time_unit(length) if unit == "s" else (1.0, unit)
-    ax = new_axes(9.0, 1.5 + 0.33 * min(timeline.ranks, 20)) if ax is None else ax
+    factor, unit = time_unit(length)
+    ax = plane(f"time ({unit})", "rank", 1.5 + 0.33 * min(timeline.ranks, 20))
     begins, ends = (starts - begun) * factor, (stops - begun) * factor
     colours = [PASSES[letter][1] for letter in passes]
     line = 0.8 if len(boxes) < 2000 else 0.0
     draw_boxes(ax, rows, begins, ends, facecolors=colours, linewidths=line)
     if rows.max() < MOST_ROWS_NUMBERED:
         write_into_boxes(ax, rows, begins, ends, micro_batches, colours, length * factor)
-    ax.set_xlim(0, length * factor)
-    ax.set_ylim(timeline.ranks - 0.5, -0.5)
+    ax.set(xlim=(0, length * factor), ylim=(timeline.ranks - 0.5, -0.5))
     ax.set_yticks(range(0, timeline.ranks, -(-timeline.ranks // 16)))
     shown = dict(PASSES[letter] for letter in PASSES if letter in passes)
     explain_colours(ax, shown, **BESIDE, handlelength=1.2)
     idle = 1 - (stops - starts).sum() / (length * timeline.ranks)
-    found = f"{timeline.ranks} ranks: {length * factor:.4g} {name}, {idle:.0%} idle"
-    found = found if title is None else f"{title}: {found}"
-    names: Look = {"x": f"time ({name})", "y": "rank"}
-    return finish(ax, "Pipeline", found, **names, grid="", more="White is a rank that waits.")
+    found = f"{title}: {timeline.ranks} ranks: {length * factor:.4g} {unit}, {idle:.0%} idle"
+    return finish(ax, "Pipeline", found, grid="", more="White is a rank that waits.")
 
 
 @in_style
@@ -231,19 +224,13 @@ def plot_idle(
     micro_batches: Sequence[int],
     formula: Sequence[float],
     simulated: Sequence[float],
-    measured: Sequence[float] | None = None,
-    *,
-    title: str | None = None,
-    ax: Axes | None = None,
+    measured: Sequence[float],
 ) -> Figure:
     """The share of time that ranks idle, over the number of micro-batches."""
-    ax = new_axes(7.5, 3.8) if ax is None else ax
+    ax = plane("micro-batches", "idle", 3.8, 7.5)
     draw(ax, "formula", (micro_batches, formula), "#4477aa", "formula")
     draw(ax, "simulated", (micro_batches, simulated), "#222222", "simulated", markersize=9)
-    last = ""
-    if measured is not None:
-        draw(ax, "measured", (micro_batches, measured), "#ee6677", "measured")
-        last = f"Measured: {measured[0]:.0%} to {measured[-1]:.0%}."
+    draw(ax, "measured", (micro_batches, measured), "#ee6677", "measured")
     log_scale(ax, "x", base=2)
     in_percent(ax.yaxis)
     ax.set_ylim(0, 1)
@@ -251,21 +238,14 @@ def plot_idle(
         f"From {micro_batches[0]} to {micro_batches[-1]} micro-batches: idle goes from "
         f"{formula[0]:.0%} to {formula[-1]:.0%}"
     )
-    names: Look = {"x": "micro-batches", "y": "idle"}
-    about = "Idle share over micro-batches"
-    return finish(ax, about, found, title, **names, legend={}, more=last)
+    more = f"Measured: {measured[0]:.0%} to {measured[-1]:.0%}."
+    return finish(ax, "Idle share over micro-batches", found, legend={}, more=more)
 
 
 @in_style
-def plot_wait_and_memory(
-    points: Mapping[str, tuple[float, float]],
-    *,
-    kept: str = "micro-batches that rank 0 keeps at most",
-    title: str | None = None,
-    ax: Axes | None = None,
-) -> Figure:
-    """Schedules as points: the share of the time that ranks idle, and what rank 0 keeps."""
-    ax = new_axes(7.5, 4.4) if ax is None else ax
+def plot_wait_and_memory(points: Mapping[str, tuple[float, float]], *, kept: str) -> Figure:
+    """Schedules as points: the share of the time that ranks idle, and what is `kept`."""
+    ax = plane("idle", kept, 4.4, 7.5)
     for place, (name, point) in enumerate(points.items()):
         look: Look = {"color": rank_colour(place), "markersize": 9, "label": name}
         ax.plot(*point, "osD^v"[place % 5], **look)
@@ -280,39 +260,29 @@ def plot_wait_and_memory(
     listed = "; ".join(
         f"{name}: idle {idle:.0%}, keeps {most:.3g}" for name, (idle, most) in points.items()
     )
-    return finish(
-        ax, "Schedules", found, title, x="idle", y=kept, legend=BESIDE, more=f"{listed}."
-    )
+    return finish(ax, "Schedules", found, legend=BESIDE, more=f"{listed}.")
 
 
-PARTS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "compute": ("computing", "#009e73"),
-        "bubble": ("the bubble", "#d9d9d9"),
-        "pipeline": ("messages between stages", "#56b4e9"),
-        "tensor": ("sums along tensor", "#e69f00"),
-        "context": ("keys and values going round", "#cc79a7"),
-        "data": ("averaging gradients", "#0072b2"),
-    }
-)
-"""What a step is spent on: its name for people, and its colour (Okabe and Ito)."""
-
-Place = tuple[int, int, int, int]  # data, pipeline, tensor, context
+# -- grids ------------------------------------------------------------------------------------
 
 
 @in_style
 def plot_places(places: Sequence[Place], ranks_per_node: int, *, title: str) -> Figure:
     """Draw which rank sits where; rank r is at `places[r]` and on node r // ranks_per_node."""
     data, pipeline, tensor, context = (1 + max(axis) for axis in zip(*places, strict=True))
-    ax = new_axes(1.6 + pipeline * (0.5 * tensor + 0.5), 1.3 + data * (0.45 * context + 0.3))
+    ax = plane(
+        "pipeline, and within a stage tensor; a colour is a node",
+        "data, and within a copy context",
+        1.3 + data * (0.45 * context + 0.3),
+        1.6 + pipeline * (0.5 * tensor + 0.5),
+    )
     wide, high = tensor + 1.0, context + 0.6
     for rank, (replica, stage, share, part) in enumerate(places):
         left, top = stage * wide + share, replica * high + part
         colour = rank_colour(rank // ranks_per_node)
         ax.add_patch(Rectangle((left, top), 0.94, 0.94, facecolor=colour, edgecolor="white"))
         write(ax, left + 0.47, top + 0.47, rank, on=colour, fontsize=8.5)
-    ax.set_xlim(-0.2, pipeline * wide - 0.8)
-    ax.set_ylim(data * high - 0.4, -0.2)
+    ax.set(xlim=(-0.2, pipeline * wide - 0.8), ylim=(data * high - 0.4, -0.2))
     stages, copies = np.arange(pipeline), np.arange(data)
     ax.set_xticks(stages * wide + tensor / 2, [f"stage {stage}" for stage in stages])
     ax.set_yticks(copies * high + context / 2, [f"copy {replica}" for replica in copies])
@@ -322,11 +292,7 @@ def plot_places(places: Sequence[Place], ranks_per_node: int, *, title: str) -> 
         f"{len(places)} ranks: data {data}, pipeline {pipeline}, tensor {tensor}, context "
         f"{context}, {ranks_per_node} ranks a node"
     )
-    names: Look = {
-        "x": "pipeline, and within a stage tensor; a colour is a node",
-        "y": "data, and within a copy context",
-    }
-    return finish(ax, title, words, title, **names, grid="")
+    return finish(ax, title, words, title, grid="")
 
 
 @in_style
@@ -342,14 +308,12 @@ def plot_shares(
     `parts` are named as in PARTS; `also` are whole steps from other sources, such as "simulated".
     """
     unknown = sorted(parts.keys() - PARTS.keys())
-    if unknown or not grids or not parts:
-        raise ValueError(
-            f"parts of a step are {', '.join(PARTS)}, a number of seconds for each grid, and at "
-            f"least one; not {', '.join(unknown) or 'nothing'}"
-        )
+    words = f"parts of a step are {', '.join(PARTS)}, a number of seconds for each grid, and at "
+    words += f"least one; not {', '.join(unknown) or 'nothing'}"
+    need(grids and parts and not unknown, words)
     totals = np.sum([*parts.values()], axis=0)
     factor, unit = time_unit(max(totals))
-    ax = new_axes(9.0, 1.7 + 0.36 * len(grids))
+    ax = plane(f"time of a step ({unit})", height=1.7 + 0.36 * len(grids))
     rows, left = range(len(grids)), np.zeros(len(grids))
     for name, (label, colour) in PARTS.items():
         if any(parts.get(name, ())):
@@ -362,9 +326,8 @@ def plot_shares(
         draw(ax, name, (factor * np.asarray(times), rows), INK, name, **look)
     name_rows(ax, grids)
     ax.set_xlim(left=0)
-    ax.legend(**{**BESIDE, "bbox_to_anchor": (1.0, 1.0)})
     listed = "; ".join(
         f"{grid} {total * factor:.3g} {unit}" for grid, total in zip(grids, totals, strict=True)
     )
-    words = f"Time of a step: {listed}"
-    return finish(ax, title, words, title, x=f"time of a step ({unit})", grid="")
+    legend = {**BESIDE, "bbox_to_anchor": (1.0, 1.0)}
+    return finish(ax, title, f"Time of a step: {listed}", title, grid="", legend=legend)

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
-from ddl_class.plots.frame import finish, log_scale, name_rows, note
-from ddl_runtime.pictures.style import Look, in_style, new_axes
+from ddl_class.plots.frame import finish, log_scale, name_rows, need, note, plane
+from ddl_runtime.pictures.style import Look, in_style
 
 COLOURS = {"you": "#ee7733", "computed": "#333333", "simulated": "#009988", "measured": "#4477aa"}
 MARKERS = {"you": "D", "computed": "|", "simulated": "s", "measured": "o"}
@@ -28,11 +28,10 @@ def plot_prediction(
 
     The last source decides. `quantity` is what the number counts, as in "bytes".
     """
-    if not found:
-        raise ValueError("nothing was found yet: give at least a measured number")
+    need(found, "nothing was found yet: give at least a measured number")
     numbers = {"you": said, **found}
     *_, (judge, truth) = found.items()
-    ax = new_axes(8.0, 1.1 + 0.42 * len(numbers))
+    ax = plane(quantity, height=1.1 + 0.42 * len(numbers), width=8.0)
     least, most = min(numbers.values()), max(numbers.values())
     if least > 0:
         log_scale(ax, "x", amount, subs=(1.0,) if most > 1000 * least else (1.0, 2.0, 5.0))
@@ -49,7 +48,7 @@ def plot_prediction(
     name_rows(ax, numbers)
     words = finding(said, judge, truth, quantity, close)
     listed = ", ".join(f"{name} {amount(number)}" for name, number in numbers.items())
-    return finish(ax, words, f"By source: {listed} {quantity}", words, x=quantity, grid="")
+    return finish(ax, words, f"By source: {listed} {quantity}", words, grid="")
 
 
 def finding(said: float, judge: str, truth: float, quantity: str, close: float) -> str:

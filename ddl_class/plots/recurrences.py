@@ -16,43 +16,44 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ddl_class.plots.boxes import write_numbers_into
-from ddl_class.plots.curves import Curves, bright, draw
+from ddl_class.plots.curves import NO_CURVES, Curves, bright, draw, draw_lines, over_steps
 from ddl_class.plots.frame import (
     BESIDE,
     extremes,
     finish,
     log_scale,
     mark,
+    need,
     note,
     panels,
+    plane,
     write_numbers,
 )
-from ddl_runtime.pictures.style import INK, Look, Points, in_style, new_axes, spoken, time_text
+from ddl_runtime.pictures.style import INK, Look, Points, in_style, spoken, time_text
 
-COLOURS = "viridis"
 MOST_NUMBERED = 240  # cells
 WRONG = "#ee3377"
+NARROW = 0.5  # powers of two in a bar
 
 
 @in_style
-def plot_wavefronts(
-    turns: Iterable[Sequence[tuple[int, int]]], layers: int, steps: int, *,
-    title: str | None = None,
-) -> Figure:  # fmt: skip
-    """Draw in which turn each cell (layer, step) of a grid is computed."""
+def plot_wavefronts(turns: Iterable[Sequence[tuple[int, int]]], layers: int, steps: int) -> Figure:
+    """Draw in which turn each cell (layer, step) of a grid is computed: a colour is a turn.
+
+    A cell needs the one below it and the one to its left; one that is computed together with such
+    a cell, or before it, is crossed out, and one that is never computed stays white.
+    """
     turns = [list(turn) for turn in turns]
     turn_of = np.full((layers, steps), np.nan)
     for number, cells in enumerate(turns):
         for layer, step in cells:
-            if not (0 <= layer < layers and 0 <= step < steps):
-                raise ValueError(
-                    f"turn {number} holds the cell ({layer}, {step}); layers are 0 to "
-                    f"{layers - 1} and steps 0 to {steps - 1}, and a cell is (layer, step)"
-                )
+            words = f"turn {number} holds the cell ({layer}, {step}); layers are 0 to {layers - 1}"
+            words += f" and steps 0 to {steps - 1}, and a cell is (layer, step)"
+            need(0 <= layer < layers and 0 <= step < steps, words)
             turn_of[layer, step] = number
-    ax = new_axes(9.0, min(1.3 + 0.42 * layers, 5.5))
+    ax = plane("step", "layer", min(1.3 + 0.42 * layers, 5.5))
     look: Look = {"origin": "lower", "aspect": "auto", "vmin": 0, "vmax": max(len(turns) - 1, 1)}
-    image = ax.imshow(turn_of, cmap=COLOURS, **look)
+    image = ax.imshow(turn_of, cmap="viridis", **look)
     if turn_of.size <= MOST_NUMBERED:
         write_numbers_into(ax, turn_of, 0.6 * len(turns), fontsize=9)
     else:
@@ -67,8 +68,7 @@ def plot_wavefronts(
         found = f"{missing} of {turn_of.size} cells are never computed"
     elif len(early):
         found = f"{len(early)} of {turn_of.size} cells come before one that they need"
-    about = f"A grid of {layers} layers and {steps} steps"
-    return finish(ax, about, found, title, x="step", y="layer", grid="")
+    return finish(ax, f"A grid of {layers} layers and {steps} steps", found, grid="")
 
 
 def too_early(turn_of: np.ndarray) -> np.ndarray:
@@ -92,50 +92,38 @@ def plot_chunks(
     intervals: tuple[Sequence[float], Sequence[float]] | None = None,
     *,
     alone: float | None = None,
-    title: str | None = None,
 ) -> Figure:
     """Draw seconds over steps in a message; each is (chunks, seconds). `intervals` are the lows
     and highs of what was measured, `alone` the seconds of one rank that does everything."""
-    ax = new_axes(9.0, 4.2)
-    draw(ax, "predicted", predicted, PREDICTED, "predicted")
+    ax = plane("steps in one message", "time of one pass")
+    draw(ax, "predicted", predicted, "#ee6677", "predicted")
     draw(ax, "simulated", simulated, INK, "simulated", markersize=9)
-    found_by_clock = (*measured, intervals) if intervals else measured
-    draw(ax, "measured", found_by_clock, MEASURED, "measured: median\nand interval")
+    by_clock = (*measured, intervals) if intervals else measured
+    draw(ax, "measured", by_clock, "#4477aa", "measured: median\nand interval")
     if alone is not None:
         ax.axhline(alone, color=INK, linestyle=":", label="one rank alone")
     log_scale(ax, "x", base=2, at=measured[0])
     ax.set_ylim(bottom=0)
     write_numbers(ax.yaxis, time_text)
     told, best = (points[0][int(np.argmin(points[1]))] for points in (predicted, measured))
-    found = f"Best are {best} steps in a message" + (
-        ": so it was predicted and measured" if told == best else f"; {told} were predicted"
-    )
-    return finish(
-        ax,
-        "Time of a pass over steps in a message",
-        found,
-        title,
-        x="steps in one message",
-        y="time of one pass",
-        grid="y",
-        legend=BESIDE,
-    )
+    found = f"Best are {best} steps in a message"
+    found += ": so it was predicted and measured" if told == best else f"; {told} were predicted"
+    about = "Time of a pass over steps in a message"
+    return finish(ax, about, found, grid="y", legend=BESIDE)
 
 
 @in_style
-def plot_sum_errors(
-    errors: Curves, bounds: Curves | None = None, *, unit_roundoff: float, title: str | None = None
-) -> Figure:
-    """Draw errors, by the name of the way to sum: (terms, relative errors); bounds likewise."""
-    ax = new_axes(9.0, 4.4)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
+def plot_sum_errors(errors: Curves, bounds: Curves = NO_CURVES, *, unit_roundoff: float) -> Figure:
+    """Draw errors, by the name of the way to sum, as shares of the sum of absolute values: (terms,
+    relative errors). `bounds` of theory are dotted lines."""
+    ax = plane("terms of the sum", "error / sum of absolute values", 4.4)
+    ax.set(xscale="log", yscale="log")
     # Zero has no place on a logarithmic axis: what is right is drawn on its lower edge.
     floor = unit_roundoff / 30
     for place, (name, (terms, wrong)) in enumerate(errors.items()):
         look: Look = {"color": bright(name, place)}
         ax.plot(terms, np.maximum(wrong, floor), "o-", label=spoken(name, True), ms=5, **look)
-        if bounds and name in bounds:
+        if name in bounds:
             ax.plot(*bounds[name], ":", linewidth=1.3, **look)
     ax.axhline(unit_roundoff, color=INK, linewidth=0.8)
     right: Look = {"xycoords": ("axes fraction", "data"), "ha": "right"}
@@ -149,25 +137,24 @@ def plot_sum_errors(
         f"{spoken(best)} {100 * last[best]:.2g}%"
     )
     about = "Relative error of a sum over its terms; dotted lines are bounds"
-    names: Look = {"x": "terms of the sum", "y": "error / sum of absolute values"}
-    return finish(ax, about, found, title, **names, legend=BESIDE)
-
-
-NARROW = 0.5  # powers of two in a bar
+    return finish(ax, about, found, legend=BESIDE)
 
 
 @in_style
 def plot_magnitudes(
-    samples: Mapping[str, Sequence[float]], *, smallest: float, smallest_normal: float,
-    largest: float, name: str = "float16", title: str | None = None,
-) -> Figure:  # fmt: skip
-    """Draw how large the numbers of each sample are, and a format's range by its three numbers."""
-    ax = new_axes(9.0, 3.8)
+    samples: Mapping[str, Sequence[float]],
+    *,
+    smallest: float,
+    smallest_normal: float,
+    largest: float,
+) -> Figure:
+    """Draw how large the numbers of each sample are, beside the range of float16 by its three
+    numbers: left of the grey line numbers lose bits, left of the first one they are zero."""
+    ax = plane("size of a number", "share of all numbers", 3.8)
     sizes = {label: np.abs(np.ravel(np.asarray(x, float))) for label, x in samples.items()}
     powers = {label: np.log2(x[x > 0]) for label, x in sizes.items()}
     every = np.concatenate([*powers.values()])
-    if not len(every):
-        raise ValueError("all numbers are zero: a logarithm of them does not exist")
+    need(len(every), "all numbers are zero: a logarithm of them does not exist")
     zero, normal, most = edges = np.log2([smallest / 2, smallest_normal, largest])
     low, high = min(zero - 2, every.min()), max(most + 2, every.max())
     bins = np.arange(np.floor(low), np.ceil(high) + NARROW, NARROW).tolist()
@@ -186,28 +173,23 @@ def plot_magnitudes(
         mark(ax, edge, text, up=0.98, linestyle="-", linewidth=1.6, alpha=shade)
     write_numbers(ax.xaxis, "$2^{{{:.0f}}}$".format)
     ax.set_ylim(top=1.18 * ax.get_ylim()[1])  # room for the words
-    found, about = (
-        f"In {name}: {'; '.join(said)}",
-        f"Histogram of magnitudes beside the range of {name}",
-    )
-    names: Look = {"x": "size of a number", "y": "share of all numbers", "grid": ""}
-    return finish(ax, about, found, title, **names, legend=BESIDE)
+    about, found = "Histogram of magnitudes beside the range of float16", "; ".join(said)
+    return finish(ax, about, f"In float16: {found}", grid="", legend=BESIDE)
 
 
 @in_style
-def plot_loss_scale(runs: Mapping[str, Points], *, title: str | None = None) -> Figure:
-    """Draw runs, by name: (loss before each step, scale in each step)."""
+def plot_loss_scale(runs: Mapping[str, Points]) -> Figure:
+    """Draw runs, by name: (loss before each step, scale in each step), one above the other."""
     above, below = panels(9.0, 4.6, rows=2, sharex=True, height_ratios=(3, 2))
-    ends = []
-    for place, (name, (losses, scales)) in enumerate(runs.items()):
-        above.semilogy(losses, color=bright(name, place), label=name)
-        below.semilogy(scales, color=bright(name, place), base=2)
-        fell = losses[0] / losses[-1]
-        ends.append(f"{name}: {'nothing is learned' if fell <= 1 else f'{fell:.3g} times less'}")
+    for ax, place, base in ((above, 0, 10), (below, 1, 2)):
+        ax.set_yscale("log", base=base)
+        draw_lines(ax, over_steps({name: run[place] for name, run in runs.items()}), bright)
+    above.set(ylabel="loss")
     below.set(xlabel="step of training", ylabel="loss scale")
     below.grid(True)
-    found, about = (
-        f"Loss at the end: {'; '.join(ends)}",
-        "Loss and loss scale over the steps of training",
-    )
-    return finish(above, about, found, title, y="loss", legend=BESIDE)
+    ends = []
+    for name, (losses, _) in runs.items():
+        fell = losses[0] / losses[-1]
+        ends.append(f"{name}: {'nothing is learned' if fell <= 1 else f'{fell:.3g} times less'}")
+    about = "Loss and loss scale over the steps of training"
+    return finish(above, about, f"Loss at the end: {'; '.join(ends)}", legend=BESIDE)

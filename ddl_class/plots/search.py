@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,17 +32,15 @@ class Done(Protocol):
     end: float | None
 
 
-DECISIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "stopped": ("#b8b8b8", "stopped, or behind at the end"),
-        "interrupted": ("#aa4499", "interrupted"),
-        "waiting": ("#e8c547", "done, not yet decided"),
-        "promoted": ("#56b4e9", "goes on"),
-        "running": ("#332288", "running"),
-        "crashed": ("#000000", "crashed"),
-        "best": ("#d55e00", "best"),
-    }
-)
+DECISIONS: Mapping[str, tuple[str, str]] = {
+    "stopped": ("#b8b8b8", "stopped, or behind at the end"),
+    "interrupted": ("#aa4499", "interrupted"),
+    "waiting": ("#e8c547", "done, not yet decided"),
+    "promoted": ("#56b4e9", "goes on"),
+    "running": ("#332288", "running"),
+    "crashed": ("#000000", "crashed"),
+    "best": ("#d55e00", "best"),
+}
 """The colour of each decision and what it says; later ones are drawn above."""
 OVER = ("running", "interrupted")  # what has no end yet, or never will
 

@@ -11,8 +11,6 @@ descendants at the end; and which ways of making one network of several are wors
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -31,27 +29,38 @@ from ddl_class.plots.frame import (
     finish_panels,
     in_percent,
     log_scale,
+    need,
     note,
     panels,
+    plane,
 )
 from ddl_runtime.pictures.style import INK, Look, Points, in_style, new_axes, rank_colour
 
 STOPPED, CHOSEN = "#bbbbbb", BRIGHT[1]
+PALE = "#c9ccd1"
+PLACE = 0.16  # half the width of a cell's place, in distances between two
+BEST: Look = {"color": "#d55e00", "linewidth": 2.6, "marker": "o", "markersize": 4.5}
+LOOKS: Mapping[str, Look] = {
+    "goes on": {"color": "#b8b8b8", "linewidth": 1.0},
+    "goes on from a winner's state": {"color": "#56b4e9", "linewidth": 1.4, "linestyle": ":"},
+    "way of the best": BEST,
+}
+SPREAD = 0.22  # of a column: dots of one way of making a network beside each other
+NO_ERROR = 1e-3  # where a network is drawn that makes none
+
+
+# -- trials -----------------------------------------------------------------------------------
 
 
 @in_style
 def plot_curves(
-    steps: Sequence[float],
-    curves: np.ndarray,
-    rungs: Sequence[Sequence[int]] | None = None,
-    *,
-    title: str | None = None,
+    steps: Sequence[float], curves: np.ndarray, rungs: Sequence[Sequence[int]] | None = None
 ) -> Figure:
     """Draw the loss of each trial, `curves[trial]`, after so many `steps` in all.
 
     With `rungs`, the trials of each rung: solid as far as they were trained, thin beyond that.
     """
-    ax = new_axes(9.0, 4.2)
+    ax = plane("steps of training", "loss on the validation part")
     trained = [len(steps)] * len(curves)
     if rungs is not None:
         trained = [sum(trial in rung for rung in rungs) for trial in range(len(curves))]
@@ -65,8 +74,7 @@ def plot_curves(
     log_scale(ax, "x", count, at=steps)
     log_scale(ax, "y")
     found = _best_of_the_trained(steps, np.asarray(curves), trained)
-    about = f"The losses of {len(curves)} trials over their steps"
-    return finish(ax, about, found, title, x="steps of training", y="loss on the validation part")
+    return finish(ax, f"The losses of {len(curves)} trials over their steps", found)
 
 
 def _best_of_the_trained(
@@ -83,16 +91,13 @@ def _best_of_the_trained(
 
 
 @in_style
-def plot_waiting(
-    told: Curves, simulated: Curves, measured: Curves | None = None, *, title: str | None = None
-) -> Figure:
+def plot_waiting(told: Curves, simulated: Curves, measured: Curves) -> Figure:
     """Draw over the workers how many times as long searches take as if nobody ever waited.
 
     All by the names of the searches; a name that has no line is drawn without one.
     """
-    ax = new_axes(9.0, 4.4)
-    grounds = {"formula": told, "simulated": simulated}
-    grounds |= {"measured": measured} if measured else {}
+    ax = plane("workers", "times as long as without waiting", 4.4)
+    grounds = {"formula": told, "simulated": simulated, "measured": measured}
     colours = draw_all(ax, grounds, bright, label="")
     explain(ax, colours, grounds, loc="upper left", ncols=2)
     log_scale(ax, "x", count, base=2)
@@ -104,16 +109,13 @@ def plot_waiting(
         if max(points[0]) == most
     )
     found = f"{most:,} workers: {ends} times as long as without waiting"
-    about = "The time of searches over the number of workers"
-    return finish(ax, about, found, title, x="workers", y="times as long as without waiting")
+    return finish(ax, "The time of searches over the number of workers", found)
 
 
 @in_style
-def plot_luck(
-    chosen_on: Sequence[float], others: Sequence[float], *, title: str | None = None
-) -> Figure:
+def plot_luck(chosen_on: Sequence[float], others: Sequence[float]) -> Figure:
     """Draw runs of the same settings: their errors where one is chosen, and on other data."""
-    ax = new_axes(9.0, 3.4)
+    ax = plane("wrong answers", height=3.4)
     rows = {"validation part": np.asarray(chosen_on), "test part": np.asarray(others)}
     best = int(np.argmin(chosen_on))
     spread = np.random.default_rng(0).uniform(-0.16, 0.16, len(chosen_on))  # to see equal ones
@@ -126,33 +128,26 @@ def plot_luck(
     ax.set_yticks(range(len(rows)), list(rows))
     ax.set_ylim(1.6, -0.6)
     ax.xaxis.set_major_formatter("{x:.0%}")
-    below: Look = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.22), "ncols": 2}
     here, elsewhere = (1 - errors[best] / np.median(errors) for errors in rows.values())
     found = (
         f"The best of {len(chosen_on)} equal runs: {here:.0%} fewer errors where it was chosen, "
         f"{elsewhere:.0%} elsewhere"
     )
-    about, legend = (
-        "Errors of runs that differ by their seed only",
-        {**below, "handles": [*dot, *median]},
+    legend: Look = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.22), "ncols": 2}
+    legend["handles"] = [*dot, *median]
+    return finish(
+        ax, "Errors of runs that differ by their seed only", found, grid="", legend=legend
     )
-    return finish(ax, about, found, title, x="wrong answers", grid="", legend=legend)
 
 
-PALE = "#c9ccd1"
-PLACE = 0.16  # half a place's width, in distances between two
+# -- architectures ----------------------------------------------------------------------------
 
 
 @in_style
-def plot_cell(
-    operations: Mapping[str, str],
-    living: Collection[str],
-    *,
-    title: str | None = None,
-    ax: Axes | None = None,
-) -> Figure:
-    """Draw `operations` by their edges, as {"0-1": "conv3"}; those that are `living` in ink."""
-    ax = new_axes(9.0, 3.4) if ax is None else ax
+def plot_cell(operations: Mapping[str, str], living: Collection[str]) -> Figure:
+    """Draw `operations` by their edges, as {"0-1": "conv3"}, as arcs above the cell's places;
+    those that are `living` in ink, those that lead nowhere pale."""
+    ax = new_axes(9.0, 3.4)
     last = max(int(edge.split("-")[1]) for edge in operations)
     drawn = {edge: name for edge, name in operations.items() if name != "none"}
     for edge, name in drawn.items():
@@ -163,8 +158,7 @@ def plot_cell(
         write(ax, place, 0, place, color="white", fontweight="bold", fontsize=10)
     for place, words in ((0, "what comes in"), (last, "what goes out")):
         write(ax, place, -0.3, words, va="baseline", color=INK, fontsize=10)
-    ax.set_xlim(-0.6, last + 0.6)
-    ax.set_ylim(-0.4, PLACE + (0.14 + 0.05 * last) * last + 0.15)
+    ax.set(xlim=(-0.6, last + 0.6), ylim=(-0.4, PLACE + (0.14 + 0.05 * last) * last + 0.15))
     ax.axis("off")
     alive = sum(edge in living for edge in drawn)
     found = f"{alive} of {len(operations)} edges count"
@@ -175,7 +169,7 @@ def plot_cell(
         for edge, name in drawn.items()
     )
     more = f"{edges or 'No operation'}."
-    return finish(ax, f"A cell of {last + 1} places", found, title, grid="", more=more)
+    return finish(ax, f"A cell of {last + 1} places", found, grid="", more=more)
 
 
 def _draw_arc(ax: Axes, edge: str, name: str, ink: str) -> None:
@@ -192,18 +186,12 @@ def _draw_arc(ax: Axes, edge: str, name: str, ink: str) -> None:
 
 
 @in_style
-def plot_architectures(
-    clouds: Mapping[str, Points],
-    front: Points,
-    price: str,
-    *,
-    title: str | None = None,
-    ax: Axes | None = None,
-) -> Figure:
-    """Draw clouds of (prices, errors) by the search's name, and the front through all of them."""
-    if not len(front[0]) or len(front[0]) != len(front[1]):
-        raise ValueError("a front needs at least one point, and as many errors as prices")
-    ax = new_axes(9.0, 4.4) if ax is None else ax
+def plot_architectures(clouds: Mapping[str, Points], front: Points, price: str) -> Figure:
+    """Draw clouds of (prices, errors) by the search's name, and the front through all of them: a
+    mark is a trained network, the staircase joins those that no other one dominates."""
+    words = "a front needs at least one point, and as many errors as prices"
+    need(0 < len(front[0]) == len(front[1]), words)
+    ax = plane(price, "errors on the validation part", 4.4)
     for number, (name, cloud) in enumerate(clouds.items()):
         look: Look = {"color": rank_colour(number), "marker": "osD^v"[number % 5], "linestyle": ""}
         ax.plot(*cloud, label=name, alpha=0.65, markersize=5, **look)
@@ -218,18 +206,13 @@ def plot_architectures(
         f"{len(prices)} of {trained} networks are on the front: {errors[0]:.1%} to "
         f"{errors[-1]:.1%} of errors for {prices[-1] / prices[0]:.3g} times the price"
     )
-    names: Look = {"x": price, "y": "errors on the validation part", "legend": BESIDE}
     more = f"Searches: {', '.join(clouds)}."
-    return finish(ax, f"Errors over {price}", found, title, **names, more=more)
+    return finish(ax, f"Errors over {price}", found, legend=BESIDE, more=more)
 
 
 @in_style
 def plot_agreement(
-    compared: Mapping[str, Points],
-    taus: Mapping[str, tuple[float, float, float]],
-    score: str = "errors when trained alone",
-    *,
-    title: str | None = None,
+    compared: Mapping[str, Points], taus: Mapping[str, tuple[float, float, float]]
 ) -> Figure:
     """Draw for each cheaper way of scoring, by its name, (its scores, those of the costly way).
 
@@ -244,41 +227,30 @@ def plot_agreement(
         ax.set_xlabel(name)
         in_percent(ax.xaxis, ax.yaxis)
         ax.grid(True)
-    axes[0].set_ylabel(score)
+    axes[0].set_ylabel("errors when trained alone")
     alike = {name: (1 + taus[name][0]) / 2 for name in compared}
     found = "; ".join(f"{name}: {share:.0%} of pairs alike" for name, share in alike.items())
     more = "; ".join(f"{n}: tau {t:.2f}, {a:.2f} to {b:.2f}" for n, (t, a, b) in taus.items())
     about = f"Scores of {len(next(iter(compared.values()))[0])} architectures"
-    return finish_panels(axes, about, found, title, more=f"{more}.")
+    return finish_panels(axes, about, found, more=f"{more}.")
 
 
-BEST: Look = {"color": "#d55e00", "linewidth": 2.6, "marker": "o", "markersize": 4.5}
-LOOKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "goes on": {"color": "#b8b8b8", "linewidth": 1.0},
-        "goes on from a winner's state": {"color": "#56b4e9", "linewidth": 1.4, "linestyle": ":"},
-        "way of the best": BEST,
-    }
-)
+# -- populations ------------------------------------------------------------------------------
 
 
 @in_style
 def plot_population(
-    losses: Sequence[np.ndarray],
-    parents: Sequence[np.ndarray],
-    values: Sequence[Sequence[float]],
-    *,
-    name: str = "rate",
-    title: str | None = None,
+    losses: Sequence[np.ndarray], parents: Sequence[np.ndarray], rates: Sequence[Sequence[float]]
 ) -> Figure:
-    """Draw losses, parents and a setting called `name`, of each generation (rows) and member;
-    `parents[g][m]` is whose state of generation g - 1 member m went on from in generation g."""
-    lost, came_from, settings = np.array(losses), np.array(parents), np.array(values, float)
-    if not lost.shape == came_from.shape == settings.shape or lost.ndim != 2:
-        raise ValueError(
-            f"losses {lost.shape}, parents {came_from.shape} and values {settings.shape}: give a "
-            "row for each generation, and in it a number for each member, in all three"
-        )
+    """Draw losses, parents and rates, of each generation (rows) and member;
+    `parents[g][m]` is whose state of generation g - 1 member m went on from in generation g.
+
+    A dotted line leads from a winner to the member that went on from its state.
+    """
+    lost, came_from, settings = np.array(losses), np.array(parents), np.array(rates, float)
+    words = f"losses {lost.shape}, parents {came_from.shape} and rates {settings.shape}: give a "
+    words += "row for each generation, and in it a number for each member, in all three"
+    need(lost.shape == came_from.shape == settings.shape and lost.ndim == 2, words)
     line, alive = [int(np.argmin(lost[-1]))], np.arange(lost.shape[1])
     for row in came_from[:0:-1]:
         line.append(int(row[line[-1]]))
@@ -286,7 +258,7 @@ def plot_population(
     line.reverse()
     axes = panels(9.5, 3.8, columns=2)
     seen = np.where(np.isinf(lost), np.nan, lost)  # who crashed has no loss
-    for ax, label, rows in ((axes[0], "loss", seen), (axes[1], name, settings)):
+    for ax, label, rows in ((axes[0], "loss", seen), (axes[1], "rate", settings)):
         _descend(ax, rows, came_from, line)
         ax.set(xlabel="generation", ylabel=label)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -299,10 +271,9 @@ def plot_population(
     way = "stayed at" if first == last else f"went from {first:.3g} to"
     found = (
         f"All {len(alive)} members descend from {len({*alive.tolist()})} of the first; the best's "
-        f"{name} {way} {last:.3g}"
+        f"rate {way} {last:.3g}"
     )
-    about = f"Losses and {name} of a population over its generations"
-    return finish_panels(axes, about, found, title)
+    return finish_panels(axes, "Losses and rate of a population over its generations", found)
 
 
 def _descend(ax: Axes, rows: np.ndarray, parents: np.ndarray, line: Sequence[int]) -> None:
@@ -316,21 +287,15 @@ def _descend(ax: Axes, rows: np.ndarray, parents: np.ndarray, line: Sequence[int
     ax.plot([row[member] for row, member in zip(rows, line, strict=True)], **BEST)
 
 
-SPREAD = 0.22  # of a column: dots of one way beside each other
-NO_ERROR = 1e-3  # where a network is drawn that makes none
+# -- several networks -------------------------------------------------------------------------
 
 
 @in_style
-def plot_consolidated(
-    accuracies: Mapping[str, Sequence[float]],
-    *,
-    title: str | None = None,
-    ax: Axes | None = None,
-) -> Figure:
-    """Draw the accuracies of each way, one for each seed."""
-    if not accuracies:
-        raise ValueError("nothing to draw: give the accuracies of at least one way")
-    ax = new_axes(9.0, 4.2) if ax is None else ax
+def plot_consolidated(accuracies: Mapping[str, Sequence[float]]) -> Figure:
+    """Draw the accuracies of each way of making one answer, one for each seed; lower is better."""
+    need(accuracies, "nothing to draw: give the accuracies of at least one way")
+    x = "what is made of the networks   (dot: a seed, bar: median, number: recognised)"
+    ax = plane(x, "not recognised, of pictures held out")
     middle = {name: float(np.median(values)) for name, values in accuracies.items()}
     for column, (name, values) in enumerate(accuracies.items()):
         # On a logarithmic axis of errors the good ones, all near 100%, can be told apart.
@@ -346,6 +311,4 @@ def plot_consolidated(
     worst, best = extremes(middle)
     found = f"Best: {best}, {middle[best]:.1%}; worst: {worst}, {middle[worst]:.1%}"
     about = "Accuracies on pictures held out, by what was made of them"
-    x = "what is made of the networks   (dot: a seed, bar: median, number: recognised)"
-    y = "not recognised, of pictures held out"
-    return finish(ax, about, found, title, x=x, y=y, grid="y")
+    return finish(ax, about, found, grid="y")

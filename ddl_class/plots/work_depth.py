@@ -27,21 +27,21 @@ from ddl_class.plots.frame import (
     explain_colours,
     finish,
     log_scale,
+    need,
     note,
+    plane,
 )
 from ddl_class.plots.prediction import amount
 from ddl_runtime.pictures.style import (
     INK,
     Look,
     in_style,
-    new_axes,
     rank_colour,
     time_text,
     time_unit,
 )
 
-BETWEEN, SIMULATED, MEASURED = "#e8eef5", INK, "#ee6677"
-BOUND = "#4477aa"
+BETWEEN, MEASURED, BOUND = "#e8eef5", "#ee6677", "#4477aa"
 
 
 @in_style
@@ -52,21 +52,18 @@ def plot_bounds(
     *,
     measured: Mapping[int, float] | None = None,
     unit: str = "steps",
-    title: str | None = None,
-    ax: Axes | None = None,
 ) -> Figure:
     """Draw times by numbers of processors, simulated and measured, between both bounds.
 
     `unit` is "steps", or "s" where work, depth and times are in seconds.
     """
-    if not 0 < depth <= work:
-        raise ValueError(f"depth={depth} and work={work}: a chain is a part of the work, above 0")
+    words = f"depth={depth} and work={work}: a chain is a part of the work, above 0"
+    need(0 < depth <= work, words)
     times = {**(measured or {}), **simulated}
-    if not times:
-        raise ValueError("nothing to draw: give a time for at least one number of processors")
+    need(times, "nothing to draw: give a time for at least one number of processors")
     in_seconds = unit == "s"
     text = time_text if in_seconds else (lambda time: f"{amount(time)} {unit}")
-    ax = new_axes(9.0, 4.6) if ax is None else ax
+    ax = plane("processors", "time" if in_seconds else f"time ({unit})", 4.6)
     crew = np.geomspace(1, max(2, *times), 300)
     low, high = np.maximum(work / crew, depth), (work - depth) / crew + depth
     ax.fill_between(crew, low, high, color=BETWEEN, zorder=0)
@@ -74,7 +71,7 @@ def plot_bounds(
     ax.plot(crew, low, color=BOUND, label="no schedule is below")
     said = [f"Work {text(work)}, longest chain {text(depth)}."]
     for ground, given, colour, label, size in (
-        ("simulated", simulated, SIMULATED, "simulated, greedy", 9),
+        ("simulated", simulated, INK, "simulated, greedy", 9),
         ("measured", measured, MEASURED, "measured", 6),
     ):
         if given:
@@ -94,39 +91,28 @@ def plot_bounds(
     scale = time_text if in_seconds else count_in_short
     log_scale(ax, "y", scale, subs=(1.0, 2.0, 5.0) if few else (1.0,))
     ax.set_ylim(low.min() / 1.5, max(high.max(), *times.values()) * 1.5)
-    gained = f"{most:,} processors are {amount(work / times[most])} times as fast as one"
-    found = f"{gained}, with work for {amount(bend)}" if most > bend else gained
-    names: Look = {"x": "processors", "y": "time" if in_seconds else f"time ({unit})"}
-    look: Look = {"legend": {**BESIDE, "labelspacing": 1.0}, "more": " ".join(said)}
-    return finish(ax, "Time over processors", found, title, **names, **look)
+    found = f"{most:,} processors are {amount(work / times[most])} times as fast as one"
+    found += f", with work for {amount(bend)}" if most > bend else ""
+    legend = {**BESIDE, "labelspacing": 1.0}
+    return finish(ax, "Time over processors", found, legend=legend, more=" ".join(said))
 
 
 @in_style
 def plot_layers(
-    names: Sequence[str],
-    work: Sequence[float],
-    depth: Sequence[float],
-    *,
-    kinds: Sequence[str] | None = None,
-    title: str | None = None,
-    ax: Axes | None = None,
+    names: Sequence[str], work: Sequence[float], depth: Sequence[float], *, kinds: Sequence[str]
 ) -> Figure:
     """Draw layers by work and depth; along a diagonal the average parallelism is the same.
 
     `kinds` colours them; the names of the layers of least and most work stand beside them.
     """
-    if not len(names) == len(work) == len(depth) or not len(names):
-        raise ValueError(
-            f"{len(names)} names, {len(work)} works and {len(depth)} depths: give one of each for "
-            "every layer, and at least one layer"
-        )
+    words = f"{len(names)} names, {len(work)} works and {len(depth)} depths: give one of each for "
+    need(len(names) == len(work) == len(depth) > 0, f"{words}every layer, and at least one layer")
     across, upwards = np.asarray(depth, float), np.asarray(work, float)
-    if min(across.min(), upwards.min()) < 1:
-        raise ValueError("layers without an operation have no place here: leave them out")
-    ax = new_axes(9.0, 4.8) if ax is None else ax
-    groups = np.asarray(["layers"] * len(names) if kinds is None else list(kinds))
-    for place, kind in enumerate(dict.fromkeys(groups)):
-        chosen = groups == kind
+    least = min(across.min(), upwards.min())
+    need(least >= 1, "layers without an operation have no place here: leave them out")
+    ax = plane("depth (steps)", "work (operations)", 4.8)
+    for place, kind in enumerate(dict.fromkeys(kinds)):
+        chosen = np.asarray(kinds) == kind
         look: Look = {"markersize": 7, "alpha": 0.85, "zorder": 3, "label": kind}
         ax.plot(across[chosen], upwards[chosen], "o", color=rank_colour(place), **look)
     log_scale(ax, "x", count_in_short)
@@ -142,9 +128,7 @@ def plot_layers(
         f"Depth {across.min():,.0f} to {across.max():,.0f}, work {upwards.min():.3g} to "
         f"{upwards.max():.3g}, average parallelism {ratio.min():,.3g} to {ratio.max():,.3g}."
     )
-    legend = None if kinds is None else BESIDE
-    axes: Look = {"x": "depth (steps)", "y": "work (operations)", "grid": "", "legend": legend}
-    return finish(ax, "Layers by depth and work", found, title, **axes, more=more)
+    return finish(ax, "Layers by depth and work", found, grid="", legend=BESIDE, more=more)
 
 
 def _draw_diagonals(ax: Axes) -> None:
@@ -175,19 +159,16 @@ def plot_operation_graph(
     labels: Sequence[str] | None = None,
     *,
     title: str | None = None,
-    ax: Axes | None = None,
 ) -> Figure:
     """Draw for each operation its number, or its label, above those that it waits for."""
-    if not 0 < len(predecessors) <= MOST_DRAWN:
-        raise ValueError(
-            f"{len(predecessors)} operations: from 1 up to {MOST_DRAWN} can be told "
-            "apart in a picture"
-        )
-    if labels is not None and len(labels) != len(predecessors):
-        raise ValueError(f"{len(labels)} labels for {len(predecessors)} operations: give one each")
+    many = len(predecessors)
+    words = f"{many} operations: from 1 up to {MOST_DRAWN} can be told apart in a picture"
+    need(0 < many <= MOST_DRAWN, words)
+    names = range(many) if labels is None else labels
+    need(len(names) == many, f"{len(names)} labels for {many} operations: give one each")
     level = levels(predecessors)
     place = _places(predecessors, level)
-    ax = new_axes(9.0, min(1.4 + 0.62 * level.max(), 7.5)) if ax is None else ax
+    ax = plane("", "level (steps)", min(1.4 + 0.62 * level.max(), 7.5))
     chain = _longest_chain(predecessors, level)
     steps = set(pairwise(chain))
     arrows = [(before, one) for one, group in enumerate(predecessors) for before in group]
@@ -196,19 +177,17 @@ def plot_operation_graph(
         ax.add_collection(LineCollection(lines, colors=colour, linewidths=width, zorder=1))
     widths = np.bincount(level)[1:]
     size = float(np.clip(4000 / widths.max() ** 1.15, 30, 330))
-    colours = [CHAIN if one in chain else rank_colour(0) for one in range(len(level))]
+    colours = [CHAIN if one in chain else rank_colour(0) for one in range(many)]
     ax.scatter(place[:, 0], place[:, 1], size, colours, zorder=2)
     if size > 90:
-        for name, (x, y) in zip(labels or range(len(level)), place, strict=True):
+        for name, (x, y) in zip(names, place, strict=True):
             write(ax, x, y, name, color="white", zorder=3)
-    ax.set_xlim(-0.04, 1.04)
-    ax.set_ylim(0.4, level.max() + 0.6)
-    ax.set_xticks([])
+    ax.set(xlim=(-0.04, 1.04), ylim=(0.4, level.max() + 0.6), xticks=[])
     ax.spines["bottom"].set_visible(False)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    found = f"{len(level)} operations, and the longest chain has {level.max()}"
+    found = f"{many} operations, and the longest chain has {level.max()}"
     more = f"Operations on each level, the first first: {', '.join(map(str, widths))}."
-    return finish(ax, "Graph by levels", found, title, y="level (steps)", grid="", more=more)
+    return finish(ax, "Graph by levels", found, title, grid="", more=more)
 
 
 def levels(predecessors: Sequence[Sequence[int]]) -> np.ndarray:
@@ -260,7 +239,6 @@ def plot_schedule(
     depth: float | None = None,
     unit: str = "steps",
     title: str | None = None,
-    ax: Axes | None = None,
 ) -> Figure:
     """Draw when each operation begins, how long it takes, and who does it.
 
@@ -269,20 +247,16 @@ def plot_schedule(
     """
     begins, lengths = np.asarray(start, float), np.asarray(duration, float)
     rows = np.asarray(processor, int)
-    if not len(begins) == len(lengths) == len(rows) or not len(rows):
-        raise ValueError(
-            f"{len(begins)} starts, {len(lengths)} durations and {len(rows)} processors: give one "
-            "of each for every operation, and at least one operation"
-        )
-    if not max(rows) < processors <= MOST_PROCESSORS:
-        raise ValueError(
-            f"processors={processors}: a row for each of up to {MOST_PROCESSORS} can be drawn, "
-            f"and operations stand on processors up to {max(rows)}"
-        )
+    words = f"{len(begins)} starts, {len(lengths)} durations and {len(rows)} processors: give one "
+    words += "of each for every operation, and at least one operation"
+    need(len(begins) == len(lengths) == len(rows) > 0, words)
+    words = f"processors={processors}: a row for each of up to {MOST_PROCESSORS} can be drawn, "
+    words += f"and operations stand on processors up to {max(rows)}"
+    need(max(rows) < processors <= MOST_PROCESSORS, words)
     end = float((begins + lengths).max())
     factor, name = (1.0, unit) if unit == "steps" else time_unit(end)
     begins, lengths, end = begins * factor, lengths * factor, end * factor
-    ax = new_axes(9.0, 1.5 + 0.3 * min(processors, 24)) if ax is None else ax
+    ax = plane(f"time ({name})", "processor", 1.5 + 0.3 * min(processors, 24))
     kinds = ["operation"] * len(rows) if kinds is None else list(kinds)
     colours = {kind: rank_colour(place) for place, kind in enumerate(dict.fromkeys(kinds))}
     fill, gap = [colours[kind] for kind in kinds], MARGIN * lengths.min()
@@ -305,5 +279,4 @@ def plot_schedule(
     crew = "one processor" if processors == 1 else f"{processors} processors"
     idle = 1 - float(lengths.sum()) / (end * processors)
     found = f"{len(rows):,} operations on {crew}: {end:.4g} {name}, and {idle:.0%} idle"
-    names: Look = {"x": f"time ({name})", "y": "processor"}
-    return finish(ax, "Schedule", found, title, **names, grid="", more=longest)
+    return finish(ax, "Schedule", found, title, grid="", more=longest)

@@ -188,4 +188,4 @@ def some_grids() -> Figure:
 
 def _drawn(schedule: Schedule, title: str) -> Figure:
     run = simulate(timed, schedule.ranks, network=FREE, schedule=schedule)
-    return plot_pipeline(run.timeline, unit="s", title=title)
+    return plot_pipeline(run.timeline, title=title)

@@ -12,6 +12,5 @@ def test_the_last_point_of_a_line_says_its_name():
 
 
 def test_squares_are_simulated_and_dots_measured():
-    [ax] = plot_ingress(LINES, {"server": LINES["server"]}, LINES, title="mine").axes
-    assert ax.get_title(loc="left") == "mine"
+    [ax] = plot_ingress(LINES, {"server": LINES["server"]}, LINES).axes
     assert [line.get_marker() for line in ax.lines] == ["None", "None", "s", "o", "o"]

@@ -15,7 +15,15 @@ from ddl_class.plots.boxes import (
     write_numbers_into,
 )
 from ddl_class.plots.curves import draw, draw_all, explain
-from ddl_class.plots.frame import count_in_short, finish, finish_panels, log_scale, panels, plain
+from ddl_class.plots.frame import (
+    count_in_short,
+    finish,
+    finish_panels,
+    log_scale,
+    panels,
+    plain,
+    plane,
+)
 from ddl_class.plots.gossip import plot_consensus, plot_disagreement
 from ddl_class.plots.networks import plot_shares
 from ddl_runtime import pictures
@@ -26,10 +34,8 @@ LONG = "What was found " * 12
 
 @pytest.mark.parametrize(("title", "shown"), [(None, "It grows."), ("Mine", "Mine"), ("", "")])
 def test_the_title_is_what_was_found_or_what_is_asked_for_and_the_words_say_both(title, shown):
-    ax = new_axes()
-    figure = finish(
-        ax, "Time over size", "It grows.", title, x="size (bytes)", y="time (s)", more="2 s."
-    )
+    ax = plane("size (bytes)", "time (s)")
+    figure = finish(ax, "Time over size", "It grows.", title, more="2 s.")
     assert ax.get_title(loc="left") == shown
     assert figure.alt == "Time over size. It grows. 2 s."
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("size (bytes)", "time (s)")
