@@ -1,9 +1,8 @@
 """Every picture of the course, from plain data.
 
 ============= =====================================================================
-frame         what is around all data: axes, legends, the title that says what was found
-curves        curves by what they are: predicted, simulated, measured
-boxes         boxes in rows, tables, and words in the middle of things
+frame         axes that say what they show and draw as the course does; titles, legends, boxes
+curves        the looks of what is predicted, simulated, measured; colours
 svg           drawings as text, where matplotlib would be too slow
 messages      single messages, algorithms over sizes, who came first
 staging       messages between devices, recorded runs, who has the bytes when

@@ -16,17 +16,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ddl_class.plots.frame import (
-    finish,
-    finish_panels,
-    log_scale,
-    name_rows,
-    need,
-    note,
-    panels,
-    plane,
-    write_numbers,
-)
+from ddl_class.plots.frame import Plane, finish_panels, need, panels, plane, write_numbers
 from ddl_runtime.pictures.style import INK, Look, in_style, rank_colour, rate_text, time_text
 
 if TYPE_CHECKING:
@@ -47,8 +37,8 @@ def plot_peers(ratios: Mapping[tuple[str, str], Sequence[float]], *, machine: st
         ax.plot(values, np.full(len(values), row), "o", **look)
         ax.plot([np.median(values)] * 2, [row - 0.36, row + 0.36], color=INK)
     ax.axvline(1.0, color=INK, linewidth=1.0)
-    log_scale(ax, "x")
-    name_rows(ax, [f"{ours}  /  {peer}" for ours, peer in ratios])
+    ax.log_scale("x")
+    ax.name_rows([f"{ours}  /  {peer}" for ours, peer in ratios])
     ax.tick_params(labelsize=8.5)
     ax.grid(True, axis="x")
     x = "our time / the peer's   (dot: a case, bar: median; left of 1 ours is faster)"
@@ -99,7 +89,7 @@ def plot_roofline(
     slowest = np.argsort(-seconds)
     for place in _apart(np.log10(np.stack([intensities, rates])), slowest[:NAMED]):
         spot = intensities[place], rates[place]
-        note(ax, points[place].name or network, spot, (9, -4), fontsize=8, zorder=4)
+        ax.note(points[place].name or network, spot, (9, -4), fontsize=8, zorder=4)
     ridges = [operations_per_second / rate for rate in bandwidths.values()]
     low, high = min(intensities.min(), *ridges) / 3, max(intensities.max(), *ridges) * 3
     ax.set(xscale="log", yscale="log", xlim=(low, high))
@@ -121,11 +111,11 @@ def plot_roofline(
         f"longest is {longest.name} ({longest.kind}) with {time_text(longest.seconds)}, at "
         f"{longest.intensity:.3g} operations per byte."
     )
-    finish(ax, "Roofline", found, more=more)
+    ax.finish("Roofline", found, more=more)
     return ax
 
 
-def _draw_roofs(ax: Axes, top: float, bandwidths: Mapping[str, float]) -> None:
+def _draw_roofs(ax: Plane, top: float, bandwidths: Mapping[str, float]) -> None:
     low, high = ax.get_xlim()
     for name, rate in bandwidths.items():
         ridge = top / rate
@@ -136,8 +126,8 @@ def _draw_roofs(ax: Axes, top: float, bandwidths: Mapping[str, float]) -> None:
         angle = np.degrees(np.arctan2(up - y, right - x))
         slope: Look = {"rotation": angle, "rotation_mode": "anchor"}
         words = f"{name} {rate_text(rate)}"
-        note(ax, words, (begin, begin * rate), (0, 3), fontsize=8.5, **slope)
-    note(ax, f"arithmetic {_speed(top)}", (high, top), (-4, 5), ha="right", fontsize=8.5)
+        ax.note(words, (begin, begin * rate), (0, 3), fontsize=8.5, **slope)
+    ax.note(f"arithmetic {_speed(top)}", (high, top), (-4, 5), ha="right", fontsize=8.5)
 
 
 def _apart(places: np.ndarray, order: np.ndarray) -> list[int]:

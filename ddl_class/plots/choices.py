@@ -13,18 +13,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ddl_class.plots.boxes import draw_names
 from ddl_class.plots.convolutions import METHOD_COLOURS, method_name
-from ddl_class.plots.frame import (
-    explain_colours,
-    extremes,
-    finish,
-    finish_panels,
-    log_scale,
-    name_rows,
-    need,
-    plane,
-)
+from ddl_class.plots.frame import draw_names, extremes, finish_panels, need, plane
 from ddl_runtime.pictures.style import INK, algorithm_colour, in_style, rank_colour, spoken
 
 PALE = 0.45  # of a colour, where it is one among equals
@@ -65,7 +55,7 @@ def plot_choices(
     axes[0].set_yticks(range(len(rows)), rows)
     axes[0].set_ylabel(row_quantity)
     words = {_words(name): colour for name, colour in colours.items()}
-    explain_colours(axes[-1], words | ({"(pale: tied)": "none"} if pale.any() else {}))
+    axes[-1].explain_colours(words | ({"(pale: tied)": "none"} if pale.any() else {}))
     truth, *others = tables
     asked = tables[truth] != ""
     parts = [f"{name} {(tables[name] == tables[truth])[asked].mean():.0%}" for name in others]
@@ -90,15 +80,15 @@ def plot_regrets(regrets: Mapping[str, Sequence[float]], means: Mapping[str, Mea
         mean, low, high = (1 + number for number in means[name])
         ax.plot([low, high], [row, row], color=INK, linewidth=2.4)
         ax.plot([mean], [row], "D", color=colour, markeredgecolor=INK, markersize=7)
-    log_scale(ax, "x", at=TICKS)
-    name_rows(ax, regrets)
+    ax.log_scale("x", at=TICKS)
+    ax.name_rows(regrets)
     best, _ = extremes({name: mean for name, (mean, _, _) in means.items()})
     close = [name for name, (_, low, _) in means.items() if name != best and low <= means[best][2]]
     found = f"Least mean regret: {best}, {means[best][0]:.1%}"
     if close:
         others = close[0] if len(close) == 1 else f"{len(close)} others"
         found += f"; its interval meets that of {others}"
-    return finish(ax, "Regret of each chooser on questions held out", found, grid="x")
+    return ax.finish("Regret of each chooser on questions held out", found, grid="x")
 
 
 def _colour(name: str, position: int) -> Any:

@@ -15,21 +15,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from ddl_class.plots.boxes import draw_names, part_pixels, write_numbers_into
 from ddl_class.plots.frame import (
     BESIDE,
+    Plane,
     Text,
     count_in_short,
-    explain_colours,
+    draw_names,
     extremes,
-    finish,
     finish_panels,
-    log_scale,
     need,
     panels,
     plane,
@@ -109,7 +106,7 @@ def plot_sweep(*columns: Swept) -> Figure:
             for method, curve in column.panels[name].items():
                 look: Look = {"color": method_colour(method), "label": method_name(method)}
                 ax.plot(column.varied, curve, "o-", markersize=4, **look)
-            log_scale(ax, "y", UNITS.get(name, count_in_short))
+            ax.log_scale("y", UNITS.get(name, count_in_short))
             base = 4 if name == "memory" else 10
             ax.yaxis.set_major_locator(LogLocator(base=base, numticks=6))
             ax.grid(True)
@@ -144,7 +141,7 @@ def _finding(crossings: Mapping[str, float | None], quantity: str) -> str:
     return f"The FFT wins by {quantity}: {listed}"
 
 
-def _mark_crossings(ax: Axes, crossings: Mapping[str, float | None], named: bool) -> None:
+def _mark_crossings(ax: Plane, crossings: Mapping[str, float | None], named: bool) -> None:
     for place, value in enumerate(sorted({it for it in crossings.values() if it is not None})):
         ax.axvline(value, color=INK, linestyle=(":", "--", "-.")[place % 3], linewidth=1.3)
         if named:
@@ -175,8 +172,8 @@ def plot_im2col(image: np.ndarray, matrix: np.ndarray) -> Figure:
     for ax, numbers in zip(axes, (image, matrix), strict=True):
         ax.imshow(numbers, cmap="viridis", vmin=low, vmax=high, alpha=0.75, aspect="auto")
         small = 9 if numbers.shape[1] <= 12 else 7
-        write_numbers_into(ax, numbers, (low + high) / 2, fontsize=small)
-        part_pixels(ax, numbers.shape, width=1.2)
+        ax.write_numbers_into(numbers, (low + high) / 2, fontsize=small)
+        ax.part_pixels(numbers.shape, width=1.2)
         ax.spines[:].set_visible(False)
     left.set_xlabel("the image")
     right.set(xlabel="a column for each output", ylabel="a row for each weight")
@@ -200,7 +197,7 @@ def plot_spread(outputs: Mapping[str, np.ndarray]) -> Figure:
     for ax, (name, image) in zip(axes, bad.items(), strict=True):
         ax.imshow(image, cmap=ListedColormap([GOOD, BAD]), vmin=0, vmax=1)
         ax.set_title(f"{name}: {image.sum():,}", weight="normal", size=10)
-        part_pixels(ax, image.shape, width=0.8)
+        ax.part_pixels(image.shape, width=0.8)
     listed = ", ".join(f"{image.sum():,} by {name}" for name, image in bad.items())
     found = f"One bad pixel spoils outputs: {listed}"
     return finish_panels(axes, "Outputs that one bad pixel spoils, in red", found)
@@ -220,7 +217,7 @@ def plot_errors(tiles: Sequence[int], errors: Sequence[float]) -> Figure:
         ("s-", saved, "winograd_4x4", "multiplications, times fewer"),
     ):
         ax.plot(tiles, numbers, marks, color=METHOD_COLOURS[method], label=words)
-    log_scale(ax, "y", "{:,g}".format)
+    ax.log_scale("y", "{:,g}".format)
     ax.yaxis.set_major_locator(LogLocator(numticks=8))
     ax.set_xticks(tiles, [f"{tile:g}" for tile in tiles])
     found = (
@@ -229,7 +226,7 @@ def plot_errors(tiles: Sequence[int], errors: Sequence[float]) -> Figure:
     )
     listed = ", ".join(f"{tile:g}: {error:.3g}" for tile, error in zip(tiles, errors, strict=True))
     about, legend = "Error of Winograd's convolution over its tile", {"loc": "upper left"}
-    return finish(ax, about, found, legend=legend, more=f"{listed}.")
+    return ax.finish(about, found, legend=legend, more=f"{listed}.")
 
 
 # -- maps -------------------------------------------------------------------------------------
@@ -270,7 +267,7 @@ def plot_method_map(
         ax.set_xlabel(column_quantity)
     axes[0].set_yticks(*_ticks(rows))
     axes[0].set_ylabel(row_quantity)
-    explain_colours(axes[-1], {method_name(method): it for method, it in colours.items()})
+    axes[-1].explain_colours({method_name(method): it for method, it in colours.items()})
     about = f"Maps of the fastest method over {row_quantity} and {column_quantity}"
     return finish_panels(axes, about, "; ".join(said))
 

@@ -13,13 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Patch
 
-from ddl_class.plots.boxes import round_box, write
-from ddl_class.plots.frame import finish
-from ddl_runtime.pictures.style import INK, Look, in_style, new_axes
+from ddl_class.plots.frame import Plane, plane
+from ddl_runtime.pictures.style import INK, Look, in_style
 
 WIDTH, HEIGHT = 0.8, 0.8  # of a box; one is 1 from the next
 STAR, PLAIN, PATH, ARROW = "#fff3c4", "#f3f4f6", "#e6b422", "#4477aa"
@@ -51,7 +49,7 @@ def plot_course_map(parts: Mapping[str, Sequence[Stop]]) -> Figure:
     }
     every = [stop for stops in shown.values() for stop in stops]
     starred = [places[stop.number] for stop in every if stop.starred]
-    ax = new_axes(1.8 * len(shown), 0.98 * tallest + 1.1)
+    ax = plane(height=0.98 * tallest + 1.1, width=1.8 * len(shown))
     path: Look = {"color": PATH, "linewidth": 9, "alpha": 0.75, "solid_joinstyle": "round"}
     ax.plot(*zip(*starred, strict=True), zorder=0, **path)
     for stop in every:
@@ -61,29 +59,29 @@ def plot_course_map(parts: Mapping[str, Sequence[Stop]]) -> Figure:
                 _arrow(ax, there, here)
         _box(ax, *here, stop)
     for column, part in enumerate(shown):
-        write(ax, column, -0.95, part, weight="bold", fontsize=12)
+        ax.write(column, -0.95, part, weight="bold", fontsize=12)
     ax.set(xlim=(-0.5, len(shown) - 0.5), ylim=(tallest - 0.45, -1.2))
     ax.set_axis_off()
     title = (
         f"{len(every)} units; the first exercises of the {len(starred)} on the yellow path (★) "
         "make half a day of a class"
     )
-    return finish(ax, title, ". ".join(map(_in_words, shown, shown.values())), title, grid="")
+    return ax.finish(title, ". ".join(map(_in_words, shown, shown.values())), title, grid="")
 
 
-def _box(ax: Axes, x: float, y: float, stop: Stop) -> None:
+def _box(ax: Plane, x: float, y: float, stop: Stop) -> None:
     fill, line = (STAR, 2.0) if stop.starred else (PLAIN, 0.8)
     corner = x - WIDTH / 2, y - HEIGHT / 2
-    round_box(ax, *corner, WIDTH, HEIGHT, 0.08, facecolor=fill, linewidth=line, zorder=3)
+    ax.round_box(*corner, WIDTH, HEIGHT, 0.08, facecolor=fill, linewidth=line, zorder=3)
     head = f"{stop.number}{' ★' if stop.starred else ''}"
-    write(ax, x - 0.36, y - 0.27, head, ha="left", weight="bold", fontsize=10, zorder=4)
-    write(ax, x + 0.36, y - 0.27, f"{stop.minutes} min", ha="right", fontsize=8.5, zorder=4)
-    write(ax, x, y + 0.02, textwrap.fill(stop.title, LETTERS), fontsize=9.5, zorder=4)
+    ax.write(x - 0.36, y - 0.27, head, ha="left", weight="bold", fontsize=10, zorder=4)
+    ax.write(x + 0.36, y - 0.27, f"{stop.minutes} min", ha="right", fontsize=8.5, zorder=4)
+    ax.write(x, y + 0.02, textwrap.fill(stop.title, LETTERS), fontsize=9.5, zorder=4)
     if stop.needs:
-        write(ax, x, y + 0.29, f"after {' and '.join(stop.needs)}", fontsize=8.5, zorder=4)
+        ax.write(x, y + 0.29, f"after {' and '.join(stop.needs)}", fontsize=8.5, zorder=4)
 
 
-def _arrow(ax: Axes, start: Place, end: Place) -> None:
+def _arrow(ax: Plane, start: Place, end: Place) -> None:
     (x, y), (to_x, to_y) = start, end
     if x == to_x:
         begin, tip = (x, y + HEIGHT / 2), (x, to_y - HEIGHT / 2)
@@ -138,7 +136,7 @@ def plot_progress(columns: Sequence[Column]) -> Figure:
     tiles = [tile for column in columns for tile in column.tiles]
     width = min(WIDEST, WHOLE / max(len(columns), 1))
     rows = max((len(column.tiles) for column in columns), default=0)
-    ax = new_axes(max(5.0, width * len(columns)), 0.9 + HEAD + TILE * rows)
+    ax = plane(height=0.9 + HEAD + TILE * rows, width=max(5.0, width * len(columns)))
     letters = int(width * 11) if width >= NAMED else 3  # signs and numbers only
     for place, (name, exercises) in enumerate(columns):
         lines = textwrap.wrap(name, letters)[: 2 if width >= NAMED else 1]
@@ -160,12 +158,12 @@ def plot_progress(columns: Sequence[Column]) -> Figure:
         f"{name}: {', '.join(f'{tile.name} {tile.state}' for tile in own)}"
         for name, own in columns
     )
-    return finish(ax, "Progress over the course", found, grid="", more=f"{units}.")
+    return ax.finish("Progress over the course", found, grid="", more=f"{units}.")
 
 
-def _draw_tile(ax: Axes, place: int, row: int, tile: Tile, letters: int) -> None:
+def _draw_tile(ax: Plane, place: int, row: int, tile: Tile, letters: int) -> None:
     colour, ink, sign = STATES[tile.state]
-    round_box(ax, place - 0.46, row + 0.08, 0.92, 0.84, 0.06, facecolor=colour, linewidth=0.5)
+    ax.round_box(place - 0.46, row + 0.08, 0.92, 0.84, 0.06, facecolor=colour, linewidth=0.5)
     name = textwrap.shorten(tile.name, letters, placeholder="…") if letters > 3 else ""
     words: Look = {"va": "center", "fontsize": 8, "color": ink}
     ax.text(place - 0.42, row + 0.5, f"{sign} {name}", ha="left", **words)

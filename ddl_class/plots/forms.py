@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from ddl_class.plots.curves import NO_CURVES, Curves, draw_all, draw_lines, over_steps
-from ddl_class.plots.frame import extremes, finish, log_scale, note, plane, write_numbers
+from ddl_class.plots.curves import NO_CURVES, Curves, over_steps
+from ddl_class.plots.frame import extremes, plane, write_numbers
 from ddl_runtime.pictures.style import INK, Look, in_style, rank_colour, rate_text, time_text
 
 
@@ -33,7 +33,7 @@ def plot_kept(vector: np.ndarray, *, share: float = 0.01) -> Figure:
     write_numbers(ax.xaxis, "{:g}%".format)
     ax.set_ylim(0, 103)
     found = f"The largest {100 * share:g}% of the entries hold {100 * here:.0f}% of the gradient"
-    return finish(ax, "Share of the squared length over the share of entries", found)
+    return ax.finish("Share of the squared length over the share of entries", found)
 
 
 @in_style
@@ -57,16 +57,16 @@ def plot_descents(
     if across is not None:
         lines = {name: (across[name][smooth - 1 :], losses) for name, losses in calm.items()}
         ax.set_xscale("log")
-    draw_lines(ax, lines)
+    ax.draw_lines(lines)
     for x, losses in lines.values():
-        note(ax, f"{losses[-1]:.2g}", (x[-1], losses[-1]), va="center", fontsize=10)
-    log_scale(ax, "y")
+        ax.note(f"{losses[-1]:.2g}", (x[-1], losses[-1]), va="center", fontsize=10)
+    ax.log_scale("y")
     ends = {name: float(losses[-1]) for name, losses in calm.items()}
     best, worst = extremes(ends)
     found = f"In the end: {best} {ends[best]:.2g}, {worst} {ends[worst]:.2g}"
     more = "; ".join(f"{name} ends at {loss:.3g}" for name, loss in ends.items())
     about, legend = f"The {of} over {unit}", {"loc": "best"}
-    return finish(ax, about, found, title, legend=legend, more=f"{more}.")
+    return ax.finish(about, found, title, legend=legend, more=f"{more}.")
 
 
 @in_style
@@ -79,12 +79,12 @@ def plot_bandwidths(
     """
     ax = plane("bandwidth of a link", "one average over all ranks")
     grounds = {"computed": predicted, "simulated": simulated, "measured": measured}
-    draw_all(ax, grounds, lambda _, place: rank_colour(2 * place))
+    ax.draw_all(grounds, lambda _, place: rank_colour(2 * place))
     if 0 < even < np.inf:
         ax.axvline(even, color=INK, linewidth=1.0, linestyle="--")
     ax.set_xscale("log")
     write_numbers(ax.xaxis, rate_text)
-    log_scale(ax, "y", time_text)
+    ax.log_scale("y", time_text)
     bottom, top = ax.get_ylim()
     ax.set_ylim(bottom, top * (top / bottom) ** 0.2)
     found = f"Fewer bytes pay below {rate_text(even)}; above, packing takes longer than sending"
@@ -96,7 +96,7 @@ def plot_bandwidths(
         "Seconds of an average over the bandwidth of links",
         {"loc": "upper center", "ncols": 2},
     )
-    return finish(ax, about, found, legend=legend)
+    return ax.finish(about, found, legend=legend)
 
 
 @in_style
@@ -107,10 +107,10 @@ def plot_fill_in(
     ax = plane("ranks whose vectors are added up", "places of the sum that hold something (%)", 4)
     ax.axhline(50, color=INK, linewidth=1.0, linestyle="--")
     place: Look = {"xycoords": ("axes fraction", "data")}
-    note(ax, "above, the vector is smaller", (0.01, 50), (2, 4), **place)
+    ax.note("above, the vector is smaller", (0.01, 50), (2, 4), **place)
     shown = {"expected": _in_percent(expected), "simulated": _in_percent(found)}
-    draw_all(ax, shown, label={"expected": "{name}, expected", "simulated": f"{{name}}, {how}"})
-    log_scale(ax, "x", base=2)
+    ax.draw_all(shown, label={"expected": "{name}, expected", "simulated": f"{{name}}, {how}"})
+    ax.log_scale("x", base=2)
     ax.set_ylim(0, 103)
     said = "; ".join(
         f"{name}: {100 * shares[0]:.2g}% on {ranks[0]:g}, {100 * shares[-1]:.0f}% on {ranks[-1]:g}"
@@ -118,7 +118,7 @@ def plot_fill_in(
     )
     about = "Share of places that hold something over ranks"
     legend = {"loc": "upper left", "bbox_to_anchor": (0.0, 0.92)}
-    return finish(ax, about, said, title, legend=legend)
+    return ax.finish(about, said, title, legend=legend)
 
 
 def _in_percent(curves: Curves) -> Curves:

@@ -11,22 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import LogLocator
 
-from ddl_class.plots.curves import BRIGHT, NO_CURVES, Curves, bright, draw_all
-from ddl_class.plots.frame import (
-    BESIDE,
-    extremes,
-    finish,
-    finish_panels,
-    log_scale,
-    note,
-    panels,
-    plane,
-)
+from ddl_class.plots.curves import BRIGHT, NO_CURVES, Curves, bright
+from ddl_class.plots.frame import BESIDE, Plane, extremes, finish_panels, panels, plane
 from ddl_runtime.pictures.style import INK, Look, Points, in_style, rank_colour, size_text
 
 NOTHING = 1e-12  # of what was there at the beginning: only rounding is left
@@ -42,12 +32,12 @@ def plot_ingress(
     x = "workers   (line: predicted, square: simulated, dot: measured)"
     ax = plane(x, "bytes in, at the busiest port", 4.4)
     grounds = {"predicted": predicted, "simulated": simulated, "measured": measured}
-    draw_all(ax, grounds, label="")
-    log_scale(ax, "x", base=2)
-    log_scale(ax, "y", size_text, base=2)
+    ax.draw_all(grounds, label="")
+    ax.log_scale("x", base=2)
+    ax.log_scale("y", size_text, base=2)
     ax.yaxis.set_major_locator(LogLocator(base=8.0))
     for name, (workers, nbytes) in predicted.items():
-        note(ax, f"  {name}", (workers[-1], nbytes[-1]), (0, 0), va="center", fontsize=10)
+        ax.note(f"  {name}", (workers[-1], nbytes[-1]), (0, 0), va="center", fontsize=10)
     left, right = ax.get_xlim()
     ax.set_xlim(left, right * 4)  # room for the names
     grown = {name: np.max(nbytes) / np.min(nbytes) for name, (_, nbytes) in predicted.items()}
@@ -57,7 +47,7 @@ def plot_ingress(
         f"From {min(workers):g} to {max(workers):g} workers: {most} takes in {grown[most]:.3g} "
         f"times as much, {least} {grown[least]:.2g} times"
     )
-    return finish(ax, "Bytes that come in at the busiest port over workers", found)
+    return ax.finish("Bytes that come in at the busiest port over workers", found)
 
 
 @in_style
@@ -74,7 +64,7 @@ def plot_graphs(graphs: Mapping[str, Rounds]) -> Figure:
     return finish_panels(axes, "Graphs of ranks", found)
 
 
-def _draw_graph(ax: Axes, rounds: Rounds) -> None:
+def _draw_graph(ax: Plane, rounds: Rounds) -> None:
     ranks = len(rounds[0])
     angles = np.pi / 2 - 2 * np.pi * np.arange(ranks) / ranks
     places = np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -112,7 +102,7 @@ def plot_consensus(
         look: Look = {"color": colour, "markersize": size, "markerfacecolor": inside}
         ax.plot(steps, dots[steps], "o", label=name, **look)
     about = "Distance of ranks from their mean, over steps"
-    return finish(ax, about, _nearest(measured), title, legend=BESIDE)
+    return ax.finish(about, _nearest(measured), title, legend=BESIDE)
 
 
 @in_style
@@ -125,9 +115,9 @@ def plot_disagreement(measured: Mapping[str, Points], predicted: Mapping[str, Po
         ground: {name: (1 - np.asarray(second), apart) for name, (second, apart) in points.items()}
         for ground, points in (("measured", measured), ("predicted", predicted))
     }
-    colours = draw_all(ax, grounds, bright, {"measured": "{name}"}, linewidth=1.2)
-    log_scale(ax, "x")
-    log_scale(ax, "y")
+    colours = ax.draw_all(grounds, bright, {"measured": "{name}"}, linewidth=1.2)
+    ax.log_scale("x")
+    ax.log_scale("y")
     gaps = np.geomspace(*ax.get_xlim(), 100)
     gaps = gaps[gaps < 1]
     ax.plot(gaps, 1 / np.sqrt(gaps * (2 - gaps)), ":", color=INK, linewidth=1.2, label="at most")
@@ -138,7 +128,7 @@ def plot_disagreement(measured: Mapping[str, Points], predicted: Mapping[str, Po
         f"With noise of size 1 in each step, ranks end up to {largest[far]:.2g} apart on {far}, "
         f"{largest[near]:.2g} on {near}"
     )
-    return finish(ax, "Distance of ranks from their mean under noise", found, legend=BESIDE)
+    return ax.finish("Distance of ranks from their mean under noise", found, legend=BESIDE)
 
 
 def _nearest(measured: Mapping[str, Sequence[float]]) -> str:

@@ -12,12 +12,11 @@ import textwrap
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ddl_class.plots.curves import BRIGHT, draw_lines, over_steps
-from ddl_class.plots.frame import finish, finish_panels, log_scale, note, panels, plane
+from ddl_class.plots.curves import BRIGHT, over_steps
+from ddl_class.plots.frame import Plane, finish_panels, panels, plane
 from ddl_measure.reports.twelve_ways.trick import Line, Panel, Trick
 from ddl_runtime.pictures.style import INK, Look, in_style
 
@@ -37,7 +36,7 @@ def plot_fooling(fools: Panel, honest: Panel, *, title: str = "") -> Figure:
         ax.set_title(words, fontsize=10)
         above = (0, 12 + 14 * len(words.splitlines()))
         look: Look = {"color": colour, "weight": "bold", "fontsize": 10}
-        note(ax, told, (0, 1), above, xycoords="axes fraction", **look)
+        ax.note(told, (0, 1), above, xycoords="axes fraction", **look)
         ax.spines[["left", "bottom"]].set(color=colour, linewidth=2.0)
     words = f"Right, what does not: {honest.title}"
     return finish_panels(axes, f"Left, what fools: {fools.title}", words, title)
@@ -53,10 +52,10 @@ def plot_panel(panel: Panel) -> Figure:
     """Draw one of them alone."""
     ax = plane(height=3.8, width=6.5)
     _draw_panel(ax, panel)
-    return finish(ax, f"{panel.y} over {panel.x or 'names'}", panel.title, grid="")
+    return ax.finish(f"{panel.y} over {panel.x or 'names'}", panel.title, grid="")
 
 
-def _draw_panel(ax: Axes, panel: Panel) -> None:
+def _draw_panel(ax: Plane, panel: Panel) -> None:
     names = [place for line in panel.lines for place in line.x if isinstance(place, str)]
     if names:
         _bars(ax, panel, list(dict.fromkeys(names)))
@@ -67,7 +66,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
         ax.legend(loc="best")
 
 
-def _bars(ax: Axes, panel: Panel, names: list[str]) -> None:
+def _bars(ax: Plane, panel: Panel, names: list[str]) -> None:
     width = 0.7 / len(panel.lines)
     for number, line in enumerate(panel.lines):
         shift = (number - (len(panel.lines) - 1) / 2) * width
@@ -77,14 +76,14 @@ def _bars(ax: Axes, panel: Panel, names: list[str]) -> None:
         ax.bar(places, line.y, 0.92 * width, label=line.name, yerr=ends, **look)
         tops = line.y if ends is None else line.high
         for place, value, top in zip(places, line.y, tops, strict=True):
-            note(ax, f"{value:.3g}", (place, top), (0, 2), ha="center")
+            ax.note(f"{value:.3g}", (place, top), (0, 2), ha="center")
     ax.set_xticks(range(len(names)), names)
     room = 0.6 + (len(names) == 1)
     ax.set_xlim(-room, len(names) - 1 + room)
     ax.margins(y=0.18)
 
 
-def _lines(ax: Axes, panel: Panel) -> None:
+def _lines(ax: Plane, panel: Panel) -> None:
     colours = iter(BRIGHT)
     for line in panel.lines:
         if line.ideal:
@@ -100,9 +99,9 @@ def _lines(ax: Axes, panel: Panel) -> None:
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         return
     powers_of_two = all(np.log2(place).is_integer() for place in places)
-    log_scale(ax, "x", base=2 if powers_of_two else 10, subs=(1.0,))
+    ax.log_scale("x", base=2 if powers_of_two else 10, subs=(1.0,))
     if any(line.ideal for line in panel.lines):
-        log_scale(ax, "y", base=2)
+        ax.log_scale("y", base=2)
 
 
 def _ends(line: Line) -> np.ndarray | None:
@@ -117,13 +116,13 @@ def plot_checks(steps: Sequence[float], errors: Mapping[str, Sequence[float]]) -
     """Draw relative errors of gradient checks over the step of their differences, by name."""
     ax = plane("step h of the differences", "relative error", 4)
     drawn = {name: (steps, np.maximum(row, ROUNDING)) for name, row in errors.items()}
-    draw_lines(ax, drawn, marker="o")
+    ax.draw_lines(drawn, marker="o")
     ax.set(xscale="log", yscale="log")
     found = "Least errors: " + ", ".join(
         f"{name} {np.min(row):.0e} at h = {steps[int(np.argmin(row))]:.0e}"
         for name, row in errors.items()
     )
-    return finish(ax, "Errors of gradient checks", found, legend={})
+    return ax.finish("Errors of gradient checks", found, legend={})
 
 
 @in_style
@@ -131,11 +130,11 @@ def plot_apart(walks: Mapping[str, Sequence[float]], *, good: float) -> Figure:
     """Draw how far each rule is from the reference, relative to the way gone, over the steps."""
     ax = plane("step", "apart, over the way gone", 3.8)
     far = {name: np.maximum(walk, ROUNDING) for name, walk in walks.items()}
-    draw_lines(ax, over_steps(far, 1), marker=".")
+    ax.draw_lines(over_steps(far, 1), marker=".")
     ax.axhline(good, color=INK, linestyle="--", linewidth=1.2)
     ax.set_yscale("log")
     stay = [name for name, walk in walks.items() if max(walk) <= good]
     leave = [name for name in walks if name not in stay]
     same, other = (", ".join(names) or "nobody" for names in (stay, leave))
     found = f"The same as the reference: {same}; not: {other}"
-    return finish(ax, "How far rules walk apart", found, legend={})
+    return ax.finish("How far rules walk apart", found, legend={})

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ddl_class.plots.curves import BRIGHT, bright, draw, draw_lines, over_steps
-from ddl_class.plots.frame import BESIDE, count, finish, log_scale, plane
+from ddl_class.plots.curves import BRIGHT, bright, over_steps
+from ddl_class.plots.frame import BESIDE, Plane, count, plane
 from ddl_runtime.pictures.style import INK, Points, in_style
 
 HOPE = "#999999"
@@ -27,8 +26,8 @@ def plot_steps(measured: Points, predicted: Points, *, fewest: float) -> Figure:
     hoped = steps[0] * batches[0] / batches
     ax.plot(batches, hoped, "--", color=HOPE, linewidth=1.2, label="as many samples as before")
     _draw_wall(ax, fewest)
-    draw(ax, "predicted", predicted, BRIGHT[0], "formula")
-    draw(ax, "measured", measured, INK, "measured")
+    ax.draw_curve("predicted", predicted, BRIGHT[0], "formula")
+    ax.draw_curve("measured", measured, INK, "measured")
     ax.set_ylim(fewest * 0.5, steps.max() * 1.6)
     more, fewer = batches[-1] / batches[0], steps[0] / steps[-1]
     found = f"{more:.0f} times the batch: {fewer:.2g} times fewer steps"
@@ -36,7 +35,7 @@ def plot_steps(measured: Points, predicted: Points, *, fewest: float) -> Figure:
         "Steps to the target over the samples of a batch",
         {"loc": "upper right", "ncols": 2},
     )
-    return finish(ax, about, found, legend=legend)
+    return ax.finish(about, found, legend=legend)
 
 
 @in_style
@@ -52,9 +51,9 @@ def plot_speed_ups(
     ax = plane("ranks", "times one rank")
     ax.plot(*throughput, "--", color=HOPE, label="throughput")
     _draw_wall(ax, wall)
-    draw(ax, "predicted", predicted, BRIGHT[0], "target: formula")
-    draw(ax, "simulated", simulated, BRIGHT[0], "target: simulated")
-    draw(ax, "measured", measured, INK, "target: measured")
+    ax.draw_curve("predicted", predicted, BRIGHT[0], "target: formula")
+    ax.draw_curve("simulated", simulated, BRIGHT[0], "target: simulated")
+    ax.draw_curve("measured", measured, INK, "target: measured")
     ranks = int(throughput[0][-1])
     found = (
         f"{ranks:,} ranks: {throughput[1][-1]:.0f} times the throughput, there "
@@ -65,7 +64,7 @@ def plot_speed_ups(
         told = np.interp(own, *predicted)
         found = f"{own} ranks of yours: there {times:.2g} times as soon; by the formula {told:.2g}"
     about = "Throughput and time to the target over ranks"
-    return finish(ax, about, found, legend={"loc": "upper left"})
+    return ax.finish(about, found, legend={"loc": "upper left"})
 
 
 @in_style
@@ -75,11 +74,11 @@ def plot_losses(
     """Draw the losses of runs, by name, over the steps; what is no number is left out."""
     ax = plane("step of training", "loss of what was held out", 3.8)
     ax.set_yscale("log")
-    draw_lines(ax, over_steps(runs), bright)
+    ax.draw_lines(over_steps(runs), bright)
     ax.axhline(target, color=HOPE, linestyle=":", label="the target")
     ends = "; ".join(f"{name} {losses[-1]:.2g}" for name, losses in runs.items())
     about, found = "Losses over the steps of training", f"Loss at the end: {ends}"
-    return finish(ax, about, found, title, legend=BESIDE)
+    return ax.finish(about, found, title, legend=BESIDE)
 
 
 @in_style
@@ -95,17 +94,17 @@ def plot_descents(
     levels = loss.max() * np.linspace(0.05, 1, 9) ** 2
     ax.contour(x, y, loss, levels=levels, colors="#dddddd", linewidths=0.8)
     ways = {name: tuple(np.asarray(path).T) for name, path in paths.items()}
-    draw_lines(ax, ways, bright, marker="o", linewidth=1.2, markersize=3)
+    ax.draw_lines(ways, bright, marker="o", linewidth=1.2, markersize=3)
     ax.plot(0, 0, "+", color=INK, markersize=12)
     steps = len(next(iter(paths.values()))) - 1
     ends = ", ".join(f"{name} {np.linalg.norm(path[-1]):.2f}" for name, path in paths.items())
     found = f"Distance from the bottom after {steps} steps: {ends}"
     about = "Ways down a bowl with noisy gradients"
-    return finish(ax, about, found, title, grid="", legend=BESIDE)
+    return ax.finish(about, found, title, grid="", legend=BESIDE)
 
 
-def _draw_wall(ax: Axes, height: float) -> None:
+def _draw_wall(ax: Plane, height: float) -> None:
     """What no batch gets past, and logarithmic axes."""
     ax.axhline(height, color="#ee6677", linestyle=":", label="the wall")
-    log_scale(ax, "x", count, base=2)
-    log_scale(ax, "y", "{:,g}".format)
+    ax.log_scale("x", count, base=2)
+    ax.log_scale("y", "{:,g}".format)

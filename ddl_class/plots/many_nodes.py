@@ -11,20 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
-from ddl_class.plots.boxes import round_box, write
-from ddl_class.plots.curves import Curves, draw_all
-from ddl_class.plots.frame import count, finish, in_percent, log_scale, need, plane
+from ddl_class.plots.curves import Curves
+from ddl_class.plots.frame import Plane, count, in_percent, need, plane
 from ddl_runtime.pictures.style import (
     INK,
     Look,
     Points,
     algorithm_colour,
     in_style,
-    new_axes,
     rank_colour,
     size_text,
     time_text,
@@ -45,7 +42,7 @@ def plot_nodes(
     words = f"sent has {len(sent)} numbers, but there are {len(nodes)} nodes"
     need(not sent or len(sent) == len(nodes), words)
     wide = sum(map(len, ranks)) + BETWEEN * (len(nodes) - 1)
-    ax = new_axes(9.0, 3.2)
+    ax = plane(height=3.2)
     look: Look = {"color": INK, "fontsize": 10, "zorder": 4}
     left = 0.0
     for place, own in enumerate(ranks):
@@ -56,17 +53,17 @@ def plot_nodes(
             ax.plot([middle, wide / 2], [1.0, 2.2], color=CABLE, zorder=1, **cable)
         if len(nodes) > 1 and sent:
             halo = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-            write(ax, middle, 1.22, size_text(sent[place]), va="baseline", bbox=halo, **look)
+            ax.write(middle, 1.22, size_text(sent[place]), va="baseline", bbox=halo, **look)
         _frame(ax, left, 0.0, len(own), 1.0)
-        write(ax, middle, -0.08, f"node {nodes[place]}", va="top", **look)
+        ax.write(middle, -0.08, f"node {nodes[place]}", va="top", **look)
         for at, rank in enumerate(own):
             spot, colour = (left + at + 0.5, 0.5), rank_colour(rank)
             ax.add_patch(Circle(spot, 0.34, color=colour, zorder=3))
-            write(ax, *spot, rank, on=colour, fontsize=10, zorder=4)
+            ax.write(*spot, rank, on=colour, fontsize=10, zorder=4)
         left += len(own) + BETWEEN
     if len(nodes) > 1:
         _frame(ax, wide / 2 - 0.9, 2.0, 1.8, 0.5)
-        write(ax, wide / 2, 2.25, "switch", **look)
+        ax.write(wide / 2, 2.25, "switch", **look)
     ax.set(xlim=(-0.3, wide + 0.3), ylim=(-0.5, 2.7))
     ax.axis("off")
     placed = "; ".join(
@@ -74,12 +71,12 @@ def plot_nodes(
         for node, own in zip(nodes, ranks, strict=True)
     )
     about, found = "Ranks on their nodes", _finding(ranks, nodes, sent)
-    return finish(ax, about, found, title, grid="", more=f"{placed}.")
+    return ax.finish(about, found, title, grid="", more=f"{placed}.")
 
 
-def _frame(ax: Axes, left: float, low: float, width: float, height: float) -> None:
+def _frame(ax: Plane, left: float, low: float, width: float, height: float) -> None:
     box = left + 0.02, low + 0.02, width - 0.04, height - 0.04
-    round_box(ax, *box, 0.04, facecolor=PAPER, zorder=2)
+    ax.round_box(*box, 0.04, facecolor=PAPER, zorder=2)
 
 
 def _finding(ranks: Sequence[Sequence[int]], nodes: Sequence[int], sent: Sequence[float]) -> str:
@@ -101,15 +98,15 @@ def plot_share_of_work(predicted: Curves, simulated: Curves) -> Figure:
     """Draw which share of a step is work, by exchange, over nodes."""
     ax = plane("nodes   (line: predicted, square: simulated)", "work's share of a step", 3.8)
     grounds = {"predicted": predicted, "simulated": simulated}
-    draw_all(ax, grounds, algorithm_colour, {"predicted": "{name}"})
-    log_scale(ax, "x", count, base=2)
+    ax.draw_all(grounds, algorithm_colour, {"predicted": "{name}"})
+    ax.log_scale("x", count, base=2)
     in_percent(ax.yaxis)
     ax.set_ylim(0, 1.02)
     most = max(nodes[-1] for nodes, _ in predicted.values())
     said = ", ".join(f"{share[-1]:.0%} by {name}" for name, (_, share) in predicted.items())
     about = "Share of work in a step over the number of nodes"
     found = f"On {most:,} nodes work is {said} of a step"
-    return finish(ax, about, found, legend={"loc": "lower left"})
+    return ax.finish(about, found, legend={"loc": "lower left"})
 
 
 @in_style
@@ -132,4 +129,4 @@ def plot_checkpoints(
         valleys.append(f"{nodes:,} nodes every {time_text(every[best])} ({times[best]:.2f})")
     found = f"Best saved: {', '.join(valleys)}"
     legend = {"loc": "upper center", "ncols": len(curves)}
-    return finish(ax, f"Time over the {about}", found, title, grid="", legend=legend)
+    return ax.finish(f"Time over the {about}", found, title, grid="", legend=legend)

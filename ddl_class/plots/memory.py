@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 
-from ddl_class.plots.curves import colours_of, draw_all
-from ddl_class.plots.frame import BESIDE, finish, name_rows, need, plane, write_numbers
+from ddl_class.plots.curves import colours_of
+from ddl_class.plots.frame import BESIDE, Plane, need, plane, write_numbers
 from ddl_runtime.pictures.style import Look, in_style, size_text
 
 KINDS: Mapping[str, str] = {
@@ -50,14 +49,14 @@ def plot_held(
             label = "formula" if name == next(iter(marks)) else None
             ax.plot([marks[name]] * 2, [place - 0.42, place + 0.42], color="black", label=label)
     ax.margins(x=0.12)
-    name_rows(ax, rows)
+    ax.name_rows(rows)
     _count_in_binary(ax)
     listed = "; ".join(
         f"{name}: " + ", ".join(f"{kind} {size_text(row.get(kind, 0))}" for kind in kinds)
         for name, row in rows.items()
     )
     about, more = "Memory of one rank as bars", f"{listed}."
-    return finish(ax, about, title, grid="", legend=BESIDE, more=more)
+    return ax.finish(about, title, grid="", legend=BESIDE, more=more)
 
 
 @in_style
@@ -73,7 +72,7 @@ def plot_over_time(curves: Mapping[str, Sequence[float]], *, title: str) -> Figu
         f"{name}: at most {max(held):g}, over {len(held)} layers computed"
         for name, held in curves.items()
     )
-    return finish(ax, "Activations held over time", title, legend=BESIDE, more=f"{listed}.")
+    return ax.finish("Activations held over time", title, legend=BESIDE, more=f"{listed}.")
 
 
 @in_style
@@ -84,7 +83,7 @@ def plot_tradeoff(curves: Pairs, measured: Pairs, *, title: str) -> Figure:
         ground: {name: tuple(zip(*sorted(pairs), strict=True)) for name, pairs in points.items()}
         for ground, points in (("formula", curves), ("measured", measured))
     }
-    draw_all(ax, grounds, colours_of(CURVES))
+    ax.draw_all(grounds, colours_of(CURVES))
     ax.set_xlim(left=0)
     ax.set_ylim(bottom=0)
     _count_in_binary(ax)
@@ -94,10 +93,10 @@ def plot_tradeoff(curves: Pairs, measured: Pairs, *, title: str) -> Figure:
         for ground, points in grounds.items()
         for name, (held, computed) in points.items()
     )
-    return finish(ax, "Computation over memory", title, legend=BESIDE, more=f"{listed}.")
+    return ax.finish("Computation over memory", title, legend=BESIDE, more=f"{listed}.")
 
 
-def _count_in_binary(ax: Axes) -> None:
+def _count_in_binary(ax: Plane) -> None:
     """Ticks at whole powers of two of bytes, so that their labels are short."""
     step = 2.0 ** np.ceil(np.log2(max(ax.get_xlim()[1], 1.0) / 8))
     ax.xaxis.set_major_locator(MultipleLocator(step))

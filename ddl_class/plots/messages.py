@@ -13,27 +13,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from ddl_class.plots.curves import Curve, Curves, draw, explain
-from ddl_class.plots.frame import (
-    BESIDE,
-    explain_colours,
-    extremes,
-    finish,
-    need,
-    plane,
-    scale_sizes_and_times,
-)
+from ddl_class.plots.curves import Curve, Curves
+from ddl_class.plots.frame import BESIDE, Plane, extremes, need, plane
 from ddl_runtime.pictures.style import (
     INK,
     Look,
     Points,
     algorithm_colour,
     in_style,
-    new_axes,
     rank_colour,
     rate_text,
     size_text,
@@ -67,7 +57,7 @@ def plot_messages(
     need(sizes.shape == times.shape and sizes.size, words)
     need((latency is None) == (per_byte is None), "a line needs both latency and per_byte")
     sizes, times = sizes[sizes > 0], times[sizes > 0]  # a logarithmic axis has no place for 0
-    ax = new_axes(9.0, 4.4)
+    ax = plane(height=4.4)
     distinct = np.unique(sizes)
     low, middle, high = np.array(
         [np.quantile(times[sizes == size], [0.25, 0.5, 0.75]) for size in distinct]
@@ -76,16 +66,16 @@ def plot_messages(
     if len(sizes) > len(distinct):
         medians = (distinct, middle, (low, high))
         ax.plot(sizes, times, ".", color=MEASURED, alpha=0.2, markersize=4, markeredgewidth=0)
-    draw(ax, "measured", medians, MEASURED, "measured: median\nand quartiles", zorder=4)
+    ax.draw_curve("measured", medians, MEASURED, "measured: median\nand quartiles", zorder=4)
     if simulated is not None:
-        draw(ax, "simulated", simulated, INK, "simulated", markersize=9, zorder=3)
+        ax.draw_curve("simulated", simulated, INK, "simulated", markersize=9, zorder=3)
     found, off = f"A message takes {time_text(middle[0])} to {time_text(middle[-1])}", ""
     if latency is not None and per_byte is not None:
         _draw_line(ax, distinct, latency, per_byte)
         ratios = middle / (latency + distinct * per_byte)
         off = f"They are {ratios.min():.2g} to {ratios.max():.2g} times the fitted line."
         found = _finding(latency, per_byte)
-    scale_sizes_and_times(ax, "size of one message (bytes)", "time of one message")
+    ax.scale_sizes_and_times("size of one message (bytes)", "time of one message")
     # Noise has no upper bound: what matters is where the medians and the line are.
     ax.set_ylim(min(times.min(), low.min()) / 1.5, max(np.quantile(times, 0.99), high.max()) * 2)
     listed = ", ".join(
@@ -94,7 +84,7 @@ def plot_messages(
     )
     more = f"Medians of what was measured: {listed}. {off}"
     legend = {**BESIDE, "labelspacing": 1.0}
-    return finish(ax, "Time of one message over its size", found, legend=legend, more=more)
+    return ax.finish("Time of one message over its size", found, legend=legend, more=more)
 
 
 def _finding(latency: float, per_byte: float) -> str:
@@ -106,7 +96,7 @@ def _finding(latency: float, per_byte: float) -> str:
     return f"{costs}: latency rules below {size_text(latency / per_byte)}"
 
 
-def _draw_line(ax: Axes, sizes: np.ndarray, latency: float, per_byte: float) -> None:
+def _draw_line(ax: Plane, sizes: np.ndarray, latency: float, per_byte: float) -> None:
     """The fitted line with its two numbers, and its two parts."""
     words = f"latency + bytes / bandwidth\nlatency {time_text(latency)}"
     if per_byte > 0:
@@ -129,7 +119,7 @@ def plot_times(
     measured: Curves | None = None,
     *,
     title: str | None = None,
-    ax: Axes | None = None,
+    ax: Plane | None = None,
 ) -> Figure:
     """Draw times over sizes, each of the three given as a dict from an algorithm's name."""
     every = {"predicted": predicted, "simulated": simulated, "measured": measured}
@@ -137,7 +127,7 @@ def plot_times(
     need(given, "nothing to draw: give predicted, simulated or measured times")
     names = list(dict.fromkeys(name for curves in given.values() for name in curves))
     colours = {name: algorithm_colour(name, place) for place, name in enumerate(names)}
-    ax = new_axes(9.0, 4.8) if ax is None else ax
+    ax = plane(height=4.8) if ax is None else ax
     words = []
     for ground, curves in given.items():
         for name, curve in curves.items():
@@ -148,15 +138,15 @@ def plot_times(
                 least, more = SIZES[ground]
                 look = {"linewidth": 1.4, "markersize": least + more * beneath}
             sizes, times, *intervals = _sorted(curve)
-            draw(ax, ground, (sizes, times, *intervals), colours[name], **look)
+            ax.draw_curve(ground, (sizes, times, *intervals), colours[name], **look)
             words.append(
                 f"{spoken(name, True)}, {ground}: {time_text(times[0])} for {size_text(sizes[0])} "
                 f"to {time_text(times[-1])} for {size_text(sizes[-1])}."
             )
-    scale_sizes_and_times(ax, "vector of each rank (bytes)", "time")
-    explain(ax, {spoken(name): colour for name, colour in colours.items()}, given)
+    ax.scale_sizes_and_times("vector of each rank (bytes)", "time")
+    ax.explain({spoken(name): colour for name, colour in colours.items()}, given)
     about = f"Time over message size, {' and '.join(given)}"
-    return finish(ax, about, _comparison(given), title, more=" ".join(words))
+    return ax.finish(about, _comparison(given), title, more=" ".join(words))
 
 
 def _comparison(given: Mapping[str, Curves]) -> str:
@@ -226,9 +216,9 @@ def plot_arrivals(times: Sequence[Sequence[float]]) -> Figure:
     ax.pcolormesh(*edges, order, edgecolor="white", linewidth=0.6, **look)
     ax.invert_yaxis()
     ax.set_yticks(*([0, ranks - 1], ["first", "last"]) if ranks > 1 else ([0], ["first"]))
-    explain_colours(ax, colours, **{**BESIDE, "bbox_to_anchor": (1.01, 1.03)})
+    ax.explain_colours(colours, **{**BESIDE, "bbox_to_anchor": (1.01, 1.03)})
     different = len(np.unique(order, axis=1).T)
     by_number = int((order == np.arange(ranks)[:, None]).all(axis=0).sum())
     orders = f"{different} different order{'' if different == 1 else 's'}"
     found = f"{turns} turns, {orders}: {by_number} times by number"
-    return finish(ax, "The order in which ranks came, turn by turn", found, grid="")
+    return ax.finish("The order in which ranks came, turn by turn", found, grid="")

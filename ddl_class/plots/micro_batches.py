@@ -14,19 +14,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from ddl_class.plots.boxes import write
 from ddl_class.plots.convolutions import METHOD_COLOURS, method_colour, method_name
-from ddl_class.plots.curves import colours_of, draw_all
-from ddl_class.plots.frame import (
-    BESIDE,
-    explain_colours,
-    finish,
-    name_rows,
-    need,
-    plane,
-    scale_sizes_and_times,
-)
-from ddl_runtime.pictures.style import INK, Look, in_style, new_axes, size_text, time_text
+from ddl_class.plots.curves import colours_of
+from ddl_class.plots.frame import BESIDE, need, plane
+from ddl_runtime.pictures.style import INK, Look, in_style, size_text, time_text
 
 LIMIT_COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44")
 LEAST = 2**10  # bytes; what needs less is drawn there, as a logarithmic axis has no zero
@@ -45,7 +36,7 @@ def plot_front(
     order = np.argsort(workspace)
     sizes, times = np.asarray(workspace, float)[order], np.asarray(seconds, float)[order]
     drawn = np.maximum(sizes, LEAST)
-    ax = new_axes(9.0, 4.2)
+    ax = plane(height=4.2)
     far = 1.6 * max(sizes[-1], *(size for size, _ in whole.values()), 0.0)
     ax.step([*drawn, far], [*times, times[-1]], where="post", color=INK, linewidth=1.4)
     ax.plot(drawn, times, "o", color=INK, markersize=4.5, label="can be best")
@@ -53,7 +44,7 @@ def plot_front(
         look: Look = {"markersize": 9, "markerfacecolor": "none", "markeredgewidth": 2}
         name = f"whole, {method_name(method)}" if method in METHOD_COLOURS else method
         ax.plot(max(size, LEAST), time, "s", color=method_colour(method), label=name, **look)
-    scale_sizes_and_times(ax, "workspace (bytes)", "time")
+    ax.scale_sizes_and_times("workspace (bytes)", "time")
     found = (
         f"{len(sizes)} divisions can be best: {time_text(times[0])} in {size_text(sizes[0])} to "
         f"{time_text(times[-1])} in {size_text(sizes[-1])}"
@@ -63,7 +54,7 @@ def plot_front(
         for method, (size, time) in whole.items()
     )
     more = f"Whole batches by one method: {points}." if points else ""
-    return finish(ax, "Time over workspace", found, legend=BESIDE, more=more)
+    return ax.finish("Time over workspace", found, legend=BESIDE, more=more)
 
 
 @in_style
@@ -75,13 +66,13 @@ def plot_limits(
     title: str,
 ) -> Figure:
     """Draw times over the limit: lines are predicted, dots measured; nan where nothing fits."""
-    ax = new_axes(9.0, 4.2)
+    ax = plane(height=4.2)
     grounds = {
         ground: {name: (limits, times) for name, times in curves.items()}
         for ground, curves in (("predicted", predicted), ("measured", measured or {}))
     }
-    draw_all(ax, grounds, colours_of(LIMIT_COLOURS))
-    scale_sizes_and_times(ax, "limit of the workspace (bytes)", "time")
+    ax.draw_all(grounds, colours_of(LIMIT_COLOURS))
+    ax.scale_sizes_and_times("limit of the workspace (bytes)", "time")
     listed = []
     for ground, curves in grounds.items():
         for name, (_, times) in curves.items():
@@ -91,7 +82,7 @@ def plot_limits(
                 for k in dict.fromkeys([*there[:1], *there[-1:]])
             ]
     about, more = "Time over the limit of the workspace", f"{'; '.join(listed)}."
-    return finish(ax, about, title, legend=BESIDE, more=more)
+    return ax.finish(about, title, legend=BESIDE, more=more)
 
 
 @in_style
@@ -106,18 +97,18 @@ def plot_divisions(divisions: Mapping[str, Sequence[tuple[str, int]]], *, title:
         for method, size in parts:
             ax.barh(row, size, 0.72, start, color=method_colour(method), **edge)
             if few and size >= most / 20:
-                write(ax, start + size / 2, row, size, color="white", fontsize=10)
+                ax.write(start + size / 2, row, size, color="white", fontsize=10)
             start += size
         if not few:
             sizes = Counter(size for _, size in parts)
             words = ", ".join(f"{count} pieces of {size}" for size, count in sizes.items())
-            write(ax, start / 2, row, words, color="white", fontsize=10)
+            ax.write(start / 2, row, words, color="white", fontsize=10)
     ax.set_xlim(0, most)
-    name_rows(ax, divisions)
+    ax.name_rows(divisions)
     methods = dict.fromkeys(method for parts in divisions.values() for method, _ in parts)
-    explain_colours(ax, {method_name(method): method_colour(method) for method in methods})
+    ax.explain_colours({method_name(method): method_colour(method) for method in methods})
     rows = "; ".join(
         f"{name}: {', '.join(f'{method_name(method)} of {size}' for method, size in parts)}"
         for name, parts in divisions.items()
     )
-    return finish(ax, title, rows, title, grid="")
+    return ax.finish(title, rows, title, grid="")

@@ -15,20 +15,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from ddl_class.plots.boxes import draw_boxes, write, write_into_boxes
-from ddl_class.plots.curves import Curves, colours_of, draw, draw_all, explain
-from ddl_class.plots.frame import (
-    BESIDE,
-    count,
-    explain_colours,
-    finish,
-    in_percent,
-    log_scale,
-    name_rows,
-    need,
-    plane,
-    scale_sizes_and_times,
-)
+from ddl_class.plots.curves import Curves, colours_of
+from ddl_class.plots.frame import BESIDE, count, in_percent, need, plane
 from ddl_runtime.pictures.activity import Spans
 from ddl_runtime.pictures.style import (
     INK,
@@ -36,7 +24,6 @@ from ddl_runtime.pictures.style import (
     Points,
     algorithm_colour,
     in_style,
-    new_axes,
     rank_colour,
     size_text,
     time_text,
@@ -85,21 +72,21 @@ def plot_bucket_sizes(
 ) -> Figure:
     """Draw seconds over bytes of a bucket; `measured` also has the low and high ends of bars. The
     grey line is the backward pass alone: nobody gets below it."""
-    ax, colour = new_axes(9.0, 4.2), algorithm_colour("ring")
+    ax, colour = plane(height=4.2), algorithm_colour("ring")
     ax.axhline(backward, color="#999999", linewidth=1.2, label="backward pass alone")
-    draw(ax, "predicted", predicted, colour, "predicted")
-    draw(ax, "simulated", simulated, colour, "simulated")
+    ax.draw_curve("predicted", predicted, colour, "predicted")
+    ax.draw_curve("simulated", simulated, colour, "simulated")
     (sizes, times), found = (np.asarray(part, float) for part in predicted), ""
     best = int(np.argmin(times))
     if measured:
         by_clock, middle, *interval = measured
-        draw(ax, "measured", (by_clock, middle, interval), INK, "measured")
+        ax.draw_curve("measured", (by_clock, middle, interval), INK, "measured")
         ratio = float(np.median(np.asarray(middle) / np.interp(by_clock, sizes, times)))
         found = (
             f"Best measured: buckets of {size_text(by_clock[int(np.argmin(middle))])}, "
             f"predicted: {size_text(sizes[best])}; measured takes {ratio:.2g} times as long"
         )
-    scale_sizes_and_times(ax, "bucket (bytes)", "backward pass and averaging")
+    ax.scale_sizes_and_times("bucket (bytes)", "backward pass and averaging")
     bottom, top = ax.get_ylim()
     ax.set_ylim(min(bottom, backward * 0.8), top * 1.6)
     found = found or (
@@ -107,7 +94,7 @@ def plot_bucket_sizes(
         f"{times[0] / times[best]:.1f} times that, a giant one {times[-1] / times[best]:.1f} times"
     )
     above = {"loc": "upper center", "ncols": 4}
-    return finish(ax, "Time over the size of the buckets", found, legend=above)
+    return ax.finish("Time over the size of the buckets", found, legend=above)
 
 
 # -- layers that are split --------------------------------------------------------------------
@@ -119,7 +106,7 @@ def plot_cuts(matrices: Sequence[tuple[str, int, int, str]], ranks: int, *, titl
 
     "" on every rank, "columns" and "rows" a colour per rank, "sum" a part of the sum from each.
     """
-    ax = new_axes(9.0, 2.9)
+    ax = plane(height=2.9)
     left, tallest = 0.0, max(height for _, height, _, _ in matrices)
     for name, height, width, cut in matrices:
         need(cut in CUTS, f'{name}: cut is "", "columns", "rows" or "sum", not {cut!r}')
@@ -141,7 +128,7 @@ def plot_cuts(matrices: Sequence[tuple[str, int, int, str]], ranks: int, *, titl
     words = "a colour is a rank, grey is on every rank, coloured sheets are to be added"
     ax.text(-0.4, -1.4, words, fontsize=9, color=INK)
     parts = ", ".join(f"{name} {CUTS[cut]}" for name, _, _, cut in matrices)
-    return finish(ax, title, f"Matrices over {ranks} ranks: {parts}", title, grid="")
+    return ax.finish(title, f"Matrices over {ranks} ranks: {parts}", title, grid="")
 
 
 @in_style
@@ -160,7 +147,7 @@ def plot_either_way(
     by_data = sum(one < other for one, other in zip(weights, activations, strict=True))
     found = f"{by_data} layers send less by data, {len(names) - by_data} by model"
     about = f"Numbers sent by each of {len(names)} layers"
-    return finish(ax, about, found, grid="x", legend=BESIDE)
+    return ax.finish(about, found, grid="x", legend=BESIDE)
 
 
 @in_style
@@ -177,12 +164,12 @@ def plot_ways(
     ax = plane(axis, "time")
     given = {"predicted": predicted, "simulated": simulated, "measured": measured}
     grounds = {ground: curves for ground, curves in given.items() if curves}
-    colours = draw_all(ax, grounds, colours_of(WAYS), label="")
+    colours = ax.draw_all(grounds, colours_of(WAYS), label="")
     *_, (places, *_) = (curve for curves in grounds.values() for curve in curves.values())
-    log_scale(ax, "x", count, base=2, at=places)
-    log_scale(ax, "y", time_text)
-    explain(ax, colours, grounds)
-    return finish(ax, f"Times over {axis} of {', '.join(colours)}", title)
+    ax.log_scale("x", count, base=2, at=places)
+    ax.log_scale("y", time_text)
+    ax.explain(colours, grounds)
+    return ax.finish(f"Times over {axis} of {', '.join(colours)}", title)
 
 
 # -- pipelines --------------------------------------------------------------------------------
@@ -207,16 +194,16 @@ def plot_pipeline(timeline: Spans, *, title: str) -> Figure:
     begins, ends = (starts - begun) * factor, (stops - begun) * factor
     colours = [PASSES[letter][1] for letter in passes]
     line = 0.8 if len(boxes) < 2000 else 0.0
-    draw_boxes(ax, rows, begins, ends, facecolors=colours, linewidths=line)
+    ax.draw_boxes(rows, begins, ends, facecolors=colours, linewidths=line)
     if rows.max() < MOST_ROWS_NUMBERED:
-        write_into_boxes(ax, rows, begins, ends, micro_batches, colours, length * factor)
+        ax.write_into_boxes(rows, begins, ends, micro_batches, colours, length * factor)
     ax.set(xlim=(0, length * factor), ylim=(timeline.ranks - 0.5, -0.5))
     ax.set_yticks(range(0, timeline.ranks, -(-timeline.ranks // 16)))
     shown = dict(PASSES[letter] for letter in PASSES if letter in passes)
-    explain_colours(ax, shown, **BESIDE, handlelength=1.2)
+    ax.explain_colours(shown, **BESIDE, handlelength=1.2)
     idle = 1 - (stops - starts).sum() / (length * timeline.ranks)
     found = f"{title}: {timeline.ranks} ranks: {length * factor:.4g} {unit}, {idle:.0%} idle"
-    return finish(ax, "Pipeline", found, grid="", more="White is a rank that waits.")
+    return ax.finish("Pipeline", found, grid="", more="White is a rank that waits.")
 
 
 @in_style
@@ -228,10 +215,10 @@ def plot_idle(
 ) -> Figure:
     """The share of time that ranks idle, over the number of micro-batches."""
     ax = plane("micro-batches", "idle", 3.8, 7.5)
-    draw(ax, "formula", (micro_batches, formula), "#4477aa", "formula")
-    draw(ax, "simulated", (micro_batches, simulated), "#222222", "simulated", markersize=9)
-    draw(ax, "measured", (micro_batches, measured), "#ee6677", "measured")
-    log_scale(ax, "x", base=2)
+    ax.draw_curve("formula", (micro_batches, formula), "#4477aa", "formula")
+    ax.draw_curve("simulated", (micro_batches, simulated), "#222222", "simulated", markersize=9)
+    ax.draw_curve("measured", (micro_batches, measured), "#ee6677", "measured")
+    ax.log_scale("x", base=2)
     in_percent(ax.yaxis)
     ax.set_ylim(0, 1)
     found = (
@@ -239,7 +226,7 @@ def plot_idle(
         f"{formula[0]:.0%} to {formula[-1]:.0%}"
     )
     more = f"Measured: {measured[0]:.0%} to {measured[-1]:.0%}."
-    return finish(ax, "Idle share over micro-batches", found, legend={}, more=more)
+    return ax.finish("Idle share over micro-batches", found, legend={}, more=more)
 
 
 @in_style
@@ -260,7 +247,7 @@ def plot_wait_and_memory(points: Mapping[str, tuple[float, float]], *, kept: str
     listed = "; ".join(
         f"{name}: idle {idle:.0%}, keeps {most:.3g}" for name, (idle, most) in points.items()
     )
-    return finish(ax, "Schedules", found, legend=BESIDE, more=f"{listed}.")
+    return ax.finish("Schedules", found, legend=BESIDE, more=f"{listed}.")
 
 
 # -- grids ------------------------------------------------------------------------------------
@@ -281,7 +268,7 @@ def plot_places(places: Sequence[Place], ranks_per_node: int, *, title: str) -> 
         left, top = stage * wide + share, replica * high + part
         colour = rank_colour(rank // ranks_per_node)
         ax.add_patch(Rectangle((left, top), 0.94, 0.94, facecolor=colour, edgecolor="white"))
-        write(ax, left + 0.47, top + 0.47, rank, on=colour, fontsize=8.5)
+        ax.write(left + 0.47, top + 0.47, rank, on=colour, fontsize=8.5)
     ax.set(xlim=(-0.2, pipeline * wide - 0.8), ylim=(data * high - 0.4, -0.2))
     stages, copies = np.arange(pipeline), np.arange(data)
     ax.set_xticks(stages * wide + tensor / 2, [f"stage {stage}" for stage in stages])
@@ -292,7 +279,7 @@ def plot_places(places: Sequence[Place], ranks_per_node: int, *, title: str) -> 
         f"{len(places)} ranks: data {data}, pipeline {pipeline}, tensor {tensor}, context "
         f"{context}, {ranks_per_node} ranks a node"
     )
-    return finish(ax, title, words, title, grid="")
+    return ax.finish(title, words, title, grid="")
 
 
 @in_style
@@ -323,11 +310,11 @@ def plot_shares(
     for name, times in (also or {}).items():
         edge = INK if name == "simulated" else "white"
         look: Look = {"markersize": 8, "markeredgecolor": edge, "markeredgewidth": 1.6}
-        draw(ax, name, (factor * np.asarray(times), rows), INK, name, **look)
-    name_rows(ax, grids)
+        ax.draw_curve(name, (factor * np.asarray(times), rows), INK, name, **look)
+    ax.name_rows(grids)
     ax.set_xlim(left=0)
     listed = "; ".join(
         f"{grid} {total * factor:.3g} {unit}" for grid, total in zip(grids, totals, strict=True)
     )
     legend = {**BESIDE, "bbox_to_anchor": (1.0, 1.0)}
-    return finish(ax, title, f"Time of a step: {listed}", title, grid="", legend=legend)
+    return ax.finish(title, f"Time of a step: {listed}", title, grid="", legend=legend)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
-from ddl_class.plots.frame import finish, log_scale, name_rows, need, note, plane
+from ddl_class.plots.frame import need, plane
 from ddl_runtime.pictures.style import Look, in_style
 
 COLOURS = {"you": "#ee7733", "computed": "#333333", "simulated": "#009988", "measured": "#4477aa"}
@@ -34,7 +34,7 @@ def plot_prediction(
     ax = plane(quantity, height=1.1 + 0.42 * len(numbers), width=8.0)
     least, most = min(numbers.values()), max(numbers.values())
     if least > 0:
-        log_scale(ax, "x", amount, subs=(1.0,) if most > 1000 * least else (1.0, 2.0, 5.0))
+        ax.log_scale("x", amount, subs=(1.0,) if most > 1000 * least else (1.0, 2.0, 5.0))
         ax.set_xlim(min(least, truth / close) / 1.6, max(most, truth * close) * 1.6)
         ax.axvspan(truth / close, truth * close, color=BAND, zorder=0)
     ax.axvline(truth, color=COLOURS.get(judge, OTHER), linewidth=1.2, linestyle=":")
@@ -44,11 +44,11 @@ def plot_prediction(
         inside = "none" if name == "simulated" else colour
         look: Look = {"color": colour, "markerfacecolor": inside, "markeredgewidth": 2}
         ax.plot(number, row, MARKERS.get(name, "o"), markersize=10, **look)
-        note(ax, amount(number), (number, row), (9, 0), va="center", fontsize=10, bbox=halo)
-    name_rows(ax, numbers)
+        ax.note(amount(number), (number, row), (9, 0), va="center", fontsize=10, bbox=halo)
+    ax.name_rows(numbers)
     words = finding(said, judge, truth, quantity, close)
     listed = ", ".join(f"{name} {amount(number)}" for name, number in numbers.items())
-    return finish(ax, words, f"By source: {listed} {quantity}", words, grid="")
+    return ax.finish(words, f"By source: {listed} {quantity}", words, grid="")
 
 
 def finding(said: float, judge: str, truth: float, quantity: str, close: float) -> str:

@@ -15,20 +15,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ddl_class.plots.boxes import write_numbers_into
-from ddl_class.plots.curves import NO_CURVES, Curves, bright, draw, draw_lines, over_steps
-from ddl_class.plots.frame import (
-    BESIDE,
-    extremes,
-    finish,
-    log_scale,
-    mark,
-    need,
-    note,
-    panels,
-    plane,
-    write_numbers,
-)
+from ddl_class.plots.curves import NO_CURVES, Curves, bright, over_steps
+from ddl_class.plots.frame import BESIDE, extremes, need, panels, plane, write_numbers
 from ddl_runtime.pictures.style import INK, Look, Points, in_style, spoken, time_text
 
 MOST_NUMBERED = 240  # cells
@@ -55,7 +43,7 @@ def plot_wavefronts(turns: Iterable[Sequence[tuple[int, int]]], layers: int, ste
     look: Look = {"origin": "lower", "aspect": "auto", "vmin": 0, "vmax": max(len(turns) - 1, 1)}
     image = ax.imshow(turn_of, cmap="viridis", **look)
     if turn_of.size <= MOST_NUMBERED:
-        write_numbers_into(ax, turn_of, 0.6 * len(turns), fontsize=9)
+        ax.write_numbers_into(turn_of, 0.6 * len(turns), fontsize=9)
     else:
         ax.figure.colorbar(image, ax=ax, label="turn")
     early = too_early(turn_of)
@@ -68,7 +56,7 @@ def plot_wavefronts(turns: Iterable[Sequence[tuple[int, int]]], layers: int, ste
         found = f"{missing} of {turn_of.size} cells are never computed"
     elif len(early):
         found = f"{len(early)} of {turn_of.size} cells come before one that they need"
-    return finish(ax, f"A grid of {layers} layers and {steps} steps", found, grid="")
+    return ax.finish(f"A grid of {layers} layers and {steps} steps", found, grid="")
 
 
 def too_early(turn_of: np.ndarray) -> np.ndarray:
@@ -96,20 +84,20 @@ def plot_chunks(
     """Draw seconds over steps in a message; each is (chunks, seconds). `intervals` are the lows
     and highs of what was measured, `alone` the seconds of one rank that does everything."""
     ax = plane("steps in one message", "time of one pass")
-    draw(ax, "predicted", predicted, "#ee6677", "predicted")
-    draw(ax, "simulated", simulated, INK, "simulated", markersize=9)
+    ax.draw_curve("predicted", predicted, "#ee6677", "predicted")
+    ax.draw_curve("simulated", simulated, INK, "simulated", markersize=9)
     by_clock = (*measured, intervals) if intervals else measured
-    draw(ax, "measured", by_clock, "#4477aa", "measured: median\nand interval")
+    ax.draw_curve("measured", by_clock, "#4477aa", "measured: median\nand interval")
     if alone is not None:
         ax.axhline(alone, color=INK, linestyle=":", label="one rank alone")
-    log_scale(ax, "x", base=2, at=measured[0])
+    ax.log_scale("x", base=2, at=measured[0])
     ax.set_ylim(bottom=0)
     write_numbers(ax.yaxis, time_text)
     told, best = (points[0][int(np.argmin(points[1]))] for points in (predicted, measured))
     found = f"Best are {best} steps in a message"
     found += ": so it was predicted and measured" if told == best else f"; {told} were predicted"
     about = "Time of a pass over steps in a message"
-    return finish(ax, about, found, grid="y", legend=BESIDE)
+    return ax.finish(about, found, grid="y", legend=BESIDE)
 
 
 @in_style
@@ -127,7 +115,7 @@ def plot_sum_errors(errors: Curves, bounds: Curves = NO_CURVES, *, unit_roundoff
             ax.plot(*bounds[name], ":", linewidth=1.3, **look)
     ax.axhline(unit_roundoff, color=INK, linewidth=0.8)
     right: Look = {"xycoords": ("axes fraction", "data"), "ha": "right"}
-    note(ax, "one rounding", (1.0, unit_roundoff), (-4, 3), **right)
+    ax.note("one rounding", (1.0, unit_roundoff), (-4, 3), **right)
     ax.set_ylim(floor / 1.5, 2.0)
     most = max(max(terms) for terms, _ in errors.values())
     last = {name: np.asarray(wrong)[np.argmax(terms)] for name, (terms, wrong) in errors.items()}
@@ -137,7 +125,7 @@ def plot_sum_errors(errors: Curves, bounds: Curves = NO_CURVES, *, unit_roundoff
         f"{spoken(best)} {100 * last[best]:.2g}%"
     )
     about = "Relative error of a sum over its terms; dotted lines are bounds"
-    return finish(ax, about, found, legend=BESIDE)
+    return ax.finish(about, found, legend=BESIDE)
 
 
 @in_style
@@ -170,11 +158,11 @@ def plot_magnitudes(
     words = ("zero\nbelow", "fewer bits\nbelow", "infinite\nabove")
     for edge, text in zip(edges, words, strict=True):
         shade = 0.4 if edge == normal else 1.0
-        mark(ax, edge, text, up=0.98, linestyle="-", linewidth=1.6, alpha=shade)
+        ax.mark(edge, text, up=0.98, linestyle="-", linewidth=1.6, alpha=shade)
     write_numbers(ax.xaxis, "$2^{{{:.0f}}}$".format)
     ax.set_ylim(top=1.18 * ax.get_ylim()[1])  # room for the words
     about, found = "Histogram of magnitudes beside the range of float16", "; ".join(said)
-    return finish(ax, about, f"In float16: {found}", grid="", legend=BESIDE)
+    return ax.finish(about, f"In float16: {found}", grid="", legend=BESIDE)
 
 
 @in_style
@@ -183,7 +171,7 @@ def plot_loss_scale(runs: Mapping[str, Points]) -> Figure:
     above, below = panels(9.0, 4.6, rows=2, sharex=True, height_ratios=(3, 2))
     for ax, place, base in ((above, 0, 10), (below, 1, 2)):
         ax.set_yscale("log", base=base)
-        draw_lines(ax, over_steps({name: run[place] for name, run in runs.items()}), bright)
+        ax.draw_lines(over_steps({name: run[place] for name, run in runs.items()}), bright)
     above.set(ylabel="loss")
     below.set(xlabel="step of training", ylabel="loss scale")
     below.grid(True)
@@ -192,4 +180,4 @@ def plot_loss_scale(runs: Mapping[str, Points]) -> Figure:
         fell = losses[0] / losses[-1]
         ends.append(f"{name}: {'nothing is learned' if fell <= 1 else f'{fell:.3g} times less'}")
     about = "Loss and loss scale over the steps of training"
-    return finish(above, about, f"Loss at the end: {'; '.join(ends)}", legend=BESIDE)
+    return above.finish(about, f"Loss at the end: {'; '.join(ends)}", legend=BESIDE)

@@ -13,28 +13,24 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import MaxNLocator
 
-from ddl_class.plots.boxes import round_box, write
-from ddl_class.plots.curves import BRIGHT, Curves, bright, draw_all, explain
+from ddl_class.plots.curves import BRIGHT, Curves, bright
 from ddl_class.plots.frame import (
     BESIDE,
+    Plane,
     count,
     extremes,
-    finish,
     finish_panels,
     in_percent,
-    log_scale,
     need,
-    note,
     panels,
     plane,
 )
-from ddl_runtime.pictures.style import INK, Look, Points, in_style, new_axes, rank_colour
+from ddl_runtime.pictures.style import INK, Look, Points, in_style, rank_colour
 
 STOPPED, CHOSEN = "#bbbbbb", BRIGHT[1]
 PALE = "#c9ccd1"
@@ -71,10 +67,10 @@ def plot_curves(
         colour, width = (CHOSEN, 2.4) if chosen else (BRIGHT[0], 1.0)
         look: Look = {"color": colour, "linewidth": width, "markersize": 3}
         ax.plot(steps[:reached], curve[:reached], "o-", **look)
-    log_scale(ax, "x", count, at=steps)
-    log_scale(ax, "y")
+    ax.log_scale("x", count, at=steps)
+    ax.log_scale("y")
     found = _best_of_the_trained(steps, np.asarray(curves), trained)
-    return finish(ax, f"The losses of {len(curves)} trials over their steps", found)
+    return ax.finish(f"The losses of {len(curves)} trials over their steps", found)
 
 
 def _best_of_the_trained(
@@ -98,9 +94,9 @@ def plot_waiting(told: Curves, simulated: Curves, measured: Curves) -> Figure:
     """
     ax = plane("workers", "times as long as without waiting", 4.4)
     grounds = {"formula": told, "simulated": simulated, "measured": measured}
-    colours = draw_all(ax, grounds, bright, label="")
-    explain(ax, colours, grounds, loc="upper left", ncols=2)
-    log_scale(ax, "x", count, base=2)
+    colours = ax.draw_all(grounds, bright, label="")
+    ax.explain(colours, grounds, loc="upper left", ncols=2)
+    ax.log_scale("x", count, base=2)
     ax.set_ylim(0, 1.4 * ax.get_ylim()[1])  # the legend needs room
     most = max(max(points[0]) for points in simulated.values())
     ends = ", ".join(
@@ -109,7 +105,7 @@ def plot_waiting(told: Curves, simulated: Curves, measured: Curves) -> Figure:
         if max(points[0]) == most
     )
     found = f"{most:,} workers: {ends} times as long as without waiting"
-    return finish(ax, "The time of searches over the number of workers", found)
+    return ax.finish("The time of searches over the number of workers", found)
 
 
 @in_style
@@ -135,8 +131,8 @@ def plot_luck(chosen_on: Sequence[float], others: Sequence[float]) -> Figure:
     )
     legend: Look = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.22), "ncols": 2}
     legend["handles"] = [*dot, *median]
-    return finish(
-        ax, "Errors of runs that differ by their seed only", found, grid="", legend=legend
+    return ax.finish(
+        "Errors of runs that differ by their seed only", found, grid="", legend=legend
     )
 
 
@@ -147,17 +143,17 @@ def plot_luck(chosen_on: Sequence[float], others: Sequence[float]) -> Figure:
 def plot_cell(operations: Mapping[str, str], living: Collection[str]) -> Figure:
     """Draw `operations` by their edges, as {"0-1": "conv3"}, as arcs above the cell's places;
     those that are `living` in ink, those that lead nowhere pale."""
-    ax = new_axes(9.0, 3.4)
+    ax = plane(height=3.4)
     last = max(int(edge.split("-")[1]) for edge in operations)
     drawn = {edge: name for edge, name in operations.items() if name != "none"}
     for edge, name in drawn.items():
         _draw_arc(ax, edge, name, INK if edge in living else PALE)
     for place in range(last + 1):
         corner = place - PLACE, -PLACE
-        round_box(ax, *corner, 2 * PLACE, 2 * PLACE, 0.05, facecolor=INK)
-        write(ax, place, 0, place, color="white", fontweight="bold", fontsize=10)
+        ax.round_box(*corner, 2 * PLACE, 2 * PLACE, 0.05, facecolor=INK)
+        ax.write(place, 0, place, color="white", fontweight="bold", fontsize=10)
     for place, words in ((0, "what comes in"), (last, "what goes out")):
-        write(ax, place, -0.3, words, va="baseline", color=INK, fontsize=10)
+        ax.write(place, -0.3, words, va="baseline", color=INK, fontsize=10)
     ax.set(xlim=(-0.6, last + 0.6), ylim=(-0.4, PLACE + (0.14 + 0.05 * last) * last + 0.15))
     ax.axis("off")
     alive = sum(edge in living for edge in drawn)
@@ -169,10 +165,10 @@ def plot_cell(operations: Mapping[str, str], living: Collection[str]) -> Figure:
         for edge, name in drawn.items()
     )
     more = f"{edges or 'No operation'}."
-    return finish(ax, f"A cell of {last + 1} places", found, grid="", more=more)
+    return ax.finish(f"A cell of {last + 1} places", found, grid="", more=more)
 
 
-def _draw_arc(ax: Axes, edge: str, name: str, ink: str) -> None:
+def _draw_arc(ax: Plane, edge: str, name: str, ink: str) -> None:
     start, end = map(int, edge.split("-"))
     reach = end - start
     # The end of an arc is a little left of the middle, so that arrows do not meet.
@@ -182,7 +178,7 @@ def _draw_arc(ax: Axes, edge: str, name: str, ink: str) -> None:
     ax.add_patch(FancyArrowPatch(*ends, connectionstyle=bend, **look))
     box = {"facecolor": "white", "edgecolor": ink, "boxstyle": "round,pad=0.25"}
     height = PLACE + (0.14 + 0.05 * reach) * reach
-    write(ax, (start + end) / 2, height, name, color=ink, bbox=box, fontsize=9)
+    ax.write((start + end) / 2, height, name, color=ink, bbox=box, fontsize=9)
 
 
 @in_style
@@ -207,7 +203,7 @@ def plot_architectures(clouds: Mapping[str, Points], front: Points, price: str) 
         f"{errors[-1]:.1%} of errors for {prices[-1] / prices[0]:.3g} times the price"
     )
     more = f"Searches: {', '.join(clouds)}."
-    return finish(ax, f"Errors over {price}", found, legend=BESIDE, more=more)
+    return ax.finish(f"Errors over {price}", found, legend=BESIDE, more=more)
 
 
 @in_style
@@ -265,7 +261,7 @@ def plot_population(
         ax.grid(True)
         shown = rows[~np.isnan(rows)]
         if (shown > 0).all() and shown.max() > 5 * shown.min():
-            log_scale(ax, "y")
+            ax.log_scale("y")
     axes[0].legend([Line2D([], [], **look) for look in LOOKS.values()], LOOKS)
     first, last = settings[0, line[0]], settings[-1, line[-1]]
     way = "stayed at" if first == last else f"went from {first:.3g} to"
@@ -276,7 +272,7 @@ def plot_population(
     return finish_panels(axes, "Losses and rate of a population over its generations", found)
 
 
-def _descend(ax: Axes, rows: np.ndarray, parents: np.ndarray, line: Sequence[int]) -> None:
+def _descend(ax: Plane, rows: np.ndarray, parents: np.ndarray, line: Sequence[int]) -> None:
     """Each member goes on from what its parent had; the line of the best lies above."""
     for generation in range(1, len(rows)):
         span = generation - 1, generation
@@ -303,12 +299,12 @@ def plot_consolidated(accuracies: Mapping[str, Sequence[float]]) -> Figure:
         aside = np.linspace(-SPREAD, SPREAD, len(wrong)) if len(wrong) > 1 else np.zeros(1)
         ax.plot(column + aside, wrong, "o", color=rank_colour(column), markersize=4)
         ax.plot([column - 0.36, column + 0.36], [np.median(wrong)] * 2, color=INK)
-        note(ax, f"{middle[name]:.1%}", (column, wrong.max()), (0, 6), ha="center")
-    log_scale(ax, "y")
+        ax.note(f"{middle[name]:.1%}", (column, wrong.max()), (0, 6), ha="center")
+    ax.log_scale("y")
     in_percent(ax.yaxis)
     ax.margins(y=0.12)
     ax.set_xticks(range(len(accuracies)), [name.replace(" ", "\n") for name in accuracies])
     worst, best = extremes(middle)
     found = f"Best: {best}, {middle[best]:.1%}; worst: {worst}, {middle[worst]:.1%}"
     about = "Accuracies on pictures held out, by what was made of them"
-    return finish(ax, about, found, grid="y")
+    return ax.finish(about, found, grid="y")

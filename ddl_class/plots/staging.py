@@ -12,25 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from ddl_class.plots.boxes import write
-from ddl_class.plots.curves import draw
-from ddl_class.plots.frame import (
-    BESIDE,
-    finish,
-    finish_panels,
-    log_scale,
-    mark,
-    name_rows,
-    need,
-    panels,
-    plane,
-    scale_sizes_and_times,
-)
+from ddl_class.plots.frame import BESIDE, Plane, finish_panels, need, panels, plane
 from ddl_runtime.pictures.activity import Spans
 from ddl_runtime.pictures.style import (
     INK,
@@ -38,7 +24,6 @@ from ddl_runtime.pictures.style import (
     Look,
     Points,
     in_style,
-    new_axes,
     rate_text,
     size_text,
     time_text,
@@ -99,18 +84,18 @@ def plot_chunk_sizes(
     `best` is the size that the formula recommends; `others` are times of paths without chunks,
     drawn across; `label` says on what it was measured.
     """
-    ax, colour = new_axes(9.0, 4.2), PATH_COLOURS["pipelined"]
-    draw(ax, "computed", computed, colour, "computed")
-    draw(ax, "simulated", simulated, INK, "simulated", zorder=3)
+    ax, colour = plane(height=4.2), PATH_COLOURS["pipelined"]
+    ax.draw_curve("computed", computed, colour, "computed")
+    ax.draw_curve("simulated", simulated, INK, "simulated", zorder=3)
     found = f"{size_text(nbytes)} in chunks of {_valley(computed)} take least by the formula"
     if measured:
-        draw(ax, "measured", _curve(measured), colour, "measured", **DOTS)
+        ax.draw_curve("measured", _curve(measured), colour, "measured", **DOTS)
         found += f", of {_valley(_curve(measured))} measured"
     for name, seconds in (others or {}).items():
         ax.axhline(seconds, color=path_colour(name), linestyle="--", linewidth=1.2, label=name)
     if best is not None:
-        mark(ax, best, f"best: {size_text(best)}")
-    scale_sizes_and_times(ax, "size of a chunk (bytes)", f"time of {size_text(nbytes)}")
+        ax.mark(best, f"best: {size_text(best)}")
+    ax.scale_sizes_and_times("size of a chunk (bytes)", f"time of {size_text(nbytes)}")
     return _finish(ax, found, label)
 
 
@@ -121,7 +106,7 @@ def plot_paths(
     bandwidth: bool = False,
     label: str = "",
     title: str | None = None,
-    ax: Axes | None = None,
+    ax: Plane | None = None,
 ) -> Figure:
     """Draw the time of a message over its size, a colour for each path, by name.
 
@@ -129,16 +114,16 @@ def plot_paths(
     """
     need(measured, "nothing to draw: give the measured times of a path")
     names = list(measured)
-    ax = new_axes(9.0, 4.4) if ax is None else ax
+    ax = plane(height=4.4) if ax is None else ax
     for name in names:
         sizes, times, interval = _curve(measured[name])
         rates = [np.divide(sizes, part) if bandwidth else part for part in (times, interval)]
         colour = path_colour(name, names)
-        draw(ax, "measured", (sizes, *rates), colour, **{**DOTS, "linestyle": "-"})
+        ax.draw_curve("measured", (sizes, *rates), colour, **{**DOTS, "linestyle": "-"})
         ax.plot([], [], color=colour, label=name)
-    scale_sizes_and_times(ax, "size of one message (bytes)", "time of one message")
+    ax.scale_sizes_and_times("size of one message (bytes)", "time of one message")
     if bandwidth:
-        log_scale(ax, "y", rate_text)
+        ax.log_scale("y", rate_text)
         ax.set_ylabel("bandwidth")
     return _finish(ax, _quickest(measured, bandwidth), label, title)
 
@@ -163,12 +148,12 @@ def plot_decisions(
                 look: Look = {"edgecolor": "white", "linewidth": 1.5, "color": paths[path]}
                 ax.barh(row, end - begin, 0.7, begin, **look)
                 middle = np.sqrt(begin * end)
-                write(ax, middle, row, words, color="white", fontsize=7.5, clip_on=True)
+                ax.write(middle, row, words, color="white", fontsize=7.5, clip_on=True)
         said.append(f"{table}: {', '.join(changes.values())}")
-    log_scale(ax, "x", size_text, base=2)
+    ax.log_scale("x", size_text, base=2)
     ax.set_xlim(SMALLEST, largest)
     ax.xaxis.set_major_locator(LogLocator(base=16.0, numticks=20))
-    name_rows(ax, tables)
+    ax.name_rows(tables)
     for path, colour in paths.items():
         ax.plot([], [], "s", color=colour, markersize=9, label=path)
     return _finish(ax, "; ".join(said), label, title, grid="")
@@ -193,7 +178,7 @@ def plot_recorded(
     if not recorded:
         axes[1].set_axis_off()
         here: Look = {"transform": axes[1].transAxes, "color": LABEL, "fontsize": 10}
-        write(axes[1], 0.5, 0.5, NOTHING_RECORDED, **here)
+        axes[1].write(0.5, 0.5, NOTHING_RECORDED, **here)
     for ax in axes[1:]:
         ax.set_ylabel("")
     more = f"Beside it: {'; '.join(recorded) or NOTHING_RECORDED}"
@@ -238,7 +223,7 @@ def _valley(curve: Sequence[Any]) -> str:
 
 
 def _finish(
-    ax: Axes, found: str, label: str, title: str | None = None, grid: Any = "both"
+    ax: Plane, found: str, label: str, title: str | None = None, grid: Any = "both"
 ) -> Figure:
     """Title, legend, and the words that say on what it was measured."""
     shown = (found if title is None else title) + ("\n" if label else "")
@@ -246,7 +231,7 @@ def _finish(
         corner: Look = {"ha": "right", "va": "bottom", "transform": ax.transAxes}
         ax.text(1.0, 1.01, label, fontsize=8, color=LABEL, style="italic", **corner)
     about = "Messages between devices"
-    return finish(ax, about, found, shown, grid=grid, legend=BESIDE, more=label)
+    return ax.finish(about, found, shown, grid=grid, legend=BESIDE, more=label)
 
 
 # -- kernels, copies and messages -------------------------------------------------------------
@@ -271,7 +256,7 @@ def plot_copies(timeline: Spans, *, title: str | None = None) -> Figure:
         narrowest = min(width for _, width in pieces)
         if kind in STAGES and 1 < len(spans) <= MOST_NUMBERS and narrowest > LETTER * end * factor:
             for number, (first, width) in enumerate(pieces):
-                write(ax, first + width / 2, row, number, color="white", fontsize=10)
+                ax.write(first + width / 2, row, number, color="white", fontsize=10)
     ax.set_yticks(range(len(bars)), [f"rank {r}: {NAMES.get(kind, kind)}" for r, kind in bars])
     ranks = [rank for rank, _ in bars]
     for row in np.flatnonzero(np.diff(ranks)).tolist():
@@ -285,7 +270,7 @@ def plot_copies(timeline: Spans, *, title: str | None = None) -> Figure:
         found = f"{time_text(whole)} from device to device; several stages at once: {together}"
     who = " and ".join(f"rank {rank}" for rank in dict.fromkeys(ranks))
     about = f"Kernels, copies and messages of {who} over time"
-    return finish(ax, about, found, title, grid="")
+    return ax.finish(about, found, title, grid="")
 
 
 def busy_at_once(spans: Sequence[tuple[float, float]]) -> float:

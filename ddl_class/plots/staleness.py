@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
-from ddl_class.plots.curves import draw, draw_lines, over_steps
-from ddl_class.plots.frame import extremes, finish, finish_panels, in_percent, panels, plane
+from ddl_class.plots.curves import over_steps
+from ddl_class.plots.frame import extremes, finish_panels, in_percent, panels, plane
 from ddl_runtime.pictures.style import (
     Look,
     Points,
@@ -33,11 +33,11 @@ SIZES = ((1.0, "B"), (2.0**10, "KiB"), (2.0**20, "MiB"), (2.0**30, "GiB"))
 def plot_walks(walks: Mapping[str, Sequence[float]]) -> Figure:
     """Draw what becomes of a weight, for a few steps by their names."""
     ax = plane("updates", "weight; the minimum is at 0", 3.6)
-    draw_lines(ax, over_steps(walks))
+    ax.draw_lines(over_steps(walks))
     reach = max(np.max(np.abs(walk)) for walk in walks.values())
     ax.set_ylim(-1.5 * reach, 1.1 * reach)
     legend = {"ncols": len(walks), "loc": "lower left"}
-    return finish(ax, "A weight over the updates", walks_finding(walks), legend=legend)
+    return ax.finish("A weight over the updates", walks_finding(walks), legend=legend)
 
 
 def walks_finding(walks: Mapping[str, Sequence[float]]) -> str:
@@ -65,9 +65,11 @@ def plot_stable_steps(
     ax = plane(x, "largest stable step, rate × curvature")
     ages = np.arange(int(np.ceil(max(simulated[0]))) + 2)
     steps = np.array([formula(age) for age in ages.tolist()])
-    draw(ax, "predicted", (ages, steps), rank_colour(0), "predicted: 2 sin(π / (2 (2 τ + 1)))")
-    draw(ax, "simulated", simulated, rank_colour(0), "simulated")
-    draw(ax, "measured", measured, rank_colour(3), "measured")
+    ax.draw_curve(
+        "predicted", (ages, steps), rank_colour(0), "predicted: 2 sin(π / (2 (2 τ + 1)))"
+    )
+    ax.draw_curve("simulated", simulated, rank_colour(0), "simulated")
+    ax.draw_curve("measured", measured, rank_colour(3), "measured")
     found = (
         f"With gradients {ages[-1]:g} updates old the largest stable step is "
         f"{steps[0] / steps[-1]:.0f} times smaller"
@@ -80,7 +82,7 @@ def plot_stable_steps(
     ax.set_yscale("log", base=2)
     ax.xaxis.set_major_formatter("{x:g}")
     ax.yaxis.set_major_formatter("{x:.3g}")
-    return finish(ax, "The largest stable step over the staleness", found, legend={})
+    return ax.finish("The largest stable step over the staleness", found, legend={})
 
 
 @in_style
@@ -101,7 +103,7 @@ def plot_ages(ages: Mapping[str, Sequence[int]]) -> Figure:
     ax.set_xlim(-0.6, edges[-1] - 0.4)
     listed = ", ".join(f"{name} {most}" for name, most in oldest.items())
     found = f"The oldest gradients are so many updates old: {listed}"
-    return finish(ax, "How old gradients are, as histograms", found, grid="y", legend={})
+    return ax.finish("How old gradients are, as histograms", found, grid="y", legend={})
 
 
 @in_style
@@ -109,12 +111,12 @@ def plot_paces(ends: Mapping[str, Sequence[float]]) -> Figure:
     """Draw when each step ended, for one worker of each of some runs, by the runs' names."""
     factor, unit = time_unit(max(max(each) for each in ends.values()))
     ax = plane("step", f"time when it ended ({unit})")
-    draw_lines(ax, over_steps({name: np.multiply(it, factor) for name, it in ends.items()}, 1))
+    ax.draw_lines(over_steps({name: np.multiply(it, factor) for name, it in ends.items()}, 1))
     late = []
     for name, each in ends.items():
         quarter = len(each) // 4
         late.append(f"{name} {time_text((each[-1] - each[-1 - quarter]) / quarter)}")
-    return finish(ax, "Time over steps", f"What a late step takes: {', '.join(late)}", legend={})
+    return ax.finish("Time over steps", f"What a late step takes: {', '.join(late)}", legend={})
 
 
 # -- losses, three ways -----------------------------------------------------------------------
@@ -163,7 +165,7 @@ def plot_losses(curves: Mapping[str, Curve]) -> Figure:
     winners = []
     for ax, (measure, label, scale) in zip(axes, measures, strict=True):
         spent = {name: np.asarray(getattr(curve, measure)) for name, curve in curves.items()}
-        draw_lines(ax, {name: (scale * spent[name], it.losses) for name, it in curves.items()})
+        ax.draw_lines({name: (scale * spent[name], it.losses) for name, it in curves.items()})
         ax.set(xlabel=label, yscale="log")
         ax.grid(True)
         winners.append(extremes({name: spent[name][first[name]] for name in curves})[0])

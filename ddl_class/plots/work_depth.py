@@ -13,24 +13,11 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from ddl_class.plots.boxes import draw_boxes, write, write_into_boxes
-from ddl_class.plots.curves import draw
-from ddl_class.plots.frame import (
-    BESIDE,
-    count,
-    count_in_short,
-    explain_colours,
-    finish,
-    log_scale,
-    need,
-    note,
-    plane,
-)
+from ddl_class.plots.frame import BESIDE, Plane, count, count_in_short, need, plane
 from ddl_class.plots.prediction import amount
 from ddl_runtime.pictures.style import (
     INK,
@@ -77,24 +64,24 @@ def plot_bounds(
         if given:
             points = sorted(given.items())
             curve = list(zip(*points, strict=True))
-            draw(ax, ground, curve, colour, label, markersize=size, zorder=4)
+            ax.draw_curve(ground, curve, colour, label, markersize=size, zorder=4)
             listed = ", ".join(f"{text(time)} on {many:,}" for many, time in points)
             said.append(f"{ground.capitalize()}: {listed}.")
     bend, most = work / depth, max(times)
     if bend <= crew[-1]:
         ax.axvline(bend, color=INK, linewidth=1.0, linestyle=":")
         words, top = f"work / depth\n= {amount(bend)}", (bend, high.max() * 1.3)
-        note(ax, words, top, (4, -2), va="top", fontsize=8.5)
-    log_scale(ax, "x", count, base=2)
+        ax.note(words, top, (4, -2), va="top", fontsize=8.5)
+    ax.log_scale("x", count, base=2)
     ax.xaxis.set_major_locator(LogLocator(base=4.0, numticks=20))
     few = high.max() < 300 * low.min()
     scale = time_text if in_seconds else count_in_short
-    log_scale(ax, "y", scale, subs=(1.0, 2.0, 5.0) if few else (1.0,))
+    ax.log_scale("y", scale, subs=(1.0, 2.0, 5.0) if few else (1.0,))
     ax.set_ylim(low.min() / 1.5, max(high.max(), *times.values()) * 1.5)
     found = f"{most:,} processors are {amount(work / times[most])} times as fast as one"
     found += f", with work for {amount(bend)}" if most > bend else ""
     legend = {**BESIDE, "labelspacing": 1.0}
-    return finish(ax, "Time over processors", found, legend=legend, more=" ".join(said))
+    return ax.finish("Time over processors", found, legend=legend, more=" ".join(said))
 
 
 @in_style
@@ -115,23 +102,23 @@ def plot_layers(
         chosen = np.asarray(kinds) == kind
         look: Look = {"markersize": 7, "alpha": 0.85, "zorder": 3, "label": kind}
         ax.plot(across[chosen], upwards[chosen], "o", color=rank_colour(place), **look)
-    log_scale(ax, "x", count_in_short)
-    log_scale(ax, "y", count_in_short, subs=(1.0,))
+    ax.log_scale("x", count_in_short)
+    ax.log_scale("y", count_in_short, subs=(1.0,))
     ax.set_xlim(across.min() / 2, across.max() * 3)
     ax.set_ylim(upwards.min() / 4, upwards.max() * 8)
     _draw_diagonals(ax)
     for one, above in ((int(upwards.argmax()), 7), (int(upwards.argmin()), -14)):
-        note(ax, names[one], (across[one], upwards[one]), (6, above), fontsize=8.5)
+        ax.note(names[one], (across[one], upwards[one]), (6, above), fontsize=8.5)
     found = f"Work differs {_times(upwards)}-fold from layer to layer, depth {_times(across)}-fold"
     ratio = upwards / across
     more = (
         f"Depth {across.min():,.0f} to {across.max():,.0f}, work {upwards.min():.3g} to "
         f"{upwards.max():.3g}, average parallelism {ratio.min():,.3g} to {ratio.max():,.3g}."
     )
-    return finish(ax, "Layers by depth and work", found, grid="", legend=BESIDE, more=more)
+    return ax.finish("Layers by depth and work", found, grid="", legend=BESIDE, more=more)
 
 
-def _draw_diagonals(ax: Axes) -> None:
+def _draw_diagonals(ax: Plane) -> None:
     """Lines of one parallelism each, a factor of a thousand apart, named where they leave."""
     reach, (bottom, top) = np.array(ax.get_xlim()), ax.get_ylim()
     low, high = np.log10(bottom / reach[1]), np.log10(top / reach[0])
@@ -181,13 +168,13 @@ def plot_operation_graph(
     ax.scatter(place[:, 0], place[:, 1], size, colours, zorder=2)
     if size > 90:
         for name, (x, y) in zip(names, place, strict=True):
-            write(ax, x, y, name, color="white", zorder=3)
+            ax.write(x, y, name, color="white", zorder=3)
     ax.set(xlim=(-0.04, 1.04), ylim=(0.4, level.max() + 0.6), xticks=[])
     ax.spines["bottom"].set_visible(False)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
     found = f"{many} operations, and the longest chain has {level.max()}"
     more = f"Operations on each level, the first first: {', '.join(map(str, widths))}."
-    return finish(ax, "Graph by levels", found, title, grid="", more=more)
+    return ax.finish("Graph by levels", found, title, grid="", more=more)
 
 
 def levels(predecessors: Sequence[Sequence[int]]) -> np.ndarray:
@@ -261,13 +248,13 @@ def plot_schedule(
     colours = {kind: rank_colour(place) for place, kind in enumerate(dict.fromkeys(kinds))}
     fill, gap = [colours[kind] for kind in kinds], MARGIN * lengths.min()
     left, right = begins + gap, begins + lengths - gap
-    draw_boxes(ax, rows, left, right, facecolors=fill, linewidths=0)
+    ax.draw_boxes(rows, left, right, facecolors=fill, linewidths=0)
     if len(rows) <= MOST_NUMBERED:
-        write_into_boxes(ax, rows, left, right, range(len(rows)), fill, end)
+        ax.write_into_boxes(rows, left, right, range(len(rows)), fill, end)
     longest = ""
     if depth is not None:
         ax.axvline(depth * factor, color=INK, linestyle=":", linewidth=1.2)
-        note(ax, "longest chain", (depth * factor, -0.5), (4, 3), fontsize=8.5)
+        ax.note("longest chain", (depth * factor, -0.5), (4, 3), fontsize=8.5)
         longest = f"Its longest chain takes {depth * factor:.4g} {name}."
     ax.set_xlim(0, 1.02 * end)
     ax.set_ylim(processors - 0.5, -0.9 if depth is not None else -0.5)
@@ -275,8 +262,8 @@ def plot_schedule(
     if unit == "steps":
         ax.xaxis.set_major_locator(MaxNLocator(12, integer=True))
     if len(colours) > 1:
-        explain_colours(ax, colours, **BESIDE, handlelength=1.2)
+        ax.explain_colours(colours, **BESIDE, handlelength=1.2)
     crew = "one processor" if processors == 1 else f"{processors} processors"
     idle = 1 - float(lengths.sum()) / (end * processors)
     found = f"{len(rows):,} operations on {crew}: {end:.4g} {name}, and {idle:.0%} idle"
-    return finish(ax, "Schedule", found, title, grid="", more=longest)
+    return ax.finish("Schedule", found, title, grid="", more=longest)
