@@ -108,9 +108,6 @@ def _name(allreduce: Callable[..., Any]) -> str:
     return function.__module__.split(".")[-1] if name == "allreduce" else name
 
 
-# -- steps -------------------------------------------------------------------------------------
-
-
 def rounds(messages: Sequence[Arrow]) -> list[int]:
     """The step of each message; the first is 1."""
     sent_after = [_before_sending(message, messages) for message in messages]
@@ -146,9 +143,6 @@ def _before_taking(place: int, messages: Sequence[Arrow]) -> set[int]:
         for k, other in enumerate(messages)
         if other.dest == message.dest and (other.end, k) < (message.end, place)
     }
-
-
-# -- vectors that remember ---------------------------------------------------------------------
 
 
 def witness(comm: Comm, allreduce: Callable[..., Any], chunks: int) -> list[Note]:

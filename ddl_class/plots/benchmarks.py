@@ -16,6 +16,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ddl_class.plots.curves import Numbers
 from ddl_class.plots.frame import Plane, finish_panels, need, panels, plane, write_numbers
 from ddl_runtime.pictures.style import INK, Look, in_style, rank_colour, rate_text, time_text
 
@@ -27,7 +28,7 @@ NAMED = 5  # of the layers that take longest
 
 
 @in_style
-def plot_peers(ratios: Mapping[tuple[str, str], Sequence[float]], *, machine: str = "") -> Figure:
+def plot_peers(ratios: Mapping[tuple[str, str], Numbers], *, machine: str = "") -> Figure:
     """Draw a row for each (way of ours, peer): our time / the peer's in each case."""
     need(ratios, "nothing to draw: give the ratios of at least one way and its peer")
     [ax] = axes = panels(9.0, 1.5 + 0.27 * len(ratios))
@@ -51,7 +52,7 @@ def plot_peers(ratios: Mapping[tuple[str, str], Sequence[float]], *, machine: st
     return finish_panels(axes, "Our times over those of peers", faster(ratios), more=more)
 
 
-def faster(ratios: Mapping[tuple[str, str], Sequence[float]]) -> str:
+def faster(ratios: Mapping[tuple[str, str], Numbers]) -> str:
     """In how many rows, and in how many cases, ours is the faster."""
     rows = sum(np.median(values) < 1 for values in ratios.values())
     cases = np.concatenate([*ratios.values()])

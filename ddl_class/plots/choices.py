@@ -14,6 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ddl_class.plots.convolutions import METHOD_COLOURS, method_name
+from ddl_class.plots.curves import Series
 from ddl_class.plots.frame import draw_names, extremes, finish_panels, need, plane
 from ddl_runtime.pictures.style import INK, algorithm_colour, in_style, rank_colour, spoken
 
@@ -66,7 +67,7 @@ def plot_choices(
 
 
 @in_style
-def plot_regrets(regrets: Mapping[str, Sequence[float]], means: Mapping[str, Mean]) -> Figure:
+def plot_regrets(regrets: Series, means: Mapping[str, Mean]) -> Figure:
     """Draw the regret of each question, a row for each chooser, the first one uppermost."""
     words = f"regrets of {', '.join(regrets) or 'nobody'} and means of "
     words += f"{', '.join(means) or 'nobody'}: give both of each chooser"

@@ -19,6 +19,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
+from ddl_class.plots.curves import Numbers
 from ddl_class.plots.frame import (
     BESIDE,
     Plane,
@@ -78,12 +79,12 @@ class Swept:
     """
 
     quantity: str
-    varied: Sequence[float]
-    panels: Mapping[str, Mapping[str, Sequence[float] | np.ndarray]]  # "time", "operations", ...
+    varied: Numbers
+    panels: Mapping[str, Mapping[str, Numbers | np.ndarray]]  # "time", "operations", ...
     crossings: Mapping[str, float | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, quantity: str, varied: Sequence[float], found: Sweep) -> Self:
+    def of(cls, quantity: str, varied: Numbers, found: Sweep) -> Self:
         """What is drawn of a sweep: measured time, operations, memory, and all crossings."""
         return cls(quantity, varied, found.panels, found.crossings(varied))
 
@@ -154,9 +155,6 @@ def _text(name: str, value: float) -> str:
     return UNITS.get(name, count_in_short)(value) if np.isfinite(value) else "not possible"
 
 
-# -- single methods ---------------------------------------------------------------------------
-
-
 @in_style
 def plot_im2col(image: np.ndarray, matrix: np.ndarray) -> Figure:
     """Draw an `image` of whole numbers and the `matrix` of its patches, in the same colours."""
@@ -204,7 +202,7 @@ def plot_spread(outputs: Mapping[str, np.ndarray]) -> Figure:
 
 
 @in_style
-def plot_errors(tiles: Sequence[int], errors: Sequence[float]) -> Figure:
+def plot_errors(tiles: Sequence[int], errors: Numbers) -> Figure:
     """Draw the `errors` of Winograd's F(m x m, 3 x 3), in units of the definition's, over m, and
     the multiplications that it saves."""
     words = f"{len(tiles)} tiles and {len(errors)} errors: give one for each"
@@ -229,14 +227,11 @@ def plot_errors(tiles: Sequence[int], errors: Sequence[float]) -> Figure:
     return ax.finish(about, found, legend=legend, more=f"{listed}.")
 
 
-# -- maps -------------------------------------------------------------------------------------
-
-
 @in_style
 def plot_method_map(
     maps: Mapping[str, Mapping[str, np.ndarray]],
-    rows: Sequence[float],
-    columns: Sequence[float],
+    rows: Numbers,
+    columns: Numbers,
     *,
     row_quantity: str,
     column_quantity: str,
@@ -272,6 +267,6 @@ def plot_method_map(
     return finish_panels(axes, about, "; ".join(said))
 
 
-def _ticks(values: Sequence[float]) -> tuple[Sequence[int], Sequence[str]]:
+def _ticks(values: Numbers) -> tuple[Sequence[int], Sequence[str]]:
     places = range(0, len(values), max(1, -(-len(values) // 10)))
     return places, [f"{values[place]:g}" for place in places]

@@ -12,6 +12,10 @@ import numpy as np
 
 from ddl_runtime.pictures.style import ALGORITHM_COLOURS, rank_colour
 
+Numbers = Sequence[float]
+Series = Mapping[str, Numbers]
+"""Numbers by the name of what they belong to."""
+
 Curve = Sequence[Any]
 """(x, y), or with (lows, highs) as a third part."""
 Curves = Mapping[str, Curve]
@@ -27,7 +31,7 @@ LOOKS: Mapping[str, Mapping[str, Any]] = {
 """What is neither of these, such as "predicted" or "computed", is a line."""
 
 
-def over_steps(runs: Mapping[str, Sequence[float] | np.ndarray], first: int = 0) -> Curves:
+def over_steps(runs: Mapping[str, Numbers | np.ndarray], first: int = 0) -> Curves:
     """The values of each run over the numbers of its steps."""
     return {name: (range(first, first + len(run)), run) for name, run in runs.items()}
 

@@ -7,12 +7,10 @@ bends that hold something in a sum of sparse vectors, which above the dashed lin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 from matplotlib.figure import Figure
 
-from ddl_class.plots.curves import NO_CURVES, Curves, over_steps
+from ddl_class.plots.curves import NO_CURVES, Curves, Series, over_steps
 from ddl_class.plots.frame import extremes, plane, write_numbers
 from ddl_runtime.pictures.style import INK, Look, in_style, rank_colour, rate_text, time_text
 
@@ -38,10 +36,10 @@ def plot_kept(vector: np.ndarray, *, share: float = 0.01) -> Figure:
 
 @in_style
 def plot_descents(
-    descents: Mapping[str, Sequence[float]],
+    descents: Series,
     title: str | None = None,
     *,
-    across: Mapping[str, Sequence[float]] | None = None,
+    across: Series | None = None,
     unit: str = "step",
     of: str = "loss on data held out",
     smooth: int = 1,

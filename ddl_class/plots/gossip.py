@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import LogLocator
 
-from ddl_class.plots.curves import BRIGHT, NO_CURVES, Curves, bright
+from ddl_class.plots.curves import BRIGHT, NO_CURVES, Curves, Series, bright
 from ddl_class.plots.frame import BESIDE, Plane, extremes, finish_panels, panels, plane
 from ddl_runtime.pictures.style import INK, Look, Points, in_style, rank_colour, size_text
 
@@ -82,10 +82,7 @@ def _draw_graph(ax: Plane, rounds: Rounds) -> None:
 
 @in_style
 def plot_consensus(
-    measured: Mapping[str, Sequence[float]],
-    predicted: Mapping[str, Sequence[float]] | None = None,
-    *,
-    title: str | None = None,
+    measured: Series, predicted: Series | None = None, *, title: str | None = None
 ) -> Figure:
     """Distances from the mean after 0, 1, ... steps, by name, as shares of the first one."""
     x = "steps" + (" (dots measured, lines predicted)" if predicted else "")
@@ -131,7 +128,7 @@ def plot_disagreement(measured: Mapping[str, Points], predicted: Mapping[str, Po
     return ax.finish("Distance of ranks from their mean under noise", found, legend=BESIDE)
 
 
-def _nearest(measured: Mapping[str, Sequence[float]]) -> str:
+def _nearest(measured: Series) -> str:
     """Who ends nearest and who furthest, in one line."""
     last = {name: distances[-1] / distances[0] for name, distances in measured.items()}
     near, far = extremes(last)

@@ -9,13 +9,12 @@ that is another one leaves at once, and one that is the same stays at rounding.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ddl_class.plots.curves import BRIGHT, over_steps
+from ddl_class.plots.curves import BRIGHT, Numbers, Series, over_steps
 from ddl_class.plots.frame import Plane, finish_panels, panels, plane
 from ddl_measure.reports.twelve_ways.trick import Line, Panel, Trick
 from ddl_runtime.pictures.style import INK, Look, in_style
@@ -112,7 +111,7 @@ def _ends(line: Line) -> np.ndarray | None:
 
 
 @in_style
-def plot_checks(steps: Sequence[float], errors: Mapping[str, Sequence[float]]) -> Figure:
+def plot_checks(steps: Numbers, errors: Series) -> Figure:
     """Draw relative errors of gradient checks over the step of their differences, by name."""
     ax = plane("step h of the differences", "relative error", 4)
     drawn = {name: (steps, np.maximum(row, ROUNDING)) for name, row in errors.items()}
@@ -126,7 +125,7 @@ def plot_checks(steps: Sequence[float], errors: Mapping[str, Sequence[float]]) -
 
 
 @in_style
-def plot_apart(walks: Mapping[str, Sequence[float]], *, good: float) -> Figure:
+def plot_apart(walks: Series, *, good: float) -> Figure:
     """Draw how far each rule is from the reference, relative to the way gone, over the steps."""
     ax = plane("step", "apart, over the way gone", 3.8)
     far = {name: np.maximum(walk, ROUNDING) for name, walk in walks.items()}

@@ -6,12 +6,12 @@ line is what one hopes for, half the steps for twice the batch; the horizontal o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from ddl_class.plots.curves import BRIGHT, bright, over_steps
+from ddl_class.plots.curves import BRIGHT, Series, bright, over_steps
 from ddl_class.plots.frame import BESIDE, Plane, count, plane
 from ddl_runtime.pictures.style import INK, Points, in_style
 
@@ -68,9 +68,7 @@ def plot_speed_ups(
 
 
 @in_style
-def plot_losses(
-    runs: Mapping[str, Sequence[float]], *, target: float, title: str | None = None
-) -> Figure:
+def plot_losses(runs: Series, *, target: float, title: str | None = None) -> Figure:
     """Draw the losses of runs, by name, over the steps; what is no number is left out."""
     ax = plane("step of training", "loss of what was held out", 3.8)
     ax.set_yscale("log")

@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
-from ddl_class.plots.curves import Curves
+from ddl_class.plots.curves import Curves, Numbers
 from ddl_class.plots.frame import Plane, count, in_percent, need, plane
 from ddl_runtime.pictures.style import (
     INK,
@@ -33,9 +33,7 @@ BETWEEN = 0.5  # of two nodes, where a rank takes 1
 
 
 @in_style
-def plot_nodes(
-    node_of: Sequence[int], sent: Sequence[float] = (), *, title: str | None = None
-) -> Figure:
+def plot_nodes(node_of: Sequence[int], sent: Numbers = (), *, title: str | None = None) -> Figure:
     """Draw ranks on nodes, by the node of each rank; `sent` are bytes by node, in their order."""
     nodes = list(dict.fromkeys(node_of))
     ranks = [[rank for rank, node in enumerate(node_of) if node == one] for one in nodes]
@@ -79,7 +77,7 @@ def _frame(ax: Plane, left: float, low: float, width: float, height: float) -> N
     ax.round_box(*box, 0.04, facecolor=PAPER, zorder=2)
 
 
-def _finding(ranks: Sequence[Sequence[int]], nodes: Sequence[int], sent: Sequence[float]) -> str:
+def _finding(ranks: Sequence[Sequence[int]], nodes: Sequence[int], sent: Numbers) -> str:
     """How many pairs share a node; or which cable carried most."""
     every = sum(map(len, ranks))
     if len(nodes) == 1:

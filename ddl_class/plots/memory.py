@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 
-from ddl_class.plots.curves import colours_of
+from ddl_class.plots.curves import Series, colours_of
 from ddl_class.plots.frame import BESIDE, Plane, need, plane, write_numbers
 from ddl_runtime.pictures.style import Look, in_style, size_text
 
@@ -60,7 +60,7 @@ def plot_held(
 
 
 @in_style
-def plot_over_time(curves: Mapping[str, Sequence[float]], *, title: str) -> Figure:
+def plot_over_time(curves: Series, *, title: str) -> Figure:
     """Draw what is held after each layer that is computed, a curve for each plan."""
     need(curves, "no curve was given")
     ax = plane("layers computed so far, forward and backward", "activations held", 3.6)

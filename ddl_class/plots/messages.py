@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from ddl_class.plots.curves import Curve, Curves
+from ddl_class.plots.curves import Curve, Curves, Numbers
 from ddl_class.plots.frame import BESIDE, Plane, extremes, need, plane
 from ddl_runtime.pictures.style import (
     INK,
@@ -36,13 +36,10 @@ SIZES = {"simulated": (6.5, 1.7), "measured": (4.0, 1.1)}
 """Of the smallest mark of several algorithms, and by how much the one beneath it is larger."""
 
 
-# -- single messages --------------------------------------------------------------------------
-
-
 @in_style
 def plot_messages(
-    nbytes: Sequence[float],
-    seconds: Sequence[float],
+    nbytes: Numbers,
+    seconds: Numbers,
     *,
     latency: float | None = None,
     per_byte: float | None = None,
@@ -107,9 +104,6 @@ def _draw_line(ax: Plane, sizes: np.ndarray, latency: float, per_byte: float) ->
     for part in (np.full_like(fine, latency), fine * per_byte):
         if (part > 0).all():
             ax.plot(fine, part, ":", color=LINE, linewidth=1.2)
-
-
-# -- algorithms -------------------------------------------------------------------------------
 
 
 @in_style
@@ -198,11 +192,8 @@ def _winners(curves: Curves) -> str:
     return f"{spoken(early)} is fastest at {size_text(small)}{later} at {size_text(large)}"
 
 
-# -- who came first ---------------------------------------------------------------------------
-
-
 @in_style
-def plot_arrivals(times: Sequence[Sequence[float]]) -> Figure:
+def plot_arrivals(times: Sequence[Numbers]) -> Figure:
     """Draw the order of the ranks in each turn; `times[rank][turn]` is when it came."""
     came = np.asarray(times, float)
     words = f"times have a row for each rank and a column for each turn, not shape {came.shape}"

@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ddl_class.plots.convolutions import METHOD_COLOURS, method_colour, method_name
-from ddl_class.plots.curves import colours_of
+from ddl_class.plots.curves import Numbers, Series, colours_of
 from ddl_class.plots.frame import BESIDE, need, plane
 from ddl_runtime.pictures.style import INK, Look, in_style, size_text, time_text
 
@@ -26,9 +26,7 @@ FEW = 48  # pieces up to which each is drawn with its edges
 
 @in_style
 def plot_front(
-    workspace: Sequence[float],
-    seconds: Sequence[float],
-    whole: Mapping[str, tuple[float, float]],
+    workspace: Numbers, seconds: Numbers, whole: Mapping[str, tuple[float, float]]
 ) -> Figure:
     """Draw a front, and other points as (workspace, seconds): `whole` batches by method."""
     words = "a front needs at least one point, and as many seconds as workspaces"
@@ -59,11 +57,7 @@ def plot_front(
 
 @in_style
 def plot_limits(
-    limits: Sequence[float],
-    predicted: Mapping[str, Sequence[float]],
-    measured: Mapping[str, Sequence[float]] | None = None,
-    *,
-    title: str,
+    limits: Numbers, predicted: Series, measured: Series | None = None, *, title: str
 ) -> Figure:
     """Draw times over the limit: lines are predicted, dots measured; nan where nothing fits."""
     ax = plane(height=4.2)

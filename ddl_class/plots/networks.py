@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from ddl_class.plots.curves import Curves, colours_of
+from ddl_class.plots.curves import Curves, Numbers, Series, colours_of
 from ddl_class.plots.frame import BESIDE, count, in_percent, need, plane
 from ddl_runtime.pictures.activity import Spans
 from ddl_runtime.pictures.style import (
@@ -56,10 +56,7 @@ PARTS: Mapping[str, tuple[str, str]] = {
 """What a step is spent on: its name for people, and its colour (Okabe and Ito)."""
 
 Place = tuple[int, int, int, int]  # data, pipeline, tensor, context
-Clocked = tuple[Sequence[float], Sequence[float], Sequence[float], Sequence[float]]
-
-
-# -- buckets ----------------------------------------------------------------------------------
+Clocked = tuple[Numbers, Numbers, Numbers, Numbers]
 
 
 @in_style
@@ -97,9 +94,6 @@ def plot_bucket_sizes(
     return ax.finish("Time over the size of the buckets", found, legend=above)
 
 
-# -- layers that are split --------------------------------------------------------------------
-
-
 @in_style
 def plot_cuts(matrices: Sequence[tuple[str, int, int, str]], ranks: int, *, title: str) -> Figure:
     """Draw (name, height, width, cut) next to each other; the cut is one of
@@ -132,9 +126,7 @@ def plot_cuts(matrices: Sequence[tuple[str, int, int, str]], ranks: int, *, titl
 
 
 @in_style
-def plot_either_way(
-    names: Sequence[str], weights: Sequence[float], activations: Sequence[float]
-) -> Figure:
+def plot_either_way(names: Sequence[str], weights: Numbers, activations: Numbers) -> Figure:
     """Draw, for each layer, how many numbers are summed by data and handed on by model."""
     ax = plane("numbers that go round the ring twice in a step", height=0.42 * len(names) + 1.6)
     places = np.arange(len(names))[::-1]
@@ -172,9 +164,6 @@ def plot_ways(
     return ax.finish(f"Times over {axis} of {', '.join(colours)}", title)
 
 
-# -- pipelines --------------------------------------------------------------------------------
-
-
 @in_style
 def plot_pipeline(timeline: Spans, *, title: str) -> Figure:
     """Draw one step of a pipeline from the timeline of its run; a number is a micro-batch."""
@@ -208,10 +197,7 @@ def plot_pipeline(timeline: Spans, *, title: str) -> Figure:
 
 @in_style
 def plot_idle(
-    micro_batches: Sequence[int],
-    formula: Sequence[float],
-    simulated: Sequence[float],
-    measured: Sequence[float],
+    micro_batches: Sequence[int], formula: Numbers, simulated: Numbers, measured: Numbers
 ) -> Figure:
     """The share of time that ranks idle, over the number of micro-batches."""
     ax = plane("micro-batches", "idle", 3.8, 7.5)
@@ -250,9 +236,6 @@ def plot_wait_and_memory(points: Mapping[str, tuple[float, float]], *, kept: str
     return ax.finish("Schedules", found, legend=BESIDE, more=f"{listed}.")
 
 
-# -- grids ------------------------------------------------------------------------------------
-
-
 @in_style
 def plot_places(places: Sequence[Place], ranks_per_node: int, *, title: str) -> Figure:
     """Draw which rank sits where; rank r is at `places[r]` and on node r // ranks_per_node."""
@@ -284,11 +267,7 @@ def plot_places(places: Sequence[Place], ranks_per_node: int, *, title: str) -> 
 
 @in_style
 def plot_shares(
-    grids: Sequence[str],
-    parts: Mapping[str, Sequence[float]],
-    *,
-    title: str,
-    also: Mapping[str, Sequence[float]] | None = None,
+    grids: Sequence[str], parts: Series, *, title: str, also: Series | None = None
 ) -> Figure:
     """Draw the seconds of a step on each grid, by what they are spent on.
 

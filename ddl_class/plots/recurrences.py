@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ddl_class.plots.curves import NO_CURVES, Curves, bright, over_steps
+from ddl_class.plots.curves import NO_CURVES, Curves, Numbers, Series, bright, over_steps
 from ddl_class.plots.frame import BESIDE, extremes, need, panels, plane, write_numbers
 from ddl_runtime.pictures.style import INK, Look, Points, in_style, spoken, time_text
 
@@ -77,7 +77,7 @@ def plot_chunks(
     predicted: Points,
     simulated: Points,
     measured: Points,
-    intervals: tuple[Sequence[float], Sequence[float]] | None = None,
+    intervals: tuple[Numbers, Numbers] | None = None,
     *,
     alone: float | None = None,
 ) -> Figure:
@@ -130,11 +130,7 @@ def plot_sum_errors(errors: Curves, bounds: Curves = NO_CURVES, *, unit_roundoff
 
 @in_style
 def plot_magnitudes(
-    samples: Mapping[str, Sequence[float]],
-    *,
-    smallest: float,
-    smallest_normal: float,
-    largest: float,
+    samples: Series, *, smallest: float, smallest_normal: float, largest: float
 ) -> Figure:
     """Draw how large the numbers of each sample are, beside the range of float16 by its three
     numbers: left of the grey line numbers lose bits, left of the first one they are zero."""

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import MaxNLocator
 
-from ddl_class.plots.curves import BRIGHT, Curves, bright
+from ddl_class.plots.curves import BRIGHT, Curves, Numbers, Series, bright
 from ddl_class.plots.frame import (
     BESIDE,
     Plane,
@@ -45,12 +45,9 @@ SPREAD = 0.22  # of a column: dots of one way of making a network beside each ot
 NO_ERROR = 1e-3  # where a network is drawn that makes none
 
 
-# -- trials -----------------------------------------------------------------------------------
-
-
 @in_style
 def plot_curves(
-    steps: Sequence[float], curves: np.ndarray, rungs: Sequence[Sequence[int]] | None = None
+    steps: Numbers, curves: np.ndarray, rungs: Sequence[Sequence[int]] | None = None
 ) -> Figure:
     """Draw the loss of each trial, `curves[trial]`, after so many `steps` in all.
 
@@ -73,9 +70,7 @@ def plot_curves(
     return ax.finish(f"The losses of {len(curves)} trials over their steps", found)
 
 
-def _best_of_the_trained(
-    steps: Sequence[float], curves: np.ndarray, trained: Sequence[int]
-) -> str:
+def _best_of_the_trained(steps: Numbers, curves: np.ndarray, trained: Sequence[int]) -> str:
     """Which part of the work was done, and how good the best is that was trained to the end."""
     done, whole = sum(steps[reached - 1] for reached in trained), steps[-1] * len(curves)
     best = curves[np.array(trained) == len(steps), -1].min()
@@ -109,7 +104,7 @@ def plot_waiting(told: Curves, simulated: Curves, measured: Curves) -> Figure:
 
 
 @in_style
-def plot_luck(chosen_on: Sequence[float], others: Sequence[float]) -> Figure:
+def plot_luck(chosen_on: Numbers, others: Numbers) -> Figure:
     """Draw runs of the same settings: their errors where one is chosen, and on other data."""
     ax = plane("wrong answers", height=3.4)
     rows = {"validation part": np.asarray(chosen_on), "test part": np.asarray(others)}
@@ -134,9 +129,6 @@ def plot_luck(chosen_on: Sequence[float], others: Sequence[float]) -> Figure:
     return ax.finish(
         "Errors of runs that differ by their seed only", found, grid="", legend=legend
     )
-
-
-# -- architectures ----------------------------------------------------------------------------
 
 
 @in_style
@@ -231,12 +223,9 @@ def plot_agreement(
     return finish_panels(axes, about, found, more=f"{more}.")
 
 
-# -- populations ------------------------------------------------------------------------------
-
-
 @in_style
 def plot_population(
-    losses: Sequence[np.ndarray], parents: Sequence[np.ndarray], rates: Sequence[Sequence[float]]
+    losses: Sequence[np.ndarray], parents: Sequence[np.ndarray], rates: Sequence[Numbers]
 ) -> Figure:
     """Draw losses, parents and rates, of each generation (rows) and member;
     `parents[g][m]` is whose state of generation g - 1 member m went on from in generation g.
@@ -283,11 +272,8 @@ def _descend(ax: Plane, rows: np.ndarray, parents: np.ndarray, line: Sequence[in
     ax.plot([row[member] for row, member in zip(rows, line, strict=True)], **BEST)
 
 
-# -- several networks -------------------------------------------------------------------------
-
-
 @in_style
-def plot_consolidated(accuracies: Mapping[str, Sequence[float]]) -> Figure:
+def plot_consolidated(accuracies: Series) -> Figure:
     """Draw the accuracies of each way of making one answer, one for each seed; lower is better."""
     need(accuracies, "nothing to draw: give the accuracies of at least one way")
     x = "what is made of the networks   (dot: a seed, bar: median, number: recognised)"

@@ -234,9 +234,6 @@ def _finish(
     return ax.finish(about, found, shown, grid=grid, legend=BESIDE, more=label)
 
 
-# -- kernels, copies and messages -------------------------------------------------------------
-
-
 @in_style
 def plot_copies(timeline: Spans, *, title: str | None = None) -> Figure:
     """Draw a run on few ranks: kernels, copies and messages, until the last of these has come, a

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
-from ddl_class.plots.curves import over_steps
+from ddl_class.plots.curves import Numbers, Series, over_steps
 from ddl_class.plots.frame import extremes, finish_panels, in_percent, panels, plane
 from ddl_runtime.pictures.style import (
     Look,
@@ -30,7 +30,7 @@ SIZES = ((1.0, "B"), (2.0**10, "KiB"), (2.0**20, "MiB"), (2.0**30, "GiB"))
 
 
 @in_style
-def plot_walks(walks: Mapping[str, Sequence[float]]) -> Figure:
+def plot_walks(walks: Series) -> Figure:
     """Draw what becomes of a weight, for a few steps by their names."""
     ax = plane("updates", "weight; the minimum is at 0", 3.6)
     ax.draw_lines(over_steps(walks))
@@ -40,7 +40,7 @@ def plot_walks(walks: Mapping[str, Sequence[float]]) -> Figure:
     return ax.finish("A weight over the updates", walks_finding(walks), legend=legend)
 
 
-def walks_finding(walks: Mapping[str, Sequence[float]]) -> str:
+def walks_finding(walks: Series) -> str:
     """How the swings of each walk went on: its last quarter beside the quarter before."""
     names: dict[str, list[str]] = {"shrink": [], "hardly change": [], "grow": []}
     for name, walk in walks.items():
@@ -107,7 +107,7 @@ def plot_ages(ages: Mapping[str, Sequence[int]]) -> Figure:
 
 
 @in_style
-def plot_paces(ends: Mapping[str, Sequence[float]]) -> Figure:
+def plot_paces(ends: Series) -> Figure:
     """Draw when each step ended, for one worker of each of some runs, by the runs' names."""
     factor, unit = time_unit(max(max(each) for each in ends.values()))
     ax = plane("step", f"time when it ended ({unit})")
@@ -119,23 +119,18 @@ def plot_paces(ends: Mapping[str, Sequence[float]]) -> Figure:
     return ax.finish("Time over steps", f"What a late step takes: {', '.join(late)}", legend={})
 
 
-# -- losses, three ways -----------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Curve:
     """Losses of one run, and how many epochs, seconds and bytes had been spent by then."""
 
-    epochs: Sequence[float] | np.ndarray
-    seconds: Sequence[float] | np.ndarray
-    nbytes: Sequence[float] | np.ndarray
-    losses: Sequence[float] | np.ndarray
+    epochs: Numbers | np.ndarray
+    seconds: Numbers | np.ndarray
+    nbytes: Numbers | np.ndarray
+    losses: Numbers | np.ndarray
 
 
 def mean_curve(
-    diaries: Sequence[tuple[Sequence[float], Sequence[float], Sequence[float]]],
-    epochs_a_step: float,
-    width: int = 10,
+    diaries: Sequence[tuple[Numbers, Numbers, Numbers]], epochs_a_step: float, width: int = 10
 ) -> Curve:
     """Of workers' losses, seconds and bytes at each step: the means, of losses over `width` steps.
 

@@ -211,10 +211,11 @@ class StepPlayer:
 
 def player_data(steps: Steps) -> dict[str, Any]:
     """What the script draws from: of each step only the boxes that it changed."""
+    colours = [rank_colour(rank) for rank in range(steps.ranks)]
     return {
         "ranks": steps.ranks,
         "chunks": steps.chunks,
-        "colours": [_colour(rank) for rank in range(steps.ranks)],
+        "colours": [{"fill": to_hex(it), "ink": ink_on(it)} for it in colours],
         "words": in_words(steps),
         "messages": [
             [[message.source, message.dest, size_text(message.bytes)] for message in step.messages]
@@ -235,11 +236,6 @@ def _changes(steps: Steps) -> Iterator[Iterator[tuple[int, int, str]]]:
 
 def _counts(counts: np.ndarray) -> str:
     return "?" if (counts < 0).any() else ",".join(map(str, counts.tolist()))
-
-
-def _colour(rank: int) -> dict[str, str]:
-    colour = rank_colour(rank)
-    return {"fill": to_hex(colour), "ink": ink_on(colour)}
 
 
 def _png(picture: Picture) -> str:

@@ -17,6 +17,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
+from ddl_class.plots.curves import Numbers
 from ddl_class.plots.frame import BESIDE, Plane, count, count_in_short, need, plane
 from ddl_class.plots.prediction import amount
 from ddl_runtime.pictures.style import (
@@ -86,7 +87,7 @@ def plot_bounds(
 
 @in_style
 def plot_layers(
-    names: Sequence[str], work: Sequence[float], depth: Sequence[float], *, kinds: Sequence[str]
+    names: Sequence[str], work: Numbers, depth: Numbers, *, kinds: Sequence[str]
 ) -> Figure:
     """Draw layers by work and depth; along a diagonal the average parallelism is the same.
 
@@ -217,8 +218,8 @@ MARGIN = 0.04  # of a step, left and right of a box
 
 @in_style
 def plot_schedule(
-    start: Sequence[float],
-    duration: Sequence[float],
+    start: Numbers,
+    duration: Numbers,
     processor: Sequence[int],
     processors: int,
     *,
