@@ -8,10 +8,9 @@ messages      single messages, algorithms over sizes, who came first
 staging       messages between devices, recorded runs, who has the bytes when
 work_depth    graphs of operations, schedules, bounds, layers by work and depth
 convolutions  time, operations, memory, errors; which method wins where
-micro_batches the front of time and workspace; what limits make of a batch
 recurrences   turns over a grid of cells, chunks, sums and losses in short formats
 networks      buckets, split layers, pipelines, grids of ranks
-memory        what is held, over time and against time
+memory        time over workspace, what limits make of a batch; what a rank holds
 large_batches steps and speed-up over the batch
 staleness     how old gradients get and how large a step they bear; losses three ways
 gossip        bytes at the busiest port, graphs of ranks, how far they are apart
@@ -24,8 +23,7 @@ many_nodes    ranks on their nodes and the cables between; what failures cost
 steps         the steps of a collective as plain data
 step_player   the same as a picture, and with buttons
 winners       which algorithm wins where: the picture that sliders redraw
-prediction    what somebody said beside what came out
-course        the map of the course, and how far a learner has come
+course        the map of the course, how far a learner has come, predictions
 benchmarks    our times over those of peers, and rooflines
 ============= =====================================================================
 

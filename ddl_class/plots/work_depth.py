@@ -17,9 +17,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
+from ddl_class.plots.course import amount
 from ddl_class.plots.curves import Numbers
 from ddl_class.plots.frame import BESIDE, Plane, count, count_in_short, need, plane
-from ddl_class.plots.prediction import amount
 from ddl_runtime.pictures.style import (
     INK,
     Look,

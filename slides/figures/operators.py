@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.recorded import head, sides
 from ddl_class.plots.convolutions import plot_errors, plot_method_map, plot_spread
-from ddl_class.plots.micro_batches import plot_divisions, plot_front
+from ddl_class.plots.memory import plot_divisions, plot_front
 from ddl_class.plots.recurrences import plot_magnitudes, plot_sum_errors, plot_wavefronts
 from ddl_class.plots.work_depth import plot_bounds, plot_operation_graph, plot_schedule
 from ddl_measure.experiments.precision import small_network, sums
