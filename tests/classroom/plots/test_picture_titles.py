@@ -6,7 +6,6 @@ import pytest
 
 from ddl_class.plots import (
     benchmarks,
-    choices,
     convolutions,
     course,
     forms,
@@ -64,7 +63,7 @@ TITLES = [
      "Best: buckets of 1 MiB, 1 s; small ones take 4.0 times that, a giant one 2.0 times"),
     (networks.plot_bucket_sizes, [BUCKETS, None, CLOCKED], {"backward": 0.8},
      "Best measured: buckets of 1 GiB, predicted: 1 MiB; measured takes 0.5 times as long"),
-    (choices.plot_choices, [{"measured": [["ring", "tree"]]}, ["2"], ["1 KiB", "1 MiB"]], WHERE,
+    (searching.plot_choices, [{"measured": [["ring", "tree"]]}, ["2"], ["1 KiB", "1 MiB"]], WHERE,
      "measured: 2 ways win somewhere"),
     (recurrences.plot_chunks, [BY_CHUNK, BY_CHUNK, BY_CHUNK], {"alone": 2.0},
      "Best are 2 steps in a message: so it was predicted and measured"),
@@ -143,9 +142,9 @@ REFUSED = [
     (messages.plot_arrivals, [[]], {}, "a row for each rank"),
     (messages.plot_arrivals, [[[]]], {}, "a row for each rank"),
     (messages.plot_arrivals, [[1.0, 2.0]], {}, "a row for each rank"),
-    (choices.plot_choices, [{"other": [["ring", "tree"]]}, ["2", "4"], ["1", "2"]], WHERE,
+    (searching.plot_choices, [{"other": [["ring", "tree"]]}, ["2", "4"], ["1", "2"]], WHERE,
      r"the map of other has shape \(1, 2\), not \(2, 2\)"),
-    (choices.plot_regrets, [REGRETS, {"tree": (0.1, 0.0, 0.2)}], {}, "give both of each chooser"),
+    (searching.plot_regrets, [REGRETS, {"tree": (0.1, 0.0, 0.2)}], {}, "give both"),
     (searching.plot_consolidated, [{}], {}, "at least one way"),
     (convolutions.Swept, ["batch", [3, 5, 7], {"time": {"fft": [1.0, 2.0]}}], {},
      "time of fft has 2 values over 3 of batch"),
