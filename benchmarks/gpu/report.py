@@ -159,10 +159,8 @@ def pictures(run: DeviceRun) -> dict[str, Figure]:
     """By name: paths, bandwidths, chunk sizes predicted and measured, tables of decisions."""
     route, size = route_of(run), largest_message(run)
     drawn = {}
-    drawn["latency"] = plot_paths(measured=run.measured(LATENCY), label=run.label)
-    drawn["bandwidth"] = plot_paths(
-        measured=run.measured(BANDWIDTH), bandwidth=True, label=run.label
-    )
+    drawn["latency"] = plot_paths(run.measured(LATENCY), label=run.label)
+    drawn["bandwidth"] = plot_paths(run.measured(BANDWIDTH), bandwidth=True, label=run.label)
     chunks = np.geomspace(size / 256, size, 200)
     times = [staging.pipelined(size, chunk, route) for chunk in chunks]
     measured = {

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from matplotlib.figure import Figure
 
 from ddl_class.exercises.registry import units
-from ddl_class.plots.course_map import Stop, plot_course_map
+from ddl_class.plots.course import Stop, plot_course_map
 
 PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

@@ -12,7 +12,6 @@ import base64
 import html
 import io
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import matplotlib
@@ -33,65 +32,57 @@ INK = "#333333"
 RANK_COLOURS = "#332288 #88ccee #117733 #cc6677 #ddcc77 #aa4499 #44aa99 #882255 #999933".split()
 """Rank 0 is indigo, rank 1 light blue, and so on; `rank_colour` goes on beyond."""
 
-KIND_COLOURS: Mapping[str, str] = MappingProxyType(
-    {
-        "work": "#009e73",
-        "reduce": "#cc79a7",
-        "send": "#e69f00",
-        "recv": "#56b4e9",
-        "barrier": "#bfc1c4",
-        "span": "#ece7d8",
-    }
-)
+KIND_COLOURS: Mapping[str, str] = {
+    "work": "#009e73",
+    "reduce": "#cc79a7",
+    "send": "#e69f00",
+    "recv": "#56b4e9",
+    "barrier": "#bfc1c4",
+    "span": "#ece7d8",
+}
 """The kinds of spans, the one that a rank is said to do first where it does several at once."""
 
-KIND_LABELS: Mapping[str, str] = MappingProxyType(
-    {
-        "work": "work",
-        "reduce": "reduce",
-        "send": "send",
-        "recv": "receive, or wait to",
-        "barrier": "wait in a barrier",
-        "span": "named span",
-    }
-)
+KIND_LABELS: Mapping[str, str] = {
+    "work": "work",
+    "reduce": "reduce",
+    "send": "send",
+    "recv": "receive, or wait to",
+    "barrier": "wait in a barrier",
+    "span": "named span",
+}
 
-ALGORITHM_COLOURS: Mapping[str, str] = MappingProxyType(
-    {
-        "ring": "#4477aa",
-        "recursive_doubling": "#ee6677",
-        "rabenseifner": "#228833",
-        "tree": "#ccbb44",
-        "linear": "#aa3377",
-        "hierarchical": "#66ccee",
-        "native": "#555555",
-    }
-)
+ALGORITHM_COLOURS: Mapping[str, str] = {
+    "ring": "#4477aa",
+    "recursive_doubling": "#ee6677",
+    "rabenseifner": "#228833",
+    "tree": "#ccbb44",
+    "linear": "#aa3377",
+    "hierarchical": "#66ccee",
+    "native": "#555555",
+}
 
-STYLE: Mapping[Any, Any] = MappingProxyType(
-    {
-        "figure.facecolor": "white",
-        "figure.constrained_layout.use": True,
-        "font.size": 10.0,
-        "axes.titlesize": 11.5,
-        "axes.titlelocation": "left",
-        "axes.titleweight": "bold",
-        "axes.titlepad": 8.0,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.edgecolor": INK,
-        "axes.grid": False,
-        "axes.axisbelow": True,
-        "grid.color": "#e4e4e4",
-        "grid.linewidth": 0.8,
-        "xtick.color": INK,
-        "ytick.color": INK,
-        "lines.linewidth": 1.8,
-        "lines.markersize": 6.0,
-        "legend.frameon": False,
-        "legend.fontsize": 9.0,
-    }
-)
+STYLE: Mapping[Any, Any] = {
+    "figure.facecolor": "white",
+    "figure.constrained_layout.use": True,
+    "font.size": 10.0,
+    "axes.titlesize": 11.5,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.titlepad": 8.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": INK,
+    "axes.grid": False,
+    "axes.axisbelow": True,
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.8,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 6.0,
+    "legend.frameon": False,
+    "legend.fontsize": 9.0,
+}
 """The style sheet."""
 
 in_style = matplotlib.rc_context({**STYLE})

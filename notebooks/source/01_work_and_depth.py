@@ -18,9 +18,12 @@ import numpy as np
 import torch
 
 from ddl_class import check, hint, judge, predict, progress, reveal, yours
-from ddl_class.plots.operation_graph import plot_operation_graph
-from ddl_class.plots.schedule import plot_schedule
-from ddl_class.plots.work_depth import plot_bounds, plot_layers
+from ddl_class.plots.work_depth import (
+    plot_bounds,
+    plot_layers,
+    plot_operation_graph,
+    plot_schedule,
+)
 from ddl_teach.operators.graphs import fully_connected as graphs
 from ddl_teach.operators.graphs.execute import run_on_threads
 from ddl_teach.operators.graphs.schedule import finished, greedy

@@ -21,7 +21,7 @@ import numpy as np
 
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
 from ddl_class.notebook import gloo
-from ddl_class.plots.grids import PARTS, plot_places, plot_shares
+from ddl_class.plots.networks import PARTS, plot_places, plot_shares
 from ddl_teach import simulate
 from ddl_teach.theory.grids import cluster, layers
 from ddl_teach.theory.grids.grid import Grid, every

@@ -149,7 +149,7 @@ judge("15.sharded", sharded, ranks=(6, 7, 12), seed=152)
 # small vector of 8 kB; how much comes in *per byte of the vector* does not depend on its size.
 
 # %%
-from ddl_class.plots.ingress import plot_ingress
+from ddl_class.plots.gossip import plot_ingress
 from ddl_teach.training.distribution.mean import mean_of_workers
 
 my_sharded = yours("15.sharded", sharded, mean_of_workers)

@@ -351,7 +351,7 @@ def filled(comm):
 # Now let 2 to 256 ranks do it, each with entries at 1% of 4,000 places, and count.
 
 # %%
-from ddl_class.plots.fill_in import plot_fill_in
+from ddl_class.plots.forms import plot_fill_in
 from ddl_teach.theory import sparse
 
 ranks, counts = range(1, 257), [2, 4, 8, 16, 32, 64, 128, 256]

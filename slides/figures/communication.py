@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.recorded import head, sides
-from ddl_class.plots.algorithms import plot_times
+from ddl_class.plots.messages import plot_times
 from ddl_class.plots.staging import plot_chunk_sizes
 from ddl_measure.device_paths import ASSUMED
 from ddl_measure.ping_pong import ping_pong

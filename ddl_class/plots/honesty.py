@@ -1,74 +1,44 @@
-"""Two pictures of the same measurements: the one that fools, and the one that does not.
+"""Honest pictures: the one that fools beside the one that does not; and checks of being right.
 
 What is drawn are panels, plain data: a title, names of the axes, and lines with the ends of their
-95% intervals; over names they are bars. What to look at: both pictures are true.
+95% intervals; over names they are bars. What to look at: both pictures are true. A gradient check
+has a best step, between the curve that it takes for a line and the digits that it loses; a rule
+that is another one leaves at once, and one that is the same stays at rounding.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ddl_class.plots.curves import BRIGHT
-from ddl_class.plots.frame import finish, finish_panels, log_scale, note, panels
-from ddl_runtime.pictures.style import INK, Look, in_style, new_axes
+from ddl_class.plots.curves import BRIGHT, Numbers, Series, over_steps
+from ddl_class.plots.frame import Plane, finish_panels, panels, plane
+from ddl_measure.reports.twelve_ways.trick import Line, Panel, Trick
+from ddl_runtime.pictures.style import INK, Look, in_style
 
 FOOLS, HONEST = "#bb3344", "#1e7a2d"  # dark enough for letters
-IDEAL = "#999999"
 TITLE = 62  # letters of a line of it
-
-
-class Line(Protocol):
-    """Values over numbers, or over names; no ends, or as many as values."""
-
-    name: str
-    x: Sequence[float] | Sequence[str]
-    y: Sequence[float]
-    low: Sequence[float]
-    high: Sequence[float]
-    ideal: bool
-
-
-class Panel(Protocol):
-    """One picture."""
-
-    title: str
-    x: str
-    y: str
-    lines: Sequence[Line]
-    logarithmic: bool
-
-
-class Trick(Protocol):
-    """A way to fool, carried out."""
-
-    way: int
-    name: str
-    fools: Panel
-    honest: Panel
+ROUNDING = 1e-17  # what is less is drawn here: zero has no place on a logarithmic axis
 
 
 @in_style
-def plot_fooling(fools: Panel, honest: Panel, *, title: str | None = None) -> Figure:
+def plot_fooling(fools: Panel, honest: Panel, *, title: str = "") -> Figure:
     """Draw both, beside each other."""
     axes = panels(10.5, 4.0, columns=2)
     claims = ((fools, FOOLS, "This one fools"), (honest, HONEST, "This one does not"))
     for ax, (panel, colour, told) in zip(axes, claims, strict=True):
-        draw(ax, panel)
+        _draw_panel(ax, panel)
         words = textwrap.fill(panel.title, TITLE)
         ax.set_title(words, fontsize=10)
         above = (0, 12 + 14 * len(words.splitlines()))
         look: Look = {"color": colour, "weight": "bold", "fontsize": 10}
-        note(ax, told, (0, 1), above, xycoords="axes fraction", **look)
+        ax.note(told, (0, 1), above, xycoords="axes fraction", **look)
         ax.spines[["left", "bottom"]].set(color=colour, linewidth=2.0)
     words = f"Right, what does not: {honest.title}"
-    return finish_panels(axes, f"Left, what fools: {fools.title}", words, title or "")
+    return finish_panels(axes, f"Left, what fools: {fools.title}", words, title)
 
 
 def plot_trick(trick: Trick) -> Figure:
@@ -79,25 +49,23 @@ def plot_trick(trick: Trick) -> Figure:
 @in_style
 def plot_panel(panel: Panel) -> Figure:
     """Draw one of them alone."""
-    ax = new_axes(6.5, 3.8)
-    draw(ax, panel)
-    return finish(ax, f"{panel.y} over {panel.x or 'names'}", panel.title, grid="")
+    ax = plane(height=3.8, width=6.5)
+    _draw_panel(ax, panel)
+    return ax.finish(f"{panel.y} over {panel.x or 'names'}", panel.title, grid="")
 
 
-def draw(ax: Axes, panel: Panel) -> None:
-    """One of them into axes."""
+def _draw_panel(ax: Plane, panel: Panel) -> None:
     names = [place for line in panel.lines for place in line.x if isinstance(place, str)]
     if names:
         _bars(ax, panel, list(dict.fromkeys(names)))
     else:
         _lines(ax, panel)
-    ax.set_xlabel(panel.x)
-    ax.set_ylabel(panel.y)
+    ax.set(xlabel=panel.x, ylabel=panel.y)
     if len(panel.lines) > 1:
         ax.legend(loc="best")
 
 
-def _bars(ax: Axes, panel: Panel, names: list[str]) -> None:
+def _bars(ax: Plane, panel: Panel, names: list[str]) -> None:
     width = 0.7 / len(panel.lines)
     for number, line in enumerate(panel.lines):
         shift = (number - (len(panel.lines) - 1) / 2) * width
@@ -107,18 +75,18 @@ def _bars(ax: Axes, panel: Panel, names: list[str]) -> None:
         ax.bar(places, line.y, 0.92 * width, label=line.name, yerr=ends, **look)
         tops = line.y if ends is None else line.high
         for place, value, top in zip(places, line.y, tops, strict=True):
-            note(ax, f"{value:.3g}", (place, top), (0, 2), ha="center")
+            ax.note(f"{value:.3g}", (place, top), (0, 2), ha="center")
     ax.set_xticks(range(len(names)), names)
     room = 0.6 + (len(names) == 1)
     ax.set_xlim(-room, len(names) - 1 + room)
     ax.margins(y=0.18)
 
 
-def _lines(ax: Axes, panel: Panel) -> None:
+def _lines(ax: Plane, panel: Panel) -> None:
     colours = iter(BRIGHT)
     for line in panel.lines:
         if line.ideal:
-            ax.plot(line.x, line.y, "--", color=IDEAL, linewidth=1.2, label=line.name)
+            ax.plot(line.x, line.y, "--", color="#999999", linewidth=1.2, label=line.name)
             continue
         joined = list(line.x) == sorted(line.x)  # points in no order are no trend
         look: Look = {"color": next(colours), "markersize": 5, "capsize": 2, "label": line.name}
@@ -130,9 +98,9 @@ def _lines(ax: Axes, panel: Panel) -> None:
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         return
     powers_of_two = all(np.log2(place).is_integer() for place in places)
-    log_scale(ax, "x", base=2 if powers_of_two else 10, subs=(1.0,))
+    ax.log_scale("x", base=2 if powers_of_two else 10, subs=(1.0,))
     if any(line.ideal for line in panel.lines):
-        log_scale(ax, "y", base=2)
+        ax.log_scale("y", base=2)
 
 
 def _ends(line: Line) -> np.ndarray | None:
@@ -140,3 +108,32 @@ def _ends(line: Line) -> np.ndarray | None:
         return None
     middle = np.asarray(line.y)
     return np.maximum(0, [middle - line.low, np.asarray(line.high) - middle])
+
+
+@in_style
+def plot_checks(steps: Numbers, errors: Series) -> Figure:
+    """Draw relative errors of gradient checks over the step of their differences, by name."""
+    ax = plane("step h of the differences", "relative error", 4)
+    drawn = {name: (steps, np.maximum(row, ROUNDING)) for name, row in errors.items()}
+    ax.draw_lines(drawn, marker="o")
+    ax.set(xscale="log", yscale="log")
+    found = "Least errors: " + ", ".join(
+        f"{name} {np.min(row):.0e} at h = {steps[int(np.argmin(row))]:.0e}"
+        for name, row in errors.items()
+    )
+    return ax.finish("Errors of gradient checks", found, legend={})
+
+
+@in_style
+def plot_apart(walks: Series, *, good: float) -> Figure:
+    """Draw how far each rule is from the reference, relative to the way gone, over the steps."""
+    ax = plane("step", "apart, over the way gone", 3.8)
+    far = {name: np.maximum(walk, ROUNDING) for name, walk in walks.items()}
+    ax.draw_lines(over_steps(far, 1), marker=".")
+    ax.axhline(good, color=INK, linestyle="--", linewidth=1.2)
+    ax.set_yscale("log")
+    stay = [name for name, walk in walks.items() if max(walk) <= good]
+    leave = [name for name in walks if name not in stay]
+    same, other = (", ".join(names) or "nobody" for names in (stay, leave))
+    found = f"The same as the reference: {same}; not: {other}"
+    return ax.finish("How far rules walk apart", found, legend={})

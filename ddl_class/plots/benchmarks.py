@@ -1,60 +1,82 @@
-"""A roofline: how fast each layer computes, below the roof that the machine allows.
+"""What benchmarks draw: our times over those of peers, and layers below the roof of a machine.
 
-Right means more operations for each byte that moves, up means more operations a second. A slope is
-what a memory can feed, the flat top what arithmetic can do. A point is a layer at its *measured*
-speed, the larger the more time it takes. What to look at: points left of the ridge are limited by
-memory; points far below every roof are limited by something that the roof does not know.
+Left of the line at 1 ours is the faster; where dots of one row lie on both sides, it is the size
+that decides and not the maker. Below a roof right means more operations for each byte that moves,
+up means more operations a second: a slope is what a memory can feed, the flat top what arithmetic
+can do. What to look at: points left of the ridge are limited by memory; points far below every
+roof are limited by something that the roof does not know.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from ddl_class.plots.frame import finish, note, write_numbers
-from ddl_runtime.pictures.style import (
-    INK,
-    Look,
-    in_style,
-    new_axes,
-    rank_colour,
-    rate_text,
-    time_text,
-)
+from ddl_class.plots.curves import Numbers
+from ddl_class.plots.frame import Plane, finish_panels, need, panels, plane, write_numbers
+from ddl_runtime.pictures.style import INK, Look, in_style, rank_colour, rate_text, time_text
+
+if TYPE_CHECKING:
+    from ddl_measure.analysis.layer_times import LayerRate
 
 LARGEST, SMALLEST = 220.0, 12.0  # areas of points, in square points
 NAMED = 5  # of the layers that take longest
 
 
-class Point(Protocol):
-    """A layer: operations per byte, operations a second, seconds."""
+@in_style
+def plot_peers(ratios: Mapping[tuple[str, str], Numbers], *, machine: str = "") -> Figure:
+    """Draw a row for each (way of ours, peer): our time / the peer's in each case."""
+    need(ratios, "nothing to draw: give the ratios of at least one way and its peer")
+    [ax] = axes = panels(9.0, 1.5 + 0.27 * len(ratios))
+    peers = list(dict.fromkeys(peer for _, peer in ratios))
+    for row, ((_, peer), values) in enumerate(ratios.items()):
+        look: Look = {"color": rank_colour(peers.index(peer)), "alpha": 0.5, "markersize": 5}
+        ax.plot(values, np.full(len(values), row), "o", **look)
+        ax.plot([np.median(values)] * 2, [row - 0.36, row + 0.36], color=INK)
+    ax.axvline(1.0, color=INK, linewidth=1.0)
+    ax.log_scale("x")
+    ax.name_rows([f"{ours}  /  {peer}" for ours, peer in ratios])
+    ax.tick_params(labelsize=8.5)
+    ax.grid(True, axis="x")
+    x = "our time / the peer's   (dot: a case, bar: median; left of 1 ours is faster)"
+    ax.set_xlabel(f"{x}\n{machine}".rstrip())
+    words = "; ".join(
+        f"{ours} / {peer}: median {np.median(values):.2g}"
+        for (ours, peer), values in ratios.items()
+    )
+    more = f"{words}. {machine}"
+    return finish_panels(axes, "Our times over those of peers", faster(ratios), more=more)
 
-    name: str
-    kind: str
-    intensity: float
-    rate: float
-    seconds: float
+
+def faster(ratios: Mapping[tuple[str, str], Numbers]) -> str:
+    """In how many rows, and in how many cases, ours is the faster."""
+    rows = sum(np.median(values) < 1 for values in ratios.values())
+    cases = np.concatenate([*ratios.values()])
+    return (
+        f"Faster than the peer in {rows} of {len(ratios)} rows by the median, in "
+        f"{np.mean(cases < 1):.0%} of {len(cases)} cases"
+    )
 
 
 @in_style
 def plot_roofline(
-    points: Sequence[Point],
+    points: Sequence[LayerRate],
     operations_per_second: float,
     bandwidths: Mapping[str, float],
     *,
-    network: str = "the network",
-    ax: Axes | None = None,
+    network: str,
 ) -> Axes:
-    """Layers below the roof of `operations_per_second` and of each of the `bandwidths` (bytes/s).
+    """Layers at their measured speed, the larger the more time they take, below the roof of
+    `operations_per_second` and of each of the `bandwidths` (bytes/s).
 
     The first bandwidth is the one that decides who counts as limited by memory.
     """
-    if not points or not bandwidths:
-        raise ValueError("a roofline needs at least one layer and one bandwidth")
-    ax = new_axes(9.0, 5.0) if ax is None else ax
+    need(points and bandwidths, "a roofline needs at least one layer and one bandwidth")
+    ax = plane("intensity (operations per byte moved)", "operations per second", 5.0)
     columns = zip(*((it.intensity, it.rate, it.seconds) for it in points), strict=True)
     intensities, rates, seconds = map(np.array, columns)
     kinds = np.array([point.kind for point in points])
@@ -68,7 +90,7 @@ def plot_roofline(
     slowest = np.argsort(-seconds)
     for place in _apart(np.log10(np.stack([intensities, rates])), slowest[:NAMED]):
         spot = intensities[place], rates[place]
-        note(ax, points[place].name or network, spot, (9, -4), fontsize=8, zorder=4)
+        ax.note(points[place].name or network, spot, (9, -4), fontsize=8, zorder=4)
     ridges = [operations_per_second / rate for rate in bandwidths.values()]
     low, high = min(intensities.min(), *ridges) / 3, max(intensities.max(), *ridges) * 3
     ax.set(xscale="log", yscale="log", xlim=(low, high))
@@ -90,12 +112,11 @@ def plot_roofline(
         f"longest is {longest.name} ({longest.kind}) with {time_text(longest.seconds)}, at "
         f"{longest.intensity:.3g} operations per byte."
     )
-    names: Look = {"x": "intensity (operations per byte moved)", "y": "operations per second"}
-    finish(ax, "Roofline", found, **names, more=more)
+    ax.finish("Roofline", found, more=more)
     return ax
 
 
-def _draw_roofs(ax: Axes, top: float, bandwidths: Mapping[str, float]) -> None:
+def _draw_roofs(ax: Plane, top: float, bandwidths: Mapping[str, float]) -> None:
     low, high = ax.get_xlim()
     for name, rate in bandwidths.items():
         ridge = top / rate
@@ -106,8 +127,8 @@ def _draw_roofs(ax: Axes, top: float, bandwidths: Mapping[str, float]) -> None:
         angle = np.degrees(np.arctan2(up - y, right - x))
         slope: Look = {"rotation": angle, "rotation_mode": "anchor"}
         words = f"{name} {rate_text(rate)}"
-        note(ax, words, (begin, begin * rate), (0, 3), fontsize=8.5, **slope)
-    note(ax, f"arithmetic {_speed(top)}", (high, top), (-4, 5), ha="right", fontsize=8.5)
+        ax.note(words, (begin, begin * rate), (0, 3), fontsize=8.5, **slope)
+    ax.note(f"arithmetic {_speed(top)}", (high, top), (-4, 5), ha="right", fontsize=8.5)
 
 
 def _apart(places: np.ndarray, order: np.ndarray) -> list[int]:
