@@ -27,11 +27,12 @@ from pathlib import Path
 
 from ddl_class.clusters.box.command import add_box
 from ddl_class.clusters.command import add_cluster
-from ddl_class.commands.again_command import add_again
 from ddl_class.commands.mistake import Mistake
+from ddl_class.commands.network_text import listing
+from ddl_class.commands.words import command, takes
 from ddl_class.competition.command import add_competition
-from ddl_class.doctor.doctor_command import add_doctor
-from ddl_class.labs.command import add_labs
+from ddl_class.labs.options import add_program_options
+from ddl_teach.fault_tolerance.again import CRASHES
 
 MISTAKEN, INTERRUPTED = 2, 130
 
@@ -43,13 +44,35 @@ RUN_EXAMPLES = """examples:
 
 networks and their settings (times in s, ms, us, ns; bandwidths in GB/s, Gbit/s and the like):
 """
+DOCTOR_EXAMPLES = """for a class, from the instructor's account; accounts.txt has a name a line:
+  ddl-teach doctor --class accounts.txt --by sudo      accounts of this machine
+  ddl-teach doctor --class accounts.txt --by ssh       account@host a line, with your key
+  ddl-teach doctor --class accounts.txt --by slurm     a job of one task for each account
+  ddl-teach doctor --class FOLDER --accounts accounts.txt     learners' own machines: the files
+                       that they have made by 'ddl-teach doctor --out NAME.json' and sent in
+"""
+LABS_EXAMPLES = """examples:
+  ddl-teach labs                                  which there are
+  ddl-teach labs run 1 --begin                    the questions, to fill in
+  ddl-teach labs run 1 --ranks 4                  measure, on this machine
+  ddl-teach labs run 1 --ranks 4 --box            measure, on the nodes of a box
+  ddl-teach labs mark hand_in/1_hello_nodes       what is it worth?
+  ddl-teach labs mark class/*/1_hello_nodes --csv marks.csv
+"""
+AGAIN_EXAMPLES = """examples:
+  ddl-teach again -- mpiexec -n 4 python -m ddl_teach.fault_tolerance.long_run FOLDER
+  ddl-teach box exec head ddl-teach again --until FOLDER/result.json -- mpiexec ...
+  ddl-teach again --requeue -- srun --mpi=pmix python ...     in a batch script of Slurm
+
+The program must resume by itself: ddl_teach/fault_tolerance/long_run.py shows how.
+"""
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Do what the command line says and return the exit status."""
     options = parser().parse_args(words)
     try:
-        status = options.act(options)
+        status: int = options.act(options)
         sys.stdout.flush()
         return status
     except Mistake as mistake:
@@ -72,201 +95,178 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_run(commands)
-    add_doctor(commands)
-    lab = commands.add_parser(
+    _add_doctor(commands)
+    lab = command(
+        commands,
         "lab",
-        help="open the course in JupyterLab",
+        "open the course in JupyterLab",
+        "ddl_class.release.lab:open_lab",
         description="Open the first notebook in JupyterLab.",
         epilog="Words after -- go to JupyterLab, e.g. ddl-teach lab -- --port 9999",
     )
-    lab.add_argument("others", nargs="*", metavar="-- OPTION", help=argparse.SUPPRESS)
-    lab.set_defaults(act=_lab)
+    takes(lab, "others -- OPTION", argparse.SUPPRESS, nargs="*")
     _add_grade(commands)
     _add_recipe(commands)
-    progress = commands.add_parser(
+    command(
+        commands,
         "progress",
-        help="show which exercises are solved",
+        "show which exercises are solved",
+        "ddl_class.cli:_progress",
         description="List the exercises of the course and how far each is.",
         epilog="It is kept in Jupyter's data folder, or in the folder DDL_TEACH_DATA names.",
     )
-    progress.set_defaults(act=_progress)
-    release = commands.add_parser(
+    release = command(
+        commands,
         "release",
-        help="for teachers: make a folder for nbgrader, with the notebooks to hand out",
+        "for teachers: make a folder for nbgrader, with the notebooks to hand out",
+        "ddl_class.cli:_release",
         description="Make or renew a folder for nbgrader from the sources of the notebooks.",
     )
-    release.add_argument("folder", type=Path, metavar="FOLDER")
-    release.set_defaults(act=_release)
+    takes(release, "folder FOLDER")
     add_box(commands)
     add_competition(commands)
     add_cluster(commands)
-    add_labs(commands)
-    add_again(commands)
+    _add_labs(commands)
+    _add_again(commands)
     return parser
 
 
 def _add_run(commands: argparse._SubParsersAction) -> None:
-    from ddl_class.commands.network_text import listing
-
-    run = commands.add_parser(
+    run = command(
+        commands,
         "run",
-        help="run a rank program on real MPI processes or on simulated ranks",
+        "run a rank program on real MPI processes or on simulated ranks",
+        "ddl_class.commands.run_program:run_program",
         description="Run a function whose first argument is a communicator, once on every rank.",
         epilog=RUN_EXAMPLES + listing(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    run.add_argument("program", metavar="FILE.py:FUNCTION")
+    takes(run, "program FILE.py:FUNCTION")
     ground = run.add_mutually_exclusive_group()
-    ground.add_argument(
-        "--ranks", type=_count, default=4, metavar="N", help="real MPI processes (default: 4)"
+    takes(ground, "--ranks N", "real MPI processes (default: 4)", default=4)
+    takes(ground, "--simulate N", "simulated ranks, in virtual time, instead")
+    takes(run, "--box NAME", "on nodes of a box", nargs="?", const="box")
+    takes(run, "--network NETWORK", "with --simulate: one of those listed below")
+    threads = "with --simulate: a thread for each rank, for collectives inside torch's backward"
+    takes(run, "--threads", threads)
+    takes(run, "--timeout SECONDS", "stop real ranks after so long (default: 60)", default=60.0)
+    takes(run, "--arg NAME=VALUE", "an argument; repeatable", action="append", default=[])
+    takes(run, "--device-path PATH", "arrays on devices go that way")
+    takes(run, "--plot FILE.png", "draw the timeline")
+    takes(run, "--trace FILE.json", "save the timeline for ui.perfetto.dev")
+
+
+def _add_doctor(commands: argparse._SubParsersAction) -> None:
+    doctor = command(
+        commands,
+        "doctor",
+        "check this machine, or a class's accounts, and say how to mend what is wrong",
+        "ddl_class.doctor.doctor_command:doctor",
+        description="Check Python, MPI, cores, GPU and left-over processes; 1 means a failure.",
+        epilog=DOCTOR_EXAMPLES,
     )
-    ground.add_argument(
-        "--simulate", type=_count, metavar="N", help="simulated ranks, in virtual time, instead"
-    )
-    run.add_argument("--box", nargs="?", const="box", metavar="NAME", help="on nodes of a box")
-    run.add_argument("--network", help="with --simulate: one of those listed below")
-    run.add_argument(
-        "--threads",
-        action="store_true",
-        help="with --simulate: a thread for each rank, for collectives inside torch's backward",
-    )
-    run.add_argument(
-        "--timeout",
-        type=_seconds,
-        default=60.0,
-        metavar="SECONDS",
-        help="stop real ranks after so long (default: 60)",
-    )
-    run.add_argument(
-        "--arg", action="append", default=[], metavar="NAME=VALUE", help="an argument; repeatable"
-    )
-    run.add_argument("--device-path", metavar="PATH", help="arrays on devices go that way")
-    run.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the timeline")
-    run.add_argument(
-        "--trace", type=Path, metavar="FILE.json", help="save the timeline for ui.perfetto.dev"
-    )
-    run.set_defaults(act=_run)
+    takes(doctor, "--out FILE.json", "keep the findings, too")
+    those = "the accounts of this file, or the findings in this folder, on one page"
+    takes(doctor, "--class ACCOUNTS", those, type=Path, dest="those")
+    doctor.add_argument("--by", choices=("sudo", "ssh", "slurm"), help="how to enter an account")
+    takes(doctor, "--accounts FILE", "who should have sent in")
+    takes(doctor, "--page FILE.html", "the class as a page, too")
+    takes(doctor, "--at-once N", "accounts at a time (default: 4)", type=int, default=4)
 
 
 def _add_grade(commands: argparse._SubParsersAction) -> None:
-    grade = commands.add_parser(
+    grade = command(
+        commands,
         "grade",
-        help="grade a folder of submitted notebooks, each in a sandbox",
+        "grade a folder of submitted notebooks, each in a sandbox",
+        "ddl_class.grading.command:grade_folder",
         description="Grade submissions that nobody has to trust: scores, feedback pages, a CSV.",
         epilog="An interrupted grading goes on where it was when the same line is typed again.",
     )
-    grade.add_argument(
-        "submissions",
-        type=Path,
-        metavar="SUBMISSIONS",
-        help="holds STUDENT/ASSIGNMENT/NOTEBOOK.ipynb, as nbgrader collects, or STUDENT.ipynb",
-    )
-    grade.add_argument(
-        "--source", type=Path, required=True, metavar="FILE.py", help="the instructor's version"
-    )
-    grade.add_argument(
-        "--out",
-        type=Path,
-        required=True,
-        metavar="GRADES",
-        help="a folder for the grades of all units",
-    )
-    grade.add_argument(
-        "--timeout",
-        type=_seconds,
-        default=30.0,
-        metavar="SECONDS",
-        help="for one exercise of one submission (default: 30)",
-    )
-    grade.add_argument(
-        "--jobs",
-        type=_count,
-        default=os.cpu_count() or 1,
-        metavar="N",
-        help="submissions graded at the same time (default: one a core)",
-    )
-    grade.add_argument(
-        "--no-feedback",
-        dest="feedback",
-        action="store_false",
-        help="only scores: no pages, no nbgrader",
-    )
-    grade.set_defaults(act=_grade)
+    layouts = "holds STUDENT/ASSIGNMENT/NOTEBOOK.ipynb, as nbgrader collects, or STUDENT.ipynb"
+    takes(grade, "submissions SUBMISSIONS", layouts, type=Path)
+    takes(grade, "--source FILE.py", "the instructor's version", required=True)
+    takes(grade, "--out GRADES", "a folder for the grades of all units", type=Path, required=True)
+    for_one = "for one exercise of one submission (default: 30)"
+    takes(grade, "--timeout SECONDS", for_one, default=30.0)
+    at_once = "submissions graded at the same time (default: one a core)"
+    takes(grade, "--jobs N", at_once, default=os.cpu_count() or 1)
+    only = "only scores: no pages, no nbgrader"
+    takes(grade, "--no-feedback", only, dest="feedback", action="store_false")
 
 
 def _add_recipe(commands: argparse._SubParsersAction) -> None:
-    recipe = commands.add_parser(
+    recipe = command(
+        commands,
         "recipe",
-        help="carry out a recipe, and say whether its target was reached",
+        "carry out a recipe, and say whether its target was reached",
         description="A recipe says what is fixed, what is free, and the target.",
     )
-    actions = recipe.add_subparsers(metavar="ACTION", required=True)
-    run = actions.add_parser(
+    run = command(
+        recipe.add_subparsers(metavar="ACTION", required=True),
         "run",
-        help="train once for each seed; with --beside, repeat somebody's run",
+        "train once for each seed; with --beside, repeat somebody's run",
+        "ddl_class.commands.recipe_command:run_recipe",
         description="Train once for each seed and keep a report of every training; 1 means that "
         "the target was missed.",
     )
-    run.add_argument("recipe", type=Path, metavar="FILE.toml")
-    run.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="another value for what is free; can be repeated",
+    takes(run, "recipe FILE.toml")
+    other = "another value for what is free; can be repeated"
+    takes(run, "--set NAME=VALUE", other, action="append", default=[])
+    mine = "where the report goes (default: report.json)"
+    takes(run, "--out MINE.json", mine, default=Path("report.json"))
+    theirs = "their report: take its settings, and show both side by side"
+    takes(run, "--beside THEIRS.json", theirs)
+
+
+def _add_labs(commands: argparse._SubParsersAction) -> None:
+    labs = command(
+        commands,
+        "labs",
+        "the labs: list, run, mark",
+        "ddl_class.labs.command:show",
+        description="Afternoons on a cluster, real or in a box.",
+        epilog=LABS_EXAMPLES,
     )
-    run.add_argument(
-        "--out",
-        type=Path,
-        default=Path("report.json"),
-        metavar="MINE.json",
-        help="where the report goes (default: report.json)",
+    verbs = labs.add_subparsers(metavar="VERB")
+    run = command(
+        verbs,
+        "run",
+        "run a lab's program on ranks",
+        "ddl_class.labs.command:run",
+        description="Run a lab's program on this machine or in a box; on Slurm submit its "
+        "job.sbatch.",
     )
-    run.add_argument(
-        "--beside",
-        type=Path,
-        metavar="THEIRS.json",
-        help="their report: take its settings, and show both side by side",
+    takes(run, "lab LAB", "its name or number")
+    takes(run, "--ranks N", "default: 4", default=4)
+    takes(run, "--box NAME", "on nodes of a box", nargs="?", const="box")
+    takes(run, "--survivors", "ranks outlive one that dies")
+    add_program_options(run)
+    mark = command(
+        verbs,
+        "mark",
+        "mark what was handed in",
+        "ddl_class.labs.command:mark",
+        description="Mark folders.",
     )
-    run.set_defaults(act=_recipe)
+    takes(mark, "folders FOLDER", nargs="+")
+    takes(mark, "--csv FILE", "a line for each folder")
 
 
-def _count(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"a whole number, at least 1, not '{text}'")
-    return number
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"a positive number of seconds, not '{text}'")
-    return seconds
-
-
-def _run(options: argparse.Namespace) -> int:
-    from ddl_class.commands.run_program import run_program
-
-    return run_program(options)
-
-
-def _lab(options: argparse.Namespace) -> int:
-    from ddl_class.release.lab import open_lab
-
-    return open_lab(options.others)
-
-
-def _recipe(options: argparse.Namespace) -> int:
-    from ddl_class.commands.recipe_command import run_recipe
-
-    return run_recipe(options)
+def _add_again(commands: argparse._SubParsersAction) -> None:
+    again = command(
+        commands,
+        "again",
+        "start a program again after each crash, until it is done",
+        "ddl_class.commands.again_command:run_again",
+        description="Start a program again after each crash until it is done; asked to go by "
+        "SIGTERM or SIGUSR1, tell it by SIGUSR1, wait, and end with status 75.",
+        epilog=AGAIN_EXAMPLES,
+    )
+    takes(again, "--until FILE", "it is done once this exists")
+    crashes = f"give up after more; default: {CRASHES}"
+    takes(again, "--crashes N", crashes, type=int, default=CRASHES)
+    takes(again, "--requeue", "asked to go by SIGUSR1, have Slurm start this job again")
+    takes(again, "command -- COMMAND", nargs="+")
 
 
 def _progress(_: argparse.Namespace) -> int:
@@ -285,9 +285,3 @@ def _release(options: argparse.Namespace) -> int:
     except OSError as error:
         raise Mistake(f"{options.folder} cannot be written: {error}") from None
     return 0
-
-
-def _grade(options: argparse.Namespace) -> int:
-    from ddl_class.grading.command import grade_folder
-
-    return grade_folder(options)

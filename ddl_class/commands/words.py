@@ -1,0 +1,69 @@
+"""What the command line understands, one line for a word: its type follows from what it takes."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def command(
+    commands: argparse._SubParsersAction, name: str, about: str, act: str = "", **texts: str
+) -> argparse.ArgumentParser:
+    """A command that calls `act`, "module:function", which is imported only then."""
+    texts = {"description": f"{about[0].upper()}{about[1:]}."} | texts
+    layout = argparse.HelpFormatter
+    if "\n" in texts.get("epilog", ""):
+        layout = argparse.RawDescriptionHelpFormatter
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=about, formatter_class=layout, **texts
+    )
+    if act:
+        parser.set_defaults(act=partial(_call, act))
+    return parser
+
+
+def takes(
+    parser: argparse._ActionsContainer, word: str, about: str | None = None, **more: Any
+) -> None:
+    """The command takes a flag `--short`, an option `--ranks N` or an argument `folder FOLDER`."""
+    name, _, value = word.partition(" ")
+    usual = {"metavar": value, "type": _kind(value)} if value else {"action": "store_true"}
+    parser.add_argument(name, help=about, **usual | more)
+
+
+def count(text: str) -> int:
+    """A number of ranks or processes."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"a whole number, at least 1, not '{text}'")
+    return number
+
+
+def seconds(text: str) -> float:
+    """A time that can be waited for."""
+    try:
+        time = float(text)
+    except ValueError:
+        time = 0.0
+    if not 0 < time < float("inf"):
+        raise argparse.ArgumentTypeError(f"a positive number of seconds, not '{text}'")
+    return time
+
+
+def _kind(value: str) -> Callable[[str], Any]:
+    is_path = re.fullmatch(r"FILE|FOLDER|\w+\.\w+", value)
+    return {"N": count, "SECONDS": seconds}.get(value, Path if is_path else str)
+
+
+def _call(act: str, options: argparse.Namespace) -> int:
+    module, _, function = act.partition(":")
+    status: int = getattr(import_module(module), function)(options)
+    return status
