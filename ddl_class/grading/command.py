@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ddl_class.commands.mistake import Mistake
-from ddl_class.grading.assignment import read_assignment
 from ddl_class.grading.batch import Progress, grade
 from ddl_class.grading.sandbox import Limits
 from ddl_class.grading.verdicts import Verdict, all_kept, verdicts_folder
@@ -38,26 +37,22 @@ def grade_folder(options: argparse.Namespace) -> int:
         if options.feedback:
             from ddl_class.grading.gradebook import keep_books
 
-            assignment = read_assignment(options.source)
-            keep_books(out, options.source, assignment, verdicts, _bar("feedback"))
-        absent = _absent(all_kept(out), verdicts)
+            keep_books(out, options.source, verdicts, _bar("feedback"))
+        now = {verdict.student for verdict in verdicts}
+        absent = [
+            earlier.student
+            for earlier in all_kept(out)
+            if earlier.assignment == verdicts[0].assignment and earlier.student not in now
+        ]
     print(summary(verdicts, out, options.feedback, absent))
     return 0
-
-
-def _absent(every: Sequence[Verdict], graded: Sequence[Verdict]) -> list[str]:
-    """Who was graded before for the same assignment, and is not among the submissions now."""
-    now = {verdict.student for verdict in graded}
-    assignment = graded[0].assignment
-    return [
-        one.student for one in every if one.assignment == assignment and one.student not in now
-    ]
 
 
 def summary(
     verdicts: Sequence[Verdict], out: Path, feedback: bool = True, absent: Sequence[str] = ()
 ) -> str:
     """The exercises with how many solved each, and where everything is."""
+    assignment = verdicts[0].assignment
     totals = [sum(score.points for score in verdict.scores) for verdict in verdicts]
     most = sum(score.of for score in verdicts[0].scores)
     lines = [
@@ -67,14 +62,15 @@ def summary(
     for scores in zip(*(verdict.scores for verdict in verdicts), strict=True):
         right = sum(score.points == score.of for score in scores)
         lines.append(f"  {scores[0].exercise:<24} {right} of {len(scores)} right")
-    looks = [
-        (score.limit, f"{verdict.student} ({score.exercise})")
-        for verdict in verdicts
-        for score in verdict.scores
-        if score.doubtful
-    ]
-    failed = [name for limit, name in looks if not limit]
-    ended = [name for limit, name in looks if limit]
+    failed, ended = (
+        [
+            f"{verdict.student} ({score.exercise})"
+            for verdict in verdicts
+            for score in verdict.scores
+            if score.doubtful and bool(score.limit) == by_a_limit
+        ]
+        for by_a_limit in (False, True)
+    )
     if failed:
         lines.append(f"the check itself failed, so look yourself: {', '.join(failed)}")
     if ended:
@@ -82,7 +78,6 @@ def summary(
             f"the time or memory was used up, also alone, so look yourself: {', '.join(ended)} "
             "(typed again, this command tries them once more)"
         )
-    assignment = verdicts[0].assignment
     if absent:
         lines.append(
             f"not among these submissions, so their earlier grades stay: {', '.join(absent)} "

@@ -34,25 +34,25 @@ c.ClearSolutions.code_stub = {{"python": "{release.STUB}"}}
 
 def hand_out(folder: Path, sources: Path = SOURCES) -> list[Path]:
     """Make or renew the folder; returns the notebooks to hand out."""
-    found = [path for path in sorted(sources.glob("*.py")) if release.solved(path) is not None]
-    if not found:
+    exercises = [path for path in sorted(sources.glob("*.py")) if release.solved(path) is not None]
+    if not exercises:
         raise Mistake(
             f"There are no sources with exercises in {sources}: this works in a clone of the "
             "course, not where only the package was installed."
         )
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "nbgrader_config.py").write_text(SETTINGS, encoding="utf-8")
-    made = []
-    for source in found:
+    nbgrader = NbGraderAPI(config=settings(folder))
+    nbgrader.log.setLevel(logging.ERROR)
+    for source in exercises:
         path = folder / "source" / source.stem / f"{source.stem}.ipynb"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(release.text(release.instructors(source)), encoding="utf-8")
         with own_commands():
-            outcome = _nbgrader(folder).generate_assignment(source.stem, force=True, create=True)
+            outcome = nbgrader.generate_assignment(source.stem, force=True, create=True)
         if not outcome["success"]:
             raise Mistake(f"nbgrader refuses {source.stem}:\n{outcome['log']}")
-        made.append(folder / "release" / source.stem / f"{source.stem}.ipynb")
-    return made
+    return [folder / "release" / one.stem / f"{one.stem}.ipynb" for one in exercises]
 
 
 @contextlib.contextmanager
@@ -66,11 +66,10 @@ def own_commands() -> Iterator[None]:
         os.environ["PATH"] = before
 
 
-def _nbgrader(folder: Path) -> NbGraderAPI:
+def settings(folder: Path) -> Config:
+    """nbgrader's settings for this folder."""
     config = Config()
     config.CourseDirectory.root = str(folder.resolve())
     config.CourseDirectory.course_id = "ddl-teach"
     config.ClearSolutions.code_stub = {"python": release.STUB}
-    nbgrader = NbGraderAPI(config=config)
-    nbgrader.log.setLevel(logging.ERROR)
-    return nbgrader
+    return config
