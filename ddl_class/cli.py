@@ -36,7 +36,12 @@ from ddl_teach.fault_tolerance.again import CRASHES
 
 MISTAKEN, INTERRUPTED = 2, 130
 
-RUN_EXAMPLES = """examples:
+# Of each command: what it does in a line, then a paragraph, then what is to be seen below it all.
+RUN = """run a rank program on real MPI processes or on simulated ranks
+
+Run a function whose first argument is a communicator, once on every rank.
+
+examples:
   ddl-teach run program.py:main --ranks 4
   ddl-teach run program.py:main --ranks 2 --arg size=1000 --arg algorithm=ring
   ddl-teach run program.py:main --ranks 4 --plot timeline.png --trace timeline.json
@@ -44,14 +49,47 @@ RUN_EXAMPLES = """examples:
 
 networks and their settings (times in s, ms, us, ns; bandwidths in GB/s, Gbit/s and the like):
 """
-DOCTOR_EXAMPLES = """for a class, from the instructor's account; accounts.txt has a name a line:
+DOCTOR = """check this machine, or a class's accounts, and say how to mend what is wrong
+
+Check Python, MPI, cores, GPU and left-over processes; 1 means a failure.
+
+for a class, from the instructor's account; accounts.txt has a name a line:
   ddl-teach doctor --class accounts.txt --by sudo      accounts of this machine
   ddl-teach doctor --class accounts.txt --by ssh       account@host a line, with your key
   ddl-teach doctor --class accounts.txt --by slurm     a job of one task for each account
   ddl-teach doctor --class FOLDER --accounts accounts.txt     learners' own machines: the files
                        that they have made by 'ddl-teach doctor --out NAME.json' and sent in
 """
-LABS_EXAMPLES = """examples:
+LAB = """open the course in JupyterLab
+
+Open the first notebook in JupyterLab.
+
+Words after -- go to JupyterLab, e.g. ddl-teach lab -- --port 9999"""
+GRADE = """grade a folder of submitted notebooks, each in a sandbox
+
+Grade submissions that nobody has to trust: scores, feedback pages, a CSV.
+
+An interrupted grading goes on where it was when the same line is typed again."""
+RECIPE = """carry out a recipe, and say whether its target was reached
+
+A recipe says what is fixed, what is free, and the target."""
+RECIPE_RUN = """train once for each seed; with --beside, repeat somebody's run
+
+Train once for each seed and keep a report of every training; 1 means that the target was missed.
+"""
+PROGRESS = """show which exercises are solved
+
+List the exercises of the course and how far each is.
+
+It is kept in Jupyter's data folder, or in the folder DDL_TEACH_DATA names."""
+RELEASE = """for teachers: make a folder for nbgrader, with the notebooks to hand out
+
+Make or renew a folder for nbgrader from the sources of the notebooks."""
+LABS = """the labs: list, run, mark
+
+Afternoons on a cluster, real or in a box.
+
+examples:
   ddl-teach labs                                  which there are
   ddl-teach labs run 1 --begin                    the questions, to fill in
   ddl-teach labs run 1 --ranks 4                  measure, on this machine
@@ -59,7 +97,15 @@ LABS_EXAMPLES = """examples:
   ddl-teach labs mark hand_in/1_hello_nodes       what is it worth?
   ddl-teach labs mark class/*/1_hello_nodes --csv marks.csv
 """
-AGAIN_EXAMPLES = """examples:
+LABS_RUN = """run a lab's program on ranks
+
+Run a lab's program on this machine or in a box; on Slurm submit its job.sbatch."""
+AGAIN = """start a program again after each crash, until it is done
+
+Start a program again after each crash until it is done; asked to go by SIGTERM or SIGUSR1, tell
+it by SIGUSR1, wait, and end with status 75.
+
+examples:
   ddl-teach again -- mpiexec -n 4 python -m ddl_teach.fault_tolerance.long_run FOLDER
   ddl-teach box exec head ddl-teach again --until FOLDER/result.json -- mpiexec ...
   ddl-teach again --requeue -- srun --mpi=pmix python ...     in a batch script of Slurm
@@ -96,50 +142,25 @@ def parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_run(commands)
     _add_doctor(commands)
-    lab = command(
-        commands,
-        "lab",
-        "open the course in JupyterLab",
-        "ddl_class.release.lab:open_lab",
-        description="Open the first notebook in JupyterLab.",
-        epilog="Words after -- go to JupyterLab, e.g. ddl-teach lab -- --port 9999",
-    )
+    lab = command(commands, "lab", LAB, "ddl_class.release.lab:open_lab")
     takes(lab, "others -- OPTION", argparse.SUPPRESS, nargs="*")
     _add_grade(commands)
-    _add_recipe(commands)
-    command(
-        commands,
-        "progress",
-        "show which exercises are solved",
-        "ddl_class.cli:_progress",
-        description="List the exercises of the course and how far each is.",
-        epilog="It is kept in Jupyter's data folder, or in the folder DDL_TEACH_DATA names.",
-    )
-    release = command(
-        commands,
-        "release",
-        "for teachers: make a folder for nbgrader, with the notebooks to hand out",
-        "ddl_class.cli:_release",
-        description="Make or renew a folder for nbgrader from the sources of the notebooks.",
-    )
-    takes(release, "folder FOLDER")
+    recipe = command(commands, "recipe", RECIPE)
+    _add_recipe(recipe.add_subparsers(metavar="ACTION", required=True))
+    command(commands, "progress", PROGRESS, "ddl_class.cli:_progress")
+    takes(command(commands, "release", RELEASE, "ddl_class.cli:_release"), "folder FOLDER")
     add_box(commands)
     add_competition(commands)
     add_cluster(commands)
-    _add_labs(commands)
+    labs = command(commands, "labs", LABS, "ddl_class.labs.command:show")
+    _add_labs(labs.add_subparsers(metavar="VERB"))
     _add_again(commands)
     return parser
 
 
 def _add_run(commands: argparse._SubParsersAction) -> None:
-    run = command(
-        commands,
-        "run",
-        "run a rank program on real MPI processes or on simulated ranks",
-        "ddl_class.commands.run_program:run_program",
-        description="Run a function whose first argument is a communicator, once on every rank.",
-        epilog=RUN_EXAMPLES + listing(),
-    )
+    act = "ddl_class.commands.run_program:run_program"
+    run = command(commands, "run", RUN + listing(), act)
     takes(run, "program FILE.py:FUNCTION")
     ground = run.add_mutually_exclusive_group()
     takes(ground, "--ranks N", "real MPI processes (default: 4)", default=4)
@@ -156,14 +177,7 @@ def _add_run(commands: argparse._SubParsersAction) -> None:
 
 
 def _add_doctor(commands: argparse._SubParsersAction) -> None:
-    doctor = command(
-        commands,
-        "doctor",
-        "check this machine, or a class's accounts, and say how to mend what is wrong",
-        "ddl_class.doctor.doctor_command:doctor",
-        description="Check Python, MPI, cores, GPU and left-over processes; 1 means a failure.",
-        epilog=DOCTOR_EXAMPLES,
-    )
+    doctor = command(commands, "doctor", DOCTOR, "ddl_class.doctor.doctor_command:doctor")
     takes(doctor, "--out FILE.json", "keep the findings, too")
     those = "the accounts of this file, or the findings in this folder, on one page"
     takes(doctor, "--class ACCOUNTS", those, type=Path, dest="those")
@@ -174,41 +188,22 @@ def _add_doctor(commands: argparse._SubParsersAction) -> None:
 
 
 def _add_grade(commands: argparse._SubParsersAction) -> None:
-    grade = command(
-        commands,
-        "grade",
-        "grade a folder of submitted notebooks, each in a sandbox",
-        "ddl_class.grading.command:grade_folder",
-        description="Grade submissions that nobody has to trust: scores, feedback pages, a CSV.",
-        epilog="An interrupted grading goes on where it was when the same line is typed again.",
-    )
+    grade = command(commands, "grade", GRADE, "ddl_class.grading.command:grade_folder")
     layouts = "holds STUDENT/ASSIGNMENT/NOTEBOOK.ipynb, as nbgrader collects, or STUDENT.ipynb"
     takes(grade, "submissions SUBMISSIONS", layouts, type=Path)
     takes(grade, "--source FILE.py", "the instructor's version", required=True)
     takes(grade, "--out GRADES", "a folder for the grades of all units", type=Path, required=True)
-    for_one = "for one exercise of one submission (default: 30)"
-    takes(grade, "--timeout SECONDS", for_one, default=30.0)
+    seconds = "for one exercise of one submission (default: 30)"
+    takes(grade, "--timeout SECONDS", seconds, default=30.0)
     at_once = "submissions graded at the same time (default: one a core)"
     takes(grade, "--jobs N", at_once, default=os.cpu_count() or 1)
     only = "only scores: no pages, no nbgrader"
     takes(grade, "--no-feedback", only, dest="feedback", action="store_false")
 
 
-def _add_recipe(commands: argparse._SubParsersAction) -> None:
-    recipe = command(
-        commands,
-        "recipe",
-        "carry out a recipe, and say whether its target was reached",
-        description="A recipe says what is fixed, what is free, and the target.",
-    )
-    run = command(
-        recipe.add_subparsers(metavar="ACTION", required=True),
-        "run",
-        "train once for each seed; with --beside, repeat somebody's run",
-        "ddl_class.commands.recipe_command:run_recipe",
-        description="Train once for each seed and keep a report of every training; 1 means that "
-        "the target was missed.",
-    )
+def _add_recipe(actions: argparse._SubParsersAction) -> None:
+    act = "ddl_class.commands.recipe_command:run_recipe"
+    run = command(actions, "run", RECIPE_RUN, act)
     takes(run, "recipe FILE.toml")
     other = "another value for what is free; can be repeated"
     takes(run, "--set NAME=VALUE", other, action="append", default=[])
@@ -218,50 +213,21 @@ def _add_recipe(commands: argparse._SubParsersAction) -> None:
     takes(run, "--beside THEIRS.json", theirs)
 
 
-def _add_labs(commands: argparse._SubParsersAction) -> None:
-    labs = command(
-        commands,
-        "labs",
-        "the labs: list, run, mark",
-        "ddl_class.labs.command:show",
-        description="Afternoons on a cluster, real or in a box.",
-        epilog=LABS_EXAMPLES,
-    )
-    verbs = labs.add_subparsers(metavar="VERB")
-    run = command(
-        verbs,
-        "run",
-        "run a lab's program on ranks",
-        "ddl_class.labs.command:run",
-        description="Run a lab's program on this machine or in a box; on Slurm submit its "
-        "job.sbatch.",
-    )
+def _add_labs(verbs: argparse._SubParsersAction) -> None:
+    run = command(verbs, "run", LABS_RUN, "ddl_class.labs.command:run")
     takes(run, "lab LAB", "its name or number")
     takes(run, "--ranks N", "default: 4", default=4)
     takes(run, "--box NAME", "on nodes of a box", nargs="?", const="box")
     takes(run, "--survivors", "ranks outlive one that dies")
     add_program_options(run)
-    mark = command(
-        verbs,
-        "mark",
-        "mark what was handed in",
-        "ddl_class.labs.command:mark",
-        description="Mark folders.",
-    )
+    text = "mark what was handed in\n\nMark folders."
+    mark = command(verbs, "mark", text, "ddl_class.labs.command:mark")
     takes(mark, "folders FOLDER", nargs="+")
     takes(mark, "--csv FILE", "a line for each folder")
 
 
 def _add_again(commands: argparse._SubParsersAction) -> None:
-    again = command(
-        commands,
-        "again",
-        "start a program again after each crash, until it is done",
-        "ddl_class.commands.again_command:run_again",
-        description="Start a program again after each crash until it is done; asked to go by "
-        "SIGTERM or SIGUSR1, tell it by SIGUSR1, wait, and end with status 75.",
-        epilog=AGAIN_EXAMPLES,
-    )
+    again = command(commands, "again", AGAIN, "ddl_class.commands.again_command:run_again")
     takes(again, "--until FILE", "it is done once this exists")
     crashes = f"give up after more; default: {CRASHES}"
     takes(again, "--crashes N", crashes, type=int, default=CRASHES)

@@ -12,15 +12,18 @@ from typing import Any
 
 
 def command(
-    commands: argparse._SubParsersAction, name: str, about: str, act: str = "", **texts: str
+    commands: argparse._SubParsersAction, name: str, text: str, act: str = ""
 ) -> argparse.ArgumentParser:
-    """A command that calls `act`, "module:function", which is imported only then."""
-    texts = {"description": f"{about[0].upper()}{about[1:]}."} | texts
-    layout = argparse.HelpFormatter
-    if "\n" in texts.get("epilog", ""):
-        layout = argparse.RawDescriptionHelpFormatter
+    """A command that calls `act`, "module:function", which is imported only then. Its text says
+    what it does in a line, then in a paragraph, then what is to be seen below its options."""
+    about, paragraph, below = [*text.split("\n\n", 2), "", ""][:3]
+    raw = argparse.RawDescriptionHelpFormatter if "\n" in below else argparse.HelpFormatter
     parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=about, formatter_class=layout, **texts
+        name,
+        help=about,
+        description=" ".join(paragraph.split()),
+        epilog=below,
+        formatter_class=raw,
     )
     if act:
         parser.set_defaults(act=partial(_call, act))
