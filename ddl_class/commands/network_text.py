@@ -1,17 +1,19 @@
 """A network in one word of the command line: `two-level:ranks_per_node=8,between.latency=2us`.
 
 What can be said is read off the networks themselves: the fields of each are its settings, and a
-field that is a network of its own is reached with a dot.
+field that is a network of its own is reached with a dot. Quantities are written as people do:
+`1us`, `25 GB/s`, `100Gbit/s`.
 """
 
 from __future__ import annotations
 
+import re
 import textwrap
 from dataclasses import MISSING, fields, is_dataclass, replace
+from decimal import Decimal, InvalidOperation
 from typing import Any, get_args, get_origin, get_type_hints
 
 from ddl_class.commands.mistake import Mistake
-from ddl_class.commands.units import read_quantity, write_quantity
 from ddl_runtime.topologies.dragonfly import Dragonfly
 from ddl_runtime.topologies.fat_tree import FatTree
 from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
@@ -35,6 +37,22 @@ FORMS = {
     tuple: ("whole numbers like 4x4x4", lambda text: tuple(map(int, text.split("x")))),
 }
 
+# Decimal, so that 100ns is the very number that 1e-7 is.
+MICROSECOND = Decimal("1e-6")
+TIMES = {
+    "s": Decimal(1),
+    "ms": Decimal("1e-3"),
+    "us": MICROSECOND,
+    "µs": MICROSECOND,
+    "ns": Decimal("1e-9"),
+}
+# Networks count in powers of ten, and eight bits to the byte.
+BANDWIDTHS = {
+    f"{prefix}{unit}/s": Decimal(10) ** n / bits
+    for prefix, n in {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}.items()
+    for unit, bits in {"B": 1, "bit": 8}.items()
+}
+
 
 def read_network(text: str) -> Any:
     """Return the network that ``text`` describes.
@@ -44,20 +62,19 @@ def read_network(text: str) -> Any:
     """
     name, _, settings = text.partition(":")
     if name not in NETWORKS:
-        raise Mistake(
-            f"There is no network '{name}'. Those that exist, with settings:\n{listing()}"
-        )
+        there_are = f"Those that exist, with settings:\n{listing()}"
+        raise Mistake(f"There is no network '{name}'. {there_are}")
     pairs = {}
     for setting in filter(None, settings.split(",")):
         field, equals, value = setting.partition("=")
         if not equals:
-            raise Mistake(
-                f"A network's settings are field=value, not '{setting}'.\n{_entry(name)}"
-            )
+            what = f"A network's settings are field=value, not '{setting}'."
+            raise Mistake(f"{what}\n{_entry(name)}")
         pairs[field.strip()] = value
     try:
         values = _values(name, NETWORKS[name], pairs)
-        missing = [key for key in _required(NETWORKS[name]) if key not in values]
+        required = [field.name for field in fields(NETWORKS[name]) if field.default is MISSING]
+        missing = [key for key in required if key not in values]
         if missing:
             raise Mistake(f"{name} needs {', '.join(missing)}:\n{_entry(name)}")
         return NETWORKS[name](**values)
@@ -91,10 +108,6 @@ def _values(name: str, network: type, pairs: dict[str, str]) -> dict[str, Any]:
 def _part(wanted: Any) -> type | None:
     """The class of a field that has settings of its own, also if it may be missing."""
     return next((each for each in (wanted, *get_args(wanted)) if is_dataclass(each)), None)
-
-
-def _required(network: type) -> list[str]:
-    return [field.name for field in fields(network) if field.default is MISSING]
 
 
 def _value(key: str, text: str, wanted: Any) -> Any:
@@ -132,3 +145,35 @@ def _text(name: str, value: Any) -> str:
     if isinstance(value, float):
         return write_quantity(name, value)
     return {MISSING: "?", None: "none"}.get(value, str(value))
+
+
+def read_quantity(name: str, text: str) -> float:
+    """Return ``text`` in seconds, or in bytes a second where ``name`` speaks of a bandwidth.
+
+    >>> read_quantity("latency", "2us"), read_quantity("bandwidth", "100Gbit/s")
+    (2e-06, 12500000000.0)
+    """
+    units = BANDWIDTHS if "bandwidth" in name else TIMES
+    match = re.fullmatch(r"([-+.\d]+(?:[eE][-+]?\d+)?)\s*([^\d\s]*)", text.strip())
+    try:
+        return float(Decimal(match[1]) * (units[match[2]] if match[2] else 1))
+    except (TypeError, InvalidOperation, KeyError):
+        raise Mistake(
+            f"{name}={text} is not understood: write a number and one of {', '.join(units)}"
+        ) from None
+
+
+def write_quantity(name: str, amount: float) -> str:
+    """Return ``amount`` in the unit that makes it easiest to read.
+
+    >>> write_quantity("latency", 2e-6), write_quantity("bandwidth", 12.5e9)
+    ('2us', '12.5GB/s')
+    """
+    if amount == 0:
+        return "0"
+    units = BANDWIDTHS if "bandwidth" in name else TIMES
+    sizes = [
+        (float(size), unit) for unit, size in units.items() if not re.match("µ|k|.*bit", unit)
+    ]
+    size, unit = max((pair for pair in sizes if pair[0] <= amount), default=min(sizes))
+    return f"{amount / size:.6g}{unit}"
