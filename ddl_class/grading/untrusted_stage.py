@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -38,7 +38,7 @@ class Answer(Exception):
         self.traceback_text = traceback_text
 
 
-class UntrustedStage:
+class UntrustedStage(AbstractContextManager["UntrustedStage"]):
     """Runs `function`, which the notebook's `cells` define, in sandboxes.
 
     `cells` are pairs of a name, shown in errors, and source code. What they need and do not have
@@ -68,9 +68,6 @@ class UntrustedStage:
         self._ranks: list[Sandboxed] = []
         self._deadline = 0.0
         self._verbs: dict[int, Verbs] = {}
-
-    def __enter__(self) -> UntrustedStage:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

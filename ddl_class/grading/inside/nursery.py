@@ -156,10 +156,9 @@ def _begin(link: int, **circumstances: Any) -> None:
     try:
         end = socket.socket(fileno=os.dup2(link, 3))
         os.closerange(4, 2**16)
-        nothing = os.open("/dev/null", os.O_RDWR)
-        for standard in range(3):
-            os.dup2(nothing, standard)
-        os.close(nothing)
+        with open("/dev/null", "r+b", buffering=0) as nothing:
+            for standard in range(3):
+                os.dup2(nothing.fileno(), standard)
         try:
             walls = _confine(**circumstances)
         except OSError as error:
@@ -189,7 +188,7 @@ def _confine(
     walls = []
     own = int(Path("/proc/self/statm").read_text().split()[0]) * PAGE
     if apart:
-        namespaces.furnish(namespaces.View(tuple(shown), tuple(masked), place, scratch))
+        namespaces.furnish(shown, masked, place, scratch)
         walls.append("namespaces")
     if apart or os.geteuid() == 0:
         namespaces.become_nobody()
@@ -198,9 +197,8 @@ def _confine(
         if apart:
             landlock.allow_only(["/"], ["/tmp", "/dev"])
         else:
-            devices = [f"/dev/{name}" for name in namespaces.DEVICES]
             _learn_names(parts)
-            landlock.allow_only(readable, devices)
+            landlock.allow_only(readable, [f"/dev/{name}" for name in namespaces.DEVICES])
         walls.append("landlock")
     if system_calls.can_refuse():
         system_calls.refuse()

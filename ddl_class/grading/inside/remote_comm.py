@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
-from ddl_class.grading.inside.refusals import CLOSED_VERBS, Refused, verb_words
+from ddl_class.grading.inside.project import CLOSED_VERBS, refuse_verb
 from ddl_class.grading.inside.wire import NUMPY_KNOWS, is_tensor, receive_frame, send_frame
 from ddl_runtime.core import arrays
 from ddl_runtime.core.arrays import (
@@ -36,12 +36,7 @@ from ddl_runtime.records.ledger import Ledger
 
 MACHINERY = (str(Path(arrays.__file__).parents[1]), str(Path(__file__).parent))
 # What the grader may raise here, by name.
-ERRORS: dict[str, Callable[[str], Exception]] = {
-    "MessageMismatch": MessageMismatch,
-    "NoSuchRank": NoSuchRank,
-    "TypeError": TypeError,
-    "ValueError": ValueError,
-}
+ERRORS = {kind.__name__: kind for kind in (MessageMismatch, NoSuchRank, TypeError, ValueError)}
 
 
 class RemoteRequest(Request):
@@ -84,8 +79,6 @@ class RemoteComm:
         send_frame(self._link, (verb, self._number, source_line(sys._getframe(2)), *words))
         return _answer(self._link)
 
-    # -- messages ---------------------------------------------------------------------------
-
     def send(self, x: Array, to: int, tag: int = 0) -> None:
         self._ask("send", _content(x), to, tag)
 
@@ -112,8 +105,6 @@ class RemoteComm:
         requests[index].take(tuple(answer))
         return index
 
-    # -- time -------------------------------------------------------------------------------
-
     def now(self) -> float:
         return self._ask("now")
 
@@ -137,16 +128,12 @@ class RemoteComm:
             arrays.combine(op, a, b, out)
         self._ask("combine", describe(a)[0])
 
-    # -- groups -----------------------------------------------------------------------------
-
     def barrier(self) -> None:
         self._ask("barrier")
 
     def split(self, colour: int | None, key: int = 0) -> RemoteComm | None:
         place = self._ask("split", colour, key)
         return None if place is None else RemoteComm(self._link, *place)
-
-    # -- what is not run here ---------------------------------------------------------------
 
     def library(self, path: str, x: Array, op: Operation = "sum") -> Array | None:
         """The grader's rank runs this function of the library on `x`."""
@@ -159,11 +146,7 @@ class RemoteComm:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in CLOSED_VERBS:
             raise AttributeError(f"a communicator has no {name}")
-        return partial(_refuse, name)
-
-
-def _refuse(verb: str, *_: Any, **__: Any) -> NoReturn:
-    raise Refused(verb_words(verb))
+        return partial(refuse_verb, name)
 
 
 Comm.register(RemoteComm)

@@ -14,11 +14,11 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from ddl_class.grading.inside.project import is_hidden
-from ddl_class.grading.inside.refusals import (
+from ddl_class.grading.inside.project import (
     COURSE,
     PICTURES,
     Refused,
+    is_hidden,
     is_library,
     library_words,
     may_use,

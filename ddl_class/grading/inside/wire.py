@@ -13,6 +13,7 @@ import socket
 import struct
 import sys
 import time
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ MOST_ITEMS = 200_000  # values in one frame: each costs far more memory than its
 DEEPEST = 16
 LONGEST_INT = 64  # bytes
 MOST_AXES = 8
+MANY = {dict: b"m", list: b"l", tuple: b"t", set: b"e", frozenset: b"e"}
 NUMPY_KNOWS = frozenset(TYPE_NAMES) - {"phantom", "bfloat16", "complex32"}
 
 
@@ -45,9 +47,9 @@ class Late(TimeoutError):
 
 def encode(value: Any) -> bytes:
     """A plain value as bytes."""
-    parts: list[bytes] = []
-    _write(value, parts.append, DEEPEST)
-    return b"".join(parts)
+    written = bytearray()
+    _write(value, written.extend, DEEPEST)
+    return bytes(written)
 
 
 def _write(value: Any, put: Any, depth: int) -> None:
@@ -69,20 +71,15 @@ def _write(value: Any, put: Any, depth: int) -> None:
         put(b"d" + struct.pack("<d", value))
     elif isinstance(value, complex):
         put(b"c" + struct.pack("<dd", value.real, value.imag))
-    elif isinstance(value, str):
-        raw = value.encode("utf-8", "replace")
-        put(b"s" + struct.pack("<I", len(raw)) + raw)
-    elif isinstance(value, (bytes, bytearray)):
-        put(b"b" + struct.pack("<I", len(value)) + bytes(value))
-    elif isinstance(value, (list, tuple, dict)):
-        letter = b"m" if isinstance(value, dict) else b"l" if isinstance(value, list) else b"t"
+    elif isinstance(value, (str, bytes, bytearray)):
+        is_text = isinstance(value, str)
+        raw = value.encode("utf-8", "replace") if is_text else bytes(value)
+        put((b"s" if is_text else b"b") + struct.pack("<I", len(raw)) + raw)
+    elif isinstance(value, tuple(MANY)):
+        letter = next(letter for kind, letter in MANY.items() if isinstance(value, kind))
         put(letter + struct.pack("<I", len(value)))
-        for item in (one for pair in value.items() for one in pair) if letter == b"m" else value:
-            _write(item, put, depth - 1)
-    elif isinstance(value, (set, frozenset)):
-        put(b"e" + struct.pack("<I", len(value)))
-        for item in value:
-            _write(item, put, 0)
+        for item in chain.from_iterable(value.items()) if letter == b"m" else value:
+            _write(item, put, 0 if letter == b"e" else depth - 1)
     elif value.__class__ is Phantom:
         put(b"p" + struct.pack("<QI", value.nbytes, value.itemsize))
     elif isinstance(value, np.ndarray):
@@ -164,7 +161,7 @@ class _Reader:
             items = [self.value(depth - 1) for _ in range(self._count(1))]
             return items if letter == b"l" else tuple(items)
         if letter == b"m":
-            return self._mapping(depth)
+            return {self._key(): self.value(depth - 1) for _ in range(self._count(2))}
         if letter == b"e":
             return {self._key() for _ in range(self._count(1))}
         if letter == b"p":
@@ -181,9 +178,6 @@ class _Reader:
         if count * each > min(self._items, len(self._raw) - self.position):
             raise Malformed(f"a list of {count} values is announced")
         return count
-
-    def _mapping(self, depth: int) -> dict[Any, Any]:
-        return {self._key(): self.value(depth - 1) for _ in range(self._count(2))}
 
     def _key(self) -> Any:
         key = self.value(0)
