@@ -21,7 +21,11 @@ def fingerprint(
 ) -> str:
     """A digest of the packages' files and of the versions of Python and of these libraries."""
     parts = [f"python {platform.python_version()}"]
-    parts += [f"{name} {_version(name)}" for name in sorted(libraries)]
+    for name in sorted(libraries):
+        try:
+            parts.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            parts.append(f"{name} is not installed")
     files = {
         f"{number}/{path.relative_to(folder).as_posix()}": path
         for number, folder in enumerate(folders or [ROOT / name for name in sorted(packages())])
@@ -37,10 +41,3 @@ def _is_by_product(path: Path) -> bool:
     """Whether Python or an editor made it from another file."""
     hidden = any(part.startswith(".") for part in path.parts)
     return hidden or "__pycache__" in path.parts or path.suffix == ".pyc"
-
-
-def _version(library: str) -> str:
-    try:
-        return metadata.version(library)
-    except metadata.PackageNotFoundError:
-        return "is not installed"

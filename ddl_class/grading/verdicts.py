@@ -68,25 +68,22 @@ def kept(out: Path, assignment: str, student: str) -> Verdict | None:
 
 def all_kept(out: Path) -> list[Verdict]:
     """The verdicts of all gradings into this folder, sorted by assignment and student."""
-    paths = (out / "verdicts").glob("*/*.json")
-    found = []
-    for path in paths:
-        if path.name.startswith("."):
-            continue  # a draft of a process that was killed
+    verdicts = []
+    for path in (out / "verdicts").glob("*/[!.]*.json"):  # or a draft of a killed process
         try:
-            found.append(_read(path))
+            verdicts.append(_read(path))
         except (ValueError, TypeError, KeyError):
             raise Mistake(
                 f"{path} is no verdict that can be read. Grade {path.parent.name} again, or "
                 "delete the file if this student is not to be graded."
             ) from None
-    return sorted(found, key=lambda verdict: (verdict.assignment, verdict.student))
+    return sorted(verdicts, key=lambda verdict: (verdict.assignment, verdict.student))
 
 
 def _read(path: Path) -> Verdict:
-    found = json.loads(path.read_text(encoding="utf-8"))
-    scores = [Score(**score) for score in found.pop("scores")]
-    return Verdict(scores=scores, **found)
+    plain = json.loads(path.read_text(encoding="utf-8"))
+    scores = [Score(**score) for score in plain.pop("scores")]
+    return Verdict(scores=scores, **plain)
 
 
 def refuse_older_layout(out: Path) -> None:
@@ -106,11 +103,6 @@ def grades_text(verdicts: Sequence[Verdict]) -> str:
     for verdict in verdicts:
         for score in verdict.scores:
             numbers = (f"{score.points:g}", f"{score.of:g}")
-            names = (verdict.assignment, verdict.student, score.exercise)
-            writer.writerow([_harmless(value) for value in (*names, *numbers, score.message)])
+            row = (verdict.assignment, verdict.student, score.exercise, *numbers, score.message)
+            writer.writerow(f"'{cell}" if cell.startswith(FORMULA) else cell for cell in row)
     return text.getvalue()
-
-
-def _harmless(text: str) -> str:
-    """The text, as one that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(FORMULA) else text
