@@ -38,14 +38,8 @@ FORMS = {
 }
 
 # Decimal, so that 100ns is the very number that 1e-7 is.
-MICROSECOND = Decimal("1e-6")
-TIMES = {
-    "s": Decimal(1),
-    "ms": Decimal("1e-3"),
-    "us": MICROSECOND,
-    "µs": MICROSECOND,
-    "ns": Decimal("1e-9"),
-}
+POWERS = {"s": 0, "ms": -3, "us": -6, "µs": -6, "ns": -9}
+TIMES = {unit: Decimal(10) ** power for unit, power in POWERS.items()}
 # Networks count in powers of ten, and eight bits to the byte.
 BANDWIDTHS = {
     f"{prefix}{unit}/s": Decimal(10) ** n / bits
@@ -121,24 +115,20 @@ def _value(key: str, text: str, wanted: Any) -> Any:
 
 
 def _entry(name: str) -> str:
-    """A network and its settings, over several lines."""
-    settings = " ".join(_settings(NETWORKS[name]))
-    return textwrap.fill(f"{name}: {settings}", 96, initial_indent="  ", subsequent_indent=" " * 6)
-
-
-def _settings(network: type) -> list[str]:
-    """Each setting with its default, those that must be given first."""
-    settings, types = [], get_type_hints(network)
+    """A network and its settings with their defaults, those that must be given first."""
+    network = NETWORKS[name]
+    settings, types = [f"{name}:"], get_type_hints(network)
     for field in sorted(fields(network), key=lambda field: field.default is not MISSING):
         part = _part(types[field.name])
-        if part is not None:
-            for one in fields(part):
-                value = getattr(field.default, one.name, None)
-                if _part(get_type_hints(part)[one.name]) is None:
-                    settings.append(f"{field.name}.{one.name}={_text(one.name, value)}")
-        else:
+        if part is None:
             settings.append(f"{field.name}={_text(field.name, field.default)}")
-    return settings
+            continue
+        for inner in fields(part):
+            if _part(get_type_hints(part)[inner.name]) is None:
+                value = getattr(field.default, inner.name, None)
+                settings.append(f"{field.name}.{inner.name}={_text(inner.name, value)}")
+    text = " ".join(settings)
+    return textwrap.fill(text, 96, initial_indent="  ", subsequent_indent=" " * 6)
 
 
 def _text(name: str, value: Any) -> str:
@@ -172,8 +162,7 @@ def write_quantity(name: str, amount: float) -> str:
     if amount == 0:
         return "0"
     units = BANDWIDTHS if "bandwidth" in name else TIMES
-    sizes = [
-        (float(size), unit) for unit, size in units.items() if not re.match("µ|k|.*bit", unit)
-    ]
+    usual = [unit for unit in units if not re.match("µ|k|.*bit", unit)]
+    sizes = [(float(units[unit]), unit) for unit in usual]
     size, unit = max((pair for pair in sizes if pair[0] <= amount), default=min(sizes))
     return f"{amount / size:.6g}{unit}"

@@ -18,12 +18,9 @@ def command(
     what it does in a line, then in a paragraph, then what is to be seen below its options."""
     about, paragraph, below = [*text.split("\n\n", 2), "", ""][:3]
     raw = argparse.RawDescriptionHelpFormatter if "\n" in below else argparse.HelpFormatter
+    paragraph = " ".join(paragraph.split())
     parser: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=about,
-        description=" ".join(paragraph.split()),
-        epilog=below,
-        formatter_class=raw,
+        name, help=about, description=paragraph, epilog=below, formatter_class=raw
     )
     if act:
         parser.set_defaults(act=partial(_call, act))

@@ -24,7 +24,6 @@ from pathlib import Path
 from ddl_class.commands.mistake import Mistake
 from ddl_class.grading import submission, verdicts
 from ddl_class.grading.assignment import Assignment, read_assignment
-from ddl_class.grading.fingerprint import fingerprint
 from ddl_class.grading.sandbox import Limits, Nursery
 from ddl_class.grading.scoring import no_scores, score_answers
 from ddl_class.grading.submission import Submission, Unreadable
@@ -57,7 +56,9 @@ def grade(
     assignment = read_assignment(source)
     handed_in = submission.find_submissions(submissions, assignment.name)
     out.mkdir(parents=True, exist_ok=True)
-    grading = _Grading(assignment, source.read_bytes(), fingerprint(), out, _seed(out), limits)
+    grading = _Grading(
+        assignment, source.read_bytes(), verdicts.fingerprint(), out, _seed(out), limits
+    )
     hidden = [submissions, source, out, source.parent]
     modules = _slow_modules(handed_in, assignment)
     idle: queue.SimpleQueue[Nursery] = queue.SimpleQueue()

@@ -62,15 +62,14 @@ def summary(
     for scores in zip(*(verdict.scores for verdict in verdicts), strict=True):
         right = sum(score.points == score.of for score in scores)
         lines.append(f"  {scores[0].exercise:<24} {right} of {len(scores)} right")
-    failed, ended = (
-        [
-            f"{verdict.student} ({score.exercise})"
-            for verdict in verdicts
-            for score in verdict.scores
-            if score.doubtful and bool(score.limit) == by_a_limit
-        ]
-        for by_a_limit in (False, True)
-    )
+    doubtful = [
+        (score.limit, f"{verdict.student} ({score.exercise})")
+        for verdict in verdicts
+        for score in verdict.scores
+        if score.doubtful
+    ]
+    failed = [name for limit, name in doubtful if not limit]
+    ended = [name for limit, name in doubtful if limit]
     if failed:
         lines.append(f"the check itself failed, so look yourself: {', '.join(failed)}")
     if ended:

@@ -13,7 +13,7 @@ from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises.check import CheckFailed, judge
 from ddl_class.exercises.registry import find_exercise
 from ddl_class.grading.assignment import Assignment, GradedExercise
-from ddl_class.grading.plain_text import plain
+from ddl_class.grading.foreign_text import plain
 from ddl_class.grading.sandbox import Limits, Nursery
 from ddl_class.grading.submission import Answers
 from ddl_class.grading.untrusted_stage import UntrustedStage

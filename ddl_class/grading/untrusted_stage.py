@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from ddl_class.exercises.exercise import NO_BUFFERS, Outcome
+from ddl_class.grading.foreign_text import as_python, plain
 from ddl_class.grading.inside.wire import Late, Malformed, encode
-from ddl_class.grading.plain_text import plain
-from ddl_class.grading.python_cells import as_python
 from ddl_class.grading.sandbox import Ended, Limits, Nursery, Sandboxed
 from ddl_class.grading.verbs import Excess, Memory, Verbs
 from ddl_runtime.diagnosis import deadlock as story

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ddl_class.grading.foreign_text import plain
 from ddl_class.grading.inside.project import may_use
 from ddl_class.grading.inside.wire import Malformed, elements
-from ddl_class.grading.plain_text import plain
 from ddl_runtime.diagnosis.deadlock import MessageMismatch, NoSuchRank
 from ddl_runtime.diagnosis.waits import Mismatch
 from ddl_teach.collectives import registry

@@ -3,22 +3,29 @@
     GRADES/verdicts/ASSIGNMENT/STUDENT.json    one verdict
     GRADES/grades.csv                          all of them, made anew from the files above
 
-So one folder can hold the grades of a whole course: a grading replaces its own verdicts only.
+So one folder can hold the grades of a whole course: a grading replaces its own verdicts only. A
+verdict is kept under a digest of all that it depends on beside the submission: the judges, the
+library, the grader, the arithmetic. So a corrected judge means that it is reached anew.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
+import platform
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from importlib import metadata
 from pathlib import Path
 
 from ddl_class.commands.mistake import Mistake
+from ddl_class.grading.inside.project import ROOT, packages
 from ddl_class.grading.scoring import Score
 from ddl_runtime.records.whole_file import write_whole
 
+LIBRARIES = ("numpy", "scipy", "torch")
 COLUMNS = ("assignment", "student", "exercise", "points", "of", "message")
 FORMULA = ("=", "+", "-", "@", "\t")  # what a spreadsheet would carry out
 
@@ -106,3 +113,30 @@ def grades_text(verdicts: Sequence[Verdict]) -> str:
             row = (verdict.assignment, verdict.student, score.exercise, *numbers, score.message)
             writer.writerow(f"'{cell}" if cell.startswith(FORMULA) else cell for cell in row)
     return text.getvalue()
+
+
+def fingerprint(
+    folders: Sequence[Path] | None = None, libraries: Sequence[str] = LIBRARIES
+) -> str:
+    """A digest of the packages' files and of the versions of Python and of these libraries."""
+    parts = [f"python {platform.python_version()}"]
+    for name in sorted(libraries):
+        try:
+            parts.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            parts.append(f"{name} is not installed")
+    files = {
+        f"{number}/{path.relative_to(folder).as_posix()}": path
+        for number, folder in enumerate(folders or [ROOT / name for name in sorted(packages())])
+        for path in folder.rglob("*")
+        if path.is_file() and not _is_by_product(path.relative_to(folder))
+    }
+    for name in sorted(files):
+        parts.append(f"{name} {hashlib.sha256(files[name].read_bytes()).hexdigest()}")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _is_by_product(path: Path) -> bool:
+    """Whether Python or an editor made it from another file."""
+    hidden = any(part.startswith(".") for part in path.parts)
+    return hidden or "__pycache__" in path.parts or path.suffix == ".pyc"
