@@ -65,9 +65,6 @@ class Class:
     silent: Mapping[str, str]
 
 
-# -- one account ----------------------------------------------------------------------------------
-
-
 def this_account(findings: Sequence[Finding]) -> Account:
     """These findings, with the names of this account and this machine."""
     try:
@@ -91,9 +88,6 @@ def from_plain(plain: Any) -> Account:
         return Account(str(plain["name"]), str(plain["host"]), findings)
     except (KeyError, TypeError, ValueError):
         raise ValueError("this is no doctor's report: 'ddl-teach doctor --out FILE'") from None
-
-
-# -- asking all of them ---------------------------------------------------------------------------
 
 
 def read_accounts(file: Path) -> list[str]:
@@ -168,9 +162,6 @@ def read_class(folder: Path, accounts: Sequence[str] = ()) -> Class:
     if not answered and not silent:
         raise Mistake(f"no *.json in {folder}: learners make one by 'ddl-teach doctor --out FILE'")
     return Class(answered, silent)
-
-
-# -- one page -------------------------------------------------------------------------------------
 
 
 def fit(those: Class) -> bool:

@@ -152,9 +152,6 @@ def _settings(lab: Lab, options: argparse.Namespace) -> dict[str, Any]:
     return settings | others
 
 
-# -- questions and answers ---------------------------------------------------------------------
-
-
 def _begin(lab: Lab, folder: Path) -> None:
     """Write the form, unless there is one: answers are never overwritten."""
     make(folder)

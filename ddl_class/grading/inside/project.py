@@ -15,11 +15,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NoReturn
 
-SHOWN = (
-    "ddl_teach/__init__.py",
-    "ddl_teach/comm",
-    "ddl_runtime",
-)  # files, and folders with all in them
+# Files, and folders with all in them.
+SHOWN = ("ddl_teach/__init__.py", "ddl_teach/comm", "ddl_runtime")
 DISTRIBUTION = "ddl-teach"
 ROOT = Path(__file__).resolve().parents[3]  # the folder in which the project's packages stand
 

@@ -42,9 +42,6 @@ class Late(TimeoutError):
     """The time was up before the other side had spoken, or listened."""
 
 
-# -- writing ------------------------------------------------------------------------------------
-
-
 def encode(value: Any) -> bytes:
     """A plain value as bytes."""
     written = bytearray()
@@ -107,9 +104,6 @@ def is_tensor(value: Any) -> bool:
     """Whether this is a tensor of torch, which nobody need have imported."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
-
-
-# -- reading ------------------------------------------------------------------------------------
 
 
 def decode(raw: bytes | bytearray) -> Any:
@@ -224,9 +218,6 @@ def elements(code: int, nbytes: int) -> Any:
     if nbytes > LARGEST_FRAME or nbytes % one.nbytes:
         raise Malformed(f"{nbytes} bytes of {TYPE_NAMES[code]}")
     return blank(code, nbytes // one.nbytes)
-
-
-# -- frames -------------------------------------------------------------------------------------
 
 
 def send_frame(link: socket.socket, value: Any, deadline: float = math.inf) -> None:
