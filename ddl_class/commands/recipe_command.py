@@ -64,8 +64,9 @@ def run_recipe(options: argparse.Namespace) -> int:
     with Ranks(recipe.ranks) as ranks:
 
         def run(seed: int, settings: dict[str, Value]) -> Sequence[Any]:
-            how = {"timeout": PATIENCE, "trace": False, "seed": seed}
-            return ranks.run(program, recipe.ranks, **how, **settings).results
+            return ranks.run(
+                program, recipe.ranks, timeout=PATIENCE, trace=False, seed=seed, **settings
+            ).results
 
         mine = carry_out(recipe, run, changed, command, _keeper(options))
     print(f"\nThe report is {options.out}. A reader of it:\n{told(review(mine))}")

@@ -36,31 +36,28 @@ def takes(
     parser.add_argument(name, help=about, **usual | more)
 
 
-def count(text: str) -> int:
-    """A number of ranks or processes."""
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"a whole number, at least 1, not '{text}'")
-    return number
+def _above_zero(kind: Callable[[str], float], what: str) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        try:
+            number = kind(text)
+        except ValueError:
+            number = 0
+        if not 0 < number < float("inf"):
+            raise argparse.ArgumentTypeError(f"{what}, not '{text}'")
+        return number
+
+    return read
 
 
-def seconds(text: str) -> float:
-    """A time that can be waited for."""
-    try:
-        time = float(text)
-    except ValueError:
-        time = 0.0
-    if not 0 < time < float("inf"):
-        raise argparse.ArgumentTypeError(f"a positive number of seconds, not '{text}'")
-    return time
+KINDS = {
+    "N": _above_zero(int, "a whole number, at least 1"),
+    "SECONDS": _above_zero(float, "a positive number of seconds"),
+}
 
 
 def _kind(value: str) -> Callable[[str], Any]:
     is_path = re.fullmatch(r"FILE|FOLDER|\w+\.\w+", value)
-    return {"N": count, "SECONDS": seconds}.get(value, Path if is_path else str)
+    return KINDS.get(value, Path if is_path else str)
 
 
 def _call(act: str, options: argparse.Namespace) -> int:
