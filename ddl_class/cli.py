@@ -158,7 +158,7 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_run(commands: argparse._SubParsersAction) -> None:
+def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     act = "ddl_class.commands.run_program:run_program"
     run = command(commands, "run", RUN + listing(), act)
     takes(run, "program FILE.py:FUNCTION")
@@ -176,7 +176,7 @@ def _add_run(commands: argparse._SubParsersAction) -> None:
     takes(run, "--trace FILE.json", "save the timeline for ui.perfetto.dev")
 
 
-def _add_doctor(commands: argparse._SubParsersAction) -> None:
+def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     doctor = command(commands, "doctor", DOCTOR, "ddl_class.doctor.doctor_command:doctor")
     takes(doctor, "--out FILE.json", "keep the findings, too")
     those = "the accounts of this file, or the findings in this folder, on one page"
@@ -187,7 +187,7 @@ def _add_doctor(commands: argparse._SubParsersAction) -> None:
     takes(doctor, "--at-once N", "accounts at a time (default: 4)", type=int, default=4)
 
 
-def _add_grade(commands: argparse._SubParsersAction) -> None:
+def _add_grade(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     grade = command(commands, "grade", GRADE, "ddl_class.grading.command:grade_folder")
     layouts = "holds STUDENT/ASSIGNMENT/NOTEBOOK.ipynb, as nbgrader collects, or STUDENT.ipynb"
     takes(grade, "submissions SUBMISSIONS", layouts, type=Path)
@@ -201,7 +201,7 @@ def _add_grade(commands: argparse._SubParsersAction) -> None:
     takes(grade, "--no-feedback", only, dest="feedback", action="store_false")
 
 
-def _add_recipe(actions: argparse._SubParsersAction) -> None:
+def _add_recipe(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     act = "ddl_class.commands.recipe_command:run_recipe"
     run = command(actions, "run", RECIPE_RUN, act)
     takes(run, "recipe FILE.toml")
@@ -213,7 +213,7 @@ def _add_recipe(actions: argparse._SubParsersAction) -> None:
     takes(run, "--beside THEIRS.json", theirs)
 
 
-def _add_labs(verbs: argparse._SubParsersAction) -> None:
+def _add_labs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     run = command(verbs, "run", LABS_RUN, "ddl_class.labs.command:run")
     takes(run, "lab LAB", "its name or number")
     takes(run, "--ranks N", "default: 4", default=4)
@@ -226,7 +226,7 @@ def _add_labs(verbs: argparse._SubParsersAction) -> None:
     takes(mark, "--csv FILE", "a line for each folder")
 
 
-def _add_again(commands: argparse._SubParsersAction) -> None:
+def _add_again(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     again = command(commands, "again", AGAIN, "ddl_class.commands.again_command:run_again")
     takes(again, "--until FILE", "it is done once this exists")
     crashes = f"give up after more; default: {CRASHES}"

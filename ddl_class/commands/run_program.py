@@ -112,7 +112,7 @@ def _save(run: Run, options: argparse.Namespace) -> None:
 
 def describe_run(run: Run, ground: str) -> str:
     """Return what a learner wants to see of ``run``; ``ground`` says on what it ran."""
-    table = [("sent per rank", "minimum", "median", "maximum")]
+    table: list[tuple[str, ...]] = [("sent per rank", "minimum", "median", "maximum")]
     for what in ("messages", "bytes"):
         sent = [getattr(ledger, f"{what}_sent") for ledger in run.ledger]
         table.append((what, *map(_number, (min(sent), median(sent), max(sent)))))

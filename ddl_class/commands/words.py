@@ -12,14 +12,17 @@ from typing import Any
 
 
 def command(
-    commands: argparse._SubParsersAction, name: str, text: str, act: str = ""
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    text: str,
+    act: str = "",
 ) -> argparse.ArgumentParser:
     """A command that calls `act`, "module:function", which is imported only then. Its text says
     what it does in a line, then in a paragraph, then what is to be seen below its options."""
     about, paragraph, below = [*text.split("\n\n", 2), "", ""][:3]
     raw = argparse.RawDescriptionHelpFormatter if "\n" in below else argparse.HelpFormatter
     paragraph = " ".join(paragraph.split())
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = commands.add_parser(
         name, help=about, description=paragraph, epilog=below, formatter_class=raw
     )
     if act:

@@ -207,5 +207,5 @@ def _all_python(cells: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 def _of_one_kind(before: Any, after: Any) -> bool:
     """Whether what came back can be what was given, changed in place."""
     if isinstance(before, np.ndarray) and isinstance(after, np.ndarray):
-        return before.shape == after.shape and before.dtype == after.dtype
+        return bool(before.shape == after.shape and before.dtype == after.dtype)
     return type(before) is type(after)

@@ -42,7 +42,7 @@ class RemoteRequest(Request):
     def wait(self) -> int:
         return self._source if self.waited else self.take(self._comm._ask("wait", self._number))
 
-    def take(self, answer: Sequence) -> int:
+    def take(self, answer: Sequence[Any]) -> int:
         """It is done: keep what came."""
         self.waited = True
         self._source = _received(answer, self._y)
@@ -173,7 +173,7 @@ def _room(y: Array) -> tuple[int, int]:
     return nbytes, code
 
 
-def _received(answer: Sequence, y: Array | None) -> int:
+def _received(answer: Sequence[Any], y: Array | None) -> int:
     """Put the data that came into the array that waits for it; returns its sender."""
     source, data = answer
     if y is not None and y.__class__ is not Phantom:

@@ -68,14 +68,15 @@ def _write(value: Any, put: Any, depth: int) -> None:
         put(b"d" + struct.pack("<d", value))
     elif isinstance(value, complex):
         put(b"c" + struct.pack("<dd", value.real, value.imag))
-    elif isinstance(value, (str, bytes, bytearray)):
-        is_text = isinstance(value, str)
-        raw = value.encode("utf-8", "replace") if is_text else bytes(value)
-        put((b"s" if is_text else b"b") + struct.pack("<I", len(raw)) + raw)
-    elif isinstance(value, tuple(MANY)):
+    elif isinstance(value, str):
+        raw = value.encode("utf-8", "replace")
+        put(b"s" + struct.pack("<I", len(raw)) + raw)
+    elif isinstance(value, (bytes, bytearray)):
+        put(b"b" + struct.pack("<I", len(value)) + bytes(value))
+    elif isinstance(value, (dict, list, tuple, set, frozenset)):
         letter = next(letter for kind, letter in MANY.items() if isinstance(value, kind))
         put(letter + struct.pack("<I", len(value)))
-        for item in chain.from_iterable(value.items()) if letter == b"m" else value:
+        for item in chain.from_iterable(value.items()) if isinstance(value, dict) else value:
             _write(item, put, 0 if letter == b"e" else depth - 1)
     elif value.__class__ is Phantom:
         put(b"p" + struct.pack("<QI", value.nbytes, value.itemsize))
