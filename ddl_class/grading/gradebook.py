@@ -14,8 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import shutil
-import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -82,9 +80,7 @@ def keep_books(out: Path, source: Path, verdicts: Sequence[Verdict], progress: P
     pages = out / "feedback" / assignment.name
     booked = pages / ".booked"
     booked.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as alone:
-        shutil.copy(source, alone)
-        [released] = hand_out(folder, Path(alone))
+    [released] = hand_out(folder, source)
     api = NbGraderAPI(config=_settings(folder, verdicts_folder(out, assignment.name)))
     api.log.setLevel(logging.CRITICAL)
     api.coursedir.assignment_id = assignment.name

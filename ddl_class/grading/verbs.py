@@ -40,12 +40,11 @@ class Memory:
 
     def take(self, x: Any, times: int = 1) -> None:
         """Use as many as `x` has; a negative number of times gives them back."""
-        if x is not None and x.__class__ is not Phantom:
-            self.left -= times * getattr(x, "nbytes", 0)
-            if self.left < 0:
-                raise Excess(
-                    "more bytes are under way than an exercise may have; receive them first"
-                )
+        if x is None or x.__class__ is Phantom:
+            return
+        self.left -= times * getattr(x, "nbytes", 0)
+        if self.left < 0:
+            raise Excess("more bytes are under way than an exercise may have; receive them first")
 
 
 class Verbs:

@@ -33,8 +33,9 @@ c.ClearSolutions.code_stub = {{"python": "{release.STUB}"}}
 
 
 def hand_out(folder: Path, sources: Path = SOURCES) -> list[Path]:
-    """Make or renew the folder; returns the notebooks to hand out."""
-    exercises = [path for path in sorted(sources.glob("*.py")) if release.solved(path) is not None]
+    """Make or renew the folder, from one source or all in a folder; returns what to hand out."""
+    paths = sorted(sources.glob("*.py")) if sources.is_dir() else [sources]
+    exercises = [path for path in paths if release.solved(path) is not None]
     if not exercises:
         raise Mistake(
             f"There are no sources with exercises in {sources}: this works in a clone of the "
