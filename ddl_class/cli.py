@@ -188,7 +188,7 @@ def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def _add_grade(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    grade = command(commands, "grade", GRADE, "ddl_class.grading.command:grade_folder")
+    grade = command(commands, "grade", GRADE, "ddl_class.grading.batch:grade_folder")
     layouts = "holds STUDENT/ASSIGNMENT/NOTEBOOK.ipynb, as nbgrader collects, or STUDENT.ipynb"
     takes(grade, "submissions SUBMISSIONS", layouts, type=Path)
     takes(grade, "--source FILE.py", "the instructor's version", required=True)

@@ -12,12 +12,16 @@ again, unless it is doubtful.
 
 from __future__ import annotations
 
+import argparse
+import fcntl
 import hashlib
 import queue
 import secrets
-from collections.abc import Callable, Sequence
+import statistics
+import sys
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,14 +31,42 @@ from ddl_class.grading.assignment import Assignment, read_assignment
 from ddl_class.grading.sandbox import Limits, Nursery
 from ddl_class.grading.scoring import no_scores, score_answers
 from ddl_class.grading.submission import Submission, Unreadable
-from ddl_class.grading.verdicts import Verdict
+from ddl_class.grading.verdicts import Progress, Verdict
 from ddl_runtime.records.whole_file import write_whole
 
 # Each takes seconds, and memory that would count for every rank.
 SLOW = ("torch", "scipy.special", "pandas")
+BAR = 24  # characters
 
-Progress = Callable[[int, int, str], None]
-"""Is told how many are done, of how many, and who was the last."""
+
+def grade_folder(options: argparse.Namespace) -> int:
+    """Grade, keep the books, and say what came out; returns the exit status."""
+    out: Path = options.out
+    if out.exists() and not out.is_dir():
+        raise Mistake(f"--out {out} is a file; name a folder, new or of an earlier grading")
+    out.mkdir(parents=True, exist_ok=True)
+    with _alone_in(out):
+        reached = grade(
+            options.submissions,
+            options.source,
+            out,
+            jobs=options.jobs,
+            limits=Limits(seconds=options.timeout),
+            progress=_bar("grading"),
+            trying_again=_bar("once more"),
+        )
+        if options.feedback:
+            from ddl_class.grading.gradebook import keep_books
+
+            keep_books(out, options.source, reached, _bar("feedback"))
+        now = {verdict.student for verdict in reached}
+        absent = [
+            earlier.student
+            for earlier in verdicts.all_kept(out)
+            if earlier.assignment == reached[0].assignment and earlier.student not in now
+        ]
+    print(summary(reached, out, options.feedback, absent))
+    return 0
 
 
 def grade(
@@ -161,3 +193,74 @@ def _seed(out: Path) -> int:
     if not path.exists():
         write_whole(path, f"{secrets.randbits(63)}\n")
     return int(path.read_text())
+
+
+def summary(
+    reached: Sequence[Verdict], out: Path, feedback: bool = True, absent: Sequence[str] = ()
+) -> str:
+    """The exercises with how many solved each, and where everything is."""
+    assignment = reached[0].assignment
+    totals = [sum(score.points for score in verdict.scores) for verdict in reached]
+    most = sum(score.of for score in reached[0].scores)
+    lines = [
+        f"{len(reached)} submissions, of {most:g} points each: from {min(totals):g} to "
+        f"{max(totals):g}, median {statistics.median(totals):g}"
+    ]
+    for scores in zip(*(verdict.scores for verdict in reached), strict=True):
+        right = sum(score.points == score.of for score in scores)
+        lines.append(f"  {scores[0].exercise:<24} {right} of {len(scores)} right")
+    doubtful = [
+        (score.limit, f"{verdict.student} ({score.exercise})")
+        for verdict in reached
+        for score in verdict.scores
+        if score.doubtful
+    ]
+    failed = [name for limit, name in doubtful if not limit]
+    ended = [name for limit, name in doubtful if limit]
+    if failed:
+        lines.append(f"the check itself failed, so look yourself: {', '.join(failed)}")
+    if ended:
+        lines.append(
+            f"the time or memory was used up, also alone, so look yourself: {', '.join(ended)} "
+            "(typed again, this command tries them once more)"
+        )
+    if absent:
+        lines.append(
+            f"not among these submissions, so their earlier grades stay: {', '.join(absent)} "
+            f"(to drop one, delete its file in {verdicts.verdicts_folder(out, assignment)})"
+        )
+    lines.append(f"grades: {out / 'grades.csv'}")
+    if feedback:
+        pages, books = out / "feedback" / assignment, out / "nbgrader" / assignment
+        lines.append(f"feedback pages: {pages}; gradebook: {books}")
+    return "\n".join(lines)
+
+
+def _bar(what: str) -> Progress:
+    """A progress bar that stays in its line; in a log, a line for each."""
+
+    def show(done: int, of: int, student: str) -> None:
+        filled = BAR * done // of
+        bar = f"{what:<9} [{'#' * filled}{'.' * (BAR - filled)}] {done}/{of}"
+        if sys.stderr.isatty():
+            end = "\n" if done == of else ""
+            print(f"\r\033[K{bar} {student[:40]}", end=end, file=sys.stderr, flush=True)
+        else:
+            print(f"{bar} {student}", file=sys.stderr, flush=True)
+
+    return show
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    with open(folder / ".lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Mistake(f"another grading into {folder} is running: wait for it") from None
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                "Interrupted. Type the same line again to go on where it was."
+            ) from None

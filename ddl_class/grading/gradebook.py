@@ -36,8 +36,7 @@ from traitlets import Unicode
 from traitlets.config import Config
 
 from ddl_class.grading.assignment import Assignment, read_assignment
-from ddl_class.grading.batch import Progress
-from ddl_class.grading.verdicts import Verdict, verdict_text, verdicts_folder
+from ddl_class.grading.verdicts import Progress, Verdict, verdict_text, verdicts_folder
 from ddl_class.release.handout import hand_out, settings
 from ddl_runtime.records.whole_file import write_whole
 

@@ -15,7 +15,7 @@ import hashlib
 import io
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
@@ -28,6 +28,9 @@ from ddl_runtime.records.whole_file import write_whole
 LIBRARIES = ("numpy", "scipy", "torch")
 COLUMNS = ("assignment", "student", "exercise", "points", "of", "message")
 FORMULA = ("=", "+", "-", "@", "\t")  # what a spreadsheet would carry out
+
+Progress = Callable[[int, int, str], None]
+"""Is told how many are done, of how many, and who was the last."""
 
 
 @dataclass(frozen=True)
