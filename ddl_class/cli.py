@@ -1,18 +1,5 @@
 """The command-line tool: what people do outside a notebook.
 
-    ddl-teach run program.py:function --ranks 4
-    ddl-teach run program.py:function --simulate 4096 --network torus:...
-    ddl-teach box up --nodes 4 --rate 100mbit
-    ddl-teach doctor
-    ddl-teach lab
-    ddl-teach progress
-    ddl-teach recipe run FILE.toml
-    ddl-teach release FOLDER
-    ddl-teach competition page FOLDER --out page.html
-    ddl-teach cluster start slurm --ranks 8
-    ddl-teach labs mark hand_in/1_hello_nodes
-    ddl-teach again -- mpiexec -n 4 python program.py
-
 It ends with 0 when all went well, 1 when the program failed, the doctor found a failure or a
 recipe missed its target, 2 when what was typed cannot be done.
 """

@@ -1,10 +1,4 @@
-"""`ddl-teach recipe run`: carry a recipe out, keep its report, hold it against somebody else's.
-
-    ddl-teach recipe run FILE.toml                        # was the target reached?
-    ddl-teach recipe run FILE.toml --beside THEIRS.json   # has it been repeated?
-
-The exit status is 0 if every seed has reached the target and 1 if one has not.
-"""
+"""`ddl-teach recipe run`: carry a recipe out, keep its report, hold it against somebody else's."""
 
 from __future__ import annotations
 

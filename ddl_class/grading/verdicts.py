@@ -1,9 +1,6 @@
 """What is kept of each grading: a verdict for each student and assignment, and a table of all.
 
-    GRADES/verdicts/ASSIGNMENT/STUDENT.json    one verdict
-    GRADES/grades.csv                          all of them, made anew from the files above
-
-So one folder can hold the grades of a whole course: a grading replaces its own verdicts only. A
+One folder can hold the grades of a whole course: a grading replaces its own verdicts only. A
 verdict is kept under a digest of all that it depends on beside the submission: the judges, the
 library, the grader, the arithmetic. So a corrected judge means that it is reached anew.
 """
