@@ -10,11 +10,9 @@ nbgrader itself makes the released notebooks from the others and writes the grad
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import sysconfig
-from collections.abc import Iterator
 from pathlib import Path
 
 from nbgrader.apps import NbGraderAPI
@@ -45,26 +43,20 @@ def hand_out(folder: Path, sources: Path = SOURCES) -> list[Path]:
     (folder / "nbgrader_config.py").write_text(SETTINGS, encoding="utf-8")
     nbgrader = NbGraderAPI(config=settings(folder))
     nbgrader.log.setLevel(logging.ERROR)
-    for source in exercises:
-        path = folder / "source" / source.stem / f"{source.stem}.ipynb"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(release.text(release.instructors(source)), encoding="utf-8")
-        with own_commands():
-            outcome = nbgrader.generate_assignment(source.stem, force=True, create=True)
-        if not outcome["success"]:
-            raise Mistake(f"nbgrader refuses {source.stem}:\n{outcome['log']}")
-    return [folder / "release" / one.stem / f"{one.stem}.ipynb" for one in exercises]
-
-
-@contextlib.contextmanager
-def own_commands() -> Iterator[None]:
-    """nbgrader calls a program of its own environment, which may not have been activated."""
+    # nbgrader calls a program of its own environment, which may not have been activated.
     before = os.environ.get("PATH", "")
     os.environ["PATH"] = os.pathsep.join([sysconfig.get_path("scripts"), before])
     try:
-        yield
+        for source in exercises:
+            path = folder / "source" / source.stem / f"{source.stem}.ipynb"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(release.text(release.instructors(source)), encoding="utf-8")
+            outcome = nbgrader.generate_assignment(source.stem, force=True, create=True)
+            if not outcome["success"]:
+                raise Mistake(f"nbgrader refuses {source.stem}:\n{outcome['log']}")
     finally:
         os.environ["PATH"] = before
+    return [folder / "release" / one.stem / f"{one.stem}.ipynb" for one in exercises]
 
 
 def settings(folder: Path) -> Config:
