@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.commands.program_file import import_file
-from ddl_class.labs.hand_in import ANSWERS, MEASURED, Lab, read_answers, text_of
+from ddl_class.labs.hand_in import MEASURED, Lab, read_answers, text_of
 from ddl_class.labs.marking import Contradiction, Mark
 
 LABS = Path(__file__).resolve().parents[2] / "labs"
@@ -79,10 +79,7 @@ def mark(folder: Path) -> Marked:
         raise Mistake(f"{path} names no lab: {measured.get('lab')!r}")
     lab: Lab = import_file(home / "program.py").LAB
     checker = import_file(home / "checker.py")
-    if (folder / ANSWERS).exists():
-        answers = read_answers(lab, folder)[1]
-    else:
-        answers = {question.name: None for question in lab.answers}
+    answers = read_answers(lab, folder)[1]
     asked = measured.get("predictions")
     asked = asked if isinstance(asked, dict) else {}
     measured["predictions"] = {one.name: asked.get(one.name) for one in lab.predictions}

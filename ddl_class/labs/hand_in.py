@@ -221,10 +221,10 @@ def text_of(path: Path) -> str:
 
 
 def read_answers(lab: Lab, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Predictions and answers; None for what was left empty."""
+    """Predictions and answers; None for what was left empty, which is all where no file is."""
     path = folder / ANSWERS
     try:
-        told = tomllib.loads(text_of(path))
+        told = tomllib.loads(text_of(path)) if path.exists() else {}
     except OSError as error:
         raise Mistake(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
