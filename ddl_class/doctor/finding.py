@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial, wraps
 from typing import Literal
 
 
@@ -14,3 +16,22 @@ class Finding:
     status: Literal["ok", "warn", "fail"]
     found: str
     mend: str = ""
+
+
+# What a check returns that is not content; one that is returns what it has found.
+warn = partial(Finding, "", "warn")
+fail = partial(Finding, "", "fail")
+
+
+def check(name: str) -> Callable[[Callable[[], str | Finding]], Callable[[], Finding]]:
+    """Make a finding of this name of what a function returns."""
+
+    def named(look: Callable[[], str | Finding]) -> Callable[[], Finding]:
+        @wraps(look)
+        def checked() -> Finding:
+            seen = look()
+            return Finding(name, "ok", seen) if isinstance(seen, str) else replace(seen, name=name)
+
+        return checked
+
+    return named

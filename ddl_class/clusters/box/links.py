@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from ddl_class.commands.mistake import Mistake
-from ddl_class.commands.units import read_quantity, write_quantity
+from ddl_class.commands.network_text import read_quantity, write_quantity
 
 LONGEST = 1514  # bytes of an Ethernet packet
 # Seconds that packets may wait in a port. At four times as many, MPI's short messages ("send me
