@@ -5,7 +5,8 @@ and lets the network card, or another GPU, read the memory itself. Any other lib
 it were the host's, and the process is gone (signal 11). So nobody finds out by trying it here:
 
     1. the library is asked       MPIX_Query_cuda_support, MPIX_GPU_query_support, memory kinds
-    2. a child process tries it   a message on device memory to itself, within a time limit
+    2. a child process tries it   (`python -m ddl_runtime.devices.awareness`) a message on device
+                                  memory to itself, within a time limit
 
 Both must say yes: libraries have said yes and crashed, because one of their parts had been built
 without. The answer is kept, in the process and in a file, for it costs seconds.
@@ -28,7 +29,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-PROBE = (sys.executable, "-m", "ddl_runtime.devices.probe")
+from ddl_runtime.records.whole_file import write_whole
+
+PROBE = (sys.executable, "-m", "ddl_runtime.devices.awareness")
+PROBED = (64, 1 << 20)  # bytes: short messages and long ones travel differently
 BELIEVED = "DDL_TEACH_CUDA_AWARE"  # "yes" or "no": who knows better is believed, nobody asked
 TIME_LIMIT = 60  # seconds; the first use of a GPU alone takes several
 KEPT_IN = Path("~/.cache/ddl_teach/awareness.json")
@@ -68,13 +72,13 @@ def awareness() -> Awareness:
         return Awareness(library, None, believed == "yes", f"{BELIEVED}={believed} says so")
     answers = dict(_answers(ctypes.CDLL(path), mpi.MPI))
     said = ", ".join(f"{question} says {answer}" for question, answer in answers.items())
+    if not answers:
+        return Awareness(library, None, None, "the library cannot be asked")
     if not any(answers.values()):
-        says = False if answers else None
-        why = (
-            f"the library is not CUDA-aware: {said}" if answers else "the library cannot be asked"
-        )
-        return Awareness(library, says, None, why)
-    key = json.dumps([library, _time_of(path), sys.executable, _settings()])
+        return Awareness(library, False, None, f"the library is not CUDA-aware: {said}")
+    built = os.path.getmtime(path) if path else 0.0
+    settings = sorted(item for item in os.environ.items() if item[0].startswith(SETTINGS))
+    key = json.dumps([library, built, sys.executable, settings])
     found = _remembered(KEPT_IN.expanduser(), key)
     if found is None:
         found, why, certain = try_it(PROBE, TIME_LIMIT)
@@ -136,14 +140,6 @@ def _answers(library: ctypes.CDLL, mpi: Any) -> Iterator[tuple[str, bool]]:
         yield "mpi_memory_alloc_kinds", "cuda" in kinds
 
 
-def _time_of(path: str | None) -> float:
-    return os.path.getmtime(path) if path else 0.0
-
-
-def _settings() -> list[tuple[str, str]]:
-    return sorted(item for item in os.environ.items() if item[0].startswith(SETTINGS))
-
-
 def _remembered(file: Path, key: str) -> Awareness | None:
     with contextlib.suppress(OSError, ValueError, TypeError):
         kept = json.loads(file.read_text())
@@ -156,6 +152,30 @@ def _remember(file: Path, key: str, found: Awareness) -> None:
     """Keep the answer; where no file can be written, the next process tries again."""
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        whole = file.with_suffix(f".{os.getpid()}")
-        whole.write_text(json.dumps({"key": key, "awareness": asdict(found)}))
-        whole.replace(file)
+        write_whole(file, json.dumps({"key": key, "awareness": asdict(found)}))
+
+
+def probe() -> None:
+    """The child that may crash: messages from GPU memory to GPU memory, to itself."""
+    import torch
+
+    if not torch.cuda.is_available():
+        sys.exit("torch finds no GPU here")
+    torch.cuda.init()  # before MPI starts, which looks for it
+
+    from ddl_runtime.mpi.wire import MPI, memory
+
+    for nbytes in PROBED:
+        sent = torch.arange(nbytes, device="cuda").to(torch.uint8)
+        came = torch.zeros_like(sent)
+        torch.cuda.synchronize()  # MPI knows nothing of streams
+        receiving = MPI.COMM_SELF.Irecv([memory(came, nbytes), MPI.BYTE], 0)
+        sending = MPI.COMM_SELF.Isend([memory(sent, nbytes), MPI.BYTE], 0)
+        MPI.Request.Waitall([receiving, sending])
+        if not torch.equal(sent, came):
+            sys.exit(f"{nbytes} bytes came, but not those that were sent")
+    print("direct")
+
+
+if __name__ == "__main__":
+    probe()

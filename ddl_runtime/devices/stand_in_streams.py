@@ -24,25 +24,22 @@ import random
 import threading
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import inf
 
 Schedule = str | int
 
 
+@dataclass(slots=True)
 class Work:
     """A kernel or a copy on a stream, or the stream's wait for an event.
 
     It can be slow: it does not end before it was looked at so many times, or released.
     """
 
-    __slots__ = ("after", "looks", "run")
-
-    def __init__(
-        self, run: Callable[[], None], after: StandInEvent | None = None, looks: float = 0
-    ) -> None:
-        self.run = run
-        self.after = after
-        self.looks = looks
+    run: Callable[[], None]
+    after: StandInEvent | None = None
+    looks: float = 0
 
     @property
     def free(self) -> bool:
@@ -73,26 +70,20 @@ class StandInStream:
     def wait(self, event: StandInEvent) -> None:
         """What is asked for from now on begins after the event; the caller goes on at once."""
         if not event.reached:
-            self.put(Work(_nothing, after=event))
-
-    def step(self) -> None:
-        """Do what is first in the queue."""
-        work = self.open.popleft()
-        self.ended += 1
-        work.run()
+            self.put(Work(lambda: None, after=event))
 
 
+@dataclass(eq=False)
 class StandInEvent:
     """A mark on a stream."""
 
-    def __init__(self, stream: StandInStream, position: int) -> None:
-        self.stream = stream
-        self._position = position
+    stream: StandInStream
+    position: int
 
     @property
     def reached(self) -> bool:
         """Whether the stream has passed it; unlike `done`, this moves nothing on."""
-        return self.stream.ended >= self._position
+        return self.stream.ended >= self.position
 
     def done(self) -> bool:
         """Look whether the stream has passed it, which lets the device move on a little."""
@@ -161,16 +152,17 @@ class Streams:
             self._step(stream)
 
     def _step(self, stream: StandInStream) -> None:
+        work = stream.open.popleft()
+        stream.ended += 1
         try:
-            stream.step()
+            work.run()
         finally:
             if not stream.open:
                 del self._busy[stream]
 
     def _free(self) -> list[StandInStream]:
         """Streams whose next work may begin, and is not slow."""
-        firsts = ((stream, stream.open[0]) for stream in self._busy)
-        return [stream for stream, work in firsts if work.free]
+        return [stream for stream in self._busy if stream.open[0].free]
 
     def _run_what_is_free(self) -> None:
         while free := self._free():
@@ -181,7 +173,3 @@ class Streams:
         free = self._free()
         if free and self._dice.random() < 0.5:
             self._step(self._dice.choice(free))
-
-
-def _nothing() -> None:
-    """A wait does nothing but wait."""
