@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from IPython.core.getipython import get_ipython
 from IPython.display import publish_display_data
 
-from ddl_runtime.launcher.screen import rewritten
+from ddl_runtime.launcher.pipe import rewritten
 
 MOST_TEXT = 100_000  # bytes of one rank's text that are shown
 MOST_DISPLAYS = 40

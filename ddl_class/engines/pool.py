@@ -23,8 +23,8 @@ from ddl_class.engines.progress import Progress
 from ddl_class.engines.shell import Shell
 from ddl_class.engines.watches import CellWatch, EngineLine, ProgramWatch
 from ddl_runtime.diagnosis.deadlock import Interrupted, StoryError
-from ddl_runtime.launcher.hosts import Place
 from ddl_runtime.launcher.launch import Ranks
+from ddl_runtime.launcher.mpiexec import Place
 from ddl_runtime.launcher.process_pool import Crew
 from ddl_runtime.launcher.serialise import ship
 from ddl_runtime.launcher.watchdog import Watch

@@ -11,8 +11,7 @@ from typing import Any
 
 from ddl_class.engines.outputs import Output, without_marks
 from ddl_class.engines.progress import watched
-from ddl_runtime.launcher.pipe import Line
-from ddl_runtime.launcher.screen import Screen
+from ddl_runtime.launcher.pipe import Line, Screen
 from ddl_runtime.launcher.watchdog import Watch
 
 

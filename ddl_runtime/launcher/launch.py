@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ddl_runtime.core.checks import check_rank_count
-from ddl_runtime.launcher.hosts import Place
+from ddl_runtime.launcher.mpiexec import Place
 from ddl_runtime.launcher.process_pool import Crew
 from ddl_runtime.launcher.serialise import ship
-from ddl_runtime.launcher.watchdog import Watch
-from ddl_runtime.launcher.watchdog_ulfm import SurvivorsWatch
+from ddl_runtime.launcher.watchdog import SurvivorsWatch, Watch
 from ddl_runtime.records.run import Run
 
 MOST_PROCESSES = 512  # one machine starts no more within any learner's patience

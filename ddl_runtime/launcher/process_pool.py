@@ -25,10 +25,9 @@ from pathlib import Path
 
 from ddl_runtime.diagnosis.deadlock import StoryError
 from ddl_runtime.launcher import mpiexec as processes
-from ddl_runtime.launcher.hosts import Place
-from ddl_runtime.launcher.pipe import Line
+from ddl_runtime.launcher.mpiexec import Place
+from ddl_runtime.launcher.pipe import Line, Screen
 from ddl_runtime.launcher.reaper import Guard
-from ddl_runtime.launcher.screen import Screen
 
 LINES = 3  # to each rank
 START_LIMIT = 60  # seconds until all processes must have said hello

@@ -10,7 +10,7 @@ import pytest
 
 from ddl_class.engines import watches
 from ddl_runtime.diagnosis.deadlock import StoryError
-from ddl_runtime.launcher.screen import Screen
+from ddl_runtime.launcher.pipe import Screen
 
 pytestmark = pytest.mark.real
 

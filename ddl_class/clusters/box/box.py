@@ -31,7 +31,7 @@ from ddl_class.clusters.box.links import Counters, Link, describe
 from ddl_class.clusters.box.nodes import Nodes
 from ddl_class.clusters.box.refusal import as_root, can_delay, check_system, refusal
 from ddl_class.commands.mistake import Mistake
-from ddl_runtime.launcher.hosts import STARTED_FOR
+from ddl_runtime.launcher.mpiexec import STARTED_FOR
 from ddl_runtime.records.whole_file import write_whole
 
 MOST_NODES = 64
