@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import secrets
 import socket
-import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,7 +34,13 @@ def ask_nodes(ground: Ground, folder: Path) -> Answers:
     try:
         for path, what in ((mark, text), *((path, "") for path in marks.values())):
             path.write_text(what)
-        with _door(ground.listens_at) as port, ThreadPoolExecutor(16) as crowd:
+        # Nobody need open the door: a call has come through once the system has noted it.
+        address = ground.listens_at, 0
+        with (
+            socket.create_server(address, backlog=len(marks)) as door,
+            ThreadPoolExecutor(16) as crowd,
+        ):
+            port = door.getsockname()[1]
 
             def ask_one(node: str) -> list[dict] | str:
                 place = [str(mark), node, ground.listens_at, str(port)]
@@ -60,20 +64,3 @@ def ask_ranks(ground: Ground) -> list[dict] | str:
     """What a rank on each node finds out, or what went wrong."""
     command = [ground.python, "-m", "ddl_class.clusters.on_ranks"]
     return ask(ground.on_all(len(ground.nodes), command))
-
-
-@contextmanager
-def _door(address: str) -> Iterator[int]:
-    """A port at this address alone that hangs up on whoever comes."""
-    with socket.create_server((address, 0)) as door:
-
-        def greet() -> None:
-            while True:
-                try:
-                    door.accept()[0].close()
-                except OSError:
-                    return
-
-        threading.Thread(target=greet, daemon=True).start()
-        yield door.getsockname()[1]
-        door.shutdown(socket.SHUT_RDWR)

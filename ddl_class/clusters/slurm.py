@@ -6,9 +6,11 @@ name them, and one script serves every site.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 
 from ddl_class.clusters.site import NOTES, Site
 from ddl_class.doctor.finding import Finding
@@ -33,59 +35,35 @@ def submission(site: Site) -> dict[str, str]:
 def login_node(site: Site) -> list[Finding]:
     """What can be said from a login node: is Slurm there, and do the notes fit it?"""
     if shutil.which("sbatch") is None:
-        return [
-            Finding(
-                "Slurm", "fail", "no sbatch here", "Go to a login node, or load Slurm's module."
-            )
-        ]
-    partitions = _said(["sinfo", "--noheader", "--format=%R %a %D %T"])
-    if partitions is None:
-        return [
-            Finding(
-                "Slurm",
-                "fail",
-                "its controller does not answer",
-                "'scontrol ping' says more; the administrators know.",
-            )
-        ]
-    known = {line.split()[0]: line for line in partitions}
-    findings = [Finding("Slurm", "ok", f"partitions: {', '.join(known)}")]
-    if site.partition and site.partition not in known:
-        findings.append(
-            Finding(
-                "partition",
-                "fail",
-                f"SITE_PARTITION={site.partition} does not exist here",
-                f"Name one of {', '.join(known)} in {NOTES}.",
-            )
-        )
+        mend = "Go to a login node, or load Slurm's module."
+        return [Finding("Slurm", "fail", "no sbatch here", mend)]
+    partitions = _answer(["sinfo", "--noheader", "--format=%R %a %D %T"])
+    if partitions is None or partitions.returncode:
+        mend = "'scontrol ping' says more; the administrators know."
+        return [Finding("Slurm", "fail", "its controller does not answer", mend)]
+    known = ", ".join(dict.fromkeys(line.split()[0] for line in partitions.stdout.splitlines()))
+    findings = [Finding("Slurm", "ok", f"partitions: {known}")]
+    if site.partition and site.partition not in known.split(", "):
+        missing = f"SITE_PARTITION={site.partition} does not exist here"
+        findings.append(Finding("partition", "fail", missing, f"Name one of {known} in {NOTES}."))
     # Slurm itself says whether it would take such a job: nothing is started.
-    tried = subprocess.run(
-        ["sbatch", "--test-only", "--nodes=1", "--wrap=true"],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        env=os.environ | submission(site),
+    tried = _answer(["sbatch", "--test-only", "--nodes=1", "--wrap=true"], submission(site))
+    said = ([] if tried is None else tried.stderr.strip().splitlines()) or ["nothing"]
+    if tried is not None and tried.returncode == 0:
+        return [*findings, Finding("a job", "ok", said[-1].removeprefix("sbatch: "))]
+    mend = (
+        f"Mend SITE_ACCOUNT, SITE_QOS, SITE_TIME or SITE_GPUS in {NOTES}; 'sacctmgr show assoc\n"
+        "user=$USER' lists what you may use."
     )
-    said = (tried.stderr.strip().splitlines() or ["nothing"])[-1]
-    if tried.returncode:
-        findings.append(
-            Finding(
-                "a job",
-                "fail",
-                f"would be refused: {said}",
-                f"Mend SITE_ACCOUNT, SITE_QOS, SITE_TIME or SITE_GPUS in {NOTES}; 'sacctmgr show "
-                "assoc\nuser=$USER' lists what you may use.",
-            )
+    return [*findings, Finding("a job", "fail", f"would be refused: {said[-1]}", mend)]
+
+
+def _answer(
+    words: list[str], settings: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str] | None:
+    environment = os.environ | (settings or {})
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        return subprocess.run(
+            words, capture_output=True, text=True, timeout=PATIENCE, env=environment
         )
-    else:
-        findings.append(Finding("a job", "ok", said.removeprefix("sbatch: ")))
-    return findings
-
-
-def _said(words: list[str]) -> list[str] | None:
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.splitlines() if done.returncode == 0 else None
+    return None
