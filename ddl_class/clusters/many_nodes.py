@@ -32,8 +32,7 @@ from ddl_class.clusters.box.links import describe
 from ddl_class.clusters.client_ranks import ClientRanks
 from ddl_class.clusters.engines import connect
 from ddl_class.commands.mistake import Mistake
-from ddl_class.engines.magics import registered
-from ddl_class.engines.pool import Engines
+from ddl_class.engines.pool import Engines, registered
 from ddl_class.notebook.timing import stopwatch
 from ddl_measure.traffic import between_nodes
 from ddl_teach.comm import Comm

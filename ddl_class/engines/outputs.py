@@ -1,19 +1,27 @@
-"""What ranks printed and displayed, shown in rank order.
+"""What a notebook sees of its ranks: how far their start is, and what they printed and displayed.
 
-Each line of text carries its rank in front; a figure stands under a line with its rank. A rank
-that prints without end fills neither the notebook nor its memory.
+What the ranks print stands there when all have ended, in rank order. Each line of text carries its
+rank in front, each rank's figures stand between the lines that were printed around them. Until
+then the newest line is previewed, whichever rank printed it. A rank that prints without end fills
+neither the notebook nor its memory.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+import time
 from collections.abc import Iterator
+from typing import Any
 
 from IPython.core.getipython import get_ipython
 from IPython.display import publish_display_data
 
-from ddl_runtime.launcher.pipe import rewritten
+from ddl_runtime.launcher.pipe import Line, Screen, rewritten
+from ddl_runtime.launcher.watchdog import Watch
 
+WIDTH = 24  # characters of a full bar of progress
 MOST_TEXT = 100_000  # bytes of one rank's text that are shown
 MOST_DISPLAYS = 40
 MARK = re.compile(rb"\x00\x1eshown (\d+)\x1e\x00")
@@ -76,3 +84,92 @@ def show(rank: int, output: Output) -> None:
 def _print(rank: int, text: str) -> None:
     for line in text.removesuffix("\n").split("\n"):
         print(f"[{rank}] {rewritten(line)}")
+
+
+def watched() -> bool:
+    """Whether a person looks on. The variable IPP_NONINTERACTIVE, known from ipyparallel, says
+    that nobody does: for tests of notebooks."""
+    on_screen = get_ipython() is not None or sys.stdout.isatty()
+    return on_screen and not os.environ.get("IPP_NONINTERACTIVE")
+
+
+class Progress:
+    """A bar that is drawn over itself, in a notebook or a terminal, for people to look at."""
+
+    def __init__(self, ranks: int) -> None:
+        self._ranks = ranks
+        self._silent = not watched()
+
+    def __enter__(self) -> Progress:
+        self._begun = time.monotonic()
+        self.show(0.0)
+        return self
+
+    def __exit__(self, failed: object, *_: object) -> None:
+        if not self._silent:
+            seconds = time.monotonic() - self._begun
+            end = "could not be started" if failed else f"are ready ({seconds:.1f} s)"
+            print(f"\r{self._ranks} engines {end}".ljust(WIDTH + 30), flush=True)
+
+    def show(self, part: float) -> None:
+        """Draw the bar, filled by this part of it."""
+        if not self._silent:
+            full = round(part * WIDTH)
+            bar = "█" * full + "░" * (WIDTH - full)
+            print(f"\rStarting {self._ranks} engines  {bar}", end="", flush=True)
+
+
+class EngineLine(Line):
+    """The connections to one engine; what it printed and displayed is kept."""
+
+    preview_after = 1.0  # shorter cells show all at once
+
+    def __init__(self, pid: int, screen: Screen) -> None:
+        super().__init__(pid, screen)
+        self.kept = Output()
+        self._ended = ""
+
+    def hear(self, text: bytes) -> None:
+        self.kept.write(text)
+        super().hear(text)
+
+    def show(self, line: str) -> None:
+        """A line has ended: kept already, and to be previewed as one that goes on."""
+        self._ended = line
+        self.note_news()
+
+    def preview(self) -> None:
+        if watched():
+            super().preview()
+
+    def begin(self) -> None:
+        """A new cell."""
+        self.kept, self._ended, self._unseen_since = Output(), "", None
+
+    def newest(self) -> str:
+        return without_marks(super().newest()) or without_marks(self._ended)
+
+
+class ProgramWatch(Watch):
+    """One program on the engines."""
+
+    stop_limit = 1.5  # their variables are worth a little patience
+    afterwards = ""  # what becomes of the engines is told for all failures alike
+
+    def take(self, line: EngineLine, kind: str, said: list) -> None:
+        if kind == "shown":
+            line.kept.show(*said)
+        else:
+            super().take(line, kind, said)
+
+
+class CellWatch(ProgramWatch):
+    """One cell, or another order to all shells; gives what each of them answered."""
+
+    advice = (
+        "What to try: give it more time (%%px --timeout 60, or engines.timeout = 60 for all "
+        "cells), or fewer steps, or find the loop."
+    )
+
+    def conclude(self) -> list[Any]:
+        return [self._returned[line.rank][0] for line in self.lines]

@@ -32,6 +32,7 @@ class Ranks:
     """
 
     watch: type[Watch] = Watch  # how a program is watched over
+    timeout: float = 60  # seconds for a program that names no other
 
     def __init__(
         self, ranks: int = 4, *, on: Place | None = None, survivors: bool = False
@@ -58,25 +59,28 @@ class Ranks:
         program: Callable[..., Any],
         ranks: int | None = None,
         *,
-        timeout: float = 60,
+        timeout: float | None = None,
         trace: bool = True,
         **kwargs: Any,
     ) -> Run:
         """Run `program(comm, **kwargs)` on the first `ranks` of the processes, or on all.
 
-        One program at a time: a call from another thread waits until this one is over.
+        It gets a communicator of its own. One program at a time: a call from another thread waits
+        until this one is over.
         """
         count = self.size if ranks is None else check_rank_count(ranks)
         if count > self.size:
             raise ValueError(f"there are {self.size} processes: ranks must be 1 to {self.size}")
         payload = ship(program, kwargs)
-        run: Run = self._order(
-            range(count), timeout, self.watch, "run", count, trace, sys.path, payload
-        )
+        order = "run", count, trace, sys.path, payload
+        run: Run = self._order(range(count), timeout, self.watch, *order)
         return run
 
-    def _order(self, ranks: Iterable[int], timeout: float, watch: type[Watch], *order: Any) -> Any:
+    def _order(
+        self, ranks: Iterable[int], timeout: float | None, watch: type[Watch], *order: Any
+    ) -> Any:
         """Give an order to some of the processes and watch until all of them have obeyed."""
+        timeout = self.timeout if timeout is None else timeout
         if isinstance(timeout, bool) or not isinstance(timeout, numbers.Real):
             raise TypeError(f"timeout must be a number of seconds, not {timeout!r}")
         if not timeout > 0:
