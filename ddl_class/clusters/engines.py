@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 import ipyparallel
-from IPython.core.profiledir import ProfileDir, ProfileDirError
+from IPython.core.profiledir import ProfileDir
 from IPython.paths import get_ipython_dir
 from traitlets.config import Config
 
@@ -46,9 +46,8 @@ def start(ground: Ground, ranks: int, nodes: int, limit: int) -> None:
     """Start a controller and so many engines, and leave them running; all or nothing."""
     profile = make_profile(ground.name)
     if running(profile):
-        raise Mistake(
-            f"engines of {ground.name} run already: ddl-teach cluster stop {ground.name}"
-        )
+        stop_them = f"ddl-teach cluster stop {ground.name}"
+        raise Mistake(f"engines of {ground.name} run already: {stop_them}")
     cluster = ipyparallel.Cluster(
         profile_dir=str(profile),
         cluster_id="",
@@ -67,7 +66,7 @@ def start(ground: Ground, ranks: int, nodes: int, limit: int) -> None:
             if client.ids != list(range(ranks)):
                 raise Mistake(f"engines count themselves {client.ids}, not as MPI counts ranks")
             client[:].execute(ENTER, block=True)
-            seen = client[:].apply_sync(_place)
+            seen = client[:]["comm.rank, comm.size"]
         if seen != [(rank, ranks) for rank in range(ranks)]:
             raise Mistake(
                 f"engines and ranks do not agree: (rank, ranks) is {seen}. 'ddl-teach cluster "
@@ -133,13 +132,8 @@ def secrets_kept(name: str) -> Finding:
 
 def make_profile(name: str) -> Path:
     """ipyparallel's profile of a ground, with the controller's settings; made at need."""
-    name = f"ddl-{name}"
-    home = get_ipython_dir()
-    try:
-        found = ProfileDir.find_profile_dir_by_name(home, name)
-    except ProfileDirError:
-        found = ProfileDir.create_profile_dir_by_name(home, name)
-    folder = Path(found.location)
+    made = ProfileDir.create_profile_dir_by_name(get_ipython_dir(), f"ddl-{name}")
+    folder = Path(made.location)
     (folder / "security").mkdir(mode=0o700, exist_ok=True)
     shutil.copy(SETUP / "ipcontroller_config.py", folder)
     return folder
@@ -192,9 +186,3 @@ def _last_words(folder: Path) -> str:
     lines = logs[-1].read_text(errors="replace").split("\n") if logs else []
     said = [line.strip() for line in lines if line.strip()]
     return f"; {logs[-1]} ends: {said[-1]}" if said else ""
-
-
-def _place() -> tuple[int, int]:
-    from ddl_runtime.mpi.wire import MPI
-
-    return MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size

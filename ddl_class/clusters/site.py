@@ -10,13 +10,14 @@ import re
 import shlex
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.doctor.machine_checks import ROOT
 
 SETUP = ROOT / "cluster_setup"
 NOTES = SETUP / "site.sh"
-LINE = re.compile(r"SITE_([A-Z]+)=(.*)")
+LINE = re.compile(r"(SITE_[A-Z]+)=(.*)")
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,13 @@ class Site:
 
 def read_site(notes: Path = NOTES) -> Site:
     """The site that these notes describe; an error names the line that cannot be understood."""
-    names = {field.name for field in fields(Site)}
-    values: dict[str, str | int] = {}
-    for number, line in enumerate(_lines(notes), start=1):
+    try:
+        lines = notes.read_text().splitlines()
+    except OSError as error:
+        raise Mistake(f"{notes} cannot be read: {error.strerror}") from None
+    known = {f"SITE_{field.name.upper()}": field.name for field in fields(Site)}
+    values: dict[str, Any] = {}
+    for number, line in enumerate(lines, start=1):
         try:
             words = shlex.split(line, comments=True)
         except ValueError as error:
@@ -47,23 +52,15 @@ def read_site(notes: Path = NOTES) -> Site:
             continue
         match = LINE.fullmatch(words[0])
         if match is None or len(words) > 1:
-            raise Mistake(
-                f"{notes}, line {number}: '{line.strip()}' is not NAME=value; put a value with "
-                "blanks into quotation marks"
+            wrong = (
+                f"'{line.strip()}' is not NAME=value; put a value with blanks into quotation marks"
             )
-        name = match[1].lower()
-        if name not in names:
-            known = ", ".join(f"SITE_{each.upper()}" for each in sorted(names))
-            raise Mistake(f"{notes}, line {number}: SITE_{match[1]} is unknown; there are {known}")
-        values[name] = match[2]
-    gpus = str(values.get("gpus") or 0)
-    if not gpus.isdigit():
-        raise Mistake(f"{notes}: SITE_GPUS={gpus}: how many GPUs a node has is a whole number")
-    return Site(**(values | {"gpus": int(gpus)}))
-
-
-def _lines(notes: Path) -> list[str]:
-    try:
-        return notes.read_text().splitlines()
-    except OSError as error:
-        raise Mistake(f"{notes} cannot be read: {error.strerror}") from None
+        elif match[1] not in known:
+            wrong = f"{match[1]} is unknown; there are {', '.join(sorted(known))}"
+        elif match[1] == "SITE_GPUS" and not (match[2] or "0").isdigit():
+            wrong = f"{line}: how many GPUs a node has is a whole number"
+        else:
+            values[known[match[1]]] = match[2]
+            continue
+        raise Mistake(f"{notes}, line {number}: {wrong}")
+    return Site(**(values | {"gpus": int(values.get("gpus") or 0)}))
