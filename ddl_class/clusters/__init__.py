@@ -9,8 +9,7 @@ all: this laptop, the cluster in a box, hosts reached by ssh, an allocation of S
 else is written once for all of them.
 
 =============== ==========================================================================
-site            the notes that an instructor fills in once: partition, account, modules
-slurm           how the notes reach sbatch; what a login node is asked
+site            the notes that an instructor fills in once; how they reach sbatch
 grounds         the four grounds
 asking          asking the nodes, each for itself and all together
 on_node         what one node says of itself; runs there

@@ -98,11 +98,11 @@ def _stop(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from ddl_class.clusters import engines, node_checks, slurm
-    from ddl_class.clusters.site import read_site
+    from ddl_class.clusters import engines, node_checks
+    from ddl_class.clusters.site import login_node, read_site
     from ddl_class.doctor import doctor
 
-    findings = slurm.login_node(read_site()) if options.ground == "slurm" else []
+    findings = login_node(read_site()) if options.ground == "slurm" else []
     ground = _ground(options)
     if ground.nodes:
         findings += node_checks.examine_nodes(ground, options.folder)

@@ -25,8 +25,7 @@ from IPython.paths import get_ipython_dir
 from traitlets.config import Config
 
 from ddl_class.clusters.grounds import Ground
-from ddl_class.clusters.site import SETUP
-from ddl_class.clusters.slurm import submission
+from ddl_class.clusters.site import SETUP, submission
 from ddl_class.commands.mistake import Mistake
 from ddl_class.doctor.finding import Finding
 from ddl_class.doctor.machine_checks import ROOT

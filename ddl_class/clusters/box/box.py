@@ -26,7 +26,7 @@ from typing import Any
 
 import psutil
 
-from ddl_class.clusters.box import head, launchers, links, plan, slurm, slurm_packages
+from ddl_class.clusters.box import head, launchers, links, plan, slurm
 from ddl_class.clusters.box.links import Counters, Link, describe
 from ddl_class.clusters.box.nodes import Nodes
 from ddl_class.clusters.box.refusal import as_root, can_delay, check_system, refusal
@@ -114,7 +114,7 @@ class Box:
         link = Link(links.read_rate(rate), links.read_delay(delay) / 2)
         if cls.exists(name):
             raise Mistake(_taken(cls.find(name)))
-        over = slurm_packages.folder() if with_slurm else None
+        over = slurm.over_usr() if with_slurm else None
         folder = plan.new_folder(name)
         root = os.geteuid() == 0
         if switch == "auto":
