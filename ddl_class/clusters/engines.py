@@ -2,22 +2,31 @@
 
     ddl-teach cluster start hosts --ranks 8
     client = connect("hosts")        in a notebook; %%px cells and views, `comm` on every rank
+    run = ClientRanks(client).run(program)                    as Engines(...).run in a notebook
 
 Every connection is encrypted (CurveZMQ) and every message signed with a key that the controller
 makes anew at each start. Both keys are in the profile's `security` folder, which nobody else can
 read, and the engines read them there: they are on no command line and in no environment, where
 `ps` or a batch system could show them. The controller listens at one address, the cluster's own.
+
+The engines are MPI ranks; each program gets a communicator of its own, so no message of an earlier
+one can stray into it. Nobody watches them from outside: a rank that raises says so, and the others
+end when their time is up.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import pickle
 import shutil
 import socket
 import stat
 import time
+from collections.abc import Callable
+from operator import methodcaller
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import ipyparallel
 from IPython.core.profiledir import ProfileDir
@@ -29,13 +38,24 @@ from ddl_class.clusters.site import SETUP, submission
 from ddl_class.commands.mistake import Mistake
 from ddl_class.doctor.finding import Finding
 from ddl_class.doctor.machine_checks import ROOT
+from ddl_runtime.core.checks import check_rank_count
+from ddl_runtime.diagnosis.deadlock import TimedOut, tell_failure
+from ddl_runtime.diagnosis.frames import error_text, program_traceback
+from ddl_runtime.launcher.join import Alone
 from ddl_runtime.launcher.mpiexec import mpi_environment
+from ddl_runtime.launcher.serialise import ship
+from ddl_runtime.records.run import Run, concluded
+
+if TYPE_CHECKING:
+    from ddl_runtime.launcher.world import World  # starts MPI, which is for ranks only
 
 CALL_LIMIT = 10  # seconds a controller may take to answer
 OUTPUT_LIMIT = 10.0  # seconds until what engines print must have reached a new client ...
 OUTPUT_TRY = 0.5  # ... which tries again after so many
+GRACE = 30  # seconds beyond a program's own limit, in which late ranks say so
 
-ENTER = "from ddl_runtime.launcher.join import joined\n_, comm = joined()"
+EVERYBODY = "ddl_teach_everybody"  # what engines keep from program to program, by this name
+ENTER = f"from ddl_runtime.launcher.join import joined\n{EVERYBODY}, comm = joined()"
 
 # ipyparallel puts `-n RANKS` in front of the ground's words, which have their number in its place.
 LEAVE_COUNT_OUT = ("sh", "-c", 'shift 2; exec "$@"', "ranks")
@@ -185,3 +205,60 @@ def _last_words(folder: Path) -> str:
     lines = logs[-1].read_text(errors="replace").split("\n") if logs else []
     said = [line.strip() for line in lines if line.strip()]
     return f"; {logs[-1]} ends: {said[-1]}" if said else ""
+
+
+class ClientRanks:
+    """The engines of a client, as a ground for rank programs."""
+
+    def __init__(self, client: ipyparallel.Client, timeout: float = 60) -> None:
+        self._client = client
+        self.size = len(client.ids)
+        self.timeout = timeout
+        client[:].execute(ENTER, block=True)
+
+    def run(
+        self,
+        program: Callable[..., Any],
+        ranks: int | None = None,
+        *,
+        timeout: float | None = None,
+        trace: bool = True,
+        **kwargs: Any,
+    ) -> Run:
+        """Run `program(comm, **kwargs)` on the first `ranks` engines, or on all."""
+        count = self.size if ranks is None else check_rank_count(ranks)
+        if count > self.size:
+            raise ValueError(f"there are {self.size} engines: ranks must be 1 to {self.size}")
+        limit = self.timeout if timeout is None else timeout
+        view = self._client[self._client.ids[:count]]
+        everybody = ipyparallel.Reference(EVERYBODY)
+        given = everybody, count, limit, trace, ship(program, kwargs)
+        endings = view.apply_async(carry_out, *given).get(limit + GRACE)
+        for rank, (how, value) in enumerate(endings):
+            if how == "raised":
+                what, where, mismatch = value
+                raise tell_failure(rank, what, where, mismatch=mismatch)
+        for how, value in endings:
+            if how == "late":
+                raise TimedOut(value)
+        view.apply_sync(methodcaller("free"), everybody)
+        return concluded([value for _, value in endings])
+
+
+def carry_out(
+    world: World, ranks: int, limit: float, trace: bool, payload: bytes
+) -> tuple[str, Any]:
+    """One engine's part, and how it ended."""
+    comm = world.begin(ranks, trace, Alone(limit))
+    try:
+        program, kwargs, _ = pickle.loads(payload)
+        value = program(comm, **kwargs)
+        world.end(comm)
+        return "returned", (comm.now(), world.books(comm), value)
+    except TimedOut as late:
+        return "late", str(late)
+    except Exception as error:
+        mismatch = getattr(error, "mismatch", None)
+        return "raised", (error_text(error), program_traceback(error), mismatch)
+    finally:
+        world.clear(comm)

@@ -29,8 +29,7 @@ from IPython.paths import get_ipython_dir
 from ddl_class.clusters.box import faults
 from ddl_class.clusters.box.box import Box
 from ddl_class.clusters.box.links import describe
-from ddl_class.clusters.client_ranks import ClientRanks
-from ddl_class.clusters.engines import connect
+from ddl_class.clusters.engines import ClientRanks, connect
 from ddl_class.commands.mistake import Mistake
 from ddl_class.engines.pool import Engines, registered
 from ddl_class.notebook.timing import stopwatch

@@ -281,15 +281,11 @@ def _filled(like: torch.Tensor, byte: int) -> torch.Tensor:
 # What torch asks for without a tensor of the device at hand.
 
 
-def _empty(size: Sequence[int], *, dtype: Any = None, **_: Any) -> StandInTensor:
-    return StandInTensor(_filled(torch.empty(size, dtype=dtype, device="meta"), POISON))
+def _room(make: Callable[..., torch.Tensor]) -> Callable[..., StandInTensor]:
+    def room(*shape: Sequence[int], dtype: Any = None, **_: Any) -> StandInTensor:
+        return StandInTensor(_filled(make(*shape, dtype=dtype, device="meta"), POISON))
 
-
-def _empty_strided(
-    size: Sequence[int], stride: Sequence[int], *, dtype: Any = None, **_: Any
-) -> StandInTensor:
-    like = torch.empty_strided(size, stride, dtype=dtype, device="meta")
-    return StandInTensor(_filled(like, POISON))
+    return room
 
 
 def _copy_from(source: torch.Tensor, target: torch.Tensor, _: bool = False) -> torch.Tensor:
@@ -322,8 +318,8 @@ def _register() -> torch.library.Library:
         )
     tell(NAME, _Module())
     library = torch.library.Library("aten", "IMPL")
-    library.impl("empty.memory_format", _empty, "PrivateUse1")
-    library.impl("empty_strided", _empty_strided, "PrivateUse1")
+    library.impl("empty.memory_format", _room(torch.empty), "PrivateUse1")
+    library.impl("empty_strided", _room(torch.empty_strided), "PrivateUse1")
     library.impl("_copy_from", _copy_from, "PrivateUse1")
     for operation in FACTORIES:
         library.impl(operation, _factory(operation), "PrivateUse1")

@@ -106,7 +106,12 @@ def as_root() -> list[str]:
 
 def mpi_environment() -> dict[str, str]:
     """The environment of the ranks: one thread each, and no traces of another mpiexec."""
-    environment = {name: value for name, value in os.environ.items() if not _is_foreign(name)}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(FOREIGN)
+        or (name.startswith(SETTINGS) and name not in TOLD_TO_RANKS)
+    }
     for name in THREAD_SETTINGS:
         environment.setdefault(name, "1")
     # Open MPI's window component for UCX complains at every window and then steps aside.
@@ -115,11 +120,6 @@ def mpi_environment() -> dict[str, str]:
     folders = package, *environment.get("PYTHONPATH", "").split(os.pathsep)
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
     return environment
-
-
-def _is_foreign(name: str) -> bool:
-    is_setting = name.startswith(SETTINGS) and name not in TOLD_TO_RANKS
-    return name.startswith(FOREIGN) and not is_setting
 
 
 def fault_tolerance(mpiexec: Path) -> list[str]:

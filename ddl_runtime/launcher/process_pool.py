@@ -136,7 +136,7 @@ class Crew:
         for line in by_pid.values():
             if line.output is not None:
                 line.drain_output()
-        said = self._end(list(by_pid)).strip()
+        said = processes.kill(self.mpiexec, by_pid, self._folder, self.place).strip()
         return StoryError(
             f"{self.size} MPI processes could not be started; {len(by_pid)} of them answered."
             + (f" The launcher said:\n\n{said}\n" if said else "\n")
@@ -153,16 +153,14 @@ class Crew:
             self.mpiexec.wait(timeout=3)
         self.kill()
 
-    def _end(self, pids: list[int]) -> str:
-        return processes.kill(self.mpiexec, pids, self._folder, self.place)
-
     def kill(self) -> None:
         """End the processes, whatever they do."""
         if self.mpiexec is not None:
             if len(self.lines) < self.size:  # the others are known to mpiexec only
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self.mpiexec.pid, signal.SIGTERM)
-            self._end([line.pid for line in self.lines])
+            pids = [line.pid for line in self.lines]
+            processes.kill(self.mpiexec, pids, self._folder, self.place)
         if self._guard is not None:
             self._guard.dismiss()
         for line in self.lines:

@@ -26,7 +26,7 @@ from typing import Any
 
 import psutil
 
-from ddl_class.clusters.box import head, launchers, links, plan, slurm
+from ddl_class.clusters.box import head, links, plan, slurm
 from ddl_class.clusters.box.links import Counters, Link, describe
 from ddl_class.clusters.box.nodes import Nodes
 from ddl_class.clusters.box.refusal import as_root, can_delay, check_system, refusal
@@ -70,11 +70,11 @@ class Box:
     @property
     def python(self) -> str:
         """This Python, as every node sees it."""
-        return launchers.seen_there(sys.executable)
+        return plan.seen_there(sys.executable)
 
     def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
         """For `launch(..., on=box)`: the words before `python` that start so many ranks."""
-        words = launchers.mpi_words(mpiexec, family, self.nodes, ranks)
+        words = plan.mpi_words(mpiexec, family, self.nodes, ranks)
         return self.hosts.words("head", words)
 
     def end(self, folder: Path) -> None:
@@ -297,7 +297,7 @@ class Box:
         self.links[self.hosts.known(node)] = self.asked
         if node not in self.hosts.numbers():
             self.hosts.power_on(node)
-            if (self.folder / launchers.SLURM_CONF).exists():
+            if (self.folder / plan.SLURM_CONF).exists():
                 slurm.start(self.hosts, [node])
         self._apply(node)
         self.save()

@@ -18,7 +18,7 @@ from typing import Any
 
 import psutil
 
-from ddl_class.clusters.box import head, launchers, plan
+from ddl_class.clusters.box import head, plan
 from ddl_class.commands.mistake import Mistake
 
 # What of the environment means something else in the box.
@@ -63,12 +63,12 @@ class Nodes:
         user = [] if self.root else ["-U", "--preserve-credentials"]
         enter = ["nsenter", "-t", str(self.head), *user, "-n", "-m", "-u", "-i", "-p", "--"]
         agent = str(self.folder / "agent")
-        settings = launchers.environment(agent, self.folder)
+        settings = plan.environment(agent, self.folder)
         return [
             "env",
             *(f"--unset={name}" for name in FOREIGN),
             *(f"{name}={value}" for name, value in settings.items()),
-            f"PATH={self.folder}/bin:{launchers.PYTHON}/bin:{plan.search_path()}",
+            f"PATH={self.folder}/bin:{plan.PYTHON}/bin:{plan.search_path()}",
             *([] if self.on_head else enter),
             # The folder is entered inside: outside the same name means another one.
             *("/bin/sh", "-c", 'cd "$0" 2>/dev/null || cd /; exec "$@"', os.getcwd()),

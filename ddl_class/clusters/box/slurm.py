@@ -30,7 +30,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ddl_class.clusters.box import plan
-from ddl_class.clusters.box.launchers import SLURM_CONF
 from ddl_class.clusters.box.nodes import Nodes
 from ddl_class.commands.mistake import Mistake
 
@@ -92,7 +91,7 @@ def write(folder: Path, nodes: Sequence[str]) -> None:
     root, uid, gid = os.geteuid() == 0, os.getuid(), os.getgid()
     settings = {"network": plan.NETWORK, "user": uid, "hold": HOLD, "dead": DEAD}
     settings |= {"nodes": ",".join(nodes), "cores": CORES, "folder": folder}
-    (folder / SLURM_CONF).write_text(CONF.format(**settings))
+    (folder / plan.SLURM_CONF).write_text(CONF.format(**settings))
     key = os.open(folder / "munge.key", os.O_WRONLY | os.O_CREAT, 0o600)
     with open(key, "wb") as file:
         file.write(secrets.token_bytes(128))
