@@ -73,6 +73,15 @@ def not_for_the_host(what: str, instead: str) -> TypeError:
     )
 
 
+def refused(what: str, instead: str) -> Callable[..., NoReturn]:
+    """A method that no array on a device has."""
+
+    def method(*_: Any, **__: Any) -> NoReturn:
+        raise not_for_the_host(what, instead)
+
+    return method
+
+
 class StandIn(np.lib.mixins.NDArrayOperatorsMixin):
     """An array whose numbers only its device can read."""
 
@@ -177,17 +186,12 @@ class StandIn(np.lib.mixins.NDArrayOperatorsMixin):
     def __int__(self) -> int:
         return int(self.item())
 
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        raise not_for_the_host("as a NumPy array", "Ask for a copy, x.to_host()")
+    __array__ = refused("as a NumPy array", "Ask for a copy, x.to_host()")
+    __iter__ = refused("one number after another", "Ask for all at once, x.to_host()")
+    __reduce_ex__ = refused("to another process by pickle", "Return a copy, x.to_host()")
 
     def __array_function__(self, function: Any, *_: Any, **__: Any) -> NoReturn:
         raise not_for_the_host(f"numpy.{function.__name__}", "Ask for a copy, x.to_host()")
-
-    def __iter__(self) -> NoReturn:
-        raise not_for_the_host("one number after another", "Ask for all at once, x.to_host()")
-
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise not_for_the_host("to another process by pickle", "Return a copy, x.to_host()")
 
 
 class StandInDevice(Device):
@@ -255,9 +259,6 @@ class StandInDevice(Device):
     def describe(self, x: Any) -> tuple[int, str]:
         nbytes, code = arrays.describe(x.memory_of(self))
         return nbytes, TYPE_NAMES[code]
-
-    def flat(self, x: Any) -> Any:
-        return x.reshape(-1)
 
     def empty_like(self, x: Any) -> Any:
         return x.new_empty(x.shape)

@@ -25,13 +25,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 from torch.utils import backend_registration
 from torch.utils._pytree import tree_map_only
 
-from ddl_runtime.devices.stand_in import POISON, StandInDevice, not_for_the_host
+from ddl_runtime.devices.stand_in import POISON, StandInDevice, not_for_the_host, refused
 
 NAME = "standin"  # torch's own names for devices have no hyphen
 DEVICE = StandInDevice("late")
@@ -92,22 +92,13 @@ class StandInTensor(torch.Tensor):
         """The numbers, for which the host waits."""
         return self.cpu().tolist()
 
-    def numpy(self, *_: Any, **__: Any) -> NoReturn:
-        """Never: NumPy reads host memory."""
-        raise not_for_the_host("as a NumPy array", "Ask for a copy, x.cpu()")
-
-    __array__ = __dlpack__ = numpy
-
-    def data_ptr(self) -> NoReturn:
-        """Never: the address would mean nothing to the host."""
-        raise not_for_the_host("by its address", "Ask for a copy, x.cpu()")
+    numpy = __array__ = __dlpack__ = refused("as a NumPy array", "Ask for a copy, x.cpu()")
+    data_ptr = refused("by its address", "Ask for a copy, x.cpu()")
+    __reduce_ex__ = refused("to another process by pickle", "Return a copy, x.cpu()")
 
     def untyped_storage(self) -> HiddenStorage:
         """The memory behind this tensor and its views."""
         return HiddenStorage(self._hidden.untyped_storage())
-
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise not_for_the_host("to another process by pickle", "Return a copy, x.cpu()")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> torch.Tensor:
         if id(self) not in memo:
