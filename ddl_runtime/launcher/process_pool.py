@@ -113,9 +113,7 @@ class Crew:
             answer_challenge(line_end, key)
             what, told = line_end.recv()
             pid = number or told
-            if pid not in by_pid:
-                by_pid[pid] = self._line(pid, self.screen)
-            setattr(by_pid[pid], what, line_end)
+            setattr(by_pid.setdefault(pid, self._line(pid, self.screen)), what, line_end)
         for ready, line in enumerate(by_pid.values()):
             progress((LINES + ready / self.size) / (LINES + 1))
             if not line.control.poll(max(0.0, deadline - time.monotonic())):

@@ -77,9 +77,9 @@ class Watch:
                 orphaned = self._mpiexec.poll() is not None
                 self._listen(min(left, 0.02 if self._suspects else 1.0))
                 if orphaned and self._running and not self._dead:
-                    by = "" if self._place is not None else " was ended by somebody else"
+                    how = "was ended by somebody else" if self._place is None else "has ended"
                     raise story.StoryError(
-                        f"mpiexec, which holds the ranks together,{by or ' has ended'}. "
+                        f"mpiexec, which holds the ranks together, {how}. "
                         f"{self._troubles()}{self.afterwards}"
                     )
                 self._look_for_deadlock()
@@ -209,10 +209,8 @@ class Watch:
         return f"What is wrong there: {'; '.join(known)}. Mend it first: {self._place.cure}\n"
 
     def _time_is_up(self) -> story.TimedOut:
-        headline = (
-            f"The time was up: {self._timeout:g} s, and {len(self._running)} of {len(self.lines)} "
-            "ranks had not returned. Where they were:"
-        )
+        late = f"{len(self._running)} of {len(self.lines)} ranks had not returned"
+        headline = f"The time was up: {self._timeout:g} s, and {late}. Where they were:"
         text = story.tell_positions(headline, self._locate())
         return story.TimedOut(f"{text}\n\n{self._troubles().rstrip() or self.advice}")
 
