@@ -73,7 +73,8 @@ def _on_the_head(options: argparse.Namespace) -> int:
         if not hosts.on_head:
             words = [sys.executable, "-m", "ddl_teach", *sys.argv[1:]]
             return hosts.run("head", words).returncode
-    return options.really(options)
+    status: int = options.really(options)
+    return status
 
 
 def _start(options: argparse.Namespace) -> int:

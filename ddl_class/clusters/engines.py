@@ -64,7 +64,7 @@ LEAVE_COUNT_OUT = ("sh", "-c", 'shift 2; exec "$@"', "ranks")
 def start(ground: Ground, ranks: int, nodes: int, limit: int) -> None:
     """Start a controller and so many engines, and leave them running; all or nothing."""
     profile = make_profile(ground.name)
-    if running(profile):
+    if _running(profile) is not None:
         stop_them = f"ddl-teach cluster stop {ground.name}"
         raise Mistake(f"engines of {ground.name} run already: {stop_them}")
     cluster = ipyparallel.Cluster(
@@ -82,14 +82,12 @@ def start(ground: Ground, ranks: int, nodes: int, limit: int) -> None:
         cluster.start_cluster_sync()
         with cluster.connect_client_sync() as client:
             client.wait_for_engines(ranks, timeout=limit, interactive=False)
-            if client.ids != list(range(ranks)):
-                raise Mistake(f"engines count themselves {client.ids}, not as MPI counts ranks")
             client[:].execute(ENTER, block=True)
-            seen = client[:]["comm.rank, comm.size"]
-        if seen != [(rank, ranks) for rank in range(ranks)]:
+            seen = dict(zip(client.ids, client[:]["comm.rank, comm.size"], strict=True))
+        if seen != {rank: (rank, ranks) for rank in range(ranks)}:
             raise Mistake(
-                f"engines and ranks do not agree: (rank, ranks) is {seen}. 'ddl-teach cluster "
-                f"check {ground.name}' says why"
+                f"engines and ranks do not agree: (rank, ranks) by engine is {seen}. 'ddl-teach "
+                f"cluster check {ground.name}' says why"
             )
     except BaseException as error:
         cluster.stop_cluster_sync()
@@ -103,10 +101,9 @@ def start(ground: Ground, ranks: int, nodes: int, limit: int) -> None:
 
 def stop(name: str) -> bool:
     """End the engines and the controller of a ground; whether there were any."""
-    profile = make_profile(name)
-    if not running(profile):
+    if (cluster := _running(make_profile(name))) is None:
         return False
-    _cluster(profile).stop_cluster_sync()
+    cluster.stop_cluster_sync()
     return True
 
 
@@ -120,7 +117,7 @@ def connect(name: str) -> ipyparallel.Client:
     except FileNotFoundError:
         host = here
     # Of another machine's processes nothing can be known here; ask only about this one's.
-    if host == here and not running(profile):
+    if host == here and _running(profile) is None:
         raise Mistake(f"no engines run on {name}: ddl-teach cluster start {name}")
     try:
         client = ipyparallel.Client(str(file), profile_dir=str(profile), timeout=CALL_LIMIT)
@@ -140,12 +137,9 @@ def secrets_kept(name: str) -> Finding:
     if not folder.exists():
         return Finding("secrets", "ok", "no engines have been started yet")
     if folder.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        return Finding(
-            "secrets",
-            "fail",
-            f"others can look into {folder}, where the keys of engines are",
-            f"chmod go= {folder}\nThen stop and start the engines: they make new keys.",
-        )
+        seen = f"others can look into {folder}, where the keys of engines are"
+        mend = f"chmod go= {folder}\nThen stop and start the engines: they make new keys."
+        return Finding("secrets", "fail", seen, mend)
     return Finding("secrets", "ok", f"only you can look into {folder}")
 
 
@@ -156,11 +150,6 @@ def make_profile(name: str) -> Path:
     (folder / "security").mkdir(mode=0o700, exist_ok=True)
     shutil.copy(SETUP / "ipcontroller_config.py", folder)
     return folder
-
-
-def running(profile: Path) -> bool:
-    """Whether engines or a controller of this profile are there."""
-    return (profile / "security" / "cluster-.json").exists() and _cluster(profile)._is_running()
 
 
 def settings(ground: Ground, ranks: int, nodes: int, profile: Path) -> Config:
@@ -193,10 +182,13 @@ def _await_output(client: ipyparallel.Client) -> None:
             return
 
 
-def _cluster(profile: Path) -> ipyparallel.Cluster:
-    return ipyparallel.Cluster.from_file(
-        profile_dir=str(profile), cluster_id="", log_level=logging.CRITICAL
-    )
+def _running(profile: Path) -> ipyparallel.Cluster | None:
+    """The engines and the controller of this profile, if there are any."""
+    if not (profile / "security" / "cluster-.json").exists():
+        return None
+    options = {"profile_dir": str(profile), "cluster_id": "", "log_level": logging.CRITICAL}
+    cluster = ipyparallel.Cluster.from_file(**options)
+    return cluster if cluster._is_running() else None
 
 
 def _last_words(folder: Path) -> str:

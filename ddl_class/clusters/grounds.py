@@ -16,6 +16,7 @@ import subprocess
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,7 +81,7 @@ class InBox(Ground):
     """The cluster in a box, from its head."""
 
     def __init__(self, site: Site, box: Box) -> None:
-        self.name, self.nodes, self.site = "box", box.nodes, site
+        self.name, self.nodes, self.site = "box", box.nodes, replace(site, python=box.python)
         self.listens_at = address_of("", self.nodes)
         self._box = box
 
@@ -89,10 +90,6 @@ class InBox(Ground):
 
     def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
         return self._box.mpi_words(ranks, mpiexec, family)
-
-    @property
-    def python(self) -> str:
-        return self._box.python
 
 
 class Hosts(Ground):
