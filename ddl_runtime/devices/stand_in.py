@@ -240,7 +240,7 @@ class StandInDevice(Device):
 
     def synchronise(self) -> None:
         """Wait until all is done that was asked for on the current stream."""
-        self._streams.drain(self._current.record())
+        self._streams.drain(StandInDevice.record(self, self._current))
 
     def schedule(self, schedule: Schedule) -> None:
         """Move on in another manner: "late", "early", or by dice with a seed."""
@@ -281,13 +281,14 @@ class StandInDevice(Device):
         return StandInStream(self._streams)
 
     def record(self, stream: StandInStream) -> StandInEvent:
-        return stream.record()
+        return StandInEvent(stream, stream.ended + len(stream.open))
 
     def drain(self, event: StandInEvent) -> None:
         self._streams.drain(event)
 
     def wait(self, stream: StandInStream, event: StandInEvent) -> None:
-        stream.wait(event)
+        if not event.reached:
+            stream.put(Work(lambda: None, after=event))
 
     def pinned(self, nbytes: int) -> np.ndarray:
         return np.full(nbytes, POISON, np.uint8)

@@ -63,15 +63,6 @@ class StandInStream:
         """Ask for some work; returns at once."""
         self.streams.put(self, work)
 
-    def record(self) -> StandInEvent:
-        """An event that is done when everything is that was asked for so far."""
-        return StandInEvent(self, self.ended + len(self.open))
-
-    def wait(self, event: StandInEvent) -> None:
-        """What is asked for from now on begins after the event; the caller goes on at once."""
-        if not event.reached:
-            self.put(Work(lambda: None, after=event))
-
 
 @dataclass(eq=False)
 class StandInEvent:
@@ -118,14 +109,17 @@ class Streams:
     def look(self, event: StandInEvent) -> bool:
         """Whether an event was reached before the device moved on by one step."""
         with self._lock:
-            reached = event.reached
-            if not reached:
-                self._towards(event)
+            needed = self._needed_on(event)
+            if needed is not None:
+                if needed.open[0].looks > 0:
+                    needed.open[0].looks -= 1
+                else:
+                    self._step(needed)
                 if self._dice:
                     self._throw_dice()
             if self._early:
                 self._run_what_is_free()
-            return reached
+            return needed is None
 
     def drain(self, event: StandInEvent) -> None:
         """Look until the event is reached, as a host does that can do nothing else meanwhile."""
@@ -143,13 +137,6 @@ class Streams:
             return None
         after = event.stream.open[0].after
         return (self._needed_on(after) if after else None) or event.stream
-
-    def _towards(self, event: StandInEvent) -> None:
-        stream = self._needed_on(event)
-        if stream.open[0].looks > 0:
-            stream.open[0].looks -= 1
-        else:
-            self._step(stream)
 
     def _step(self, stream: StandInStream) -> None:
         work = stream.open.popleft()
@@ -170,6 +157,5 @@ class Streams:
                 self._step(stream)
 
     def _throw_dice(self) -> None:
-        free = self._free()
-        if free and self._dice.random() < 0.5:
+        if (free := self._free()) and self._dice.random() < 0.5:
             self._step(self._dice.choice(free))
