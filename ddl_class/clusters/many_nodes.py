@@ -179,14 +179,13 @@ def _said(
 
 def _box(nodes: int, rate: str) -> Box:
     """This checkout's box if it is up, else a new one of this process."""
-    if Box.exists():
-        usual = Box.find()
+    if (usual := Box.seen()) is not None:
         if not (whose := usual.whose()):
             return usual
         print(f"{whose} This notebook leaves it alone and makes its own.")
     own = _own_name()
-    if Box.exists(own):
-        Box.find(own).down()
+    if (left_behind := Box.seen(own)) is not None:
+        left_behind.down()
     return Box.up(nodes, rate, name=own)
 
 

@@ -41,7 +41,7 @@ SWITCHES = ("auto", "kernel", "user")
 
 
 @dataclass
-class Box:
+class Box(contextlib.AbstractContextManager["Box"]):
     """A box that is up."""
 
     hosts: Nodes  # its nodes and their head, for whoever wants something done there
@@ -112,8 +112,11 @@ class Box:
         if switch not in SWITCHES:
             raise Mistake(f"there is no switch {switch!r}: {', '.join(SWITCHES)}")
         link = Link(links.read_rate(rate), links.read_delay(delay) / 2)
-        if cls.exists(name):
-            raise Mistake(_taken(cls.find(name)))
+        if (other := cls.seen(name)) is not None:
+            taken = f"The box '{name}' is up already: ddl-teach box down --name {name}"
+            if whose := other.whose():
+                taken = f"{whose} Give yours another name: ddl-teach box up --name NAME"
+            raise Mistake(taken)
         over = slurm.over_usr() if with_slurm else None
         folder = plan.new_folder(name)
         root = os.geteuid() == 0
@@ -161,14 +164,20 @@ class Box:
         return box
 
     @classmethod
-    def find(cls, name: str = plan.USUAL) -> Box:
-        """The box of that name that is up, whichever checkout of the course made it."""
+    def seen(cls, name: str = plan.USUAL) -> Box | None:
+        """The box of that name if it is up, whichever checkout of the course made it."""
         plan.check_ours(folder := plan.path_of(name))
-        if (state := plan.read_state(folder)) is not None:
-            hosts = Nodes(**{each.name: state.pop(each.name) for each in fields(Nodes)})
-            if hosts.alive:
-                return cls(hosts, **state)
-        raise Mistake(f"There is no box '{name}'. Make one: ddl-teach box up --name {name}")
+        if (state := plan.read_state(folder)) is None:
+            return None
+        hosts = Nodes(**{each.name: state.pop(each.name) for each in fields(Nodes)})
+        return cls(hosts, **state) if hosts.alive else None
+
+    @classmethod
+    def find(cls, name: str = plan.USUAL) -> Box:
+        """The same, which must be up."""
+        if (box := cls.seen(name)) is None:
+            raise Mistake(f"There is no box '{name}'. Make one: ddl-teach box up --name {name}")
+        return box
 
     @classmethod
     def own(cls, name: str = plan.USUAL) -> Box:
@@ -180,15 +189,6 @@ class Box:
                 "ddl-teach box up --name NAME"
             )
         return box
-
-    @classmethod
-    def exists(cls, name: str = plan.USUAL) -> bool:
-        """Whether one of that name is up."""
-        try:
-            cls.find(name)
-        except Mistake:
-            return False
-        return True
 
     def whose(self) -> str:
         """A sentence that says whose it is; empty if this checkout made it."""
@@ -208,9 +208,6 @@ class Box:
             self._keeper.stdout.close()
             self._keeper.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
-
-    def __enter__(self) -> Box:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.down()
@@ -309,14 +306,6 @@ class Box:
 
     def save(self) -> None:
         """For `find`, and for every process that has found it."""
-        hosts = asdict(self.hosts) | {"folder": str(self.folder)}
-        state = {"switch": self.switch, "asked": asdict(self.asked), "owner": self.owner}
-        state |= {"links": {node: asdict(link) for node, link in self.links.items()}}
-        write_whole(self.folder / "state.json", json.dumps(hosts | state, indent=1))
-
-
-def _taken(box: Box) -> str:
-    name, whose = box.folder.name, box.whose()
-    if not whose:
-        return f"The box '{name}' is up already: ddl-teach box down --name {name}"
-    return f"{whose} Give yours another name: ddl-teach box up --name NAME"
+        state = asdict(self.hosts) | {"folder": str(self.folder), "switch": self.switch}
+        state |= {"owner": self.owner, "asked": self.asked, "links": self.links}
+        write_whole(self.folder / "state.json", json.dumps(state, indent=1, default=asdict))
