@@ -19,7 +19,7 @@ import linecache
 import os
 import pickle
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -37,6 +37,7 @@ from ddl_runtime.launcher.mpiexec import Place
 from ddl_runtime.launcher.process_pool import Crew
 from ddl_runtime.launcher.serialise import ship
 from ddl_runtime.launcher.watchdog import Watch
+from ddl_runtime.records.run import Run
 
 if TYPE_CHECKING:
     from ddl_class.engines.controller import Client, Controller
@@ -62,7 +63,7 @@ SETTINGS = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
 
 
 class Engines(Ranks):
-    """MPI processes that keep their variables from cell to cell; `run` sees none of these.
+    """MPI processes that keep their variables from cell to cell.
 
     >>> engines = Engines(4)                          # doctest: +SKIP
     >>> engines.run(program).results                  # doctest: +SKIP
@@ -108,6 +109,22 @@ class Engines(Ranks):
     def __repr__(self) -> str:
         state = "running" if self.alive else "stopped" if self._stopped else "starting again"
         return f"{self.size} engines, {state}; a cell may take {self.timeout:g} s"
+
+    def run(
+        self,
+        program: Callable[..., Any],
+        ranks: int | None = None,
+        *,
+        timeout: float | None = None,
+        trace: bool = True,
+        **kwargs: Any,
+    ) -> Run:
+        """Run `program(comm, **kwargs)` on the first `ranks` engines, or on all.
+
+        It gets a communicator of its own and does not see the variables of cells.
+        """
+        limit = self.timeout if timeout is None else timeout
+        return super().run(program, ranks, timeout=limit, trace=trace, **kwargs)
 
     def cell(
         self,
@@ -200,7 +217,8 @@ class Engines(Ranks):
             print(f"The engines have ended since the last cell. {STARTED_AGAIN}")
         try:
             ranks = range(self.size) if ranks is None else ranks
-            return super()._order(ranks, timeout, watch, *order)
+            limit = self.timeout if timeout is None else timeout
+            return super()._order(ranks, limit, watch, *order)
         except Interrupted:
             raise
         except KeyboardInterrupt as interrupt:  # once more, or while the engines were starting

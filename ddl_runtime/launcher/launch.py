@@ -32,7 +32,6 @@ class Ranks:
     """
 
     watch: type[Watch] = Watch  # how a program is watched over
-    timeout: float = 60  # seconds for a program that names no other
 
     def __init__(
         self, ranks: int = 4, *, on: Place | None = None, survivors: bool = False
@@ -59,7 +58,7 @@ class Ranks:
         program: Callable[..., Any],
         ranks: int | None = None,
         *,
-        timeout: float | None = None,
+        timeout: float = 60,
         trace: bool = True,
         **kwargs: Any,
     ) -> Run:
@@ -76,11 +75,8 @@ class Ranks:
         run: Run = self._order(range(count), timeout, self.watch, *order)
         return run
 
-    def _order(
-        self, ranks: Iterable[int], timeout: float | None, watch: type[Watch], *order: Any
-    ) -> Any:
+    def _order(self, ranks: Iterable[int], timeout: float, watch: type[Watch], *order: Any) -> Any:
         """Give an order to some of the processes and watch until all of them have obeyed."""
-        timeout = self.timeout if timeout is None else timeout
         if isinstance(timeout, bool) or not isinstance(timeout, numbers.Real):
             raise TypeError(f"timeout must be a number of seconds, not {timeout!r}")
         if not timeout > 0:
