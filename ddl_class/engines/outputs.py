@@ -12,7 +12,8 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from IPython.core.getipython import get_ipython
@@ -93,30 +94,25 @@ def watched() -> bool:
     return on_screen and not os.environ.get("IPP_NONINTERACTIVE")
 
 
-class Progress:
-    """A bar that is drawn over itself, in a notebook or a terminal, for people to look at."""
+@contextmanager
+def progress_bar(ranks: int) -> Iterator[Callable[[float], None]]:
+    """A bar that is drawn over itself, in a notebook or a terminal, for people to look at; gives
+    what fills it by a part of it."""
+    begun, silent, end = time.monotonic(), not watched(), "could not be started"
 
-    def __init__(self, ranks: int) -> None:
-        self._ranks = ranks
-        self._silent = not watched()
-
-    def __enter__(self) -> Progress:
-        self._begun = time.monotonic()
-        self.show(0.0)
-        return self
-
-    def __exit__(self, failed: object, *_: object) -> None:
-        if not self._silent:
-            seconds = time.monotonic() - self._begun
-            end = "could not be started" if failed else f"are ready ({seconds:.1f} s)"
-            print(f"\r{self._ranks} engines {end}".ljust(WIDTH + 30), flush=True)
-
-    def show(self, part: float) -> None:
-        """Draw the bar, filled by this part of it."""
-        if not self._silent:
+    def show(part: float) -> None:
+        if not silent:
             full = round(part * WIDTH)
             bar = "█" * full + "░" * (WIDTH - full)
-            print(f"\rStarting {self._ranks} engines  {bar}", end="", flush=True)
+            print(f"\rStarting {ranks} engines  {bar}", end="", flush=True)
+
+    show(0.0)
+    try:
+        yield show
+        end = f"are ready ({time.monotonic() - begun:.1f} s)"
+    finally:
+        if not silent:
+            print(f"\r{ranks} engines {end}".ljust(WIDTH + 30), flush=True)
 
 
 class EngineLine(Line):

@@ -29,7 +29,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
 from ddl_class.engines import outputs
-from ddl_class.engines.outputs import CellWatch, EngineLine, ProgramWatch, Progress
+from ddl_class.engines.outputs import CellWatch, EngineLine, ProgramWatch, progress_bar
 from ddl_class.engines.shell import Shell
 from ddl_runtime.diagnosis.deadlock import Interrupted, StoryError
 from ddl_runtime.launcher.launch import Ranks
@@ -226,8 +226,8 @@ class Engines(Ranks):
 
     def _start(self) -> None:
         try:
-            with Progress(self.size) as progress:
-                self._crew.start(progress.show)
+            with progress_bar(self.size) as show:
+                self._crew.start(show)
         except KeyboardInterrupt:
             raise Interrupted(NOT_READY) from None
 

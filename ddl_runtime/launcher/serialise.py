@@ -36,8 +36,10 @@ def ship(program: Callable[..., Any], kwargs: dict[str, Any]) -> bytes:
             if module.__name__ not in cloudpickle.list_registry_pickle_by_value():
                 cloudpickle.register_pickle_by_value(module)
                 stack.callback(cloudpickle.unregister_pickle_by_value, module)
+        # The lines of a notebook's cells, so that ranks can show those that they tell of.
+        cells = {name: lines for name, lines in linecache.cache.items() if "ipykernel_" in name}
         try:
-            return cloudpickle.dumps((program, kwargs, _cells()))
+            return cloudpickle.dumps((program, kwargs, cells))
         except Exception as error:
             name = getattr(program, "__name__", repr(program))
             raise TypeError(
@@ -45,11 +47,6 @@ def ship(program: Callable[..., Any], kwargs: dict[str, Any]) -> bytes:
                 "may hold data and functions, but no open files, locks, generators or "
                 "communicators."
             ) from error
-
-
-def _cells() -> dict[str, tuple]:
-    """The lines of a notebook's cells, so that ranks can show those that they tell of."""
-    return {name: entry for name, entry in linecache.cache.items() if "ipykernel_" in name}
 
 
 def _functions(*values: Any) -> Iterator[Any]:

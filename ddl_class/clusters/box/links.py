@@ -104,9 +104,5 @@ def shape(device: str, link: Link) -> list[str]:
 
 def read_counters(devices: str) -> list[Counters]:
     """From the texts of several nodes' /proc/net/dev, one after the other."""
-    lines = [line.split(":")[1] for line in devices.splitlines() if "eth0:" in line]
-    cards = []
-    for fields in map(str.split, lines):
-        received, received_packets, sent, sent_packets = (int(fields[at]) for at in (0, 1, 8, 9))
-        cards.append(Counters(sent, sent_packets, received, received_packets))
-    return cards
+    cards = [line.split(":")[1].split() for line in devices.splitlines() if "eth0:" in line]
+    return [Counters(*(int(card[at]) for at in (8, 9, 0, 1))) for card in cards]
