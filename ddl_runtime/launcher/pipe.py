@@ -15,7 +15,6 @@ from __future__ import annotations
 import codecs
 import contextlib
 import os
-import re
 import select
 import shutil
 import signal
@@ -82,7 +81,6 @@ class Line:
         self.stack: Connection | None = None
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._begun: list[str] = []  # of a line that has not ended yet, since it was begun anew
-        self._returns = False  # a carriage return has come: what follows begins the line anew
         self._unseen_since: float | None = None  # when the first of what is to preview came
 
     @property
@@ -157,24 +155,20 @@ class Line:
             length += len(piece)
             if length > MOST_PREVIEW:
                 break
-        return "".join(reversed(pieces))
+        return rewritten("".join(reversed(pieces)))
 
     def _go_on(self, text: str) -> None:
         """More of a line; after a carriage return it begins anew, as soon as there is more."""
-        for piece in re.findall(r"\r+|[^\r]+", text):
-            if piece[0] == "\r":
-                self._returns = True
-                continue
-            if self._returns:
-                self._begun.clear()
-                self._returns = False
-            self._begun.append(piece)
+        before = self._begun[-1][-1] if self._begun else ""
+        if "\r" in (before + text).rstrip("\r"):
+            self._begun.clear()
+        if text.strip("\r") or (text and self._begun):
+            self._begun.append(text)
 
     def _end_line(self) -> None:
         """Show the line that has begun: it has ended, or nothing more of it will come."""
-        self.show("".join(self._begun))
+        self.show(rewritten("".join(self._begun)))
         self._begun.clear()
-        self._returns = False
 
     def ask_for_stack(self) -> None:
         """Have the rank's stack written on its third line, even from within compiled code."""
