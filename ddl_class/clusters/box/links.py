@@ -35,9 +35,7 @@ class Counters:
     """What a node's card has counted since it was powered on."""
 
     sent_bytes: int
-    sent_packets: int
     received_bytes: int
-    received_packets: int
 
 
 def read_rate(text: str) -> float:
@@ -105,4 +103,4 @@ def shape(device: str, link: Link) -> list[str]:
 def read_counters(devices: str) -> list[Counters]:
     """From the texts of several nodes' /proc/net/dev, one after the other."""
     cards = [line.split(":")[1].split() for line in devices.splitlines() if "eth0:" in line]
-    return [Counters(*(int(card[at]) for at in (8, 9, 0, 1))) for card in cards]
+    return [Counters(sent_bytes=int(card[8]), received_bytes=int(card[0])) for card in cards]
