@@ -1,8 +1,8 @@
 """The launcher's end of the lines to one rank.
 
 One line carries orders and reports. One carries what the rank prints, taken from its file
-descriptors, so that the last words of a crash arrive as well. A third stays silent until the
-rank is asked where it is, which it can tell from within any call.
+descriptors, so that the last words of a crash arrive as well. A third stays silent until a rank
+that does not answer is asked where it is.
 
 On the screen stand whole lines, and below them one that has begun. A line that a rank has not
 ended stands there as a preview, and so does progress, which a rank rewrites by carriage returns.

@@ -27,7 +27,8 @@ from ddl_runtime.launcher.mpiexec import Place
 from ddl_runtime.launcher.pipe import Line
 from ddl_runtime.records.run import Run, concluded
 
-STACK_LIMIT = 2.0  # seconds until a rank's stack has been written: the machine may be busy
+ANSWER_LIMIT = 0.5  # seconds a rank may take to say where it is
+STACK_LIMIT = 2.0  # ... if it must be told by its stack: the machine is busy, then
 ALIKE_WITHIN = 0.05  # seconds in which others may raise the same
 QUESTIONS = 3  # how often stuck ranks are asked whether they still are
 CERTAIN_AFTER = 0.15  # seconds that they must have been
@@ -59,6 +60,7 @@ class Watch:
         self._dead: list[int] = []
         self._waits: dict[int, tuple[Wait, int]] = {}
         self._answers: dict[int, int] = {}
+        self._positions: dict[int, str] = {}
         self._suspects: dict[int, int] = {}
         self._suspected_since = 0.0
         self._question = self._asked = 0
@@ -138,6 +140,8 @@ class Watch:
             self._waits[line.rank] = report, serial
             if report is None:
                 del self._waits[line.rank]
+        elif kind == "where":
+            self._positions[line.rank] = said[0]
         else:
             self._running.pop(line.rank)
             self._waits.pop(line.rank, None)
@@ -178,18 +182,22 @@ class Watch:
 
     def _locate(self) -> dict[int, str]:
         """Where every rank is, in words."""
-        self._listen(0)  # the latest that they have reported
-        unknown = [line for rank, line in self._running.items() if rank not in self._waits]
-        for line in unknown:
+        self._positions.clear()
+        for line in self._running.values():
+            line.tell("where")
+        self._listen_while(lambda: len(self._positions) < len(self._running), ANSWER_LIMIT)
+        silent = [line for rank, line in self._running.items() if rank not in self._positions]
+        for line in silent:
             line.ask_for_stack()
-        stacks = {line.rank: line.read_stack(STACK_LIMIT) for line in unknown}
+        for line in silent:
+            self._positions[line.rank] = dumped_line(line.read_stack(STACK_LIMIT))
         places = {}
         for rank in (line.rank for line in self.lines):
             if rank in self._waits:
                 report = self._waits[rank][0]
                 places[rank] = f"waiting in {report.call}\n       | at {report.where}"
             elif rank in self._running:
-                places[rank] = "at " + (dumped_line(stacks[rank]) or "an unknown line")
+                places[rank] = "at " + (self._positions.get(rank) or "an unknown line")
             else:
                 places[rank] = "had returned" if rank in self._returned else "had ended"
         return places

@@ -1,9 +1,9 @@
 """What runs inside each real rank: it waits for programs, runs them, and answers for itself.
 
 Lines lead back to the launcher: one for what is printed (taken by the file descriptors 1 and 2, so
-that the last words of a crash arrive as well), one for orders and reports, one for the rank's
-stack, which is written from within any call. A thread listens for orders while the program runs;
-when the launcher is gone, so is the rank.
+that the last words of a crash arrive as well), one for orders and reports, one for the stack of a
+rank that cannot answer. A thread listens for orders while the program runs; when the launcher is
+gone, so is the rank.
 
 Started as `python -m ddl_runtime.launcher.worker ADDRESS`, with the key in DDL_TEACH_KEY.
 """
@@ -33,6 +33,7 @@ from ddl_runtime.diagnosis.frames import (
     error_text,
     importing,
     program_traceback,
+    source_line,
     telling_mpi,
 )
 from ddl_runtime.diagnosis.waits import Wait
@@ -166,6 +167,9 @@ class Worker:
                     ).start()
                 elif order[0] == "ask":
                     self._monitor.asked = order[1]
+                elif order[0] == "where":
+                    frame = sys._current_frames().get(self._main)
+                    self.send("where", source_line(frame))
                 else:
                     self._monitor = self.monitor_for(order[0])
                     self._orders.put(order)
