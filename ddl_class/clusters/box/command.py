@@ -123,7 +123,10 @@ def _status(options: argparse.Namespace) -> int:
         if node not in cards:
             print(f"{node:<8}{place:<13}off")
             continue
-        card, running = cards[node], sorted({one.name() for one in box.hosts.processes(node)})
+        card, running = (
+            cards[node],
+            sorted({process.name() for process in box.hosts.processes(node)}),
+        )
         traffic = f"{card.sent_bytes:>13,} B{card.received_bytes:>13,} B"
         shown = textwrap.shorten(", ".join(running) or "none", 40, placeholder=" ...")
         print(f"{node:<8}{place:<13}{link:<32}{traffic}  {shown}")

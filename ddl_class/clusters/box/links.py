@@ -40,8 +40,8 @@ class Counters:
 
 def read_rate(text: str) -> float:
     """Bytes a second: `100mbit`, as network tools write, or `100Mbit/s`, `12.5MB/s`."""
-    found = re.fullmatch(r"([\d.]+)([kmgKMG]?)bit", text)
-    rate = read_quantity("bandwidth", f"{found[1]}{found[2].upper()}bit/s" if found else text)
+    match = re.fullmatch(r"([\d.]+)([kmgKMG]?)bit", text)
+    rate = read_quantity("bandwidth", f"{match[1]}{match[2].upper()}bit/s" if match else text)
     if not 1000 <= rate <= 1.25e10:
         raise Mistake(f"a rate of {text}: between 8kbit and 100gbit can be had")
     return rate

@@ -67,10 +67,10 @@ def check_ours(path: Path) -> None:
     """Refuse a box's folder if it lies in what somebody else put there. A link is refused, too:
     it could lead to what must not be removed."""
     with contextlib.suppress(FileNotFoundError):
-        found = path.parent.lstat()  # of the link itself, if it is one
-        if not stat.S_ISDIR(found.st_mode):
+        parent = path.parent.lstat()  # of the link itself, if it is one
+        if not stat.S_ISDIR(parent.st_mode):
             raise Mistake(f"{path.parent} is no folder, but something else: have it removed")
-        if found.st_uid != os.getuid():
+        if parent.st_uid != os.getuid():
             raise Mistake(f"{path.parent} belongs to somebody else: have it removed")
 
 
@@ -106,7 +106,9 @@ def write(
     agent.write_text(AGENT.format(folder=folder))
     agent.chmod(0o700)
     shown = [folder, PACKAGE, Path.cwd(), Path.home(), sys.prefix, sys.base_prefix, *share]
-    paths = sorted({str(Path(one)) for one in shown} | {os.path.realpath(one) for one in shown})
+    paths = sorted(
+        {str(Path(path)) for path in shown} | {os.path.realpath(path) for path in shown}
+    )
     kept = [path for path in paths if path.startswith("/tmp/")]
     plan = {
         "folder": str(folder),
@@ -131,7 +133,7 @@ def read_state(folder: Path) -> dict[str, Any] | None:
         state: dict[str, Any] = json.loads((folder / "state.json").read_text())
         state |= {"folder": Path(state["folder"]), "nodes": tuple(state["nodes"])}
         state |= {"asked": links.Link(**state["asked"])}
-        state |= {"links": {node: links.Link(**one) for node, one in state["links"].items()}}
+        state |= {"links": {node: links.Link(**link) for node, link in state["links"].items()}}
     except (OSError, ValueError, KeyError, TypeError):  # gone, or half of it, or of another age
         return None
     return state

@@ -112,7 +112,7 @@ def start(nodes: Nodes, hosts: Iterable[str]) -> None:
     with open(nodes.folder / "log", "a+") as log:
         quiet = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
         started = [subprocess.Popen(nodes.words(host, words), **quiet) for host in hosts]
-        failed = [one for one in started if one.wait()]
+        failed = [process for process in started if process.wait()]
     ends = time.monotonic() + PATIENCE
     states = ""
     look = ["sinfo", "--noheader", "--Node", "--partition=main", "--format=%N %T"]
@@ -133,7 +133,7 @@ def start(nodes: Nodes, hosts: Iterable[str]) -> None:
 
 def installed() -> bool:
     """Whether this system has all of it."""
-    return all(shutil.which(one, path=plan.search_path()) for one in (*DAEMONS, *COMMANDS))
+    return all(shutil.which(program, path=plan.search_path()) for program in (*DAEMONS, *COMMANDS))
 
 
 def over_usr() -> Path | None:
