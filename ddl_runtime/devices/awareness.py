@@ -5,8 +5,7 @@ and lets the network card, or another GPU, read the memory itself. Any other lib
 it were the host's, and the process is gone (signal 11). So nobody finds out by trying it here:
 
     1. the library is asked       MPIX_Query_cuda_support, MPIX_GPU_query_support, memory kinds
-    2. a child process tries it   (`python -m ddl_runtime.devices.awareness`) a message on device
-                                  memory to itself, within a time limit
+    2. a child process tries it   a message on device memory to itself, within a time limit
 
 Both must say yes: libraries have said yes and crashed, because one of their parts had been built
 without. The answer is kept, in the process and in a file, for it costs seconds.
@@ -31,8 +30,7 @@ from typing import Any
 
 from ddl_runtime.records.whole_file import write_whole
 
-PROBE = (sys.executable, "-m", "ddl_runtime.devices.awareness")
-PROBED = (64, 1 << 20)  # bytes: short messages and long ones travel differently
+PROBE = (sys.executable, "-m", "ddl_runtime.devices.probe")
 BELIEVED = "DDL_TEACH_CUDA_AWARE"  # "yes" or "no": who knows better is believed, nobody asked
 TIME_LIMIT = 60  # seconds; the first use of a GPU alone takes several
 KEPT_IN = Path("~/.cache/ddl_teach/awareness.json")
@@ -153,29 +151,3 @@ def _remember(file: Path, key: str, found: Awareness) -> None:
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(file, json.dumps({"key": key, "awareness": asdict(found)}))
-
-
-def probe() -> None:
-    """The child that may crash: messages from GPU memory to GPU memory, to itself."""
-    import torch
-
-    if not torch.cuda.is_available():
-        sys.exit("torch finds no GPU here")
-    torch.cuda.init()  # before MPI starts, which looks for it
-
-    from ddl_runtime.mpi.wire import MPI, memory
-
-    for nbytes in PROBED:
-        sent = torch.arange(nbytes, device="cuda").to(torch.uint8)
-        came = torch.zeros_like(sent)
-        torch.cuda.synchronize()  # MPI knows nothing of streams
-        receiving = MPI.COMM_SELF.Irecv([memory(came, nbytes), MPI.BYTE], 0)
-        sending = MPI.COMM_SELF.Isend([memory(sent, nbytes), MPI.BYTE], 0)
-        MPI.Request.Waitall([receiving, sending])
-        if not torch.equal(sent, came):
-            sys.exit(f"{nbytes} bytes came, but not those that were sent")
-    print("direct")
-
-
-if __name__ == "__main__":
-    probe()

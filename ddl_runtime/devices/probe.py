@@ -1,0 +1,37 @@
+"""The child process that may crash: a message from GPU memory to GPU memory, to oneself.
+
+`python -m ddl_runtime.devices.probe` says "direct" if the bytes arrive; else how it fails is
+the answer. See `awareness`. Short messages and long ones travel differently, so both are tried.
+"""
+
+from __future__ import annotations
+
+import sys
+
+SIZES = (64, 1 << 20)  # bytes
+
+
+def main() -> None:
+    """Try it."""
+    import torch
+
+    if not torch.cuda.is_available():
+        sys.exit("torch finds no GPU here")
+    torch.cuda.init()  # before MPI starts, which looks for it
+
+    from ddl_runtime.mpi.wire import MPI, memory
+
+    for nbytes in SIZES:
+        sent = torch.arange(nbytes, device="cuda").to(torch.uint8)
+        came = torch.zeros_like(sent)
+        torch.cuda.synchronize()  # MPI knows nothing of streams
+        receiving = MPI.COMM_SELF.Irecv([memory(came, nbytes), MPI.BYTE], 0)
+        sending = MPI.COMM_SELF.Isend([memory(sent, nbytes), MPI.BYTE], 0)
+        MPI.Request.Waitall([receiving, sending])
+        if not torch.equal(sent, came):
+            sys.exit(f"{nbytes} bytes came, but not those that were sent")
+    print("direct")
+
+
+if __name__ == "__main__":
+    main()
