@@ -73,18 +73,14 @@ class Output:
 def show(rank: int, output: Output) -> None:
     """Put one rank's output into the notebook, or on the terminal."""
     for part in output.parts():
+        if not isinstance(part, str) and (set(part[0]) <= {"text/plain"} or get_ipython() is None):
+            part = part[0].get("text/plain", "")
         if isinstance(part, str):
-            _print(rank, part)
-        elif set(part[0]) <= {"text/plain"} or get_ipython() is None:
-            _print(rank, part[0].get("text/plain", ""))
+            for line in part.removesuffix("\n").split("\n"):
+                print(f"[{rank}] {rewritten(line)}")
         else:
             print(f"[{rank}]", flush=True)
             publish_display_data(*part)
-
-
-def _print(rank: int, text: str) -> None:
-    for line in text.removesuffix("\n").split("\n"):
-        print(f"[{rank}] {rewritten(line)}")
 
 
 def watched() -> bool:

@@ -63,16 +63,12 @@ def _functions(*values: Any) -> Iterator[Any]:
 
 
 def _module(value: Any) -> ModuleType | None:
-    """The module that the code of a function, class or object comes from, if it must travel."""
+    """The module that the code of a function, class or object comes from, if it must travel:
+    unless other processes can import it as it is."""
     name = getattr(value, "__module__", None)
     module = sys.modules.get(name) if isinstance(name, str) and name != "__main__" else None
-    return None if module is None or _is_installed(module) else module
-
-
-def _is_installed(module: ModuleType) -> bool:
-    """Whether other processes can import the module as it is."""
     file = getattr(module, "__file__", None)
-    if file is None or module.__name__.split(".")[0] in OURS:
-        return True
+    if module is None or file is None or module.__name__.split(".")[0] in OURS:
+        return None
     installed = [*site.getsitepackages(), site.getusersitepackages(), sysconfig.get_path("stdlib")]
-    return any(Path(folder) in Path(file).parents for folder in installed)
+    return None if any(Path(folder) in Path(file).parents for folder in installed) else module

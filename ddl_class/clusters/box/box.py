@@ -236,7 +236,8 @@ class Box(contextlib.AbstractContextManager["Box"]):
             return
         for host, device in (("head", port), (node, "eth0")):
             # Refused where it is done: by then the device has its shaper.
-            self.hosts.run(host, ["tc", *links.shaper(device).split()], capture_output=True)
+            shaper = f"tc qdisc add dev {device} root handle 1: htb default 1"
+            self.hosts.run(host, shaper.split(), capture_output=True)
             self.hosts.ask(host, ["tc", "-batch", "-"], "\n".join(links.shape(device, link)))
         self.hosts.ask("head", ["ip", "link", "set", port, "up" if link.plugged else "down"])
 

@@ -80,13 +80,8 @@ def largest_packet(rate: float, switch: str) -> int:
     return LONGEST if switch == "kernel" else round(min(max(LONGEST, rate * 1e-3), 65_000))
 
 
-def shaper(device: str) -> str:
-    """The line for `tc` that comes first, once for a device."""
-    return f"qdisc add dev {device} root handle 1: htb default 1"
-
-
 def shape(device: str, link: Link) -> list[str]:
-    """Lines for `tc`: from now on this device sends as the link says."""
+    """Lines for `tc`: from now on this device, which has a shaper, sends as the link says."""
     bits = round(link.rate * 8)
     if link.delay or link.loss:
         delay = f"delay {round(link.delay * 1e6)}us loss {link.loss * 100:.6f}%"
