@@ -94,7 +94,7 @@ def ask_nodes(ground: Ground, folder: Path) -> Answers:
         # Nobody need open the door: a call has come through once the system has noted it.
         address = ground.listens_at, 0
         with (
-            socket.create_server(address, backlog=len(marks)) as door,
+            socket.create_server(address, backlog=len(marks) + 16) as door,
             ThreadPoolExecutor(16) as crowd,
         ):
             port = door.getsockname()[1]

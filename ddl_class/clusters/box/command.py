@@ -27,7 +27,7 @@ EXAMPLES = """examples:
 FAULTS = {
     "slow": "RATE: the cable carries less, 10mbit for instance",
     "delay": "TIME: packets from and to the node take so much longer, 50ms for instance",
-    "loss": "SHARE: so many of them do not arrive, 1%% for instance",
+    "loss": "SHARE: so many of them do not arrive, 1% for instance",
     "cut": "the cable is out",
     "kill": "TEXT: kill processes with TEXT in their command, as if they had crashed",
     "off": "the node is off",
@@ -58,7 +58,7 @@ def add_box(commands: argparse._SubParsersAction) -> None:
     run.add_argument("node", metavar="NODE")
     run.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND")
     _verb(verbs, "status", _status, "show nodes, links and what they have carried")
-    kinds = "\n".join(f"  {kind:<7}{what.replace('%%', '%')}" for kind, what in FAULTS.items())
+    kinds = "\n".join(f"  {kind:<7}{what}" for kind, what in FAULTS.items())
     fault = _verb(verbs, "fault", _fault, "do something bad to a node or its cable")
     fault.epilog, fault.formatter_class = kinds, argparse.RawDescriptionHelpFormatter
     fault.add_argument("node", metavar="NODE")
