@@ -130,12 +130,12 @@ def _farewell(
     conductor: Conductor, error: BaseException, journal: str | os.PathLike | None
 ) -> str:
     progress = conductor.progress
-    said = f"{str(error) or 'Interrupted.'} {progress.jobs} jobs are done, {progress.steps:,} of "
-    said += f"{progress.planned:,} steps"
+    text = f"{str(error) or 'Interrupted.'} {progress.jobs} jobs are done, {progress.steps:,} of "
+    text += f"{progress.planned:,} steps"
     if journal is None:
-        said += ", and lost: give journal='a folder' next time, and a search goes on there."
-        return folded(said)
+        text += ", and lost: give journal='a folder' next time, and a search goes on there."
+        return folded(text)
     return folded(
-        f"{said}, and kept: the same call with journal={os.fspath(journal)!r} goes on from there, "
+        f"{text}, and kept: the same call with journal={os.fspath(journal)!r} goes on from there, "
         "on whatever engines there are then (engines.restart(), then a view of engines.client)."
     )

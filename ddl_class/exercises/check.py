@@ -149,8 +149,8 @@ def _unwritten(story: StoryError) -> str | None:
 
 
 def _running_engines() -> Ground | None:
-    magics = sys.modules.get("ddl_class.engines.magics")
-    engines = magics.registered() if magics else None  # not imported: none can run
+    pool = sys.modules.get("ddl_class.engines.pool")
+    engines = pool.registered() if pool else None  # not imported: none can run
     return engines if engines is not None and engines.alive else None
 
 

@@ -36,14 +36,10 @@ def device_of(x: Any) -> Device | None:
     if torch is not None and isinstance(x, torch.Tensor):
         if not x.is_cuda:
             return None
-    elif not _claims_cuda(x):
+    elif not hasattr(x, "__cuda_array_interface__") and not (
+        hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] in DLPACK_CUDA
+    ):
         return None
     from ddl_runtime.devices.cuda import cuda_device
 
     return cuda_device(x)
-
-
-def _claims_cuda(x: Any) -> bool:
-    if hasattr(x, "__cuda_array_interface__"):
-        return True
-    return hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] in DLPACK_CUDA
