@@ -8,8 +8,6 @@ What to look at: bandwidth over the size of the arrays is a staircase, with a st
 size.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,7 +45,6 @@ class Ceilings:
 
     @property
     def cache(self) -> Rate:
-        """The bandwidth at the size where it is best."""
         return max(self.bandwidths.values(), key=lambda rate: rate.median)
 
     @property

@@ -15,8 +15,6 @@ What to look at: with equal run times the asynchronous search is the slower one,
 it promotes and begins would not have been.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,7 +44,6 @@ class Pace:
     second: float = 1.0
 
     def __call__(self, rank: int, job: Job) -> float:
-        """Seconds that this job takes."""
         if not self.differ:
             return self.second * job.steps
         drawn = np.random.default_rng([job.seed, job.trial, job.rung])
