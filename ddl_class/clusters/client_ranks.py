@@ -20,8 +20,8 @@ import ipyparallel
 from ddl_runtime.core.checks import check_rank_count
 from ddl_runtime.diagnosis.deadlock import TimedOut, tell_failure
 from ddl_runtime.diagnosis.frames import error_text, program_traceback
-from ddl_runtime.launcher.join import Alone
 from ddl_runtime.launcher.serialise import ship
+from ddl_runtime.mpi.polling import Monitor
 from ddl_runtime.records.run import Run, concluded
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def carry_out(
     world: World, ranks: int, limit: float, trace: bool, payload: bytes
 ) -> tuple[str, Any]:
     """One engine's part, and how it ended."""
-    comm = world.begin(ranks, trace, Alone(limit))
+    comm = world.begin(ranks, trace, Monitor(seconds=limit))
     try:
         program, kwargs, _ = pickle.loads(payload)
         value = program(comm, **kwargs)
