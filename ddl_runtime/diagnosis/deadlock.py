@@ -34,12 +34,14 @@ class StoryError(Story, RuntimeError):
     """An error whose text is the whole story; `run` carries what was finished, if anything was.
 
     What a program needs of it is data: of a function that raised, `exception` is the name of the
-    exception's type, `reason` its text, and `mismatch` the message that did not fit."""
+    exception's type, `reason` its text, and `mismatch` the message that did not fit. Of ranks on
+    nodes, `cut_cable` is the node whose cable was out, None if none was."""
 
     run: Any = None
     exception = ""
     reason = ""
     mismatch: Mismatch | None = None
+    cut_cable: str | None = None
 
     def note_exception(self, what: str, mismatch: Mismatch | None = None) -> None:
         """Note the exception, given as `frames.error_text` writes it."""

@@ -31,3 +31,7 @@ class Place(Protocol):
 
     def troubles(self) -> list[str]:
         """What is wrong with nodes and cables, a line each: for stories about ranks that wait."""
+
+    @property
+    def cut_cable(self) -> str | None:
+        """The node whose cable is out, the first one of several."""
