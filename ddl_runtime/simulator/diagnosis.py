@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from typing import Any
 
-from ddl_runtime.core.arrays import describe
+from ddl_runtime.core.arrays import type_name
 from ddl_runtime.core.checks import ANY
 from ddl_runtime.core.element_types import TYPE_NAMES
 from ddl_runtime.diagnosis import deadlock, frames
@@ -23,11 +23,9 @@ def find_misfit(strands: Iterable[Strand]) -> tuple[Strand, deadlock.MessageMism
         for place, verb, source, tag, y in _wanted(strand):
             for sender, other_tag, code, nbytes in _lying_here(place, source):
                 if other_tag == tag and verb not in SENDS:
-                    nbytes_wanted, wanted_code = describe(y)
-                    rank, sender = strand.host.index, place.members[sender]
-                    sent = nbytes, TYPE_NAMES[code]
-                    wanted = nbytes_wanted, TYPE_NAMES[wanted_code]
-                    mismatch = Mismatch(rank, sender, tag, sent, wanted)
+                    sent, wanted = (nbytes, TYPE_NAMES[code]), (y.nbytes, type_name(y))
+                    ends = strand.host.index, place.members[sender]
+                    mismatch = Mismatch(*ends, tag, sent, wanted)
                     return strand, deadlock.MessageMismatch(mismatch)
     return None
 
@@ -76,10 +74,9 @@ def _explain(strand: Strand) -> Wait:
         call = f"{verb}()"
     else:
         group, name, source, message_tag, y = wanted[0]
-        nbytes, code = describe(y)
         peer = "ANY" if source == ANY else source
         size = 0 if group.whole else group.size
-        call = deadlock.call_text(name, peer, message_tag, nbytes, TYPE_NAMES[code], size)
+        call = deadlock.call_text(name, peer, message_tag, y.nbytes, type_name(y), size)
     where = frames.source_line(strand.stack.frame)
     peers = tuple(dict.fromkeys(waits_for(strand)))
     anyone = not place.label and any(source == ANY for _, _, source, _, _ in wanted)
