@@ -23,32 +23,22 @@ def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
 
 def reduce(comm: Comm, x: Array, root: int = 0, op: Operation = "sum") -> None:
     """Combine all `x` in the root's `x`; the other ranks' `x` hold partial results afterwards."""
-    check_root(comm, root)
-    place = (comm.rank - root) % comm.size
-    reach = subtree(place, comm.size)
+    above, below = relatives(comm, root)
     arriving = empty_like(x)
-    distance = 1
-    while distance < reach:
-        if place + distance < comm.size:
-            comm.recv(arriving, (comm.rank + distance) % comm.size)
-            comm.combine(x, arriving, out=x, op=op)
-        distance *= 2
-    if place > 0:
-        comm.send(x, (comm.rank - reach) % comm.size)
+    for child, _ in below:
+        comm.recv(arriving, child)
+        comm.combine(x, arriving, out=x, op=op)
+    if above is not None:
+        comm.send(x, above)
 
 
 def broadcast(comm: Comm, x: Array, root: int = 0) -> None:
     """Copy the root's `x` into everybody's `x`."""
-    check_root(comm, root)
-    place = (comm.rank - root) % comm.size
-    reach = subtree(place, comm.size)
-    if place > 0:
-        comm.recv(x, (comm.rank - reach) % comm.size)
-    distance = reach // 2
-    while distance > 0:
-        if place + distance < comm.size:
-            comm.send(x, (comm.rank + distance) % comm.size)
-        distance //= 2
+    above, below = relatives(comm, root)
+    if above is not None:
+        comm.recv(x, above)
+    for child, _ in reversed(below):
+        comm.send(x, child)
 
 
 def gather(comm: Comm, x: Array, out: Array | None, root: int = 0) -> None:
@@ -56,20 +46,14 @@ def gather(comm: Comm, x: Array, out: Array | None, root: int = 0) -> None:
 
     Twice as many blocks travel in each step: ceil(log2 P) latency + (P-1)/P n per_byte.
     """
-    check_root(comm, root)
-    place = (comm.rank - root) % comm.size
-    reach = subtree(place, comm.size)
-    blocks = blocks_on_root(comm, out, x) if place == 0 else []
-    held, length = room_for_subtree(comm, place, x)
+    above, below = relatives(comm, root)
+    blocks = blocks_on_root(comm, out, x) if above is None else []
+    held, length = room_for_subtree(comm, root, x)
     copy_into(held[:length], x)
-    distance = 1
-    while distance < reach:
-        if place + distance < comm.size:
-            theirs = held[distance * length : 2 * distance * length]
-            comm.recv(theirs, (comm.rank + distance) % comm.size)
-        distance *= 2
-    if place > 0:
-        comm.send(held, (comm.rank - reach) % comm.size)
+    for child, distance in below:
+        comm.recv(held[distance * length : 2 * distance * length], child)
+    if above is not None:
+        comm.send(held, above)
     for number, block in enumerate(blocks):
         begin = (number - root) % comm.size * length
         copy_into(block, held[begin : begin + length])
@@ -77,23 +61,29 @@ def gather(comm: Comm, x: Array, out: Array | None, root: int = 0) -> None:
 
 def scatter(comm: Comm, x: Array | None, out: Array, root: int = 0) -> None:
     """Hand block r of the root's `x` to rank r's `out`; the others may give None as `x`."""
-    check_root(comm, root)
-    place = (comm.rank - root) % comm.size
-    reach = subtree(place, comm.size)
-    blocks = blocks_on_root(comm, x, out) if place == 0 else []
-    held, length = room_for_subtree(comm, place, out)
+    above, below = relatives(comm, root)
+    blocks = blocks_on_root(comm, x, out) if above is None else []
+    held, length = room_for_subtree(comm, root, out)
     for number, block in enumerate(blocks):
         begin = (number - root) % comm.size * length
         copy_into(held[begin : begin + length], block)
-    if place > 0:
-        comm.recv(held, (comm.rank - reach) % comm.size)
-    distance = reach // 2
-    while distance > 0:
-        if place + distance < comm.size:
-            theirs = held[distance * length : 2 * distance * length]
-            comm.send(theirs, (comm.rank + distance) % comm.size)
-        distance //= 2
+    if above is not None:
+        comm.recv(held, above)
+    for child, distance in reversed(below):
+        comm.send(held[distance * length : 2 * distance * length], child)
     copy_into(out, held[:length])
+
+
+def relatives(comm: Comm, root: int) -> tuple[int | None, list[tuple[int, int]]]:
+    """The rank above this one, None for the root; and those below with their distances."""
+    check_root(comm, root)
+    place = (comm.rank - root) % comm.size
+    reach, distance, below = subtree(place, comm.size), 1, []
+    while distance < reach:
+        if place + distance < comm.size:
+            below.append(((comm.rank + distance) % comm.size, distance))
+        distance *= 2
+    return ((comm.rank - reach) % comm.size if place else None), below
 
 
 def subtree(place: int, size: int) -> int:
@@ -104,8 +94,8 @@ def subtree(place: int, size: int) -> int:
     return reach
 
 
-def room_for_subtree(comm: Comm, place: int, block: Array) -> tuple[Array, int]:
+def room_for_subtree(comm: Comm, root: int, block: Array) -> tuple[Array, int]:
     """A row for the blocks of this rank's subtree, in order of place, and one block's length."""
-    length = len(flat(block))
+    place, length = (comm.rank - root) % comm.size, len(flat(block))
     places = min(subtree(place, comm.size), comm.size - place)
     return room_for(places * length, block), length
