@@ -26,7 +26,7 @@ from ddl_runtime.core.meetings import Meetings
 from ddl_runtime.core.parts import Clock, Failures, Groups, PointToPoint, RankContext, Windows
 from ddl_runtime.core.request import Request
 from ddl_runtime.core.shared_memory import SharedMemory
-from ddl_runtime.core.window import Window, check_dtype, check_size
+from ddl_runtime.core.window import Window, check_dtype
 from ddl_runtime.devices.choice import Table, check_path, check_table
 from ddl_runtime.records.ledger import Ledger
 
@@ -200,7 +200,9 @@ class Comm(ABC):
         They read, write and add to it without this rank's doing anything. All ranks must call
         it, each with a size of its own, perhaps 0. It lasts until the program ends.
         """
-        element, count = check_dtype(dtype), check_size(whole_number(size, "window: a size"))
+        element, count = check_dtype(dtype), whole_number(size, "window: a size")
+        if count < 0:
+            raise ValueError(f"window: a size is zero or more elements, not {count}")
         return self.windows.window(count, element)
 
     def aside(self, label: str) -> Comm:

@@ -8,10 +8,19 @@ leaves it sees everything that anybody wrote before entering it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+
+
+def check_one_node(nodes: Iterable[int]) -> None:
+    """Refuse ranks that are on several nodes."""
+    if len(set(nodes)) > 1:
+        raise ValueError(
+            "shared_memory: these ranks are on several nodes, which share no memory; make a "
+            "communicator for each node first: comm.split(comm.node)"
+        )
 
 
 class SharedMemory:

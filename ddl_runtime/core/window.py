@@ -36,13 +36,6 @@ def check_dtype(dtype: Any) -> np.dtype[Any]:
     return found
 
 
-def check_size(size: int) -> int:
-    """A number of elements that can be shown."""
-    if size < 0:
-        raise ValueError(f"window: a size is zero or more elements, not {size}")
-    return size
-
-
 class Window(ABC):
     """What each rank shows of its memory: `own`, as many elements as it asked for, zeros at first.
 
@@ -52,21 +45,35 @@ class Window(ABC):
     own: np.ndarray
     sizes: Sequence[int]
 
-    @abstractmethod
     def get(self, out: np.ndarray, source: int, start: int = 0) -> None:
         """Read as many elements as `out` has from rank `source`, from its element `start` on."""
+        self._check(out, source, start, "get")
+        self._read(out, source, start)
 
-    @abstractmethod
     def put(self, x: np.ndarray, to: int, start: int = 0) -> None:
         """Write `x` over the elements of rank `to` from `start` on."""
+        self._check(x, to, start, "put")
+        self._write("put", x, to, start)
 
-    @abstractmethod
     def add(self, x: np.ndarray, to: int, start: int = 0) -> None:
         """Add `x` to the elements of rank `to` from `start` on; no sum is ever lost."""
+        self._check(x, to, start, "add")
+        self._write("add", x, to, start)
 
-    @abstractmethod
     def fetch_and_add(self, amount: float, to: int, place: int = 0) -> float:
         """Add to one element, and return what it was."""
+        x = np.array([amount], self.own.dtype)
+        self._check(x, to, place, "fetch_and_add")
+        return self._fetch(x, to, place)
+
+    @abstractmethod
+    def _read(self, out: np.ndarray, source: int, start: int) -> None: ...
+
+    @abstractmethod
+    def _write(self, verb: str, x: np.ndarray, to: int, start: int) -> None: ...
+
+    @abstractmethod
+    def _fetch(self, x: np.ndarray, to: int, place: int) -> float: ...
 
     def _check(self, x: np.ndarray, rank: int, start: int, verb: str) -> None:
         if not 0 <= rank < len(self.sizes):

@@ -82,20 +82,17 @@ class Chunks:
         while self._coming and self._coming[0][0].Test():
             self._place.came(*self._coming.popleft()[1:])
             self._context.monitor.moved()
-        self._ask_for_more()
+        while self._todo and len(self._coming) < DEPTH:
+            room = self._place.room(*self._todo[0])
+            if room is None:
+                break
+            handle = self._context.mpi.Irecv([room, MPI.BYTE], self._source, self._tag)
+            self._coming.append((handle, *self._todo.popleft()))
         if self._coming or self._todo:
             return False
         status.Set_source(self._source)
         status.Set_elements(MPI.BYTE, self.nbytes)
         return True
-
-    def _ask_for_more(self) -> None:
-        while self._todo and len(self._coming) < DEPTH:
-            room = self._place.room(*self._todo[0])
-            if room is None:
-                return
-            handle = self._context.mpi.Irecv([room, MPI.BYTE], self._source, self._tag)
-            self._coming.append((handle, *self._todo.popleft()))
 
     def Get_status(self) -> bool:  # noqa: N802
         """No other message will come here."""

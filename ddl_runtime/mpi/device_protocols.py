@@ -39,8 +39,7 @@ from ddl_runtime.devices.staging import (
 from ddl_runtime.mpi.chunked import NUMBERS, chunk_tag, head_of
 from ddl_runtime.mpi.delivery import Delivery
 from ddl_runtime.mpi.polling import DEVICE, PEER
-from ddl_runtime.mpi.progress import Line, Steps, Transfer, until
-from ddl_runtime.mpi.requests import MPIRequest
+from ddl_runtime.mpi.requests import Line, MPIRequest, Steps, Transfer, until
 from ddl_runtime.mpi.wire import MPI, SIZE_HINTS, check_size, memory, wire_tag
 from ddl_runtime.records.ledger import DEVICE_KINDS
 
@@ -131,17 +130,11 @@ def _written_down(parcel: Parcel, steps: Steps) -> Steps:
 # -- sending --------------------------------------------------------------------------------
 
 
-def _send_from_host(parcel: Parcel) -> Steps:
+def _send_whole(parcel: Parcel) -> Steps:
+    written = None if parcel.on is None else marked(parcel.on, parcel.x)
     with parcel.line() as line:
-        yield from until(line.first, PEER)
-        sent = parcel.post(memory(parcel.x, parcel.nbytes), parcel.nbytes)
-    yield from until(sent.Test, PEER)
-
-
-def _send_direct(parcel: Parcel) -> Steps:
-    written = marked(parcel.device, parcel.x)
-    with parcel.line() as line:
-        yield from until(written.done, DEVICE)
+        if written is not None:
+            yield from until(written.done, DEVICE)
         yield from until(line.first, PEER)
         sent = parcel.post(memory(parcel.x, parcel.nbytes), parcel.nbytes)
     yield from until(sent.Test, PEER)
@@ -197,8 +190,8 @@ def _send_pipelined(parcel: Parcel) -> Steps:
 
 
 SENDS = {
-    "host": _send_from_host,
-    "direct": _send_direct,
+    "host": _send_whole,
+    "direct": _send_whole,
     "staged": _send_staged,
     "pipelined": _send_pipelined,
 }

@@ -14,7 +14,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from ddl_runtime.diagnosis.deadlock import TimedOut, together
 from ddl_runtime.diagnosis.waits import Wait
@@ -130,19 +130,6 @@ class Monitor:
 
 def _on_main() -> bool:
     return threading.current_thread() is threading.main_thread()
-
-
-class Polling(Protocol):
-    """What waits for one strand of a rank."""
-
-    @property
-    def spins(self) -> int:
-        """How often a wait asks at full speed."""
-
-    def wait(
-        self, finished: Callable[[], Any], explain: Callable[..., Wait], *details: Any
-    ) -> None:
-        """Return once `finished()` says so."""
 
 
 class Patience:

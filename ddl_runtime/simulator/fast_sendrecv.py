@@ -23,7 +23,7 @@ class Lanes:
         self.simulation = simulation = context.simulation
         self.host = context.host
         self.spans = context.spans
-        self.kind = context.label or "host"
+        self.kind = context.kind
         self.known: dict[tuple[int, int, int], Lane] = {}
         link, network = messages.fixed_link, simulation.network
         free = link is not None and not simulation.jitters and simulation.eager == inf

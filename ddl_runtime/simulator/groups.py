@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -50,13 +51,14 @@ class Groups:
     def form(self, colour: int | None, key: int) -> Any:
         if colour is None:
             return None
-        context = self._context
+        context, split = self._context, (self._context.number, self._splits)
         groups = context.simulation.groups
-        group = groups.of_split((context.number, self._splits))[colour]
-        members = [context.members[rank] for rank in group.ranks]
-        place = group.position[context.rank]
+        group = groups.of_split(split)[colour]
+        members = [context.members[rank] for _, rank in group]
+        place = bisect_left(group, (key, context.rank))
+        number = groups.context((*split, colour))
         return self._make(
-            SimulatedContext(context.simulation, context.strand, members, place, group.context)
+            SimulatedContext(context.simulation, context.strand, members, place, number)
         )
 
     def start(self, place: Member, function: Callable[..., Any], args: tuple[Any, ...]) -> Request:

@@ -69,7 +69,7 @@ class Losses:
             if me in self.dead:
                 told.append((strand, Stopped()))  # what it still ran in the background
             elif lost:
-                heard = min(self.dead[one] + self._latency(one, me) for one in lost)
+                heard = min(self.dead[one] + self.latency(one, me) for one in lost)
                 strand.clock = max(strand.clock, heard)
                 numbers = strand.wait[0].members.index
                 told.append((strand, RankLost(me, tuple(sorted(map(numbers, lost))))))
@@ -80,7 +80,7 @@ class Losses:
         for strand in live:
             context, verb = strand.wait[:2]
             if context.family in self.revoked and verb not in VOTES:
-                news = self._latency(context.members[0], context.members[-1])
+                news = self.latency(context.members[0], context.members[-1])
                 strand.clock = max(strand.clock, self.revoked[context.family] + news)
                 told.append((strand, RankLost(strand.host.index, ())))
         return told
@@ -95,12 +95,13 @@ class Losses:
         yes = len(living) == len(vote.members) and all(vote.said.values())
         rounds = 2 * (len(living) - 1).bit_length()
         end = max(strand.clock for strand in vote.strands)
-        end += rounds * self._latency(living[0], living[-1])
+        end += rounds * self.latency(living[0], living[-1])
         for strand in vote.strands:
             strand.clock, strand.message, strand.blocked_on = end, (yes, living), None
         return vote.strands
 
-    def _latency(self, one: int, other: int) -> float:
+    def latency(self, one: int, other: int) -> float:
+        """Seconds that the news of one takes to another."""
         network = self._network
         return network.latency(one, other) if network.shared else network.link(one, other)[0]
 

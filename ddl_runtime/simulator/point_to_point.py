@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from ddl_runtime.core import arrays
-from ddl_runtime.core.arrays import Array, Phantom, describe
+from ddl_runtime.core.arrays import Array, Phantom, describe, type_name
 from ddl_runtime.core.checks import ANY, check_peer
-from ddl_runtime.core.element_types import TYPE_NAMES
 from ddl_runtime.core.request import not_waited_for
 from ddl_runtime.devices import device_of
 from ddl_runtime.diagnosis.deadlock import MessageMismatch
@@ -34,12 +33,11 @@ from ddl_runtime.simulator.rank_state import SimulatedRequest
 class PointToPoint:
     """The messages of one simulated rank on one communicator."""
 
-    __slots__ = ("_kind", "_overhead", "context", "fixed_link")
+    __slots__ = ("_overhead", "context", "fixed_link")
 
     def __init__(self, context: SimulatedContext) -> None:
         network = context.simulation.network
         self.context = context
-        self._kind = context.label or "host"
         self._overhead: float = network.overhead
         self.fixed_link = None if network.shared else network.fixed_link
 
@@ -51,7 +49,7 @@ class PointToPoint:
         to, tag = check_peer(to, tag, verb, context.size)
         nbytes, code = describe(x)
         host, strand, simulation = context.host, context.strand, context.simulation
-        kind, device = self._kind, None
+        kind, device = context.kind, None
         if code and x.__class__ is not np.ndarray and nbytes:
             device = device_of(x)
         if device is None:
@@ -218,10 +216,9 @@ class PointToPoint:
         source, tag = key[0], key[1]
         nbytes = message[NBYTES]
         if nbytes != y.nbytes:
-            wanted, code = describe(y)
-            name = TYPE_NAMES[code]
-            world, sender = strand.host.index, context.members[source]
-            raise MessageMismatch(Mismatch(world, sender, tag, (nbytes, name), (wanted, name)))
+            name, sender = type_name(y), context.members[source]
+            sent, wanted = (nbytes, name), (y.nbytes, name)
+            raise MessageMismatch(Mismatch(strand.host.index, sender, tag, sent, wanted))
         if message[PAYLOAD] is not None:
             hand_over(message[PAYLOAD], y, device)
         if context.spans is not None:
