@@ -25,8 +25,7 @@ from ddl_runtime.core.checks import LARGEST_INT, check_work, whole_number
 from ddl_runtime.core.meetings import Meetings
 from ddl_runtime.core.parts import Clock, Failures, Groups, PointToPoint, RankContext, Windows
 from ddl_runtime.core.request import Request
-from ddl_runtime.core.shared_memory import SharedMemory
-from ddl_runtime.core.window import Window, check_dtype
+from ddl_runtime.core.window import SharedMemory, Window, check_dtype
 from ddl_runtime.devices.choice import Table, check_path, check_table
 from ddl_runtime.records.ledger import Ledger
 

@@ -18,8 +18,7 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 from ddl_runtime.core.arrays import Array, Operation
 from ddl_runtime.core.request import Request
-from ddl_runtime.core.shared_memory import SharedMemory
-from ddl_runtime.core.window import Window
+from ddl_runtime.core.window import SharedMemory, Window
 from ddl_runtime.devices.choice import Preference
 from ddl_runtime.records.ledger import Entry
 from ddl_runtime.records.timeline import SpanEntry

@@ -11,12 +11,17 @@ the bytes stand in the owner's ledger, as kind "get"; written ones in the writer
 "add". MPI Forum, "MPI: A message-passing interface standard", chapter on one-sided
 communications; Hoefler et al., "Remote memory access programming in MPI-3", TOPC 2015.
 What to look at: the owner's timeline shows no receive, and its ledger no request.
+
+On one node a message need not be copied at all: of a shared memory each rank owns a part, reads
+those of the others directly, and announces its progress by counting up a number that all can see.
+`fence` is a barrier made of these counters: whoever leaves it sees everything that anybody wrote
+before entering it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -100,3 +105,29 @@ class Window(ABC):
             )
         if verb == "get":
             check_writable(x)
+
+
+def check_one_node(nodes: Iterable[int]) -> None:
+    """Refuse ranks that are on several nodes."""
+    if len(set(nodes)) > 1:
+        raise ValueError(
+            "shared_memory: these ranks are on several nodes, which share no memory; make a "
+            "communicator for each node first: comm.split(comm.node)"
+        )
+
+
+class SharedMemory:
+    """One part of `nbytes` bytes per rank; `parts[r]` is rank r's, for all to read and write.
+
+    On simulated ranks, which live in one process anyway, the parts are plain arrays and a fence
+    costs a barrier's time. After `comm.work` a rank finds there what had been written by then.
+    """
+
+    def __init__(self, parts: list[np.ndarray], fence: Callable[[], None]) -> None:
+        self.parts = parts
+        self.fence = fence
+
+    def arrays(self, dtype: np.dtype[Any], size: int, offset: int = 0) -> list[np.ndarray]:
+        """Each rank's part as an array of `size` elements, from byte `offset` on."""
+        end = offset + size * dtype.itemsize
+        return [part[offset:end].view(dtype) for part in self.parts]

@@ -18,12 +18,11 @@ What to look at: on the timeline, copies out, messages and copies in one above t
 from __future__ import annotations
 
 from collections import deque
-from typing import Protocol
 
 import numpy as np
 
 from ddl_runtime.core.arrays import Array, as_bytes
-from ddl_runtime.devices.staging import DEPTH, in_chunks
+from ddl_runtime.devices.staging import DEPTH, CopyIn, in_chunks
 from ddl_runtime.mpi.context import MPIContext
 from ddl_runtime.mpi.wire import MPI, PART, wire_tag
 
@@ -41,16 +40,6 @@ def chunk_tag(context: MPIContext, number: int) -> int:
     return wire_tag(number, PART, 0, context.channel)
 
 
-class Place(Protocol):
-    """Where chunks go."""
-
-    def room(self, first: int, nbytes: int) -> np.ndarray | None:
-        """Memory for the chunk that begins at byte `first`; None if there is none now."""
-
-    def came(self, first: int, nbytes: int) -> None:
-        """It is there."""
-
-
 class InHostMemory:
     """Chunks go where they belong in an array of the host."""
 
@@ -62,6 +51,9 @@ class InHostMemory:
 
     def came(self, first: int, nbytes: int) -> None:
         """Nothing is left to do."""
+
+
+Place = InHostMemory | CopyIn  # where chunks go
 
 
 class Chunks:

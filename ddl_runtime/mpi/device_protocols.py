@@ -27,15 +27,7 @@ import numpy as np
 from ddl_runtime.core.arrays import Array, check_writable, describe
 from ddl_runtime.devices import device_of
 from ddl_runtime.devices.device import Device, Event
-from ddl_runtime.devices.staging import (
-    DEPTH,
-    Copies,
-    CopyIn,
-    Landing,
-    Staging,
-    in_chunks,
-    marked,
-)
+from ddl_runtime.devices.staging import DEPTH, Copies, CopyIn, Landing, Staging, in_chunks, marked
 from ddl_runtime.mpi.chunked import NUMBERS, chunk_tag, head_of
 from ddl_runtime.mpi.delivery import Delivery
 from ddl_runtime.mpi.polling import DEVICE, PEER

@@ -134,7 +134,7 @@ class PointToPoint:
             return bool(done)
 
         def explain() -> Wait:
-            waits = [request.explain() for request in waiting]
+            waits: list[Wait] = [request.explain() for request in waiting]
             if len(waits) == 1:
                 return waits[0]
             return replace(together(waits), call=f"wait_any of {len(waits)} requests", tag=None)

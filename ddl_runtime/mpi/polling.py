@@ -39,9 +39,7 @@ class Monitor:
     """
 
     def __init__(
-        self,
-        report: Callable[[Wait | None, int], None] | None = None,
-        seconds: float = math.inf,
+        self, report: Callable[[Wait | None, int], None] | None = None, seconds: float = math.inf
     ) -> None:
         self.stopping = False
         self.stopped = False  # the program itself is on its way out, and not to be stopped again

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_runtime.core.shared_memory import SharedMemory, check_one_node
-from ddl_runtime.core.window import Window
+from ddl_runtime.core.window import SharedMemory, Window, check_one_node
 from ddl_runtime.diagnosis.waits import Wait
 from ddl_runtime.mpi.context import MPIContext
 from ddl_runtime.mpi.delivery import Delivery

@@ -113,11 +113,9 @@ class Simulation:
                 mode.put_back()
 
     def run(
-        self,
-        program: Callable[..., Any],
-        communicator: Callable[[Simulation, Host], object],
+        self, program: Callable[..., Any], communicator: Callable[[Simulation, Host], object],
         own_arguments: Callable[[], dict[str, Any]],
-    ) -> list[Any]:
+    ) -> list[Any]:  # fmt: skip
         """Run the program on all ranks, each with its own communicator and arguments, to its end
         or to the first failure or deadlock."""
         results: list[Any] = [None] * len(self.hosts)

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_runtime.core.shared_memory import SharedMemory, check_one_node
-from ddl_runtime.core.window import Window
+from ddl_runtime.core.window import SharedMemory, Window, check_one_node
 from ddl_runtime.simulator.context import SimulatedContext
 from ddl_runtime.simulator.matching import HEAD
 from ddl_runtime.simulator.point_to_point import PointToPoint

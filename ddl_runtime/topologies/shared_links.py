@@ -29,7 +29,7 @@ from functools import cached_property
 import numpy as np
 
 from ddl_runtime.core.checks import whole_number
-from ddl_runtime.topologies.point_to_point import check_positive
+from ddl_runtime.topologies.point_to_point import check_fields, check_positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,13 +57,8 @@ class Topology(ABC):
     shared = True
 
     def __post_init__(self) -> None:
-        check_positive(
-            base_latency=self.base_latency,
-            hop_latency=self.hop_latency,
-            overhead=self.overhead,
-            local_latency=self.local_latency or 0.0,
-        )
-        check_positive(bandwidth=self.bandwidth)
+        check_fields(self, "base_latency", "hop_latency", "overhead", "bandwidth")
+        check_positive(local_latency=self.local_latency or 0.0)
         if self.local_bandwidth is not None:
             check_positive(bandwidth=self.local_bandwidth)
         whole_number(self.ranks_per_node, "ranks_per_node", 1)

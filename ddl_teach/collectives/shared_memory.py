@@ -17,15 +17,8 @@ What to look at: on one node the ledger holds no bytes, because nothing was sent
 from collections.abc import Iterator
 from typing import Any
 
-from ddl_runtime.core.arrays import (
-    Array,
-    Operation,
-    as_elements,
-    copy_into,
-    flat,
-    split_evenly,
-)
-from ddl_runtime.core.shared_memory import SharedMemory
+from ddl_runtime.core.arrays import Array, Operation, as_elements, copy_into, flat, split_evenly
+from ddl_runtime.core.window import SharedMemory
 from ddl_runtime.devices.on_host import on_host
 from ddl_teach.collectives import ring
 from ddl_teach.collectives.blocks import chunk_start
