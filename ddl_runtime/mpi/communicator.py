@@ -35,7 +35,7 @@ class MPIComm(Comm):
     @property
     def native(self) -> Native:
         """MPI's own collectives, for comparison; their inner messages are not in the ledger."""
-        return Native(self.delivery, MPI)
+        return Native(self.delivery)
 
     @cached_property
     def clock(self) -> Clock:
