@@ -23,7 +23,7 @@ def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
 
 def reduce(comm: Comm, x: Array, root: int = 0, op: Operation = "sum") -> None:
     """Combine all `x` in the root's `x`; the other ranks' `x` hold partial results afterwards."""
-    above, below = relatives(comm, root)
+    above, below, _ = relatives(comm, root)
     arriving = empty_like(x)
     for child, _ in below:
         comm.recv(arriving, child)
@@ -34,7 +34,7 @@ def reduce(comm: Comm, x: Array, root: int = 0, op: Operation = "sum") -> None:
 
 def broadcast(comm: Comm, x: Array, root: int = 0) -> None:
     """Copy the root's `x` into everybody's `x`."""
-    above, below = relatives(comm, root)
+    above, below, _ = relatives(comm, root)
     if above is not None:
         comm.recv(x, above)
     for child, _ in reversed(below):
@@ -46,9 +46,9 @@ def gather(comm: Comm, x: Array, out: Array | None, root: int = 0) -> None:
 
     Twice as many blocks travel in each step: ceil(log2 P) latency + (P-1)/P n per_byte.
     """
-    above, below = relatives(comm, root)
+    above, below, reach = relatives(comm, root)
     blocks = blocks_on_root(comm, out, x) if above is None else []
-    held, length = room_for_subtree(comm, root, x)
+    held, length = room_for_subtree(comm, root, reach, x)
     copy_into(held[:length], x)
     for child, distance in below:
         comm.recv(held[distance * length : 2 * distance * length], child)
@@ -61,9 +61,9 @@ def gather(comm: Comm, x: Array, out: Array | None, root: int = 0) -> None:
 
 def scatter(comm: Comm, x: Array | None, out: Array, root: int = 0) -> None:
     """Hand block r of the root's `x` to rank r's `out`; the others may give None as `x`."""
-    above, below = relatives(comm, root)
+    above, below, reach = relatives(comm, root)
     blocks = blocks_on_root(comm, x, out) if above is None else []
-    held, length = room_for_subtree(comm, root, out)
+    held, length = room_for_subtree(comm, root, reach, out)
     for number, block in enumerate(blocks):
         begin = (number - root) % comm.size * length
         copy_into(held[begin : begin + length], block)
@@ -74,28 +74,21 @@ def scatter(comm: Comm, x: Array | None, out: Array, root: int = 0) -> None:
     copy_into(out, held[:length])
 
 
-def relatives(comm: Comm, root: int) -> tuple[int | None, list[tuple[int, int]]]:
-    """The rank above this one, None for the root; and those below with their distances."""
+def relatives(comm: Comm, root: int) -> tuple[int | None, list[tuple[int, int]], int]:
+    """The rank above this one, None for the root; those below with their distances; and how many
+    places this one's subtree spans in a tree that is full: 1, 2, 4, ..."""
     check_root(comm, root)
-    place = (comm.rank - root) % comm.size
-    reach, distance, below = subtree(place, comm.size), 1, []
-    while distance < reach:
-        if place + distance < comm.size:
-            below.append(((comm.rank + distance) % comm.size, distance))
-        distance *= 2
-    return ((comm.rank - reach) % comm.size if place else None), below
-
-
-def subtree(place: int, size: int) -> int:
-    """How many places the subtree of `place` spans in a tree that is full: 1, 2, 4, ..."""
-    reach = 1
+    rank, size = comm.rank, comm.size
+    place, reach, below = (rank - root) % size, 1, []
     while reach < size and place % (2 * reach) == 0:
+        if place + reach < size:
+            below.append(((rank + reach) % size, reach))
         reach *= 2
-    return reach
+    return ((rank - reach) % size if place else None), below, reach
 
 
-def room_for_subtree(comm: Comm, root: int, block: Array) -> tuple[Array, int]:
+def room_for_subtree(comm: Comm, root: int, reach: int, block: Array) -> tuple[Array, int]:
     """A row for the blocks of this rank's subtree, in order of place, and one block's length."""
-    place, length = (comm.rank - root) % comm.size, len(flat(block))
-    places = min(subtree(place, comm.size), comm.size - place)
+    length = len(flat(block))
+    places = min(reach, comm.size - (comm.rank - root) % comm.size)
     return room_for(places * length, block), length
