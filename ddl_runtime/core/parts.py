@@ -31,13 +31,14 @@ class RankContext(ABC):
     """This rank's place in one communicator, and what its parts write down.
 
     `members` are the ranks of all in the whole program. `label` is what messages of the library's
-    own are called in the ledger, "" for the program's; `spans` is None if nobody wants to know.
+    own are called in the ledger, "" for the program's. `ledger` holds every message that this rank
+    has sent, on whatever communicator; `spans` is None if nobody wants to know.
     """
 
-    __slots__ = ("kind", "label", "members", "node", "rank", "size", "spans")
+    __slots__ = ("kind", "label", "ledger", "members", "node", "rank", "size", "spans")
 
     def __init__(
-        self, members: Sequence[int], rank: int, node: int, label: str,
+        self, members: Sequence[int], rank: int, node: int, label: str, ledger: list[Entry],
         spans: list[SpanEntry] | None,
     ) -> None:  # fmt: skip
         self.rank = rank
@@ -46,12 +47,8 @@ class RankContext(ABC):
         self.members = members
         self.label = label
         self.kind = label or "host"
+        self.ledger = ledger
         self.spans = None if label else spans
-
-    @property
-    @abstractmethod
-    def ledger(self) -> list[Entry]:
-        """Every message that this rank has sent, on whatever communicator."""
 
     @property
     @abstractmethod

@@ -51,7 +51,8 @@ class MPIContext(RankContext):
         self, mpi: MPI.Intracomm, members: Sequence[int], nodes: Sequence[int], records: Records,
         monitor: Monitor, label: str = "", *, survivors: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(members, mpi.rank, nodes[members[mpi.rank]], label, records.spans)
+        written = records.ledger, records.spans
+        super().__init__(members, mpi.rank, nodes[members[mpi.rank]], label, *written)
         self.mpi = mpi
         self.nodes = nodes
         self.records = records
@@ -61,10 +62,6 @@ class MPIContext(RankContext):
         self.channel = 1 << CHANNEL_SHIFT if label else 0
         self.status = MPI.Status()
         self.lines: dict[tuple[Any, ...], Any] = {}  # transfers that MPI knows nothing of yet
-
-    @property
-    def ledger(self) -> list[Entry]:
-        return self.records.ledger
 
     @property
     def preference(self) -> Preference:

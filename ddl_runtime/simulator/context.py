@@ -24,7 +24,7 @@ class SimulatedContext(RankContext):
         number: int, label: str = "", family: int | None = None,
     ) -> None:  # fmt: skip
         node = simulation.network.node(strand.host.index)
-        super().__init__(members, rank, node, label, strand.host.spans)
+        super().__init__(members, rank, node, label, strand.host.ledger, strand.host.spans)
         self.simulation = simulation
         self.strand = strand
         self.host: Host = strand.host
@@ -35,10 +35,6 @@ class SimulatedContext(RankContext):
         counts_up = label == "fence"
         self.entries: Any = deque[Entry](maxlen=0) if counts_up else strand.host.ledger
         simulation.groups.members.setdefault(number, members)
-
-    @property
-    def ledger(self) -> list[Entry]:
-        return self.host.ledger
 
     @property
     def preference(self) -> Preference:
