@@ -8,7 +8,7 @@ its own.
 
 MPI matches messages in the order in which it was told of them. So who is told of later, in host
 memory or not, waits in line: nothing overtakes what was sent before, to one rank under one tag.
-What to look at: `Line`; without it an array in host memory arrives in place of the one before it.
+What to look at: `in_line`; without it an array in host memory takes the place of the one before.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import threading
 import time
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ddl_runtime.core.arrays import Array, describe
@@ -35,6 +36,7 @@ from ddl_runtime.mpi.wire import MPI, SHORT, wire_tag
 
 # Yields for whom it waits; returns the rank that a message came from.
 Steps = Generator[str, None, Any]
+Turn = Callable[[], bool]
 
 
 class Polled(Request):
@@ -250,27 +252,19 @@ class Transfer(Polled):
         """The program has ended without it; it is kept, for copies may still use its memory."""
 
 
-class Line:
-    """`with Line(...) as line:` is a place among messages of which MPI must be told in order; it
-    is left when MPI has been told, or will never be."""
-
-    def __init__(self, lines: dict[tuple[Any, ...], deque[Line]], key: tuple[Any, ...]) -> None:
-        self._lines = lines
-        self._key = key
-
-    def __enter__(self) -> Line:
-        self._lines.setdefault(self._key, deque()).append(self)
-        return self
-
-    def first(self) -> bool:
-        """Whether it is this one's turn."""
-        return self._lines[self._key][0] is self
-
-    def __exit__(self, *_: object) -> None:
-        line = self._lines[self._key]
-        line.remove(self)
+@contextmanager
+def in_line(context: MPIContext, *key: Any) -> Iterator[Turn]:
+    """`with in_line(...) as my_turn:` is a place among messages of which MPI must be told in order,
+    and `my_turn()` says whether it is its turn. It is left when MPI has been told, or will
+    never be."""
+    line, place = context.lines.setdefault(key, deque()), object()
+    line.append(place)
+    try:
+        yield lambda: line[0] is place
+    finally:
+        line.remove(place)
         if not line:
-            del self._lines[self._key]
+            del context.lines[key]
 
 
 def until(done: Callable[[], bool], whom: Callable[[], str] | str) -> Steps:
