@@ -254,8 +254,8 @@ class Transfer(Polled):
 
 @contextmanager
 def in_line(context: MPIContext, *key: Any) -> Iterator[Turn]:
-    """`with in_line(...) as my_turn:` is a place among messages of which MPI must be told in order,
-    and `my_turn()` says whether it is its turn. It is left when MPI has been told, or will
+    """`with in_line(...) as my_turn:` is a place among messages of which MPI must be told in
+    order; `my_turn()` says whether it is the first. It is left when MPI has been told, or will
     never be."""
     line, place = context.lines.setdefault(key, deque()), object()
     line.append(place)
