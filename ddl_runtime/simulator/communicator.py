@@ -10,7 +10,7 @@ from ddl_runtime.simulator.clock import Clock
 from ddl_runtime.simulator.context import SimulatedContext
 from ddl_runtime.simulator.engine import Simulation
 from ddl_runtime.simulator.failures import Failures
-from ddl_runtime.simulator.fast_sendrecv import Lanes, fast_sendrecv
+from ddl_runtime.simulator.fast_sendrecv import fast_sendrecv
 from ddl_runtime.simulator.groups import Groups
 from ddl_runtime.simulator.point_to_point import PointToPoint
 from ddl_runtime.simulator.rank_state import Host
@@ -26,7 +26,6 @@ class SimulatedComm(Comm):
     def __init__(self, context: SimulatedContext) -> None:
         super().__init__(context, PointToPoint(context))
         self.host_link = context.simulation.host_link
-        self.lanes = Lanes(self.point_to_point)
         self._arithmetic_is_free = not context.simulation.reduce_per_byte
 
     # Two verbs of which there are millions: each takes the short way where it can.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from ddl_runtime.core import arrays
 from ddl_runtime.core.arrays import Array, Phantom, describe, type_name
-from ddl_runtime.core.checks import ANY, check_peer
+from ddl_runtime.core.checks import ANY, HIGHEST_TAG, check_peer
 from ddl_runtime.core.request import not_waited_for
 from ddl_runtime.devices import device_of
 from ddl_runtime.diagnosis.deadlock import MessageMismatch
@@ -29,17 +30,44 @@ from ddl_runtime.simulator.matching import (
 )
 from ddl_runtime.simulator.rank_state import SimulatedRequest
 
+Lane = tuple[Any, ...]
+
 
 class PointToPoint:
     """The messages of one simulated rank on one communicator."""
 
-    __slots__ = ("_overhead", "context", "fixed_link")
+    __slots__ = ("_fixed_link", "_overhead", "context", "host", "known", "spans")
 
     def __init__(self, context: SimulatedContext) -> None:
         network = context.simulation.network
         self.context = context
+        self.host = context.host
+        self.spans = context.spans
         self._overhead: float = network.overhead
-        self.fixed_link = None if network.shared else network.fixed_link
+        self._fixed_link = None if network.shared else network.fixed_link
+        self.known: dict[tuple[int, int, int], Lane] = {}  # from the second message on
+
+    def lane(self, to: int, source: int, tag: int) -> Lane | None:
+        """What messages of phantoms between neighbours need to know: the channels to and from
+        them, and what each message costs. None where some cost more than that."""
+        context, link, simulation = self.context, self._fixed_link, self.context.simulation
+        if not (
+            link is not None
+            and simulation.eager == inf
+            and not simulation.jitters
+            and simulation.network.overhead == simulation.gap == 0
+            and to.__class__ is source.__class__ is tag.__class__ is int
+            and 0 <= to < context.size > source >= 0 <= tag <= HIGHEST_TAG
+        ):
+            return None
+        dest = simulation.hosts[context.members[to]]
+        outgoing = dest.channel(context.rank, tag, 0, context.number)
+        incoming = self.host.channel(source, tag, 0, context.number)
+        lane = (outgoing, incoming, dest, context.strand, *link)
+        if outgoing.used:
+            self.known[to, source, tag] = lane
+        outgoing.used = True
+        return lane
 
     # -- sending ----------------------------------------------------------------------------
 
@@ -68,7 +96,7 @@ class PointToPoint:
         eager = nbytes <= simulation.eager
         strand.clock += self._overhead
         if simulation.flows is None:
-            latency, per_byte = self.fixed_link or simulation.network.link(host.index, dest.index)
+            latency, per_byte = self._fixed_link or simulation.network.link(host.index, dest.index)
             cost = nbytes * per_byte
             if host.strands > 1:
                 context.await_turn(strand.clock)
