@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 from ddl_runtime.core.request import Request
@@ -69,5 +70,5 @@ class Groups:
         request = SimulatedRequest(self._point_to_point, "background")
         context.simulation.checks_who_waits = True
         context.host.strand_begins()
-        context.simulation.spawn(strand, request, function, (place, *args))
+        context.simulation.spawn(strand, partial(function, place, *args), request)
         return request
