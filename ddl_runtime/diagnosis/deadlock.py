@@ -12,15 +12,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ddl_runtime.diagnosis.advice import advice
 from ddl_runtime.diagnosis.page import paragraphs
-from ddl_runtime.diagnosis.waits import RECEIVES, SENDS, Lost, Mismatch, Wait
+from ddl_runtime.diagnosis.waits import SENDS, Lost, Mismatch, Wait
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 T = TypeVar("T")
 SHOWN = 12  # ranks listed one by one before the rest is only counted
-NAMED = 8  # ranks named in one sentence
 
 
 class Story(BaseException):
@@ -212,69 +212,9 @@ def _listed(items: Sequence[T], tell: Callable[[T], str], what: str = "") -> lis
 
 
 def _ranks(ranks: Collection[int]) -> str:
-    shown = ", ".join(map(str, list(ranks)[:NAMED]))
-    more = f" and {len(ranks) - NAMED} more" if len(ranks) > NAMED else ""
+    shown = ", ".join(map(str, list(ranks)[:8]))
+    more = f" and {len(ranks) - 8} more" if len(ranks) > 8 else ""
     return f"rank {shown}" if len(ranks) == 1 else f"any of ranks {shown}{more}"
-
-
-def advice(waits: Sequence[Wait], cycle: Sequence[int]) -> str:
-    """What a learner should try, given all waits and the ring among them, if there is one."""
-    ring = [wait.call for wait in waits if not cycle or wait.rank in cycle]
-    verbs = {wait.verb for wait in waits if not cycle or wait.rank in cycle}
-    meetings = sorted(call for call in ring if call.endswith("()") and call != "background()")
-    if any(wait.unasked for wait in waits):
-        return "compare source, tag and element type of the send and the receive named above."
-    if meetings:
-        return (
-            f"every rank must call {meetings[0]}; here some wait in another call, or have "
-            "returned without it."
-        )
-    if len(cycle) == 1:
-        return "a rank can send to itself, but must begin with isend or irecv: use sendrecv."
-    if serving := _serving(waits):
-        return serving
-    if cycle and verbs == {"irecv"}:
-        return (
-            "the receives are there, and what they wait for was never sent. Follow the ring: one "
-            "of these ranks must send before it waits."
-        )
-    if cycle and verbs <= {"recv", "irecv"}:
-        return (
-            "everybody receives before anybody sends. Use sendrecv, post the receive with irecv "
-            "first, or let every second rank send first."
-        )
-    if cycle and verbs <= set(SENDS):
-        return (
-            "everybody sends before anybody receives, and a long send waits for its receiver. Use "
-            "sendrecv or isend."
-        )
-    if not cycle and verbs <= set(SENDS):
-        return "a receive is missing, or a rank returned too early."
-    if not cycle:
-        return (
-            "a send is missing, or a rank returned too early: check that every receive has its "
-            "send, also for the first and the last rank."
-        )
-    return "follow the ring: one of these ranks must send before it waits."
-
-
-def _serving(waits: Sequence[Wait]) -> str:
-    """The advice if some rank receives from ANY while others wait to receive from it alone."""
-    for server in (wait for wait in waits if wait.anyone):
-        clients = [
-            wait.rank
-            for wait in waits
-            if wait.peers == (server.rank,) and not wait.anyone and wait.verb in RECEIVES
-        ]
-        if clients:
-            shown = ", ".join(map(str, clients[:NAMED])) + (" ..." if clients[NAMED:] else "")
-            who = f"ranks {shown} wait" if clients[1:] else f"rank {shown} waits"
-            return (
-                f"rank {server.rank} waits for a request of any rank, and {who} for its answer. "
-                f"Does rank {server.rank} answer every request? Does its loop count the requests "
-                "right?"
-            )
-    return ""
 
 
 def tell_positions(headline: str, positions: Mapping[int, str]) -> str:

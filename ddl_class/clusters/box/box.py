@@ -69,8 +69,7 @@ class Box:
 
     def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
         """For `launch(..., on=box)`: the words before `python` that start so many ranks."""
-        words = launchers.mpi_words(mpiexec, family, self.nodes, ranks)
-        return self.hosts.words("head", words)
+        return self.hosts.words("head", launchers.mpi_words(mpiexec, family, self.nodes, ranks))
 
     def end(self, folder: Path) -> None:
         """End whatever runs with this path in its environment, as STARTED_FOR."""
@@ -162,9 +161,8 @@ class Box:
         plan.check_ours(folder := plan.path_of(name))
         if (state := plan.read_state(folder)) is not None:
             hosts = Nodes(**{each.name: state.pop(each.name) for each in fields(Nodes)})
-            box = cls(hosts, **state)
-            if box.hosts.alive:
-                return box
+            if hosts.alive:
+                return cls(hosts, **state)
         raise Mistake(f"There is no box '{name}'. Make one: ddl-teach box up --name {name}")
 
     @classmethod
@@ -181,11 +179,9 @@ class Box:
     @classmethod
     def exists(cls, name: str = plan.USUAL) -> bool:
         """Whether one of that name is up."""
-        try:
-            cls.find(name)
-        except Mistake:
-            return False
-        return True
+        with contextlib.suppress(Mistake):
+            return cls.find(name) is not None
+        return False
 
     def whose(self) -> str:
         """A sentence that says whose it is; empty if this checkout made it."""
@@ -218,11 +214,8 @@ class Box:
         """Make a node's cable another one: rate, delay, loss, plugged."""
         self._look()
         link = replace(self.links[self.hosts.known(node)], **changes)
-        if (
-            (link.delay or link.loss)
-            and self.switch == "kernel"
-            and not can_delay(self.hosts.root)
-        ):
+        shapes = self.switch != "kernel" or can_delay(self.hosts.root)
+        if (link.delay or link.loss) and not shapes:
             raise Mistake(
                 "This kernel can neither delay nor lose packets (it has no netem). A box with a "
                 "switch of its own can: ddl-teach box down; ddl-teach box up --switch user"
