@@ -80,16 +80,11 @@ class MPIContext(RankContext):
         twin.status = MPI.Status()
         return twin
 
-    def labelled(self, label: str) -> MPIContext:
-        """The same ranks, for messages that are not the program's own."""
-        return self._like(self.mpi, self.members, label)
-
-    def of(self, mpi: MPI.Intracomm) -> MPIContext:
-        """The same for another communicator of MPI's, whose ranks are among these."""
+    def of(self, mpi: MPI.Intracomm, label: str = "") -> MPIContext:
+        """The same for a communicator of MPI's whose ranks are among these; with a label, for
+        messages that are not the program's own."""
         ranks = MPI.Group.Translate_ranks(mpi.group, range(mpi.size), self.mpi.group)
-        return self._like(mpi, [self.members[rank] for rank in ranks], "")
-
-    def _like(self, mpi: MPI.Intracomm, members: Sequence[int], label: str) -> MPIContext:
+        members = [self.members[rank] for rank in ranks]
         common = self.nodes, self.records, self.monitor, label
         return MPIContext(mpi, members, *common, survivors=self.survivors)
 

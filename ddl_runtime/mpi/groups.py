@@ -28,7 +28,7 @@ class Groups:
         return messages
 
     def aside(self, label: str) -> Any:
-        return self._make(self._context.labelled(label))
+        return self._make(self._context.of(self._context.mpi, label))
 
     def duplicate(self) -> Any:
         return self._make(self._context.of(self._context.mpi.Dup()))
