@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NoReturn, overload
 
 import numpy as np
@@ -161,9 +161,7 @@ class Comm(ABC):
                 f"split: colour {colour} and key {key} must fit into 32 bits, and a colour is "
                 "not negative; a rank that joins no group passes None"
             )
-        self.groups.announce(colour, key)
-        self.meetings.meet("split")
-        return self.groups.form(colour, key)
+        return self.groups.split(colour, key, partial(self.meetings.meet, "split"))
 
     def background(self, function: Callable[..., Any], *args: Any) -> Request:
         """Run `function(comm, *args)` beside this rank's own work.

@@ -115,11 +115,8 @@ class Groups(Protocol[C]):
     def duplicate(self) -> C:
         """A place for background functions, where their messages meet no others."""
 
-    def announce(self, colour: int | None, key: int) -> None:
-        """Say which group this rank wants to be in, before all ranks meet."""
-
-    def form(self, colour: int | None, key: int) -> C | None:
-        """Make the group; every rank has announced itself by now."""
+    def split(self, colour: int | None, key: int, meet: Callable[[], None]) -> C | None:
+        """The group that this rank asks for; `meet` waits until all ranks have asked."""
 
     def start(self, place: C, function: Callable[..., Any], args: tuple[Any, ...]) -> Request:
         """Begin `function` concurrently, with the communicator of that place and `args`."""

@@ -44,16 +44,14 @@ class Groups:
         self._places += 1
         return self._make(twin)
 
-    def announce(self, colour: int | None, key: int) -> None:
+    def split(self, colour: int | None, key: int, meet: Callable[[], None]) -> Any:
         self._splits += 1
-        split = self._context.number, self._splits
-        self._context.simulation.groups.announce(split, self._context.rank, (colour, key))
-
-    def form(self, colour: int | None, key: int) -> Any:
-        if colour is None:
-            return None
         context, split = self._context, (self._context.number, self._splits)
         groups = context.simulation.groups
+        groups.announce(split, context.rank, (colour, key))
+        meet()
+        if colour is None:
+            return None
         group = groups.of_split(split)[colour]
         members = [context.members[rank] for _, rank in group]
         place = bisect_left(group, (key, context.rank))

@@ -14,7 +14,8 @@ from ddl_runtime.diagnosis import deadlock, frames
 from ddl_runtime.records.ledger import Ledger
 from ddl_runtime.records.run import Run
 from ddl_runtime.records.timeline import Timeline
-from ddl_runtime.simulator.communicator import whole_program
+from ddl_runtime.simulator.communicator import SimulatedComm
+from ddl_runtime.simulator.context import SimulatedContext
 from ddl_runtime.simulator.diagnosis import left_behind
 from ddl_runtime.simulator.engine import Simulation
 from ddl_runtime.simulator.fibers import MOST_THREADS
@@ -69,7 +70,8 @@ def simulate(
 
         def program_of(host: Host) -> Callable[[], Any]:
             own = {name: _own_copy(name, value) for name, value in kwargs.items()}
-            return partial(program, whole_program(simulation, host), **own)
+            context = SimulatedContext(simulation, host.main, range(ranks), host.index, 0)
+            return partial(program, SimulatedComm(context), **own)
 
         return _conclude(simulation, simulation.run(program_of))
     finally:
