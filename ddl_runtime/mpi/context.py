@@ -37,11 +37,6 @@ class Records:
         # What nobody will wait for, though MPI may still read or write its memory.
         self.given_up: list[Any] = []
 
-    def give_up(self) -> None:
-        """Nobody will finish what is open; MPI may still touch its memory."""
-        self.given_up += self.open
-        self.open.clear()
-
 
 class MPIContext(RankContext):
     """One real rank's place in one communicator. `status` is where MPI says what it says of the

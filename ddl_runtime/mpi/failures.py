@@ -102,7 +102,9 @@ class Failures:
         self.agree(False)
         with self._clock.span("shrink", kind="barrier"):
             mpi: Any = self._context.mpi.Shrink()
-        self._context.records.give_up()
+        records = self._context.records
+        records.given_up += records.open  # nobody will finish it; MPI may still touch its memory
+        records.open.clear()
         return self._make(self._context.of(mpi))
 
     def _check(self, verb: str) -> None:

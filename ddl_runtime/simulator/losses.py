@@ -44,7 +44,7 @@ class Losses:
         self._network = network
         self.dead: dict[int, float] = {}  # and when
         self.revoked: dict[int, float] = {}  # contexts, and when
-        self._votes: dict[tuple[int, str, int], Vote] = {}  # by family, verb, how manieth
+        self.votes: dict[tuple[int, str, int], Vote] = {}  # by family, verb, how manieth
 
     def tell(self, live: dict[Strand, None], ready: deque[Strand]) -> bool:
         """Nobody can run: tell who is to know, or end a vote; False if there is nothing to do."""
@@ -56,10 +56,6 @@ class Losses:
         over = [] if told else self._over()
         ready.extend(over)
         return bool(told or over)
-
-    def vote(self, key: tuple[int, str, int], members: Sequence[int]) -> Vote:
-        """The vote of this communicator's family, verb and count."""
-        return self._votes.setdefault(key, Vote(members, self.dead))
 
     def _of_the_dead(self, live: dict[Strand, None]) -> Told:
         told: Told = []
@@ -87,10 +83,10 @@ class Losses:
 
     def _over(self) -> list[Strand]:
         """Those whose vote is."""
-        key = next((key for key, vote in self._votes.items() if not vote.absent()), None)
+        key = next((key for key, vote in self.votes.items() if not vote.absent()), None)
         if key is None:
             return []
-        vote = self._votes.pop(key)
+        vote = self.votes.pop(key)
         living = [one for one in vote.members if one not in self.dead]
         yes = len(living) == len(vote.members) and all(vote.said.values())
         rounds = 2 * (len(living) - 1).bit_length()
