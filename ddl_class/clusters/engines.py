@@ -41,9 +41,9 @@ from ddl_class.doctor.machine_checks import ROOT
 from ddl_runtime.core.checks import check_rank_count
 from ddl_runtime.diagnosis.deadlock import TimedOut, tell_failure
 from ddl_runtime.diagnosis.frames import error_text, program_traceback
-from ddl_runtime.launcher.join import Alone
 from ddl_runtime.launcher.mpiexec import mpi_environment
 from ddl_runtime.launcher.serialise import ship
+from ddl_runtime.mpi.polling import Monitor
 from ddl_runtime.records.run import Run, concluded
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def carry_out(
     world: World, ranks: int, limit: float, trace: bool, payload: bytes
 ) -> tuple[str, Any]:
     """One engine's part, and how it ended."""
-    comm = world.begin(ranks, trace, Alone(limit))
+    comm = world.begin(ranks, trace, Monitor(seconds=limit))
     try:
         program, kwargs, _ = pickle.loads(payload)
         value = program(comm, **kwargs)

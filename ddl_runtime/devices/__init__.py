@@ -5,7 +5,7 @@ room holds what the communicator needs to know of such arrays (`device`), how th
 (`device_of`, here), which way their messages take (`choice`), who may read their memory
 (`awareness`), and which GPU belongs to which rank (`placement`). To learn how it works, read
 `device` and `staging`, and how a message is carried: `device_protocols`, `chunked` and
-`progress` of `mpi` on real ranks, `device_protocols` of `simulator` in virtual time.
+`requests` of `mpi` on real ranks, `device_protocols` of `simulator` in virtual time.
 `stand_in` needs no GPU.
 """
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ddl_runtime.core.checks import check_rank_count
+from ddl_runtime.diagnosis.deadlock import StoryError
 from ddl_runtime.launcher.mpiexec import Place
 from ddl_runtime.launcher.process_pool import Crew
 from ddl_runtime.launcher.serialise import ship
@@ -99,6 +100,10 @@ class Ranks:
                 for line in watch.lines:
                     line.tell(*order)
                 return watch.until_the_end()
+            except StoryError as error:
+                if self._crew.place is not None:
+                    error.cut_cable = self._crew.place.cut_cable
+                raise
             finally:
                 ready = watch.quiet()
         finally:

@@ -61,6 +61,10 @@ class Place(Protocol):
     def troubles(self) -> list[str]:
         """What is wrong with nodes and cables, a line each: for stories about ranks that wait."""
 
+    @property
+    def cut_cable(self) -> str | None:
+        """The node whose cable is out, the first one of several."""
+
 
 def mpiexec_path() -> Path:
     """The mpiexec that belongs to this Python: the one beside it, else the one on PATH."""

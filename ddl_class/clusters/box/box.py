@@ -283,6 +283,12 @@ class Box(contextlib.AbstractContextManager["Box"]):
         return wrong
 
     @property
+    def cut_cable(self) -> str | None:
+        """The node whose cable is out, the first one of several."""
+        self._look()
+        return next((node for node, link in self.links.items() if not link.plugged), None)
+
+    @property
     def cure(self) -> str:
         """The command that mends all troubles."""
         verb = "mend" if self.hosts.alive else "up"

@@ -133,10 +133,14 @@ def _pairs(said: object) -> list[Choice]:
 
 
 @dataclass(frozen=True)
-class RoundRobin(Uniform):
+class RoundRobin:
     """Ranks dealt out to the nodes like cards."""
 
-    nodes: int = 2
+    nodes: int
+
+    shared = False
+    fixed_link = Uniform().fixed_link
+    overhead = gap = 0.0
 
     def node(self, rank: int) -> int:
         return rank % self.nodes

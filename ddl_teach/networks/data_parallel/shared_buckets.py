@@ -20,7 +20,7 @@ import torch
 from torch import nn
 
 from ddl_runtime.core.arrays import as_elements
-from ddl_runtime.core.shared_memory import SharedMemory
+from ddl_runtime.core.window import SharedMemory
 from ddl_runtime.devices import device_of
 from ddl_teach.collectives.blocks import chunk_start
 from ddl_teach.comm import Comm, Request
