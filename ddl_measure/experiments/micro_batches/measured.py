@@ -12,6 +12,7 @@ gains.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from ddl_measure.allocations import peak_allocation
 from ddl_measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.micro_batches import divided
+from ddl_teach.operators.micro_batches.divided import Divided
 from ddl_teach.operators.micro_batches.offers import Job, Offer, sizes_of
 from ddl_teach.operators.micro_batches.operator import PASSES
 from ddl_teach.operators.micro_batches.planning import Plan, decide
@@ -97,13 +98,9 @@ class _Run:
         self, direction: str, problem: Convolution, tensors: Any, method: str, size: int
     ) -> None:
         self.row = min(problem.batch // size, ROW)
-        self._call = getattr(divided, direction)
-        self._recipe = f"{method}:{size}*1"
-        self._size = size
+        self._call = getattr(Divided(f"{method}:{size}*1"), direction)
+        self._problem, self._size = problem, size
         self._whole = size == problem.batch
-        self._how = {
-            "stride": problem.stride, "padding": problem.padding, "groups": problem.groups
-        }  # fmt: skip
         self._tensors = tensors[direction]
 
     def in_a_row(self) -> Any:
@@ -118,23 +115,19 @@ class _Run:
         return peak_allocation(lambda: self._on(self._size)) - kept
 
     def _on(self, examples: int) -> Any:
-        first, second, shape = self._tensors
-        first = first[:examples]
-        if self._call is divided.weight_gradient:
-            return self._call(first, second[:examples], shape, self._recipe, **self._how)
-        shapes = () if shape is None else ((examples, *shape[1:]),)
-        return self._call(first, second, *shapes, self._recipe, **self._how)
+        tensors = (one[:examples] if of_examples else one for one, of_examples in self._tensors)
+        return self._call(*tensors, replace(self._problem, batch=examples))
 
 
 def _tensors(problem: Convolution, dtype: torch.dtype) -> dict[str, tuple]:
-    """For each pass its two tensors, and the shape of its result where it must be told."""
+    """For each pass its two tensors, and whether each has a row for every example."""
     generator = torch.Generator().manual_seed(0)
     x, weight, gradient = (
         torch.randn(shape, generator=generator, dtype=dtype)
         for shape in (problem.x_shape, problem.weight_shape, problem.output_shape)
     )
     return {
-        "forward": (x, weight, None),
-        "input_gradient": (gradient, weight, problem.x_shape),
-        "weight_gradient": (x, gradient, problem.weight_shape),
+        "forward": ((x, True), (weight, False)),
+        "input_gradient": ((gradient, True), (weight, False)),
+        "weight_gradient": ((x, True), (gradient, True)),
     }

@@ -70,13 +70,13 @@ def tried(
     """The seconds of the best of a few passes by each method, in turns, on the same data."""
     x, weight = torch.randn(problem.x_shape).to(dtype), torch.randn(problem.weight_shape).to(dtype)
     gradient = torch.randn(problem.output_shape).to(dtype)
-    arguments = {
-        "forward": (x, weight),
-        "input_gradient": (gradient, weight, problem.x_shape),
-        "weight_gradient": (x, gradient, problem.weight_shape),
-    }[direction]
-    numbers = {"stride": problem.stride, "padding": problem.padding, "groups": problem.groups}
-    runs = [partial(getattr(find(name), direction), *arguments, **numbers) for name in methods]
+    tensors = {
+        "forward": (x, weight), "input_gradient": (gradient, weight),
+        "weight_gradient": (x, gradient),
+    }[direction]  # fmt: skip
+    runs = [
+        partial(getattr(find(name).algorithm, direction), *tensors, problem) for name in methods
+    ]
     with torch.inference_mode():
         return dict(zip(methods, fastest(runs, TRIALS), strict=True))
 

@@ -20,14 +20,14 @@ wins, because transforms grow with the number of channels and products with its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import prod
 
 import torch
 from torch import Tensor
 
 from ddl_teach.operators.convolution import phases
-from ddl_teach.operators.convolution.blocks import BLOCK, blocks, evenly, room
+from ddl_teach.operators.convolution.blocks import BLOCK, block_size, blocks, evenly, room
 from ddl_teach.operators.convolution.filters import by_filter, by_place, turned
 from ddl_teach.operators.convolution.fourier import Fourier
 from ddl_teach.operators.convolution.problem import Convolution, Pair
@@ -38,44 +38,22 @@ HELD = 32 << 20
 """Bytes of all filters' spectra up to which they are made once, and not again for each block."""
 
 
-def forward(
-    x: Tensor, weight: Tensor, *, stride: Pair = (1, 1), padding: Pair = (0, 0), groups: int = 1
-) -> Tensor:
+def forward(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
     """The output of the convolution."""
-    problem = Convolution.of(x, weight, stride, padding, groups)
     inner = phases.at_stride_one(problem)
     x, weight = phases.split_input(x, problem), phases.split_weight(weight, problem)
     return correlate(x, weight, inner)
 
 
-def input_gradient(
-    gradient: Tensor,
-    weight: Tensor,
-    x_shape: Sequence[int],
-    *,
-    stride: Pair = (1, 1),
-    padding: Pair = (0, 0),
-    groups: int = 1,
-) -> Tensor:
+def input_gradient(gradient: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
     """What the loss gains per input value: a convolution of what it gains per output."""
-    problem = Convolution.of_shapes(x_shape, weight.shape, stride, padding, groups)
     weight = phases.split_weight(weight, problem)
-    gradient, weight, border = turned(gradient, weight, phases.at_stride_one(problem))
-    result = correlate(gradient, weight, Convolution.of(gradient, weight, 1, border, groups))
+    result = correlate(*turned(gradient, weight, phases.at_stride_one(problem)))
     return phases.merge_input(result, problem)
 
 
-def weight_gradient(
-    x: Tensor,
-    gradient: Tensor,
-    weight_shape: Sequence[int],
-    *,
-    stride: Pair = (1, 1),
-    padding: Pair = (0, 0),
-    groups: int = 1,
-) -> Tensor:
+def weight_gradient(x: Tensor, gradient: Tensor, problem: Convolution) -> Tensor:
     """What the loss gains per weight: products of the spectra of x and of the gradient."""
-    problem = Convolution.of_shapes(x.shape, weight_shape, stride, padding, groups)
     inner, x = phases.at_stride_one(problem), phases.split_input(x, problem)
     fourier = Fourier(transform_size(inner), single_or_double(x.dtype), x.device)
     back = fourier.kernels_back(inner.kernel)
@@ -89,7 +67,7 @@ def weight_gradient(
             total.addmm_(back[part].flatten(0, 1).mT, products.flatten(2).flatten(0, 1))
             del products  # or they would stand beside those of the next part
         del seen, arriving
-    places = total.unflatten(1, (groups, inner.in_channels // groups, -1))
+    places = total.unflatten(1, (inner.groups, inner.in_channels // inner.groups, -1))
     return phases.merge_weight(by_filter(places, inner), problem).to(x.dtype)
 
 
@@ -169,6 +147,32 @@ def slices(problem: Convolution, dtype: torch.dtype) -> Iterator[slice]:
     return (slice(first, first + some) for first in range(0, total, some))
 
 
-def refusal(problem: Convolution, dtype: torch.dtype = torch.float32) -> str:
-    """Nothing: every convolution is a product of spectra."""
-    return ""
+def workspace(problem: Convolution, dtype: torch.dtype) -> int:
+    """Bytes beyond input, weight and output, at most, in the hungriest of the three passes."""
+    inner, itemsize = phases.at_stride_one(problem), single_or_double(dtype).itemsize
+    (high, wide), (height, width) = transform_grid(inner), transform_size(inner)
+    needed = room(filter_bytes(inner, dtype))
+    images, rows = block_size(inner.batch, high, row_bytes(inner, dtype), needed)
+    fewer, more = sorted((inner.in_channels, inner.out_channels))
+    # Spectra of both, or those of one, half transformed, as tiles and as pixels.
+    spectra = images * rows * row_bytes(inner, dtype)
+    tile = height * (width + 2) * (2 * more + fewer)
+    some = next(slices(inner, dtype)).stop / frequencies(inner)
+    filters = 2 * some * filter_bytes(inner, dtype)
+    return (
+        spectra
+        + images * rows * wide * tile * itemsize
+        + round(filters)
+        + 2 * prod(inner.weight_shape) * itemsize
+        + 12 * frequencies(inner) * (prod(inner.kernel) + 8) * 8
+        + of_phases(problem, dtype)
+    )
+
+
+def of_phases(problem: Convolution, dtype: torch.dtype) -> int:
+    """Bytes of the input's phases, and of what they are made from."""
+    if problem.stride == (1, 1):
+        return 0
+    inner, (down, across) = phases.at_stride_one(problem), problem.stride
+    whole = inner.batch * problem.in_channels * inner.height * down * inner.width * across
+    return (2 * whole + prod(inner.x_shape)) * dtype.itemsize

@@ -17,7 +17,7 @@ where nothing is left of a result, the tile is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from types import MappingProxyType
@@ -45,23 +45,14 @@ class Winograd:
     outputs: int
     largest: Mapping[torch.dtype, int] = field(default_factory=lambda: LARGEST_TILE, compare=False)
 
-    def forward(
-        self,
-        x: Tensor,
-        weight: Tensor,
-        *,
-        stride: Pair = (1, 1),
-        padding: Pair = (0, 0),
-        groups: int = 1,
-    ) -> Tensor:
+    def forward(self, x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
         """The output of the convolution."""
-        problem = self.accepted(Convolution.of(x, weight, stride, padding, groups), x.dtype)
         data, kernel, result = self.transforms(problem, x)
         size, own = self.size(problem), (self.outputs, self.outputs)
-        filters = transform(kernel, by_place(weight, groups)[:, None])
+        filters = transform(kernel, by_place(weight, problem.groups)[:, None])
         output = x.new_empty(problem.output_shape)
         for images, rows in self.cut(problem, x.dtype):
-            seen = transform(data, self.tiles(x[images], rows, problem, size, padding))
+            seen = transform(data, self.tiles(x[images], rows, problem, size, problem.padding))
             products = seen.flatten(2, 4) @ filters
             tiles = (result @ products.flatten(1)).view(*own, *seen.shape[1:5], -1)
             del seen, products  # or they would stand beside those of the next block
@@ -69,40 +60,17 @@ class Winograd:
             del tiles
         return output
 
-    def input_gradient(
-        self,
-        gradient: Tensor,
-        weight: Tensor,
-        x_shape: Sequence[int],
-        *,
-        stride: Pair = (1, 1),
-        padding: Pair = (0, 0),
-        groups: int = 1,
-    ) -> Tensor:
+    def input_gradient(self, gradient: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
         """What the loss gains per input value: a convolution of what it gains per output."""
-        problem = Convolution.of_shapes(x_shape, weight.shape, stride, padding, groups)
-        gradient, weight, padding = turned(
-            gradient, weight, self.accepted(problem, gradient.dtype)
-        )
-        return self.forward(gradient, weight, padding=padding, groups=groups)
+        return self.forward(*turned(gradient, weight, problem))
 
-    def weight_gradient(
-        self,
-        x: Tensor,
-        gradient: Tensor,
-        weight_shape: Sequence[int],
-        *,
-        stride: Pair = (1, 1),
-        padding: Pair = (0, 0),
-        groups: int = 1,
-    ) -> Tensor:
+    def weight_gradient(self, x: Tensor, gradient: Tensor, problem: Convolution) -> Tensor:
         """What the loss gains per weight: the transposed transforms of the filter and result."""
-        problem = Convolution.of_shapes(x.shape, weight_shape, stride, padding, groups)
-        data, kernel, result = self.transforms(self.accepted(problem, x.dtype), x)
+        data, kernel, result = self.transforms(problem, x)
         size, own = self.size(problem), (self.outputs, self.outputs)
         total = 0.0
         for images, rows in self.cut(problem, x.dtype):
-            seen = transform(data, self.tiles(x[images], rows, problem, size, padding))
+            seen = transform(data, self.tiles(x[images], rows, problem, size, problem.padding))
             arriving = self.tiles(gradient[images], rows, problem, own, (0, 0))
             arriving = transform(result.mT, arriving)
             total += seen.flatten(2, 4).mT @ arriving.flatten(2, 4)
@@ -145,12 +113,6 @@ class Winograd:
         """Bytes of the transformed inputs and results of one row of tiles."""
         channels = problem.in_channels + problem.out_channels
         return prod(self.size(problem)) * self.grid(problem)[1] * channels * dtype.itemsize
-
-    def accepted(self, problem: Convolution, dtype: torch.dtype) -> Convolution:
-        """The problem itself, unless it is refused."""
-        if reason := self.refusal(problem, dtype):
-            raise ValueError(reason)
-        return problem
 
     def refusal(self, problem: Convolution, dtype: torch.dtype = torch.float32) -> str:
         """Why this convolution cannot be done this way, or nothing."""
