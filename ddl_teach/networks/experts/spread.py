@@ -23,15 +23,17 @@ from torch import Tensor, nn
 from ddl_teach.collectives.tree import broadcast
 from ddl_teach.comm import Comm
 from ddl_teach.networks.experts.exchange import exchange, gather_counts
-from ddl_teach.networks.experts.layer import MixtureOfExperts, Routed, combined
+from ddl_teach.networks.experts.layer import MixtureOfExperts, combined
 from ddl_teach.networks.experts.routing import Routing, route
 from ddl_teach.networks.replicated import sum_gradients
 from ddl_teach.networks.shares import share
 from ddl_teach.theory.ring_bytes import even
 
 
-class SpreadExperts(Routed):
+class SpreadExperts(nn.Module):
     """A rank's part of a mixture; parameters have the names that they have in the whole."""
+
+    routing: Routing | None = None
 
     def __init__(self, comm: Comm, whole: MixtureOfExperts) -> None:
         super().__init__()

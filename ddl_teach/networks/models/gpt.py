@@ -9,13 +9,11 @@ pass on (batch, positions, width) (pipelines); and positions meet in `attend` on
 
 from __future__ import annotations
 
-from collections import OrderedDict
-
 import torch
 from torch import nn
 from torch.nn import functional
 
-from ddl_teach.networks.models.seeds import seed_weights
+from ddl_teach.networks.models.seeds import seeded_network
 
 
 class Embedding(nn.Module):
@@ -95,15 +93,11 @@ def gpt(
     """
     if width % heads:
         raise ValueError(f"width={width} cannot be divided among heads={heads}")
-    layers: OrderedDict[str, nn.Module] = OrderedDict(
-        embedding=Embedding(vocabulary, width, length)
-    )
+    layers: dict[str, nn.Module] = {"embedding": Embedding(vocabulary, width, length)}
     for number in range(1, blocks + 1):
         layers[f"block{number}"] = Block(width, heads)
     layers["norm"] = nn.LayerNorm(width)
     layers["head"] = nn.Linear(width, vocabulary, bias=False)
     if tied:
         layers["head"].weight = layers["embedding"].words.weight
-    model = nn.Sequential(layers)
-    seed_weights(model, seed)
-    return model
+    return seeded_network(layers, seed)
