@@ -21,15 +21,14 @@ What to look at: a sum on the way in only ever happens backwards, one on the way
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd import Function
 
 from ddl_teach.comm import Comm
-from ddl_teach.networks.pieces import all_gather, reduce_scatter
-from ddl_teach.networks.replicated import all_reduce
+from ddl_teach.networks.pieces import all_gather, all_reduce, reduce_scatter
 from ddl_teach.networks.shares import own_slice
 
 Way = Callable[[Tensor], Tensor]
@@ -89,3 +88,15 @@ def gather_out(comm: Comm, x: Tensor, axis: int, total: int) -> Tensor:
         return gradient.narrow(axis, mine.start, mine.stop - mine.start)
 
     return both(lambda x: all_gather(comm, x, axis, total), own_part, x)
+
+
+def sum_gradients(comm: Comm, parameters: Iterable[nn.Parameter | None]) -> None:
+    """From now on each backward pass sums the gradients of these parameters over the ranks: by an
+    all-reduce for each, 2 (P-1)/P of its bytes by the ring.
+
+    For parameters that all ranks hold and that see a part of the work on each: a part of the
+    sequence, of the image, or of the batch if the loss is that of the whole batch.
+    """
+    for parameter in parameters:
+        if parameter is not None and parameter.requires_grad:
+            parameter.register_hook(lambda gradient: all_reduce(comm, gradient))

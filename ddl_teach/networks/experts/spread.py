@@ -22,10 +22,10 @@ from torch import Tensor, nn
 
 from ddl_teach.collectives.tree import broadcast
 from ddl_teach.comm import Comm
+from ddl_teach.networks.conjugates import sum_gradients
 from ddl_teach.networks.experts.exchange import exchange, gather_counts
 from ddl_teach.networks.experts.layer import MixtureOfExperts, combined
 from ddl_teach.networks.experts.routing import Routing, route
-from ddl_teach.networks.replicated import sum_gradients
 from ddl_teach.networks.shares import share
 from ddl_teach.theory.ring_bytes import even
 

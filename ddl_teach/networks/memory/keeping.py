@@ -56,7 +56,6 @@ class Resident:
         self._states = [torch.zeros_like(self._master) for _ in range(update.states)]
 
     def step(self, gradient: Tensor) -> None:
-        """One step with this gradient."""
         self._steps += 1
         precise = gradient.to(self._master.dtype)
         self._update(self._master, precise, self._states, self._steps)

@@ -41,7 +41,7 @@ def causal_attention(
 
 
 class Attention(nn.Module):
-    """Every position looks at itself and at those before it, in `heads` ways at once."""
+    """Each of (batch, positions, width) looks at those before it, in `heads` ways at once."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -53,7 +53,6 @@ class Attention(nn.Module):
         self.attend = causal_attention  # where positions lie on many ranks, another
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Of (batch, positions, width), likewise."""
         queries, keys, values = (
             layer(x).unflatten(2, (self.heads, -1)).transpose(1, 2)
             for layer in (self.queries, self.keys, self.values)
@@ -62,7 +61,7 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention between positions, then two layers within each of them."""
+    """Attention between positions, then two layers within each of them; the shape stays."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -73,7 +72,6 @@ class Block(nn.Module):
         self.narrow = nn.Linear(4 * width, width)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Of (batch, positions, width), likewise."""
         x = x + self.attention(self.norm1(x))
         return x + self.narrow(functional.gelu(self.wide(self.norm2(x))))
 

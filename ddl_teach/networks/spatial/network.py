@@ -17,8 +17,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from ddl_teach.networks.conjugates import gather_out
-from ddl_teach.networks.replicated import sum_gradients
+from ddl_teach.networks.conjugates import gather_out, sum_gradients
 from ddl_teach.networks.spatial.halo import with_halo
 from ddl_teach.networks.spatial.overlapped import Windows, overlapped
 from ddl_teach.networks.spatial.tiles import Tiles
