@@ -57,10 +57,8 @@ def choose(
     """
     if not near >= 1:
         raise ValueError(f"near={near!r} must be at least 1: the factor within which to try")
-    if rates is not None:
-        return _choose(problem, direction, dtype, limit, 1.0, rates, tuple(methods), 0)
-    threads = torch.get_num_threads()
-    known = machine_rates()
+    near, threads = (1.0, 0) if rates else (near, torch.get_num_threads())
+    known = rates or machine_rates()
     return _choose(problem, direction, dtype, limit, near, known, tuple(methods), threads)
 
 

@@ -41,20 +41,22 @@ HELD = 32 << 20
 def forward(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
     """The output of the convolution."""
     inner = phases.at_stride_one(problem)
-    x, weight = phases.split_input(x, problem), phases.split_weight(weight, problem)
-    return correlate(x, weight, inner)
+    x = phases.split(x, problem.padding, inner.x_shape[2:], problem)
+    return correlate(x, phases.split(weight, (0, 0), inner.kernel, problem), inner)
 
 
 def input_gradient(gradient: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
     """What the loss gains per input value: a convolution of what it gains per output."""
-    weight = phases.split_weight(weight, problem)
-    result = correlate(*turned(gradient, weight, phases.at_stride_one(problem)))
-    return phases.merge_input(result, problem)
+    inner = phases.at_stride_one(problem)
+    weight = phases.split(weight, (0, 0), inner.kernel, problem)
+    result = correlate(*turned(gradient, weight, inner))
+    return phases.merge(result, problem.padding, problem.x_shape[2:], problem)
 
 
 def weight_gradient(x: Tensor, gradient: Tensor, problem: Convolution) -> Tensor:
     """What the loss gains per weight: products of the spectra of x and of the gradient."""
-    inner, x = phases.at_stride_one(problem), phases.split_input(x, problem)
+    inner = phases.at_stride_one(problem)
+    x = phases.split(x, problem.padding, inner.x_shape[2:], problem)
     fourier = Fourier(transform_size(inner), single_or_double(x.dtype), x.device)
     back = fourier.kernels_back(inner.kernel)
     total = back.new_zeros(prod(inner.kernel), prod(inner.weight_shape[:2]))
@@ -68,7 +70,8 @@ def weight_gradient(x: Tensor, gradient: Tensor, problem: Convolution) -> Tensor
             del products  # or they would stand beside those of the next part
         del seen, arriving
     places = total.unflatten(1, (inner.groups, inner.in_channels // inner.groups, -1))
-    return phases.merge_weight(by_filter(places, inner), problem).to(x.dtype)
+    weight = phases.merge(by_filter(places, inner), (0, 0), problem.kernel, problem)
+    return weight.to(x.dtype)
 
 
 def correlate(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:

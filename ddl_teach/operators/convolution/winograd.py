@@ -46,7 +46,6 @@ class Winograd:
     largest: Mapping[torch.dtype, int] = field(default_factory=lambda: LARGEST_TILE, compare=False)
 
     def forward(self, x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
-        """The output of the convolution."""
         data, kernel, result = self.transforms(problem, x)
         cut, size = self.tiling(problem, x.dtype), self.size(problem)
         filters = transform(kernel, by_place(weight, problem.groups)[:, None])
@@ -61,11 +60,10 @@ class Winograd:
         return output
 
     def input_gradient(self, gradient: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
-        """What the loss gains per input value: a convolution of what it gains per output."""
         return self.forward(*turned(gradient, weight, problem))
 
     def weight_gradient(self, x: Tensor, gradient: Tensor, problem: Convolution) -> Tensor:
-        """What the loss gains per weight: the transposed transforms of the filter and result."""
+        # The transposed transforms of the filter and the result.
         data, kernel, result = self.transforms(problem, x)
         cut, size = self.tiling(problem, x.dtype), self.size(problem)
         total = 0.0
@@ -115,7 +113,6 @@ class Winograd:
         return ""
 
     def workspace(self, problem: Convolution, dtype: torch.dtype) -> int:
-        """Bytes beyond input, weight and output, at most, in the hungriest of the three passes."""
         cut = self.tiling(problem, dtype)
         filters = 2 * cut.filter_bytes + prod(problem.weight_shape) * dtype.itemsize
         fewer, more = sorted((problem.in_channels, problem.out_channels))

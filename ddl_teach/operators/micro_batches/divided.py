@@ -58,7 +58,6 @@ class Divided:
         ]
 
     def forward(self, x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
-        """The output."""
         (way, _, _), *others = self.pieces(problem)
         if not others:
             return way.forward(x, weight, problem).contiguous()
@@ -68,7 +67,6 @@ class Divided:
         return output
 
     def input_gradient(self, gradient: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
-        """The input's gradient."""
         (way, _, _), *others = self.pieces(problem)
         if not others:
             return way.input_gradient(gradient, weight, problem).contiguous()
@@ -78,7 +76,7 @@ class Divided:
         return total
 
     def weight_gradient(self, x: Tensor, gradient: Tensor, problem: Convolution) -> Tensor:
-        """The weight's gradient: those of all pieces added up."""
+        # Those of all pieces added up.
         (way, piece, sizes), *others = self.pieces(problem)
         total = way.weight_gradient(x[piece], gradient[piece], sizes).contiguous()
         for way, piece, sizes in others:
