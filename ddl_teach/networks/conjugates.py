@@ -19,8 +19,6 @@ et al., "Reducing activation recomputation in large transformer models", 2022 (w
 What to look at: a sum on the way in only ever happens backwards, one on the way out forwards.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

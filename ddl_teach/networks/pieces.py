@@ -6,8 +6,6 @@ each rank sends all pieces but one, (P-1)/P n bytes where they are equal. Patara
 What to look at: one is the other one played backwards, and so each is the other's gradient.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -16,8 +16,6 @@ What to look at: both regions send the same bytes for what goes in and out; the 
 only 1/P of the activations between the split layers, and pays for it with those sums.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -9,8 +9,6 @@ What to look at: on the timeline, messages under the backward pass. One giant bu
 the pass is over; a bucket for each tensor pays a latency for each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol

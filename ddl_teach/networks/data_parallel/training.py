@@ -6,8 +6,6 @@ all that happens to them is equal. Goyal et al., "Accurate, large minibatch SGD"
 What to look at: the parameters at the end are the single process's, up to the order of sums.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import torch

@@ -9,8 +9,6 @@ Cost: up to (P-1) messages, and every row that leaves a rank once.
 What to look at: nothing is padded. A rank to which all send is a rank for which all wait.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor

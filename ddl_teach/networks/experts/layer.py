@@ -8,8 +8,6 @@ weights of one pair and k times its operations: that is the whole idea (Shazeer 
 What to look at: a token that found no room passes by unchanged, on the residual path.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

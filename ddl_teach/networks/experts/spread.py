@@ -15,8 +15,6 @@ What to look at: two ranks talk as much as their tokens like each other's expert
 same one, its rank computes and the others wait.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -6,8 +6,6 @@ weight is lost when it is rounded to half. Micikevicius et al., "Mixed precision
 Both have the same two verbs, so every way of sharding works with either.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol

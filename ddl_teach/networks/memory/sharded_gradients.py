@@ -7,8 +7,6 @@ Rajbhandari, Rasley, Ruwase & He, "ZeRO", 2020 (its stage 2).
 What to look at: the only difference to stage 1 is when the reduce-scatter happens.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import torch

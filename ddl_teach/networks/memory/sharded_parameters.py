@@ -10,8 +10,6 @@ What to look at: the weights' memory is given back to the allocator, although th
 still refers to it; it finds them there again, because they were gathered just before.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import partial
 

@@ -8,8 +8,6 @@ Rajbhandari, Rasley, Ruwase & He, "ZeRO", 2020 (its stage 1).
 What to look at: the update stands between the two halves of an all-reduce.
 """
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from ddl_runtime.core.arrays import split_evenly

@@ -7,8 +7,6 @@ parallelizing convolutional neural networks", 2014. The network as published is
 What to look at: how lopsided weights and work are, even at this size.
 """
 
-from __future__ import annotations
-
 from torch import nn
 
 from ddl_teach.networks.models.seeds import seeded_network

@@ -7,8 +7,6 @@ What to look at: three seams. Heads know nothing of each other (tensor paralleli
 pass on (batch, positions, width) (pipelines); and positions meet in `attend` only (context).
 """
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 from torch.nn import functional

@@ -7,8 +7,6 @@ back-propagating errors", Nature 323, 1986.
 What to look at: nearly all of its bytes are in the widest matrix.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from torch import nn

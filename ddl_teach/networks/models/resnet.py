@@ -6,8 +6,6 @@ unless the ranks put their sums together. He, Zhang, Ren and Sun, "Deep residual
 recognition", CVPR 2016, section 4.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

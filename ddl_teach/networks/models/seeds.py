@@ -12,8 +12,6 @@ What to look at: the same name with another full shape gives other numbers. Half
 never a matrix of half the size.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections import OrderedDict
 from collections.abc import Mapping

@@ -12,8 +12,6 @@ Rumelhart, Hinton and Williams, "Learning representations by back-propagating er
 What to look at: `backward_input` leaves `.grad` alone, and `backward_weight` all but it.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

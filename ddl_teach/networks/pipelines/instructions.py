@@ -7,8 +7,6 @@ anything is computed. The idea of instructions as data: ShallowSpeed (Boehm, 202
 What to look at: which words hold memory (`Forward` begins to) and which let it go.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

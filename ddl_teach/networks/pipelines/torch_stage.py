@@ -12,8 +12,6 @@ What to look at: `_kept` grows in `forward` and shrinks in the backward pass. It
 that schedules differ in.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from itertools import pairwise

@@ -7,8 +7,6 @@ there and back, once a micro-batch.
 What to look at: nothing here names a schedule.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ instruction. Sends never block, which is what the worker does too.
 What to look at: take one send out of a schedule, or swap two receives, and read the message.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ddl_teach.networks.pipelines.instructions import (

@@ -12,8 +12,6 @@ Singh & Bhatele, "Exploiting sparsity in pruned neural networks to optimize larg
 2023. What to look at: the ranks train what one process trains that masks weights and gradients.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 

@@ -8,8 +8,6 @@ Dryden et al., "Improving strong-scaling of CNN training by exploiting finer-gra
 IPDPS 2019. What to look at: the layers stay where they are, and the names of their parameters.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from functools import partial

@@ -10,8 +10,6 @@ of that shape. near=1 never tries anything, as a heuristic does; near=math.inf t
 as cuDNN's "find" does. What to look at: `regret`, how much longer the choice takes than the best.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial

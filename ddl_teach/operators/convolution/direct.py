@@ -9,8 +9,6 @@ kernel_width multiplications, and as many additions. Workspace: one padded image
 view of it. What to look at: all three passes are the same loop over the same views.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import prod
 

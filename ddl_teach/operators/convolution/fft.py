@@ -18,8 +18,6 @@ networks through FFTs", 2014. What to look at: channels, not only the kernel's s
 wins, because transforms grow with the number of channels and products with its square.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import prod
 

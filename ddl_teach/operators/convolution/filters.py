@@ -9,8 +9,6 @@ hears from outputs y - i. At stride one that is the sum of a convolution, with t
 round in both directions, inputs and outputs exchanged, and a border of kernel - 1 - padding zeros.
 """
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from ddl_teach.operators.convolution.problem import Convolution

@@ -10,8 +10,6 @@ so a spectrum is three real numbers: a + b, a, b of the data, and c, c + d, c - 
 What to look at: these sums are made by the same matrices, and cost nothing more.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

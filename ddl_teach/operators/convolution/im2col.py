@@ -12,8 +12,6 @@ processing", 2006. What to look at: memory, not operations, is what im2col pays 
 is made, used and forgotten block by block.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import prod
 

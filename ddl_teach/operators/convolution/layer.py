@@ -6,8 +6,6 @@ What to look at: the result stays the same within rounding, whatever the methods
 memory change.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

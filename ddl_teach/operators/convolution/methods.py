@@ -4,8 +4,6 @@ METHODS["im2col"].forward(x, weight, ...)    one of the course's own
 find("winograd_6x6")                         any tile of Winograd's, or an error that helps
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ What to look at: registered with torch.library, the operator is a node like torc
 torch.compile and torch.export see its name and its shapes, not its inside.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

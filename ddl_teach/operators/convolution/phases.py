@@ -7,8 +7,6 @@ as many channels, for the rows and again for the columns. What to look at: a 7 x
 2 becomes 4 x 4 on 4 phases; of its 64 weights 15 are the zeros that fill it up.
 """
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from ddl_teach.operators.convolution.blocks import window

@@ -9,8 +9,6 @@ What to look at: the output has (height + 2 * padding - kernel) // stride + 1 ro
 cannot be met is refused here, before any memory is taken, by the name of the argument.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self

@@ -8,8 +8,6 @@ other two: that is the whole of autograd here, to any order. What to look at: ne
 derivatives ask how a convolution is computed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

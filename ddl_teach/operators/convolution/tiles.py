@@ -5,8 +5,6 @@ place in the tile over all tiles and channels is one piece of memory, as product
 What to look at: only two copies turn channels outwards or inwards; they are what tiles cost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod

@@ -15,8 +15,6 @@ m = 2, 4 times fewer with m = 4. Lavin & Gray, "Fast algorithms for convolutiona
 where nothing is left of a result, the tile is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod

@@ -6,8 +6,6 @@ What to look at: what the bounds do not know. A thread needs some microseconds t
 task, two threads share one memory, and threads beyond the cores only take turns.
 """
 
-from __future__ import annotations
-
 import heapq
 import threading
 import time

@@ -6,8 +6,6 @@ it makes ceil(log2 n) levels. What to look at: a term that comes late joins near
 delays nobody but itself.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Sequence
 

@@ -11,8 +11,6 @@ pieces again and again, the last one cut, so that the room never grows. What to 
 result is copied and gone before the next one begins; at most one piece's workspace is held.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import cycle, groupby

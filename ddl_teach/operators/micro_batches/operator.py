@@ -10,8 +10,6 @@ What to look at: each pass is linear in both of its tensors, and its gradients a
 passes; so the three operators are their own derivatives, to any order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

@@ -9,8 +9,6 @@ What to look at: the last column of the report. Most layers get what they would 
 the time is won in the few where a faster method fits only in pieces.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass

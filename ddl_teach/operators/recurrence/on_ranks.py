@@ -9,8 +9,6 @@ What to look at: the timeline is a parallelogram; its slanted ends are ranks tha
 than layers leave some without any.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import Any
