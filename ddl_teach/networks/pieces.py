@@ -1,12 +1,10 @@
-"""Tensors in pieces along an axis: gather all of them, or sum them up and keep one's own.
+"""Sums of tensors, and tensors in pieces along an axis: all of them, or one's own of the sum.
 
 The ring of `collectives.ring`, for any axis and for pieces that differ in length:
 each rank sends all pieces but one, (P-1)/P n bytes where they are equal. Patarasuk and Yuan,
 "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
 What to look at: one is the other one played backwards, and so each is the other's gradient.
 """
-
-from __future__ import annotations
 
 import torch
 from torch import Tensor
@@ -15,6 +13,13 @@ from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 from ddl_teach.networks.shares import share
 from ddl_teach.theory.ring_bytes import even
+
+
+def all_reduce(comm: Comm, x: Tensor) -> Tensor:
+    """The sum of all ranks' `x`, in a tensor of its own."""
+    total = x.detach().contiguous().clone()
+    ring.allreduce(comm, total)
+    return total
 
 
 def all_gather(comm: Comm, x: Tensor, axis: int, total: int) -> Tensor:

@@ -24,9 +24,9 @@ def convolution(call: Call) -> Cost | None:
 
 
 def micro_batched(call: Call) -> Cost | None:
-    """`recipes` say for each pass which method does which part of the batch."""
+    """The method is a recipe: it says for each pass which method does which part of the batch."""
     parts = {}
-    for recipe in call["recipes"].split(";"):
+    for recipe in call["method"].split(";"):
         name, _, division = recipe.strip().partition(" ")
         parts[name.replace("weight", "parameter")] = [
             (method.name, piece.stop - piece.start)

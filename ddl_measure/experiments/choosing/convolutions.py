@@ -79,8 +79,7 @@ def measured(
         }
         runs = {
             (name, size): partial(
-                divided.forward, x, weight, f"{name}:{size}*1",
-                stride=problem.stride, padding=problem.padding, groups=problem.groups,
+                divided.Divided(f"{name}:{size}*1").forward, x, weight, problem
             )
             for (name, _), size in pieces.items() if size
         }  # fmt: skip

@@ -9,7 +9,10 @@ look at: measuring takes many times as long as one step of training, once, and t
 gains.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +24,7 @@ from ddl_measure.allocations import peak_allocation
 from ddl_measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.micro_batches import divided
+from ddl_teach.operators.micro_batches.divided import Divided
 from ddl_teach.operators.micro_batches.offers import Job, Offer, sizes_of
 from ddl_teach.operators.micro_batches.operator import PASSES
 from ddl_teach.operators.micro_batches.planning import Plan, decide
@@ -96,16 +99,9 @@ def _on(
     direction: str, problem: Convolution, tensors: Any, method: str, size: int, examples: int
 ) -> Any:
     """One pass of so many examples, in pieces of one size."""
-    first, second, shape = tensors[direction]
-    if direction == "weight_gradient":
-        second = second[:examples]
-    elif shape is not None:
-        shape = (examples, *shape[1:])
-    shapes = () if shape is None else (shape,)
-    return getattr(divided, direction)(
-        first[:examples], second, *shapes, f"{method}:{size}*1",
-        stride=problem.stride, padding=problem.padding, groups=problem.groups,
-    )  # fmt: skip
+    cut = (one[:examples] if of_examples else one for one, of_examples in tensors[direction])
+    run = getattr(Divided(f"{method}:{size}*1"), direction)
+    return run(*cut, replace(problem, batch=examples))
 
 
 def _workspace(run: Callable[[int], Any], problem: Convolution, size: int) -> int:
@@ -115,14 +111,14 @@ def _workspace(run: Callable[[int], Any], problem: Convolution, size: int) -> in
 
 
 def _tensors(problem: Convolution, dtype: torch.dtype) -> dict[str, tuple]:
-    """For each pass its two tensors, and the shape of its result where it must be told."""
+    """For each pass its two tensors, and whether each has a row for every example."""
     generator = torch.Generator().manual_seed(0)
     x, weight, gradient = (
         torch.randn(shape, generator=generator, dtype=dtype)
         for shape in (problem.x_shape, problem.weight_shape, problem.output_shape)
     )
     return {
-        "forward": (x, weight, None),
-        "input_gradient": (gradient, weight, problem.x_shape),
-        "weight_gradient": (x, gradient, problem.weight_shape),
+        "forward": ((x, True), (weight, False)),
+        "input_gradient": ((gradient, True), (weight, False)),
+        "weight_gradient": ((x, True), (gradient, True)),
     }

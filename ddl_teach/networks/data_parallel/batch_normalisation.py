@@ -13,8 +13,6 @@ What to look at: with the statistics of its own part, each rank trains another n
 falls all the same.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 

@@ -10,8 +10,6 @@ What to look at: where ranks and cores are equally many, no core is idle to hide
 only fewer copies help. The ledger holds no bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple

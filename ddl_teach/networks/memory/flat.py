@@ -5,8 +5,6 @@ a matrix, can be cut into P parts anywhere. A parameter that several layers shar
 first of them; frozen parameters are left alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import torch

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from ddl_teach.networks.memory.keeping import Keeper
 from ddl_teach.theory.memory import Held
 
 
@@ -30,6 +31,20 @@ def ledger(tensors: Mapping[str, Iterable[Tensor]], activations: int = 0) -> Hel
     return Held(
         activations=activations, **{kind: storage_bytes(those) for kind, those in tensors.items()}
     )
+
+
+def held_by(
+    model: nn.Module, keepers: Iterable[Keeper], *, weights: Iterable[Tensor] = (),
+    gradients: Iterable[Tensor] = (), states: Iterable[Tensor] = (),
+) -> dict[str, list[Tensor]]:  # fmt: skip
+    """What a rank holds of a model and of its states, and what it holds beside them."""
+    whole = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+    kept = [state for keeper in keepers for state in keeper.states()]
+    return {
+        "weights": [*model.parameters(), *weights],
+        "gradients": [*whole, *gradients],
+        "states": [*kept, *states],
+    }
 
 
 class Activations:

@@ -8,8 +8,6 @@ learning", 2022; on the host's processor: Ren et al., "ZeRO-Offload", 2021.
 What to look at: `device.most` does not depend on the size of the model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

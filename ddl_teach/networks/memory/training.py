@@ -5,8 +5,6 @@ at: the weights at the end are those of any stage on any number of ranks, up to 
 held and sent is not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

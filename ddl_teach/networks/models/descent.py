@@ -6,8 +6,6 @@ torch.optim.SGD, whose steps these are, written out because torch's optimizers t
 import as all the rest of torch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import torch

@@ -7,8 +7,6 @@ Shoeybi et al., "Megatron-LM", 2019, section 3.
 What to look at: the three layers share one entrance, or the backward pass would sum three times.
 """
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from ddl_teach.networks.models.gpt import Attention

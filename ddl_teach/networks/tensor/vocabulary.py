@@ -11,8 +11,6 @@ Shoeybi et al., "Megatron-LM", 2019, section 3.
 What to look at: m is only for the exponentials' sake. It has no gradient, and nobody needs one.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -9,11 +9,9 @@ What to look at: the output has (height + 2 * padding - kernel) // stride + 1 ro
 cannot be met is refused here, before any memory is taken, by the name of the argument.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -109,6 +107,11 @@ class Convolution:
                 f"{in_channels} channels in groups={groups} it must have {in_channels // groups}"
             )
         return problem
+
+    @property
+    def walk(self) -> dict[str, Any]:
+        """How the kernel goes over the data: what methods are told beside their tensors."""
+        return {"stride": self.stride, "padding": self.padding, "groups": self.groups}
 
     @property
     def padded(self) -> Pair:

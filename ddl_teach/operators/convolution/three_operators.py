@@ -8,16 +8,58 @@ other two: that is the whole of autograd here, to any order. What to look at: ne
 derivatives ask how a convolution is computed.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.library import CustomOpDef
 
+from ddl_teach.operators.convolution.methods import Passes
+from ddl_teach.operators.convolution.problem import Convolution
 
-def join(
+Way = Callable[[str, Convolution, Tensor, str, int | None], Passes]
+"""(pass, sizes, a tensor like the data, method, limit) -> what computes it, or an error."""
+
+
+def three_operators(name: str, way: Way) -> tuple[CustomOpDef, CustomOpDef, CustomOpDef]:
+    """Tell torch of a convolution and of its gradients, as `ddl_teach::name` and so on.
+
+    `method` says to `way` how to compute, within `limit` bytes of workspace.
+    """
+
+    @torch.library.custom_op(f"ddl_teach::{name}", mutates_args=())
+    def convolution(
+        x: Tensor, weight: Tensor, stride: Sequence[int], padding: Sequence[int], groups: int,
+        method: str, limit: int | None,
+    ) -> Tensor:  # fmt: skip
+        problem = Convolution.of(x, weight, stride, padding, groups)
+        passes = way("forward", problem, x, method, limit)
+        return passes.forward(x, weight, problem).contiguous()
+
+    @torch.library.custom_op(f"ddl_teach::{name}_input_gradient", mutates_args=())
+    def input_gradient(
+        gradient: Tensor, weight: Tensor, x_shape: Sequence[int], stride: Sequence[int],
+        padding: Sequence[int], groups: int, method: str, limit: int | None,
+    ) -> Tensor:  # fmt: skip
+        problem = Convolution.of_shapes(x_shape, weight.shape, stride, padding, groups)
+        passes = way("input_gradient", problem, gradient, method, limit)
+        return passes.input_gradient(gradient, weight, problem).contiguous()
+
+    @torch.library.custom_op(f"ddl_teach::{name}_weight_gradient", mutates_args=())
+    def weight_gradient(
+        x: Tensor, gradient: Tensor, weight_shape: Sequence[int], stride: Sequence[int],
+        padding: Sequence[int], groups: int, method: str, limit: int | None,
+    ) -> Tensor:  # fmt: skip
+        problem = Convolution.of_shapes(x.shape, weight_shape, stride, padding, groups)
+        passes = way("weight_gradient", problem, x, method, limit)
+        return passes.weight_gradient(x, gradient, problem).contiguous()
+
+    _join(convolution, input_gradient, weight_gradient)
+    return convolution, input_gradient, weight_gradient
+
+
+def _join(
     convolution: CustomOpDef, input_gradient: CustomOpDef, weight_gradient: CustomOpDef
 ) -> None:
     """Give each its shapes and its derivatives.

@@ -5,8 +5,6 @@ indexed and copied by NumPy, which costs no operation. `build.multiply(x, y)` br
 does and makes one node for each element of the result.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ddl_teach.operators.graphs.graph import CODES, GIVEN, Graph

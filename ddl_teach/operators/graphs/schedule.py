@@ -12,8 +12,6 @@ time where the graph is narrow. (Graham, "Bounds on multiprocessing timing anoma
 Appl. Math. 17(2), 1969; Brent, JACM 21(2), 1974.)
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass

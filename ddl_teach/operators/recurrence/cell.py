@@ -11,8 +11,6 @@ with the states h, or h and c. The two products are the same for every kind of c
 cell, or all cells of a wavefront.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

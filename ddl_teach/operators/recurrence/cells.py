@@ -6,8 +6,6 @@ to the last bit. torch lets go of Python's lock while it multiplies, so threads 
 What to look at: cells must be large, or handing them out costs more than computing them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 

@@ -4,8 +4,6 @@ It holds the torch.nn.RNN, GRU or LSTM that it was made from, computes with that
 and returns what it returns. Its gradients are autograd's, through the plain code of the way.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import torch

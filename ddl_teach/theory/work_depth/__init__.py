@@ -30,8 +30,8 @@ neither does a minus sign within a sum. Sums are trees that take the two numbers
 so n numbers that are there at once need n - 1 operations and ceil(log2 n) steps. Zeros of a
 padding are multiplied and added as other numbers are. Nothing is computed for a number that
 nobody asked for: the gradient of the padding, say. Constants (1/n, 1/sqrt(d), transform matrices)
-are there before. `ddl_teach.operators.graphs` builds every one of these graphs, and tests count
-them.
+are there before. Tests build every one of these graphs with `ddl_teach.operators.graphs`, and
+count them.
 
 Ben-Nun & Hoefler, "Demystifying Parallel and Distributed Deep Learning", ACM CSUR 52(4), 2019,
 section 4, gives the leading orders.

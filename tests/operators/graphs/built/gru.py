@@ -8,11 +8,11 @@ the gate n, and the states before each step.
 from __future__ import annotations
 
 import numpy as np
+from operators.graphs.built.activation import sigmoid_slope, tanh_slope
+from operators.graphs.built.rnn import input_products, over_time
 
-from ddl_teach.operators.graphs.activation import sigmoid_slope, tanh_slope
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import Graph
-from ddl_teach.operators.graphs.rnn import input_products, over_time
 from ddl_teach.operators.graphs.sums import matrix_product, reduce, total
 
 

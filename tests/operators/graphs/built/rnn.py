@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 import numpy as np
+from operators.graphs.built.activation import tanh_slope
 
-from ddl_teach.operators.graphs.activation import tanh_slope
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import Graph
 from ddl_teach.operators.graphs.sums import matrix_product, reduce, total

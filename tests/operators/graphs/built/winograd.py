@@ -6,13 +6,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+import heapq
 
-from ddl_teach.operators.graphs import direct
+import numpy as np
+from operators.graphs.built import direct
+from operators.graphs.built.windows import Pair, cut
+
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import Graph
-from ddl_teach.operators.graphs.sums import combine, dot
-from ddl_teach.operators.graphs.windows import Pair, cut
+from ddl_teach.operators.graphs.sums import dot
 from ddl_teach.theory.convolution_cost import Shape
 from ddl_teach.theory.work_depth.winograd import Transforms
 
@@ -112,3 +114,34 @@ def _transform(build: Builder, matrix: np.ndarray, tiles: np.ndarray) -> np.ndar
     columns = [combine(build, matrix, tiles[:, place]) for place in range(tiles.shape[1])]
     rows = np.stack(columns, axis=1)
     return np.stack([combine(build, matrix, row) for row in rows])
+
+
+def combine(build: Builder, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """A fixed matrix times rows of nodes: zeros cost nothing, ones and minus ones no product.
+
+    A minus sign moves along with its term until it meets another one; only a sum that is all minus
+    needs an operation to turn its sign.
+    """
+    return np.stack([_combined(build, row, rows) for row in weights])
+
+
+def _combined(build: Builder, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    ready = []
+    for place, (weight, row) in enumerate(zip(weights, rows, strict=True)):
+        if weight:
+            plain = abs(weight) == 1
+            term = row if plain else build.scale(row, float(weight))
+            ready.append((build.level(term), place, plain and weight < 0, term))
+    if not ready:
+        return build.constant(np.zeros(rows.shape[1:]))
+    heapq.heapify(ready)
+    for place in range(len(weights), len(weights) + len(ready) - 1):
+        (_, _, minus, one), (_, _, other_minus, other) = heapq.heappop(ready), heapq.heappop(ready)
+        if minus == other_minus:
+            both = build.add(one, other)
+        else:
+            both = build.subtract(other, one) if minus else build.subtract(one, other)
+            minus = False
+        heapq.heappush(ready, (build.level(both), place, minus, both))
+    ((_, _, minus, result),) = ready
+    return build.operate("negative", result) if minus else result

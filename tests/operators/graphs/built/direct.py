@@ -7,11 +7,11 @@ groups, kernel height, kernel width), as in torch.
 from __future__ import annotations
 
 import numpy as np
+from operators.graphs.built.windows import covering, cut, padded
 
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import Graph
 from ddl_teach.operators.graphs.sums import dot, reduce, total
-from ddl_teach.operators.graphs.windows import covering, cut, padded
 from ddl_teach.theory.convolution_cost import Shape
 
 

@@ -7,12 +7,12 @@ The input gradient has a node for each number of each column, and folds them aft
 from __future__ import annotations
 
 import numpy as np
+from operators.graphs.built import direct
+from operators.graphs.built.windows import fold
 
-from ddl_teach.operators.graphs import direct
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import Graph
 from ddl_teach.operators.graphs.sums import dot
-from ddl_teach.operators.graphs.windows import fold
 from ddl_teach.theory.convolution_cost import Shape
 
 forward = direct.forward

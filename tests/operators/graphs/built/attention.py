@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+from operators.graphs.built.softmax import backwards, shares
+
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import Graph
-from ddl_teach.operators.graphs.softmax import backwards, shares
 from ddl_teach.operators.graphs.sums import matrix_product
 
 

@@ -8,11 +8,11 @@ step, tanh of those after it, and the states before it.
 from __future__ import annotations
 
 import numpy as np
+from operators.graphs.built.activation import sigmoid_slope, tanh_slope
+from operators.graphs.built.rnn import input_products, over_time
 
-from ddl_teach.operators.graphs.activation import sigmoid_slope, tanh_slope
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import Graph
-from ddl_teach.operators.graphs.rnn import input_products, over_time
 from ddl_teach.operators.graphs.sums import matrix_product, reduce, total
 
 GATES = ("i", "f", "g", "o")

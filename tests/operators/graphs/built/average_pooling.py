@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from operators.graphs.built.windows import cut, fold, padded
 
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import Graph
 from ddl_teach.operators.graphs.sums import total
-from ddl_teach.operators.graphs.windows import cut, fold, padded
 from ddl_teach.theory.work_depth.windows import Pooling, of_pooling
 
 

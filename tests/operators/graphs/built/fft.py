@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from operators.graphs.built import direct
+from operators.graphs.built.windows import padded
 
-from ddl_teach.operators.graphs import direct
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import Graph
 from ddl_teach.operators.graphs.sums import total
-from ddl_teach.operators.graphs.windows import padded
 from ddl_teach.theory.convolution_cost import Shape
 from ddl_teach.theory.work_depth.fft import points
 

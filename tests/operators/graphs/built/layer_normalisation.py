@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ddl_teach.operators.graphs.batch_normalisation import normalised, without_means
+from operators.graphs.built.batch_normalisation import normalised, without_means
+
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import Graph
 from ddl_teach.operators.graphs.sums import dot, total
