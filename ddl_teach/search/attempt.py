@@ -4,8 +4,6 @@ A training that raises, that ends in a loss which is no number, or that hands ba
 than a state and a loss has *crashed*. The search notes why and goes on with another trial.
 """
 
-from __future__ import annotations
-
 import math
 import numbers
 from dataclasses import dataclass

@@ -10,8 +10,6 @@ What to look at: on the timeline of a search by halving, the gaps before each ne
 asynchronous form there are none.
 """
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Callable, Sequence

@@ -8,8 +8,6 @@ A decider knows nothing of workers, so it runs on any ground: simulated ranks, r
 What to look at: whether `next()` ever says None while work is left. That is a worker waiting.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 

@@ -9,8 +9,6 @@ the disk, and only then does it write the line.
 What to look at: a journal that was begun on three ranks goes on on five.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Mapping

@@ -11,8 +11,6 @@ beside it, in `7-0.npz`, and is on the disk before the line is: one without a li
 What to look at: `tail -f events.jsonl` while a search runs; kill it and start it again.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -14,8 +14,6 @@ What to look at: lines that end above and begin anew below; how the rate falls f
 generation, though nobody has planned it. After a few all members descend from one or two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What happened to each job of a search, as plain records: for pictures, reports and journals."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

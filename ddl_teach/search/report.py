@@ -7,8 +7,6 @@ at once.
 What to look at: the median of a rung beside its best.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections import Counter
 from collections.abc import Sequence

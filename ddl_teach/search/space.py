@@ -10,8 +10,6 @@ What to look at: a rate spans decades, so it is drawn by its logarithm; drawn ev
 of all trials would lie in the highest decade.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

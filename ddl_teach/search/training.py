@@ -11,8 +11,6 @@ part where it was chosen it looks better than it is.
 What to look at: 2 x 10 steps end where 20 steps end.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

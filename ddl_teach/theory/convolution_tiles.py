@@ -7,8 +7,6 @@ A stride is taken apart: rows p s + i meet weight i alone, so the phases of imag
 channels of a convolution without stride. What to look at: a small image is a single tile.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Protocol
 

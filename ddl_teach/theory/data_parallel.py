@@ -14,8 +14,6 @@ processor cannot get below the sum of the T(n_b), nor an infinitely fast network
 pass.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 

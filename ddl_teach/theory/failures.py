@@ -20,8 +20,6 @@ What to look at: the best T grows with the square root of M only. A hundred time
 save ten times as often, and each save is no cheaper.
 """
 
-from __future__ import annotations
-
 import math
 
 from ddl_teach.theory.inputs import cost, count

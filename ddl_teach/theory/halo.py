@@ -24,8 +24,6 @@ training by exploiting finer-grained parallelism", IPDPS 2019.
 What to look at: many images do not help. Halo and image grow together.
 """
 
-from __future__ import annotations
-
 from ddl_teach.theory.inputs import cost, count
 
 

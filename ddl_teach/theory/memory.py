@@ -14,8 +14,6 @@ Rajbhandari, Rasley, Ruwase & He, "ZeRO: memory optimizations toward training tr
 models", 2020. What to look at: stages 1 and 2 cost no byte more than stage 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

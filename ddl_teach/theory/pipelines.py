@@ -23,8 +23,6 @@ of many.
 What to look at: GPipe and 1F1B have the same bubble and not the same memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

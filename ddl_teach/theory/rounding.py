@@ -26,8 +26,6 @@ Oishi, "Accurate sum and dot product", SIAM J. Sci. Comput. 26(6), 2005. Kalamka
 of BFLOAT16 for deep learning training", 2019.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -15,8 +15,6 @@ What to look at: `waiting`, how many times as long as without waiting: 1 where a
 equal, so there nothing can be gained.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

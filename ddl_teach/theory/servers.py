@@ -9,8 +9,6 @@ and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations"
 What to look at: every number here is in the ledger, to the byte.
 """
 
-from __future__ import annotations
-
 REQUEST = 24  # bytes: what is asked for, a version, a length
 ANSWER = 16  # bytes: a version and a clock, in front of the weights
 

@@ -15,8 +15,6 @@ Renggli et al., "SparCML", SC 2019, section 5 and appendix. What to look at: at 
 sum of 70 ranks is half full.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

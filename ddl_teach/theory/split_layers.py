@@ -17,8 +17,6 @@ Shoeybi et al., "Megatron-LM", 2019; Korthikanti et al., 2022; Krizhevsky, "One 
 What to look at: n grows with the batch, weights do not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

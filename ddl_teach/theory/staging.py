@@ -31,8 +31,6 @@ Olson, Gropp & Lockhart, "Modeling data movement performance on heterogeneous ar
 and three-stage production schedules with setup times included", NRLQ 1(1), 1954.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

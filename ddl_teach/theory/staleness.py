@@ -18,8 +18,6 @@ gradients: Mitliagkas, Zhang, Hadjis and Re, "Asynchrony begets momentum", 2016.
 What to look at: each doubling of the workers of an asynchronous run halves the step it can take.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import isfinite
 from numbers import Real

@@ -19,8 +19,6 @@ server", NIPS 2013, for the bound.
 What to look at: a bound cures the first kind of delay and only postpones the second.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -18,8 +18,6 @@ And each WHEN, path and form may have an objection of its own: a window cannot d
 layer has no norm. What to look at: a refusal names the next thing to try.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ddl_teach.training.compression.form import Form

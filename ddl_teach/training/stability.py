@@ -8,8 +8,6 @@ histogram where they are not.
 What to look at: it does not matter which WHEN makes gradients stale, only how stale they are.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

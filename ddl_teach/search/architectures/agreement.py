@@ -11,8 +11,6 @@ and Salzmann, "Evaluating the search phase of neural architecture search", ICLR 
 What to look at: the interval. Thirty architectures say little about a tau.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -12,8 +12,6 @@ What to look at: an edge counts only if it lies on a way from place 0 to place 3
 are one network.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ddl_teach.search.space import Choice, Space

@@ -15,8 +15,6 @@ What to look at: `parents` of the decider as it ended, which the report has: how
 line is, and how few of the first trials have descendants at the end.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass

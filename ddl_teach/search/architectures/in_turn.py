@@ -13,8 +13,6 @@ gradients; k = 1 is the sequential algorithm. What to look at: with ahead = W bo
 busy while all trials take equally long.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 

@@ -12,8 +12,6 @@ that each do one multiplication; a 3 x 3 convolution has 584, which do 64 in the
 in the second.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import torch

@@ -11,8 +11,6 @@ accuracies and measured latencies.
 What to look at: which head wins. Where messages are dear, it has few weights.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

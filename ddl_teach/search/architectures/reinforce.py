@@ -14,8 +14,6 @@ What to look at: `likely` of the decider as it ended. The table believes that ch
 evolution believes nothing.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

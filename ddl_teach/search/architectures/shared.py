@@ -14,8 +14,6 @@ What to look at: a score says how good an architecture is with weights made for 
 whether it is as good by itself has to be measured (`agreement`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -7,8 +7,6 @@ What to look at: how noisy 288 pictures are. 5% of errors have a standard deviat
 that a network of 5% comes before one of 7% in five of six searches only.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

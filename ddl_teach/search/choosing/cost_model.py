@@ -13,8 +13,6 @@ What to look at: the structure is not learnt but known; so a model can be asked 
 and shapes that are far from all points. It cannot know what its counts leave out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

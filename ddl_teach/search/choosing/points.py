@@ -10,8 +10,6 @@ What to look at: repetitions are kept, not their medians. How near a tie is can 
 them, and one half of them can judge what was learnt from the other.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

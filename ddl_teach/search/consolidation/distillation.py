@@ -13,8 +13,6 @@ What to look at: the student is one network's work and memory, whatever the teac
 task like any other, so any WHEN, path and form trains it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -15,8 +15,6 @@ What to look at: of twins the matched mean is the original; of networks that wer
 is far better than the plain mean and still below a member, the less so the wider they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -12,8 +12,6 @@ What to look at: the mean of weights costs an ensemble's communication once and 
 work ever after.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

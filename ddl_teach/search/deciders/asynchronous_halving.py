@@ -12,8 +12,6 @@ What to look at: with run times that differ by a factor of 100, how long workers
 synchronous form at the same budget.
 """
 
-from __future__ import annotations
-
 import bisect
 from collections.abc import Callable
 from dataclasses import dataclass, field

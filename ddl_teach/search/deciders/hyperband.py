@@ -12,8 +12,6 @@ What to look at: halvings do not wait for each other. Who is free at the end of 
 on with the next.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving

@@ -7,8 +7,6 @@ No result plays a role for what is tried next, so all trials can run at the same
 same budget. What to look at: how much of the budget goes to trials that were hopeless early.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from ddl_teach.search.deciders.trials import Trials, check_plan

@@ -11,8 +11,6 @@ What to look at: a rung ends when its last trial does. Workers wait there for th
 the last rungs most of them have nothing to do.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass, field
 

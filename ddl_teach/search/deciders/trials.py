@@ -1,7 +1,5 @@
 """The trials of a search: numbered settings, and the jobs they are given."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

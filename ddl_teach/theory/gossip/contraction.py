@@ -19,8 +19,6 @@ Boyd et al., "Randomized gossip algorithms", 2006; Lian et al. 2017.
 What to look at: four times the ranks on a ring take sixteen times the steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import reduce
 from math import cos, inf, log, pi, sqrt

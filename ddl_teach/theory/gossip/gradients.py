@@ -14,8 +14,6 @@ not meet either if their data differ: each goes to the minimum of its own.
 What to look at: the mean of all ranks behaves well all the time; only the ranks do not.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ddl_teach.theory.gossip.contraction import eigenvalues

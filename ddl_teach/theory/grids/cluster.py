@@ -8,8 +8,6 @@ over data parallelism alone, which has one: do not compare grids without this in
 What to look at: with 8 ranks a node, tensor 8 stays inside, and then everything else goes out.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ddl_teach.theory.grids.grid import Grid

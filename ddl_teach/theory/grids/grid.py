@@ -6,8 +6,6 @@ least, sit farthest apart (Narayanan et al., 2021).
 What to look at: how few grids there are. P = 2^k has (k+1)(k+2)(k+3)/6 of them, 286 for 1,024.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod

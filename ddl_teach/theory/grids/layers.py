@@ -15,8 +15,6 @@ What to look at: weights and work per position grow with h^2, messages with h. S
 easier to split than narrow ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

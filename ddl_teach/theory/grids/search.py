@@ -6,8 +6,6 @@ be. AxoNN (Singh and Bhatele, 2022) chooses its grids in the same way, by a mode
 What to look at: the best is rarely pure, and the second best is close. So a rough model will do.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import inf
 

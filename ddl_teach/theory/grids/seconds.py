@@ -14,8 +14,6 @@ Narayanan et al., 2021, section 3. What to look at: which term rules. It says wh
 long.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields

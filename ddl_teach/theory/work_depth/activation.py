@@ -17,8 +17,6 @@ was kept: one product for the first part, x x, a factor, exp, x / sqrt(2 pi) and
 second, their sum, and g times that. (Hendrycks & Gimpel 2016.)
 """
 
-from __future__ import annotations
-
 from ddl_teach.theory.inputs import count
 from ddl_teach.theory.work_depth.counting import WorkDepth
 

@@ -15,8 +15,6 @@ with its logarithm: a sequence of any length at once, where a recurrent cell tak
 step. (Vaswani et al. 2017.)
 """
 
-from __future__ import annotations
-
 from ddl_teach.theory.inputs import count
 from ddl_teach.theory.work_depth import softmax
 from ddl_teach.theory.work_depth.counting import WorkDepth, elementwise, matrix_product

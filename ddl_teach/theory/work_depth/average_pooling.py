@@ -10,8 +10,6 @@ Zeros of the padding count in the mean, as other numbers do. Backwards each wind
 gradient once; where windows overlap it is summed.
 """
 
-from __future__ import annotations
-
 from ddl_teach.theory.work_depth.counting import WorkDepth, elementwise, summation, tree_depth
 from ddl_teach.theory.work_depth.windows import Pooling, of_pooling
 

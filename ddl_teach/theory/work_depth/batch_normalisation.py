@@ -14,8 +14,6 @@ What to look at: two sums, one after the other, over the *whole batch*: no examp
 all have come. Split over ranks, both become all-reduces. (Ioffe & Szegedy 2015.)
 """
 
-from __future__ import annotations
-
 from ddl_teach.theory.inputs import count
 from ddl_teach.theory.work_depth.counting import WorkDepth, tree_depth
 

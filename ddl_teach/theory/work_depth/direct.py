@@ -18,8 +18,6 @@ positions*, so it is the deepest of the three, and the least parallel one in sha
 weights.
 """
 
-from __future__ import annotations
-
 from ddl_teach.theory.convolution_cost import Shape
 from ddl_teach.theory.work_depth.counting import (
     NOTHING,

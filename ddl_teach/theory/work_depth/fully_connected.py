@@ -16,8 +16,6 @@ of *its own* sum; of the input gradient that is the outputs, not the inputs. (Be
 2019, table 4.)
 """
 
-from __future__ import annotations
-
 from ddl_teach.theory.work_depth.counting import (
     WorkDepth,
     counts,

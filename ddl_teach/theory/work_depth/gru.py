@@ -16,8 +16,6 @@ there before n can begin. (Cho et al. 2014; the form here, with r outside of the
 of cuDNN and torch.)
 """
 
-from __future__ import annotations
-
 from ddl_teach.theory.inputs import ceil_log2
 from ddl_teach.theory.work_depth import through_time
 from ddl_teach.theory.work_depth.counting import WorkDepth, counts, tree_depth

@@ -13,8 +13,6 @@ the normalised numbers, r the inverse root and h = g gamma,
 (Ba, Kiros & Hinton 2016.)
 """
 
-from __future__ import annotations
-
 from ddl_teach.theory.inputs import count
 from ddl_teach.theory.work_depth import batch_normalisation
 from ddl_teach.theory.work_depth.counting import WorkDepth, tree_depth

@@ -18,8 +18,6 @@ operations ahead of the others, hence 13 and not 16. What to look at: four times
 work, but the chain per step has grown by 4 operations alone. (Hochreiter & Schmidhuber 1997.)
 """
 
-from __future__ import annotations
-
 from ddl_teach.theory.inputs import ceil_log2
 from ddl_teach.theory.work_depth import through_time
 from ddl_teach.theory.work_depth.counting import WorkDepth, counts, joined, tree_depth

@@ -13,8 +13,6 @@ look at: three operations a number, almost no depth: pooling is cheap to compute
 memory.
 """
 
-from __future__ import annotations
-
 from ddl_teach.theory.inputs import count
 from ddl_teach.theory.work_depth.counting import NOTHING, WorkDepth, summation, tree_depth
 from ddl_teach.theory.work_depth.windows import Pooling, of_pooling

@@ -14,8 +14,6 @@ they are there, and the last ones, of step 1, come at d. What to look at: the de
 itself; no number of processors shortens that chain. (Elman 1990; Werbos 1990.)
 """
 
-from __future__ import annotations
-
 from ddl_teach.theory.work_depth import through_time
 from ddl_teach.theory.work_depth.counting import (
     WorkDepth,

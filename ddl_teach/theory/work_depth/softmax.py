@@ -9,8 +9,6 @@ which is why one pass over the row is not enough, unless one mends the sum when 
 comes (Milakov & Gimelshein 2018).
 """
 
-from __future__ import annotations
-
 from ddl_teach.theory.inputs import count
 from ddl_teach.theory.work_depth.counting import WorkDepth, tree_depth
 

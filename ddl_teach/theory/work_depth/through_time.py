@@ -6,8 +6,6 @@ when back-propagation has got there, and join the sum then. What to look at: onl
 terms are waited for; the sum itself adds hardly anything to the chain.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from ddl_teach.theory.work_depth.counting import WorkDepth, counts, joined

@@ -6,8 +6,6 @@ number at a position is a sum of so many terms. Rows and columns are independent
 a pixel are the product of those of its row and of its column.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar

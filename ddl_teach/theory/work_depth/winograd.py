@@ -19,8 +19,6 @@ F(4,3), but the transforms grow. (Winograd 1980; Lavin & Gray, "Fast algorithms 
 neural networks", CVPR 2016.)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

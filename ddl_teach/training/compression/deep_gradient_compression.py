@@ -16,8 +16,6 @@ What to look at: with momentum 0 it is top-k with feedback; without masking, all
 owed together is what SGD with momentum would have done.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

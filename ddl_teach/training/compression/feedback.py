@@ -13,8 +13,6 @@ Stich, Cordonnier & Jaggi, "Sparsified SGD with memory", 2018; Karimireddy, Rebj
 What to look at: the same training with and without; top-k alone stops far from the optimum.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

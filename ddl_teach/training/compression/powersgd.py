@@ -12,8 +12,6 @@ optimization", NeurIPS 2019. What to look at: it is no better than its guess Q i
 and `Feedback` brings later what the guess has missed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ What to look at: without `Feedback` small entries never travel, however long the
 same; and the k of all ranks are not the same ones.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -10,8 +10,6 @@ What to look at: all workers find the same period without a message, because eac
 of the same few samples at the same agreed weights.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

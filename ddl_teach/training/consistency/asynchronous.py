@@ -10,8 +10,6 @@ distributed deep learning", IJCAI 2016.
 What to look at: `shift.staleness` is P - 1 on average, and a slow worker's is far more.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ hold nobody. Lian et al., "Asynchronous decentralized parallel stochastic gradie
 2018. What to look at: one straggler delays synchronous gossip for all ranks, hop by hop.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable

@@ -9,8 +9,6 @@ synchronous SGD", 2016.
 What to look at: the servers' `shift.dropped`; and that no update that counts is ever stale.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ddl_teach.training.consistency.served import follow_servers

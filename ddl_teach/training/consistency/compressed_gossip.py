@@ -12,8 +12,6 @@ compressed communication", ICML 2019.
 What to look at: a hundredth of the bytes, and ranks that stay further apart.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 

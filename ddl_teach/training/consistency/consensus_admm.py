@@ -13,8 +13,6 @@ What to look at: with hardly any penalty it begins as local SGD, with a large on
 from z.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import islice
 

@@ -9,8 +9,6 @@ What to look at: `Asynchronous(damp=inverse)` beside `Asynchronous()`, at a rate
 bears.
 """
 
-from __future__ import annotations
-
 
 def inverse(staleness: int) -> float:
     """One over the staleness, at most one.

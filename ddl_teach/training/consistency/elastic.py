@@ -11,8 +11,6 @@ What to look at: over servers nobody waits: each fetches the centre when it come
 all keep a copy of it, and move it by the mean of all that are away.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

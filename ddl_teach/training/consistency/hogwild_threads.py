@@ -10,8 +10,6 @@ Recht, Re, Wright and Niu, "HOGWILD!", NIPS 2011.
 What to look at: `staleness`, beside that of processes.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 

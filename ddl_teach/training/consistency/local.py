@@ -10,8 +10,6 @@ AISTATS 2017; Stich, "Local SGD converges fast and communicates little", ICLR 20
 What to look at: accuracy against the period, and against bytes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ddl_teach.training.consistency.rounds import train_in_rounds

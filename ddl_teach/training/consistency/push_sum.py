@@ -13,8 +13,6 @@ What to look at: masses are far from 1 and their mean is 1, always; without them
 weighted mean in which popular ranks count for more.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 

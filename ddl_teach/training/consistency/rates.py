@@ -14,8 +14,6 @@ weird trick for parallelizing convolutional neural networks", 2014.
 What to look at: neither rule goes on for ever (`theory.large_batches`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ stale synchronous parallel parameter server", NIPS 2013.
 What to look at: `shift.staleness` of the servers: how old the weights of each gradient were.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

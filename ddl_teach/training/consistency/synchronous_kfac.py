@@ -12,8 +12,6 @@ Kronecker-factored approximate curvature", CVPR 2019.
 What to look at: fewer steps to the same loss, more bytes and more work in each of them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 

@@ -18,8 +18,6 @@ a gradient or a change of weights may lose nearly all of its entries, weights th
 factors of curvature may not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Protocol, TypeVar, runtime_checkable
 

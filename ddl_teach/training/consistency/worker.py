@@ -5,8 +5,6 @@ many bytes this rank had sent by then. Loss against steps says what an idea is w
 seconds or bytes what it is worth on a machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Generic, Protocol, runtime_checkable
 

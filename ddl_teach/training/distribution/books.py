@@ -14,8 +14,6 @@ et al., "Revisiting distributed synchronous SGD", 2016, for backups.
 What to look at: who leaves, dies or comes late only changes for whom a server waits.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Protocol
 

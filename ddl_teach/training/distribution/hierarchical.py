@@ -12,8 +12,6 @@ systematic study" (Rudra-adv), ICDM 2016; Hsieh et al., "Gaia", NSDI 2017, for s
 What to look at: `ledger.bytes_to(0)` is nothing on ranks that do not lead.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -15,8 +15,6 @@ What to look at: a slow rank answers as fast as others; it only asks less often,
 by others as well does not wait for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

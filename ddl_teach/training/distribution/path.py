@@ -1,7 +1,5 @@
 """A path: who sends to whom. Opened on all ranks at once, it gives each of them a station."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np

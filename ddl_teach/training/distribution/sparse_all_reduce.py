@@ -7,8 +7,6 @@ Renggli et al., "SparCML", SC 2019.
 What to look at: the mean has more entries than anybody sent; how many more, says `theory.sparse`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -8,8 +8,6 @@ for online learning and stochastic optimization", JMLR 2011; on a parameter serv
 "Large scale distributed deep networks", 2012, found it to steady asynchronous training.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

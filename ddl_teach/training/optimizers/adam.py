@@ -9,8 +9,6 @@ What to look at: a gradient a thousand times as large makes the same step. Two s
 are twice the weights, in memory and wherever states travel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ that learn most would decay least. Loshchilov and Hutter, "Decoupled weight deca
 ICLR 2019.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

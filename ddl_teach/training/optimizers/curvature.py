@@ -3,8 +3,6 @@
 A task that knows its layers computes them; `kfac` makes a step of them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -16,8 +16,6 @@ What to look at: on linear least squares, where the factors are exact, one step 
 should come from answers that the network itself draws (the Fisher matrix), not from the labels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -9,8 +9,6 @@ with phi(z) = z.
 What to look at: every layer moves by exactly `rate` of its length in each step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

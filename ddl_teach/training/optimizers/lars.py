@@ -11,8 +11,6 @@ What to look at: a gradient ten times as large makes the same step (without deca
 that of the *averaged* gradient: average first, then scale.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

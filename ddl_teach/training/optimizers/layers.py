@@ -4,8 +4,6 @@
 matrix of 2048 weights and a bias of 32. A rule that needs a layer's norm needs the whole layer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 

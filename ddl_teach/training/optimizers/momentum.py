@@ -8,8 +8,6 @@ The rate stands outside of m, so that one that changes acts at once; with the ra
 m = mu m + rate g, a warm-up needs a correction (Goyal et al. 2017, section 3).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ Nesterov, "A method for solving the convex programming problem with convergence 
 1983; for deep networks Sutskever, Martens, Dahl and Hinton, ICML 2013. The form is torch.optim's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ The squares are those of the last 1/(1 - a) steps or so, and the rate can rise a
 Hinton, "Neural networks for machine learning", lecture 6.5, 2012.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

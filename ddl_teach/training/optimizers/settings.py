@@ -4,8 +4,6 @@ A negative rate climbs, a momentum of 1 never forgets, and NaN spreads to every 
 this would raise an error while it trains.
 """
 
-from __future__ import annotations
-
 import math
 from numbers import Real
 from typing import Any

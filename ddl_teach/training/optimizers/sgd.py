@@ -5,8 +5,6 @@ weights after one step on each rank is the step along the mean gradient, here on
 Robbins and Monro, "A stochastic approximation method", 1951.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -8,8 +8,6 @@ of microseconds, so that hundreds of simulated workers can train in seconds. Eve
 What to look at: `skewed=True` sorts the pictures, and each worker sees a few digits only.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple

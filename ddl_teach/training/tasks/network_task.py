@@ -5,8 +5,6 @@ gradients over a new vector. Only what is trained is in the vector; what a netwo
 (the running means of a batch normalisation) would differ from worker to worker, and is refused.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -9,8 +9,6 @@ What to look at: hidden units have no order. Renumber them, in W1, b1 and W2 ali
 are the same.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise

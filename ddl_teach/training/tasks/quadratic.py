@@ -6,8 +6,6 @@ gives every worker a minimum m of its own whose mean over all workers is zero: t
 never agree end in different places. `noise` is the standard deviation of each gradient's entries.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -6,8 +6,6 @@ ground and however often it is asked; all shares are equally large, or the mean 
 would not be the gradient of all.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import accumulate
 from typing import Protocol, runtime_checkable

@@ -10,8 +10,6 @@ their compositionality", NIPS 2013.
 What to look at: `touched` beside `gradient`: the same numbers, a small part of them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 
