@@ -15,7 +15,7 @@ from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import Graph
 from ddl_teach.operators.graphs.sums import total
 from ddl_teach.operators.graphs.windows import padded
-from ddl_teach.theory.convolution_cost import Shape
+from ddl_teach.theory.convolution_tiles import Shape
 from ddl_teach.theory.work_depth.fft import points
 
 

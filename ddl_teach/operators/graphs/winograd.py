@@ -13,7 +13,7 @@ from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import Graph
 from ddl_teach.operators.graphs.sums import combine, dot
 from ddl_teach.operators.graphs.windows import Pair, cut
-from ddl_teach.theory.convolution_cost import Shape
+from ddl_teach.theory.convolution_tiles import Shape
 from ddl_teach.theory.work_depth.winograd import Transforms
 
 

@@ -18,7 +18,7 @@ positions*, so it is the deepest of the three, and the least parallel one in sha
 weights.
 """
 
-from ddl_teach.theory.convolution_cost import Shape
+from ddl_teach.theory.convolution_tiles import Shape
 from ddl_teach.theory.work_depth.counting import (
     NOTHING,
     WorkDepth,

@@ -22,7 +22,7 @@ half of it in practice. What to look at: the kernel's size is nowhere in it. (Co
 Mathieu, Henaff & LeCun, "Fast training of convolutional networks through FFTs", ICLR 2014.)
 """
 
-from ddl_teach.theory.convolution_cost import Shape
+from ddl_teach.theory.convolution_tiles import Shape
 from ddl_teach.theory.inputs import ceil_log2
 from ddl_teach.theory.work_depth.counting import WorkDepth, elementwise, tree_depth
 from ddl_teach.theory.work_depth.direct import added_bias, bias_gradient, positions

@@ -13,7 +13,7 @@ larger by one at most; with padding, gradients of zeros are computed and thrown 
 (Chellapilla, Puri & Simard 2006.)
 """
 
-from ddl_teach.theory.convolution_cost import Shape
+from ddl_teach.theory.convolution_tiles import Shape
 from ddl_teach.theory.work_depth import direct
 from ddl_teach.theory.work_depth.counting import NOTHING, WorkDepth, matrix_product, tree_depth
 from ddl_teach.theory.work_depth.windows import pixel_coverage

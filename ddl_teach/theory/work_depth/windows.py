@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ddl_teach.theory.convolution_cost import Shape
+from ddl_teach.theory.convolution_tiles import Shape
 from ddl_teach.theory.inputs import count
 
 Pair = Sequence[int]
@@ -74,7 +74,7 @@ class Pooling:
     @property
     def windows(self) -> int:
         """How many there are in all planes."""
-        return count("planes", self.planes) * self.outputs[0] * self.outputs[1]
+        return self.planes * self.outputs[0] * self.outputs[1]
 
     @property
     def covering(self) -> np.ndarray:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ddl_teach.theory.convolution_cost import Shape
+from ddl_teach.theory.convolution_tiles import Shape
 from ddl_teach.theory.inputs import ceil_log2
 from ddl_teach.theory.work_depth.counting import WorkDepth
 from ddl_teach.theory.work_depth.direct import added_bias, bias_gradient
