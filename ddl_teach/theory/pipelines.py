@@ -104,11 +104,7 @@ def zero_bubble(
 
 
 def again(
-    ranks: int,
-    forward: float,
-    backward_input: float,
-    backward_weight: float,
-    lookahead: int = 1,
+    ranks: int, forward: float, backward_input: float, backward_weight: float, lookahead: int = 1
 ) -> float:
     """The bubble of each step of `zero_bubble` after the first, where who has updated its weights
     begins the next step: (P-1) max(0, F + I - lookahead W). Nothing then for H2 and equal passes.
@@ -168,16 +164,6 @@ def sent(rank: int, ranks: int, cuts: Sequence[int]) -> int:
     return sum(cuts[stage] for stage in own if stage < len(cuts)) + sum(
         cuts[stage - 1] for stage in own if stage > 0
     )
-
-
-def gems_sent(
-    rank: int, ranks: int, even: Sequence[int], odd: Sequence[int], gradients: Sequence[int]
-) -> int:
-    """The same for two replicas: what the even and the odd micro-batches send through the cuts,
-    and the gradients of both stages that the rank holds, to whoever holds the other replicas."""
-    other = ranks - 1 - rank
-    sums = 0 if rank == other else gradients[rank] + gradients[other]
-    return sent(rank, ranks, even) + sent(other, ranks, odd) + sums
 
 
 def _checked(

@@ -61,11 +61,6 @@ class Format:
         """Half of it and less becomes zero."""
         return 2.0 ** (self.lowest - self.significant + 1)
 
-    @property
-    def ones_stop(self) -> int:
-        """Where a sum of ones, in order, no longer grows: 2^p."""
-        return 2**self.significant
-
 
 FORMATS = MappingProxyType(
     {

@@ -18,19 +18,9 @@ def server_ingress(workers: int, nbytes: float, servers: int = 1) -> float:
     return workers * (nbytes / servers + 2 * REQUEST)
 
 
-def server_egress(workers: int, nbytes: float, servers: int = 1) -> float:
-    """Bytes that one of the servers sends in a clock."""
-    return workers * (nbytes / servers + ANSWER)
-
-
 def ring_ingress(ranks: int, nbytes: float) -> float:
     """Bytes that come in at any rank of a ring in a step."""
     return 2 * (ranks - 1) / ranks * nbytes
-
-
-def hierarchical_ingress(workers: int, group: int, nbytes: float) -> float:
-    """Bytes that come in at one server that only the leaders of groups speak to."""
-    return server_ingress(-(-workers // group), nbytes)
 
 
 def server_step(

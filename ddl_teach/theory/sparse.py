@@ -40,15 +40,6 @@ def union_of_chances(chances: np.ndarray, ranks: int) -> float:
     return float((1 - (1 - chances) ** ranks).sum())
 
 
-def dense_after(size: int, entries: int, itemsize: int = 4) -> float:
-    """The number of ranks from which on the sum is expected to be smaller as a dense vector."""
-    _check(size, entries, 1)
-    limit = itemsize / (itemsize + INDEX_BYTES)
-    if entries >= limit * size:
-        return 1.0
-    return math.log1p(-limit) / math.log1p(-entries / size) if entries else math.inf
-
-
 def stream_bytes(size: float, entries: float, itemsize: int = 4) -> float:
     """A vector of `size` numbers, `entries` of them not zero, as the smaller of two messages."""
     return min(entries * (itemsize + INDEX_BYTES), size * itemsize)

@@ -33,13 +33,6 @@ def stable_rate(staleness: int, curvature: float = 1.0) -> float:
     return float(2 * np.sin(np.pi / (2 * (2 * delay + 1)))) / _positive("curvature", curvature)
 
 
-def fastest_rate(staleness: int, curvature: float = 1.0) -> float:
-    """The rate at which the error shrinks the most in each step, by tau / (tau + 1)."""
-    delay = count("staleness", staleness, 0)
-    share = (delay / (delay + 1)) ** delay  # tau^tau alone overflows soon
-    return share / (delay + 1) / _positive("curvature", curvature)
-
-
 def period(staleness: int) -> int:
     """Steps of one swing at the stable rate."""
     return 2 * (2 * count("staleness", staleness, 0) + 1)

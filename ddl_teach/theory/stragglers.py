@@ -19,8 +19,6 @@ server", NIPS 2013, for the bound.
 What to look at: a bound cures the first kind of delay and only postpones the second.
 """
 
-import math
-
 import numpy as np
 
 from ddl_teach.theory.inputs import cost, count
@@ -39,9 +37,3 @@ def bounded_time(steps: int, bound: int, fast: float, slow: float) -> float:
     if slow < fast:
         raise ValueError(f"slow={slow} must not be below fast={fast}")
     return max(steps * fast, (steps - 1 - bound) * slow + fast)
-
-
-def grace(bound: int, fast: float, slow: float) -> float:
-    """Steps that a fast worker makes at its own pace; from then on it keeps the slow one's."""
-    fast, slow = cost("fast", fast), cost("slow", slow)
-    return count("bound", bound, 0) * slow / (slow - fast) if slow > fast else math.inf

@@ -14,7 +14,6 @@ backup_workers      for all but the slowest
 stale_synchronous   for those who are too far behind
 asynchronous        for nobody
 hogwild             for nobody, and nobody takes a lock
-hogwild_threads     the same with threads of one process
 served              the loop of those with servers: hand a gradient in, fetch weights
 local               for everybody, but only now and then
 post_local          first at every step, later now and then
