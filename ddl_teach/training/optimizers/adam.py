@@ -9,12 +9,10 @@ What to look at: a gradient a thousand times as large makes the same step. Two s
 are twice the weights, in memory and wherever states travel.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ddl_runtime.core.arrays import Array
-from ddl_teach.training.consistency.rates import Rate, at
-from ddl_teach.training.optimizers.settings import Checked
+from ddl_teach.training.optimizers.settings import Checked, Rate, States, at
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,7 @@ class Adam(Checked):
     states = 2
     elementwise = True
 
-    def direction(self, gradient: Array, states: Sequence[Array], step: int) -> Array:
+    def direction(self, gradient: Array, states: States, step: int) -> Array:
         """Where to go, before the rate: about one in each entry while gradients agree."""
         first, second = states
         beta1, beta2 = self.betas
@@ -39,7 +37,5 @@ class Adam(Checked):
         size += self.epsilon
         return first / (1 - beta1**step) / size
 
-    def __call__(
-        self, weights: Array, gradient: Array, states: Sequence[Array], step: int
-    ) -> None:
+    def __call__(self, weights: Array, gradient: Array, states: States, step: int) -> None:
         weights -= at(self.rate, step) * self.direction(gradient, states, step)

@@ -5,12 +5,30 @@ this would raise an error while it trains.
 """
 
 import math
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any
 
+from ddl_runtime.core.arrays import Array
 from ddl_teach.training.optimizers.layers import check_layers
 
+States = Sequence[Array]
+Rate = float | Callable[[int], float]
+"""A number, or a function of the step; steps are counted from 1."""
 SHARES = ("momentum", "memory", "betas")  # of what was there before, how much is kept: below 1
+
+
+def at(rate: Rate, step: int) -> float:
+    """What a rate is in this step."""
+    if not callable(rate):
+        return rate
+    now = rate(step)
+    if not 0 <= now < math.inf:
+        raise ValueError(
+            f"the rate in step {step} is {now!r}, and must be zero or more and finite: steps are "
+            "counted from 1, so look at what the schedule returns there"
+        )
+    return now
 
 
 class Checked:
