@@ -45,7 +45,6 @@ class UniformNumber:
         _check_bounds(self, self.low, self.high)
 
     def draw(self, random: np.random.Generator) -> float:
-        """Any number between the bounds."""
         return float(random.uniform(self.low, self.high))
 
     def near(self, value: float, random: np.random.Generator) -> float:
@@ -66,7 +65,6 @@ class LogUniform(UniformNumber):
             )
 
     def draw(self, random: np.random.Generator) -> float:
-        """Any number between the bounds."""
         drawn = math.exp(random.uniform(math.log(self.low), math.log(self.high)))
         return min(max(drawn, self.low), self.high)  # the exponential rounds
 
@@ -84,7 +82,6 @@ class WholeNumber:
             raise TypeError(f"{self}: both bounds must be whole numbers")
 
     def draw(self, random: np.random.Generator) -> int:
-        """Any of them."""
         return int(random.integers(self.low, self.high, endpoint=True))
 
     def near(self, value: int, random: np.random.Generator) -> int:
@@ -111,7 +108,6 @@ class Choice:
         return f"Choice({', '.join(map(repr, self.options))})"
 
     def draw(self, random: np.random.Generator) -> Any:
-        """Any of them."""
         return self.options[random.integers(len(self.options))]
 
     def near(self, value: Any, random: np.random.Generator) -> Any:

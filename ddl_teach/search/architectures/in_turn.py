@@ -59,7 +59,6 @@ class InTurn(ABC):
 
     @property
     def finished(self) -> bool:
-        """Whether all have come back."""
         return self._done == self.trials
 
     def next(self) -> Job | None:
@@ -74,7 +73,6 @@ class InTurn(ABC):
         return self._jobs[-1]
 
     def tell(self, job: Job, loss: float) -> None:
-        """A trial is done."""
         self._done += 1
         self._take(job, loss)
 

@@ -18,14 +18,7 @@ import torch
 from torch import nn
 
 from ddl_teach.networks.models.seeds import seed_weights
-from ddl_teach.search.architectures.cells import (
-    EDGES,
-    HEADS,
-    OPERATIONS,
-    Genotype,
-    ends,
-    living,
-)
+from ddl_teach.search.architectures.cells import EDGES, HEADS, OPERATIONS, Genotype, ends, living
 
 SIDE, CLASSES = 8, 10
 IMAGE = (1, SIDE, SIDE)

@@ -65,22 +65,18 @@ class Distilled:
 
     @property
     def layers(self) -> tuple[int, ...]:
-        """Where each of the student's arrays begins."""
         return self.digits.layers
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Their shapes."""
         return self.digits.shapes
 
     def initial(self) -> np.ndarray:
-        """The weights to begin with."""
         return self.digits.initial()
 
     def gradient(
         self, weights: np.ndarray, part: int, parts: int, step: int
     ) -> tuple[float, np.ndarray]:
-        """The mean loss over this share of the minibatch, and its gradient."""
         data, chosen = self.digits.pictures, self.digits.places(part, parts, step)
         shown, network = data.learnt[chosen], self.digits.network
         hidden, scores = network.forward(weights, shown)
@@ -94,5 +90,4 @@ class Distilled:
         return self.digits.loss(weights)
 
     def accuracy(self, weights: np.ndarray) -> float:
-        """The share of the pictures held out that is recognised."""
         return self.digits.accuracy(weights)

@@ -59,25 +59,20 @@ class Hyperband:
 
     @property
     def planned(self) -> int:
-        """The steps it gives out."""
         return sum(bracket.planned for bracket in self.brackets)
 
     @property
     def finished(self) -> bool:
-        """Whether all brackets are."""
         return all(bracket.finished for bracket in self.brackets)
 
     def next(self) -> Job | None:
-        """The next job of the first bracket that has one."""
         jobs = (bracket.next() for bracket in self.brackets)
         return next((job for job in jobs if job is not None), None)
 
     def tell(self, job: Job, loss: float) -> None:
-        """The halving that it belongs to is told."""
         self._of(job).tell(job, loss)
 
     def crashed(self, job: Job, error: str) -> None:
-        """The halving that it belongs to is told."""
         self._of(job).crashed(job, error)
 
     def _of(self, job: Job) -> SuccessiveHalving:

@@ -31,7 +31,6 @@ class RandomSearch:
 
     @property
     def planned(self) -> int:
-        """The steps it gives out."""
         return self.trials * self.steps
 
     @property
@@ -40,14 +39,12 @@ class RandomSearch:
         return self._done == self.trials
 
     def next(self) -> Job | None:
-        """A new trial."""
         if self._to_begin == 0:
             return None
         self._to_begin -= 1
         return self._all.job(self._all.new(), 0, self.steps)
 
     def tell(self, job: Job, loss: float) -> None:
-        """One trial is done."""
         self._done += 1
 
     def crashed(self, job: Job, error: str) -> None:

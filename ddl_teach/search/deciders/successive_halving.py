@@ -67,7 +67,6 @@ class SuccessiveHalving:
 
     @property
     def planned(self) -> int:
-        """The steps it gives out."""
         return sum(trials * steps for trials, steps in self.schedule)
 
     @property
