@@ -269,7 +269,7 @@ from ddl_teach.training.optimizers.momentum import Momentum
 run = engines.run(training, path=OneSided(), timeout=60)
 kinds = run.ledger[0].by_kind()
 print(f"rank 0 added to windows {kinds['add']} times; its own was read {kinds['get']} times")
-print(OneSided().objection(Asynchronous(), OneSided(), Dense(), Momentum(0.1, 0.9)))
+print(OneSided().objection(Asynchronous(), Dense(), Momentum(0.1, 0.9)))
 
 # %% [markdown]
 # ## 7. No server at all · *intermediate*

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ddl_teach.comm import Comm
-from ddl_teach.training.compression.form import Allreduce, Form, Keeps, Link, Sends, checked
+from ddl_teach.training.compression.form import Allreduce, Form, Keeps, Link, checked
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,8 @@ class Feedback(Form):
                 f"{self.form} without Feedback around it"
             )
 
-    def objection(self, when: Sends, path: object, form: Form, update: Keeps | None) -> str | None:
-        """What the form inside objects to."""
-        return self.form.objection(when, path, form, update)
+    def objection(self, sends: str, update: Keeps | None) -> str | None:
+        return self.form.objection(sends, update)
 
     @property
     def sums(self) -> bool:

@@ -41,7 +41,7 @@ class TopK(Form):
         vector[indices] = message[: 4 * kept].view(np.float32)
         return vector
 
-    def nbytes(self, size: int, itemsize: int = 4) -> int:
+    def nbytes(self, size: int, itemsize: int = 4) -> int | None:
         kept = kept_of(size, self.density)
         return 4 * kept + packed_bytes(kept, index_bits(size))
 

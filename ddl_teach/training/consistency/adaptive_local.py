@@ -33,7 +33,6 @@ class AdaptiveLocalSGD(When[Averages]):
             raise ValueError(f"AdaptiveLocalSGD: period={self.period} must be at least one step")
 
     def run(self, worker: AnyWorker[Averages]) -> None:
-        """One worker's training."""
         first = worker.common_loss(worker.weights)
 
         def period(step: int, agreed: np.ndarray) -> int:

@@ -33,5 +33,4 @@ class Asynchronous(When[Serves]):
         return Service(rule, bound=math.inf, damp=self.damp)
 
     def run(self, worker: AnyWorker[Serves]) -> None:
-        """One worker's training."""
         follow_servers(worker)

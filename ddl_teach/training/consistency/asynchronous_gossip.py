@@ -55,7 +55,6 @@ class AsynchronousGossip(When[Meets]):
             raise ValueError(f"ahead is a number of steps, 0 or more, not {self.ahead!r}")
 
     def run(self, worker: AnyWorker[Meets]) -> None:
-        """One worker's training."""
         meetings = worker.station.meetings(worker.weights, worker.steps, self.seed, self.ahead)
         for step in range(worker.steps):
             gradients: list[np.ndarray] = []

@@ -34,7 +34,6 @@ class BackupWorkers(When[Serves]):
         return Service(rule, bound=0, backups=self.extra)
 
     def run(self, worker: AnyWorker[Serves]) -> None:
-        """One worker's training: the servers say which step is next."""
         workers = worker.station.workers
         if self.extra >= workers > 1:
             raise ValueError(

@@ -38,7 +38,6 @@ class BlockMomentum(When[Averages]):
             )
 
     def run(self, worker: AnyWorker[Averages]) -> None:
-        """One worker's training."""
         momentum = self.momentum
         if momentum is None:
             momentum = 1 - 1 / worker.station.workers

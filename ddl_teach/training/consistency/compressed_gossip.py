@@ -42,7 +42,6 @@ class CompressedGossip(When[MixesChanges]):
             raise ValueError(f"pull is a part of the way, above 0 and up to 1, not {self.pull!r}")
 
     def run(self, worker: AnyWorker[MixesChanges]) -> None:
-        """One worker's training."""
         for step in range(worker.steps):
             gradient = worker.gradient(step)
             worker.station.mix_changes(worker.weights, step, self.pull)

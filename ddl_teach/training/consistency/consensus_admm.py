@@ -39,7 +39,6 @@ class ConsensusADMM(When[Averages]):
         check_amount("ConsensusADMM: penalty", self.penalty, zero=False)
 
     def run(self, worker: AnyWorker[Averages]) -> None:
-        """One worker's training."""
         steps = iter(range(worker.steps))
 
         def local(centre: np.ndarray, penalty: float) -> np.ndarray:

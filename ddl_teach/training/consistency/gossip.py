@@ -25,7 +25,6 @@ class Gossip(When[Mixes]):
     sends = "weights"
 
     def run(self, worker: AnyWorker[Mixes]) -> None:
-        """One worker's training."""
         for step in range(worker.steps):
             gradient = worker.gradient(step)
             worker.station.mix(worker.weights, step)

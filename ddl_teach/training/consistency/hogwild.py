@@ -55,7 +55,6 @@ class Hogwild(When[Shares]):
     sends = "changes"
 
     def run(self, worker: AnyWorker[Shares]) -> None:
-        """One worker's training."""
         station, task = worker.station, worker.task
         worker.weights = station.shared  # from here on what this worker writes, all have
         for step in range(worker.steps):

@@ -30,5 +30,4 @@ class LocalSGD(When[Averages]):
             raise ValueError(f"LocalSGD: period={self.period} must be at least one step")
 
     def run(self, worker: AnyWorker[Averages]) -> None:
-        """One worker's training."""
         train_in_rounds(worker, lambda step, agreed: self.period)

@@ -33,5 +33,4 @@ class PostLocalSGD(When[Averages]):
             )
 
     def run(self, worker: AnyWorker[Averages]) -> None:
-        """One worker's training."""
         train_in_rounds(worker, lambda step, agreed: 1 if step < self.switch else self.period)

@@ -39,7 +39,6 @@ class PushSum(When[PushesSums]):
     sends = "weights"
 
     def run(self, worker: AnyWorker[PushesSums]) -> None:
-        """One worker's training."""
         mass = 1.0
         for step in range(worker.steps):
             gradient = worker.gradient(step)

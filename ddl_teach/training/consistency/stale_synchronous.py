@@ -38,5 +38,4 @@ class StaleSynchronous(When[Serves]):
         return Service(rule, bound=self.bound, damp=self.damp)
 
     def run(self, worker: AnyWorker[Serves]) -> None:
-        """One worker's training."""
         follow_servers(worker)

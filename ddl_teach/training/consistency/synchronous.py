@@ -23,7 +23,6 @@ class Synchronous(When[Averages]):
     sends = "gradients"
 
     def run(self, worker: AnyWorker[Averages]) -> None:
-        """One worker's training."""
         for step in range(worker.steps):
             gradient = worker.gradient(step)
             worker.station.average(gradient)

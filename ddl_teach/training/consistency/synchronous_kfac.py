@@ -55,7 +55,6 @@ class SynchronousKFAC(When[Averages]):
         return np.zeros_like(kfac.flattened(_curvature(task)(weights, 0, 1, 0)[1]))
 
     def run(self, worker: AnyWorker[Averages]) -> None:
-        """One worker's training."""
         for step in range(worker.steps):
             own = worker.ask(_curvature(worker.task), step)
             travelling = kfac.flattened(own)

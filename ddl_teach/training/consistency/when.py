@@ -78,10 +78,6 @@ class AnyWorker(Protocol[OwnStation]):
 class When(Requirements, Protocol[NeededStation]):
     """Frozen settings, and how one worker trains with them."""
 
-    def objection(self, path: object, form: object, update: object) -> str | None:
-        """Why this WHEN makes no sense in such a training: a reason, or None."""
-        return None
-
     def travels(self, task: object, weights: np.ndarray) -> np.ndarray:
         """A vector like those that will travel: most often one like the weights."""
         return weights

@@ -55,8 +55,6 @@ class Worker(Generic[OwnStation]):
     def gradient(
         self, step: int, weights: np.ndarray | None = None, comm: Comm | None = None
     ) -> np.ndarray:
-        """Of this worker's share of minibatch `step`, a new vector: at its own weights, or at
-        others; a background function gives the communicator that it runs on."""
         return self.ask(self.task.gradient, step, weights, comm)
 
     def ask(
@@ -81,7 +79,6 @@ class Worker(Generic[OwnStation]):
         return answer
 
     def common_loss(self, weights: np.ndarray) -> float:
-        """The loss of the first samples, which are the same for all workers."""
         return self.task.gradient(weights, 0, 1, 0)[0]
 
     def needed(self, step: int) -> Rows | None:
@@ -91,7 +88,6 @@ class Worker(Generic[OwnStation]):
         return self.task.needed(self.station.worker, self.station.workers, step)
 
     def update(self, gradient: np.ndarray) -> None:
-        """One step of the rule, on this worker's own weights."""
         self.updates += 1
         self.rule(self.weights, gradient, self.states, self.updates)
 

@@ -41,7 +41,6 @@ class Hierarchical(Path[Client]):
     def open(
         self, comm: Comm, weights: np.ndarray, form: Form, service: Service
     ) -> Client | Dedicated:
-        """This rank's station."""
         if comm.size == 1:
             return Alone(weights, form, service)
         worker = comm.rank - 1
@@ -83,6 +82,5 @@ class Member(Client):
         return int(clock[0])
 
     def leave(self) -> None:
-        """Say that there is nothing more to come from this group."""
         if self._above is not None:
             self._above.leave()

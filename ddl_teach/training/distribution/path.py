@@ -17,9 +17,7 @@ class Path(Protocol[OwnStation]):
 
     offers: ClassVar[tuple[type, ...]]  # Protocols such as `training.consistency.station.Averages`
 
-    def objection(
-        self, when: Requirements, path: object, form: Form, update: Update | None
-    ) -> str | None:
+    def objection(self, when: Requirements, form: Form, update: Update | None) -> str | None:
         """Why this path makes no sense in such a training: a reason, or None."""
         return None
 

@@ -62,9 +62,7 @@ class Sharded:
         if not isinstance(self.late, tuple):
             raise TypeError(f"late is a tuple of workers' numbers, as (2,), not {self.late!r}")
 
-    def objection(
-        self, when: Requirements, path: object, form: object, update: Update | None
-    ) -> str | None:
+    def objection(self, when: Requirements, form: object, update: Update | None) -> str | None:
         """A server with a part of the weights cannot apply every rule."""
         if self.servers == 1 or Averages in when.needs or update is None or update.elementwise:
             return None
@@ -76,7 +74,6 @@ class Sharded:
     def open(
         self, comm: Comm, weights: np.ndarray, form: Codec, service: Service
     ) -> Client | Dedicated:
-        """This rank's station."""
         if comm.size == 1:
             return Alone(weights, form, service)
         servers = self.servers
@@ -131,7 +128,6 @@ class Served(Client):
         self._versions = np.zeros(servers, np.int64)
 
     def push(self, update: np.ndarray) -> None:
-        """Hand an update in."""
         under_way = []
         parts = split_evenly(update, len(self._links))
         for server in self._order:
@@ -166,7 +162,6 @@ class Served(Client):
         return int(answers[:, 1].min())
 
     def leave(self) -> None:
-        """Say that there is nothing more to come."""
         _finish([self._ask(server, LEAVE) for server in range(len(self._links))])
 
     def _ask(self, server: int, what: int, nbytes: int = 0) -> Request:

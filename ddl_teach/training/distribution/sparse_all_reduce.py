@@ -51,20 +51,17 @@ class SparseAllReduce(Path[Everybody]):
                 "dense_second_phase has"
             )
 
-    def objection(
-        self, when: Requirements, path: object, form: Form, update: Update | None
-    ) -> str | None:
+    def objection(self, when: Requirements, form: Form, update: Update | None) -> str | None:
         """A form that sends every entry has nothing to list; the second form may object too."""
         if form.sparse:
             second = self.second
-            return None if second is None else second.objection(when, path, form, update)
+            return None if second is None else second.objection(when.sends, update)
         return (
             "a sparse all-reduce adds up lists of entries, and this form sends every entry: take "
             "TopK(0.01), or NonZero() for gradients that are sparse by nature, or AllReduce()"
         )
 
     def open(self, comm: Comm, weights: np.ndarray, form: Form, service: Service) -> Everybody:
-        """This rank's station."""
         link = form.link(comm.rank)
         second = {} if self.second is None else {"link": self.second.link(comm.size + comm.rank)}
 

@@ -65,12 +65,10 @@ class Digits:
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Two matrices, each with its bias."""
         return self.network.shapes
 
     @property
     def layers(self) -> tuple[int, ...]:
-        """Where each of them begins in the vector, and its size."""
         return self.network.layers
 
     def initial(self) -> np.ndarray:
@@ -81,7 +79,6 @@ class Digits:
     def gradient(
         self, weights: np.ndarray, part: int, parts: int, step: int
     ) -> tuple[float, np.ndarray]:
-        """The mean loss over this share of the minibatch, and its gradient."""
         data, chosen = self.pictures, self.places(part, parts, step)
         shown, answers = data.learnt[chosen], data.answers[chosen]
         hidden, scores = self.network.forward(weights, shown)
@@ -114,13 +111,11 @@ class Digits:
         return share(len(answers), self.batch, part, parts, step, self.seed)
 
     def loss(self, weights: np.ndarray) -> float:
-        """The mean loss over the pictures held out."""
         data = self.pictures
         scores = self.network.forward(weights, data.held_out)[1]
         return surprise(softmax(scores), data.held_out_answers)
 
     def accuracy(self, weights: np.ndarray) -> float:
-        """The share of the pictures held out that is recognised."""
         data = self.pictures
         scores = self.network.forward(weights, data.held_out)[1]
         return float(np.mean(scores.argmax(axis=1) == data.held_out_answers))

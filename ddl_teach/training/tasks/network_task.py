@@ -53,7 +53,6 @@ class NetworkTask:
 
     @property
     def layers(self) -> tuple[int, ...]:
-        """Where each of them begins in the vector, and its size."""
         return offsets(self.shapes)
 
     def initial(self) -> np.ndarray:
@@ -63,7 +62,6 @@ class NetworkTask:
     def gradient(
         self, weights: np.ndarray, part: int, parts: int, step: int
     ) -> tuple[float, np.ndarray]:
-        """The mean loss over this share of the minibatch, and its gradient."""
         inputs, answers = self._learnt
         chosen = share(len(answers), self._batch, part, parts, step, self._seed)
         gradient = np.zeros_like(weights)
@@ -75,12 +73,10 @@ class NetworkTask:
         return error.item(), gradient
 
     def loss(self, weights: np.ndarray) -> float:
-        """The mean loss over the samples held out."""
         scores, answers = self._scores(weights)
         return self._error(scores, answers).item()
 
     def accuracy(self, weights: np.ndarray) -> float:
-        """The share of the samples held out that is answered rightly."""
         scores, answers = self._scores(weights)
         return (scores.argmax(dim=-1) == answers).double().mean().item()
 

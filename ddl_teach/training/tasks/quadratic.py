@@ -22,16 +22,13 @@ class Quadratic:
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """A single vector."""
         return ((len(self.eigenvalues),),)
 
     @property
     def layers(self) -> tuple[int, ...]:
-        """All of it is one layer."""
         return 0, len(self.eigenvalues)
 
     def initial(self) -> np.ndarray:
-        """Ones."""
         return np.ones(len(self.eigenvalues))
 
     def minimum(self, part: int, parts: int) -> np.ndarray:

@@ -43,7 +43,6 @@ class Statements:
 
     @property
     def layers(self) -> tuple[int, ...]:
-        """Where each begins in the vector of weights, and its size."""
         return offsets(self.shapes)
 
     def initial(self) -> np.ndarray:
