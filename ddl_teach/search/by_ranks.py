@@ -33,7 +33,7 @@ def search(
     comm: Comm,
     training: Training,
     decider: Decider,
-    journal: str | os.PathLike | None = None,
+    journal: str | os.PathLike[str] | None = None,
     *,
     test: Callable[[Settings, State], float] | None = None,
     watch: Callable[[Sequence[Record]], Any] | None = None,

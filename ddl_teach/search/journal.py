@@ -25,7 +25,7 @@ Event = dict[str, Any]
 class Journal:
     """A folder for one search; made where it is not there yet."""
 
-    def __init__(self, folder: str | os.PathLike) -> None:
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         self._path = self.folder / "events.jsonl"
 

@@ -134,6 +134,17 @@ class Space:
                     f"WholeNumber(low, high) or Choice(...), not {axis!r}"
                 )
 
+    def options(self, who: str) -> dict[str, tuple[Any, ...]]:
+        """Those of each axis, for `who` cannot draw a number."""
+        found = {}
+        for name, axis in self.axes.items():
+            if not isinstance(axis, Choice):
+                raise TypeError(
+                    f"{who} chooses among options: {name} must be a Choice, not {axis!r}"
+                )
+            found[name] = axis.options
+        return found
+
     def sample(self, seed: int, number: int) -> Settings:
         """Settings number `number` of this seed."""
         random = np.random.default_rng([DRAW, seed, number])
