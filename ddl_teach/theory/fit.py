@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ddl_teach.theory.collectives import formula
 from ddl_teach.theory.crossover import Choice, fastest
-from ddl_teach.theory.inputs import Bytes, Seconds
+from ddl_teach.theory.inputs import Bytes, Costs, Seconds
 from ddl_teach.theory.robust_line import fit_line
 
 
@@ -32,17 +32,18 @@ class CostModel:
     per_byte_reduced_interval: tuple[float, float]
     confidence: float
 
+    @property
+    def costs(self) -> Costs:
+        """What a formula is asked with."""
+        return Costs(self.latency, self.per_byte, self.per_byte_reduced)
+
     def predict(self, algorithm: str, ranks: int, nbytes: Bytes) -> Seconds:
         """The time an all-reduce by `algorithm` should take here."""
-        return formula(algorithm)(
-            ranks, nbytes, self.latency, self.per_byte, per_byte_reduced=self.per_byte_reduced
-        )
+        return formula(algorithm)(ranks, nbytes, *self.costs)
 
     def fastest(self, ranks: int, nbytes: float) -> Choice:
         """The algorithm that should win here, and why."""
-        return fastest(
-            ranks, nbytes, self.latency, self.per_byte, per_byte_reduced=self.per_byte_reduced
-        )
+        return fastest(ranks, nbytes, *self.costs)
 
 
 def fit(

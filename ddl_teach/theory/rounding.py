@@ -28,7 +28,6 @@ of BFLOAT16 for deep learning training", 2019.
 
 import math
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from ddl_teach.theory.inputs import ceil_log2, count
 
@@ -62,17 +61,15 @@ class Format:
         return 2.0 ** (self.lowest - self.significant + 1)
 
 
-FORMATS = MappingProxyType(
-    {
-        one.name: one
-        for one in (
-            Format("float16", 11, -14, 15),
-            Format("bfloat16", 8, -126, 127),
-            Format("float32", 24, -126, 127),
-            Format("float64", 53, -1022, 1023),
-        )
-    }
-)
+FORMATS = {
+    one.name: one
+    for one in (
+        Format("float16", 11, -14, 15),
+        Format("bfloat16", 8, -126, 127),
+        Format("float32", 24, -126, 127),
+        Format("float64", 53, -1022, 1023),
+    )
+}
 
 
 def find_format(name: str) -> Format:
