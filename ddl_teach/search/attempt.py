@@ -15,6 +15,7 @@ from ddl_teach.search.job import Job, Settings
 from ddl_teach.training.consistency.states import pack, unpack
 
 State = dict[str, Any]
+Advanced = tuple[State, float]
 
 
 class SearchFailed(RuntimeError):
@@ -24,9 +25,7 @@ class SearchFailed(RuntimeError):
 class Training(Protocol):
     """What a search advances: a training that can be stopped, kept, and continued anywhere."""
 
-    def __call__(
-        self, settings: Settings, state: State | None, steps: int, seed: int
-    ) -> tuple[State, float]:
+    def __call__(self, settings: Settings, state: State | None, steps: int, seed: int) -> Advanced:
         """So many more steps; the state after them, and the loss on the validation part."""
 
 

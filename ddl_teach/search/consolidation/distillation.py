@@ -20,6 +20,7 @@ import numpy as np
 
 from ddl_teach.training.tasks.digits import Digits, surprise
 from ddl_teach.training.tasks.perceptron import softmax
+from ddl_teach.training.tasks.task import LossAndGradient, Task
 
 
 def loss(
@@ -37,7 +38,7 @@ def loss(
 
 
 @dataclass(frozen=True, eq=False)
-class Distilled:
+class Distilled(Task):
     """A student of `digits` (its width, start, batch and data) and of a `teacher`.
 
     The teacher is a table: its probabilities at the temperature for each picture to learn from.
@@ -64,19 +65,13 @@ class Distilled:
             )
 
     @property
-    def layers(self) -> tuple[int, ...]:
-        return self.digits.layers
-
-    @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         return self.digits.shapes
 
     def initial(self) -> np.ndarray:
         return self.digits.initial()
 
-    def gradient(
-        self, weights: np.ndarray, part: int, parts: int, step: int
-    ) -> tuple[float, np.ndarray]:
+    def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
         data, chosen = self.digits.pictures, self.digits.places(part, parts, step)
         shown, network = data.learnt[chosen], self.digits.network
         hidden, scores = network.forward(weights, shown)

@@ -18,6 +18,7 @@ from ddl_teach.networks.models.digits_table import digits_table
 from ddl_teach.training.consistency.shares import share, share_of_a_kind
 from ddl_teach.training.optimizers.curvature import Factors
 from ddl_teach.training.tasks.perceptron import Perceptron, softmax
+from ddl_teach.training.tasks.task import LossAndGradient, Task
 
 PIXELS, CLASSES = 64, 10
 EVERY = 5  # of so many pictures one is held out
@@ -33,7 +34,7 @@ class Pictures(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Digits:
+class Digits(Task):
     """`batch` samples for each worker and step; `hidden` units; numbers of `dtype`.
 
     With `validation` a fifth of the pictures to learn from is held out instead: a search looks at
@@ -67,24 +68,18 @@ class Digits:
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         return self.network.shapes
 
-    @property
-    def layers(self) -> tuple[int, ...]:
-        return self.network.layers
-
     def initial(self) -> np.ndarray:
         """Random numbers, others for each seed."""
         pictures(self.dtype, self.validation)  # loaded now, before anybody looks at a clock
         return self.network.initial(self.seed, self.dtype)
 
-    def gradient(
-        self, weights: np.ndarray, part: int, parts: int, step: int
-    ) -> tuple[float, np.ndarray]:
+    def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
         data, chosen = self.pictures, self.places(part, parts, step)
         shown, answers = data.learnt[chosen], data.answers[chosen]
         hidden, scores = self.network.forward(weights, shown)
-        likely = softmax(scores)
+        towards = likely = softmax(scores)
         loss = surprise(likely, answers)
-        towards = likely  # the gradient of the scores: (softmax - right answer) / samples
+        # The gradient of the scores: (softmax - right answer) / samples.
         towards[np.arange(len(answers)), answers] -= 1
         towards /= len(answers)
         return loss, self.network.backward(weights, shown, hidden, towards)

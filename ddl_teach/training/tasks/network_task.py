@@ -14,10 +14,10 @@ from torch import nn
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.signatures import Batch, Loss
 from ddl_teach.training.consistency.shares import share
-from ddl_teach.training.tasks.task import offsets
+from ddl_teach.training.tasks.task import LossAndGradient, Task
 
 
-class NetworkTask:
+class NetworkTask(Task):
     """`model` learns from `data`, `batch` samples a worker and step; every `every`-th sample is
     held out. It begins with the weights that the model has."""
 
@@ -51,17 +51,11 @@ class NetworkTask:
         """Those of the parameters, in the network's order."""
         return tuple(tuple(parameter.shape) for parameter in self._parameters)
 
-    @property
-    def layers(self) -> tuple[int, ...]:
-        return offsets(self.shapes)
-
     def initial(self) -> np.ndarray:
         """The weights that the model had when the task was made."""
         return self._first.copy()
 
-    def gradient(
-        self, weights: np.ndarray, part: int, parts: int, step: int
-    ) -> tuple[float, np.ndarray]:
+    def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
         inputs, answers = self._learnt
         chosen = share(len(answers), self._batch, part, parts, step, self._seed)
         gradient = np.zeros_like(weights)

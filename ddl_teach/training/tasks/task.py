@@ -12,6 +12,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+LossAndGradient = tuple[float, np.ndarray]
+
 
 @runtime_checkable
 class Trainable(Protocol):
@@ -20,9 +22,7 @@ class Trainable(Protocol):
     def initial(self) -> np.ndarray:
         """The weights to begin with, alike on every rank: a new vector each time."""
 
-    def gradient(
-        self, weights: np.ndarray, part: int, parts: int, step: int
-    ) -> tuple[float, np.ndarray]:
+    def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
         """The mean loss over this share of the minibatch, and its gradient: a new vector."""
 
 
@@ -30,12 +30,13 @@ class Task(Trainable, Protocol):
     """A loss over weights, in shares, and how good weights are."""
 
     @property
-    def layers(self) -> tuple[int, ...]:
-        """Where each array of weights begins in the vector, and at last the vector's size."""
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of the arrays of weights."""
 
     @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """The shapes of these arrays."""
+    def layers(self) -> tuple[int, ...]:
+        """Where each of them begins in the vector, and at last the vector's size."""
+        return offsets(self.shapes)
 
     def loss(self, weights: np.ndarray) -> float:
         """The mean loss over data held out."""
