@@ -23,8 +23,7 @@ from ddl_teach.search.attempt import Outcome, State, Training, attempt
 from ddl_teach.search.conductor import Conductor, Task
 from ddl_teach.search.decider import Decider
 from ddl_teach.search.job import Job, Settings
-from ddl_teach.search.records import Progress, Record
-from ddl_teach.search.report import Report
+from ddl_teach.search.report import Progress, Record, Report
 
 LENGTH, CONTENT = 1, 2  # tags
 

@@ -29,8 +29,7 @@ from ddl_teach.search.attempt import Outcome, SearchFailed, State
 from ddl_teach.search.decider import Decider
 from ddl_teach.search.job import Job, Settings
 from ddl_teach.search.journal import Event, Journal
-from ddl_teach.search.records import Progress, Record
-from ddl_teach.search.report import Report, best
+from ddl_teach.search.report import Progress, Record, Report, best
 from ddl_teach.training.consistency.states import unpack
 
 HOPELESS = 20  # crashes before anything is done; so many more for each job that is done

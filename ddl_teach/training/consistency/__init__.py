@@ -27,7 +27,6 @@ compressed_gossip   the same, and only what is new travels
 push_sum            the same where links go one way
 asynchronous_gossip with one neighbour at a time, whenever one likes
 
-damping             the older a gradient, the smaller its step
 lost_updates        what common memory forgets where nobody takes a lock
 
 rates               how the rates of update rules grow and fall

@@ -4,9 +4,10 @@
 
 Each gradient is a step of its own, and while a worker computes it the others make about P - 1:
 so old are its weights. No time is lost, whatever the slowest does; but the rate that is still
-stable falls with the staleness. Dean et al., "Large scale distributed deep networks", NIPS 2012
-(Downpour); for `damp` = 1/staleness Zhang, Gupta, Lian and Liu, "Staleness-aware async-SGD for
-distributed deep learning", IJCAI 2016.
+stable falls like one over the staleness. With `damp=inverse` a rate that is right for one worker
+stays stable however many there are; and a slow worker's very old gradients hardly count.
+Dean et al., "Large scale distributed deep networks", NIPS 2012 (Downpour); for `inverse` Zhang,
+Gupta, Lian and Liu, "Staleness-aware async-SGD for distributed deep learning", IJCAI 2016.
 What to look at: `shift.staleness` is P - 1 on average, and a slow worker's is far more.
 """
 
@@ -34,3 +35,12 @@ class Asynchronous(When[Serves]):
 
     def run(self, worker: AnyWorker[Serves]) -> None:
         follow_servers(worker)
+
+
+def inverse(staleness: int) -> float:
+    """One over the staleness, at most one.
+
+    >>> inverse(0), inverse(1), inverse(4)
+    (1.0, 1.0, 0.25)
+    """
+    return 1.0 / max(1, staleness)

@@ -20,8 +20,8 @@ import numpy as np
 from ddl_teach.training.consistency.station import Averages
 from ddl_teach.training.consistency.when import AnyWorker, Question, When
 from ddl_teach.training.optimizers import kfac
-from ddl_teach.training.optimizers.curvature import Factors
 from ddl_teach.training.optimizers.settings import check_amount
+from ddl_teach.training.tasks.task import Factors
 
 
 @runtime_checkable

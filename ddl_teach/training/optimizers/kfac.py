@@ -22,9 +22,8 @@ import numpy as np
 
 from ddl_teach.collectives import ring, tree
 from ddl_teach.comm import Comm
-from ddl_teach.training.optimizers.curvature import Factors
 from ddl_teach.training.optimizers.settings import check_amount
-from ddl_teach.training.tasks.task import offsets
+from ddl_teach.training.tasks.task import Factors, offsets
 
 
 def step(layer: Factors, damping: float) -> np.ndarray:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from ddl_runtime.core.arrays import Array
 from ddl_teach.training.optimizers.adam import Adam
-from ddl_teach.training.optimizers.layers import norm, pieces
-from ddl_teach.training.optimizers.settings import Checked, Rate, States, at
+from ddl_teach.training.optimizers.settings import Checked, Rate, States, at, norm, pieces
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,8 @@ import numpy as np
 
 from ddl_teach.networks.models.digits_table import digits_table
 from ddl_teach.training.consistency.shares import share, share_of_a_kind
-from ddl_teach.training.optimizers.curvature import Factors
 from ddl_teach.training.tasks.perceptron import Perceptron, softmax
-from ddl_teach.training.tasks.task import LossAndGradient, Task
+from ddl_teach.training.tasks.task import Factors, LossAndGradient, Task
 
 PIXELS, CLASSES = 64, 10
 EVERY = 5  # of so many pictures one is held out

@@ -15,8 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ddl_teach.training.optimizers.curvature import Factors, factors
-from ddl_teach.training.tasks.task import offsets
+from ddl_teach.training.tasks.task import Factors, factors, offsets
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ would not be the gradient of all.
 """
 
 import math
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Protocol, runtime_checkable
 
@@ -48,3 +49,23 @@ class Task(Trainable, Protocol):
 def offsets(shapes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
     """Where arrays of these shapes begin in one vector, and at last its size."""
     return tuple(accumulate((math.prod(shape) for shape in shapes), initial=0))
+
+
+@dataclass(frozen=True)
+class Factors:
+    """What K-FAC makes a layer's step of, as means over samples: two factors and the gradient."""
+
+    inputs: np.ndarray  # A, of inputs x inputs
+    derivatives: np.ndarray  # D, of outputs x outputs
+    gradient: np.ndarray  # G, of outputs x inputs
+
+
+def factors(inputs: np.ndarray, drawn: np.ndarray, derivatives: np.ndarray) -> Factors:
+    """Of (samples, inputs), and of derivatives (samples, outputs) for drawn and for true answers.
+
+    A layer with a bias has one input more, which is always 1.
+    """
+    samples = len(inputs)
+    return Factors(
+        inputs.T @ inputs / samples, drawn.T @ drawn / samples, derivatives.T @ inputs / samples
+    )
