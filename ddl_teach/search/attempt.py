@@ -43,21 +43,16 @@ def attempt(training: Training, job: Job, state: np.ndarray | None) -> Outcome:
     try:
         before = None if state is None else unpack(state)
         result = training(dict(job.settings), before, job.steps, job.seed)
-        after, loss = _checked(result)
-        return Outcome(pack(after), loss)
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise TypeError(f"a training returns (state, loss), not {_short(result)}")
+        after, loss = result
+        if isinstance(loss, (bool, np.bool_)) or not isinstance(loss, (numbers.Real, np.floating)):
+            raise TypeError(f"a training's loss is a number, not {_short(loss)}")
+        if not math.isfinite(loss):
+            raise FloatingPointError(f"the loss is {float(loss)}: training diverged")
+        return Outcome(pack(after), float(loss))
     except Exception as error:
         return Outcome(None, None, f"{type(error).__name__}: {error}")
-
-
-def _checked(result: Any) -> tuple[Any, float]:
-    if not isinstance(result, tuple) or len(result) != 2:
-        raise TypeError(f"a training returns (state, loss), not {_short(result)}")
-    state, loss = result
-    if isinstance(loss, (bool, np.bool_)) or not isinstance(loss, (numbers.Real, np.floating)):
-        raise TypeError(f"a training's loss is a number, not {_short(loss)}")
-    if not math.isfinite(loss):
-        raise FloatingPointError(f"the loss is {float(loss)}: training diverged")
-    return state, float(loss)
 
 
 def _short(value: Any) -> str:

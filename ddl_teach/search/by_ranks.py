@@ -50,7 +50,8 @@ def search(
     a job costs.
     """
     if comm.rank > 0:
-        _work(comm, training, pace)
+        while (task := _receive(comm, 0)[1]) is not None:
+            _send(comm, (task.job, _train(comm, training, task, pace)), 0)
         return None
     with Conductor(decider, journal, watch, stop, comm.now) as conductor:
         if comm.size > 1:
@@ -72,11 +73,6 @@ def _conduct(comm: Comm, conductor: Conductor) -> None:
         free.append(worker)
     for worker in range(1, comm.size):
         _send(comm, None, worker)
-
-
-def _work(comm: Comm, training: Training, pace: Callable[[int, Job], float] | None) -> None:
-    while (task := _receive(comm, 0)[1]) is not None:
-        _send(comm, (task.job, _train(comm, training, task, pace)), 0)
 
 
 def _train(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ddl_teach.theory.gossip import contraction, graphs, mixing
-from ddl_teach.theory.gossip.gradients import (
+from ddl_teach.theory.gossip.contraction import (
     growth_of_averaged_gradients,
     growth_of_averaged_weights,
 )
