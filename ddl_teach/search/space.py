@@ -90,7 +90,7 @@ class WholeNumber:
         moved = round(value * factor)
         if moved == value:
             moved += 1 if factor > 1 else -1
-        return min(max(moved, self.low), self.high)
+        return int(min(max(moved, self.low), self.high))
 
 
 @dataclass(frozen=True, init=False)

@@ -89,7 +89,7 @@ def pair_time(
     `flops` is what a rank does in a second; the sum is Rabenseifner's.
     """
     work = 16 * tokens * width**2 / count("ranks", ranks) / flops
-    return work, rabenseifner(ranks, tokens * width * itemsize, latency, per_byte)
+    return work, float(rabenseifner(ranks, tokens * width * itemsize, latency, per_byte))
 
 
 def total(sent: Iterable[Sent]) -> int:

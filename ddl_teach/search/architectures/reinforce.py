@@ -56,4 +56,4 @@ class Reinforce(InTurn):
 
 def slope(logits: np.ndarray, drawn: int) -> np.ndarray:
     """The gradient of log softmax(logits)[drawn]."""
-    return np.eye(len(logits))[drawn] - softmax(logits)
+    return np.asarray(np.eye(len(logits))[drawn] - softmax(logits))

@@ -35,7 +35,7 @@ def constants(points: Points, counts: Counts) -> np.ndarray:
     begin = np.log(np.array(alone) / kinds.sum())
 
     def errors(logarithms: np.ndarray) -> np.ndarray:
-        return np.log(table[:, kinds] @ np.exp(logarithms)) - np.log(seconds)
+        return np.asarray(np.log(table[:, kinds] @ np.exp(logarithms)) - np.log(seconds))
 
     found = np.zeros(len(kinds))
     found[kinds] = np.exp(least_squares(errors, begin).x)

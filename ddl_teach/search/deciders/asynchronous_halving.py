@@ -72,7 +72,7 @@ class AsynchronousHalving:
         """The best that can go on, or a new trial; None only when the budget is given out."""
         if not self._pays(0):
             return None
-        chosen = self._promotable() if self.promote is None else self._ask()
+        chosen = self._promotable() if self.promote is None else self._ask(self.promote)
         if chosen is None or not self._pays(chosen[1]):
             trial, rung = self._all.new(), 0
         else:
@@ -91,14 +91,14 @@ class AsynchronousHalving:
                 return waiting[0][1], rung
         return None
 
-    def _ask(self) -> tuple[int, int] | None:
+    def _ask(self, promote: Promotion) -> tuple[int, int] | None:
         waiting = [{trial for _, trial in rung} for rung in self._waiting]
         finished = [{trial: loss for loss, trial in rung} for rung in self._done]
         promoted = [
             [trial for trial in of_rung if trial not in left]
             for of_rung, left in zip(finished, waiting, strict=True)
         ]
-        chosen = self.promote(finished, promoted, self.eta)
+        chosen = promote(finished, promoted, self.eta)
         if chosen is not None:
             trial, rung = chosen
             if not (0 < rung < self.rungs and trial in waiting[rung - 1]):
@@ -109,7 +109,7 @@ class AsynchronousHalving:
         return chosen
 
     def _steps(self, rung: int) -> int:
-        return self.least * self.eta**rung
+        return int(self.least * self.eta**rung)
 
     def _pays(self, rung: int) -> bool:
         return self._given + self._steps(rung) <= self.budget

@@ -62,7 +62,7 @@ class SuccessiveHalving:
     @property
     def schedule(self) -> tuple[tuple[int, int], ...]:
         """Each rung's number of trials, and the steps that each of them is trained for there."""
-        counts = [self.trials // self.eta**rung for rung in range(self.rungs)]
+        counts = [self.trials // self.eta**rung for rung in range(self.rungs or 0)]
         return tuple((count, self.trials * self.least // count) for count in counts)
 
     @property
@@ -104,7 +104,7 @@ class SuccessiveHalving:
         if len(self._losses) < self._places or self.finished:
             return
         self._rung += 1
-        if self._rung < self.rungs:
+        if not self.finished:
             # Ties go to the smaller number, or the order in which workers are done would decide.
             ranking = sorted(self._losses, key=lambda trial: (self._losses[trial], trial))
             count = self.schedule[self._rung][0]

@@ -143,6 +143,7 @@ def stage_bounds(works: Sequence[float], stages: int) -> tuple[int, ...]:
                          f"not {stages}")  # fmt: skip
     before = [0.0, *accumulate(works)]
     # best[n]: the least time of the slowest stage, and the cuts, for the first n layers.
+    best: dict[int, tuple[float, tuple[int, ...]]]
     best = {n: (before[n], (0, n)) for n in range(1, len(works) + 1)}
     for stage in range(2, stages + 1):
         best = {

@@ -40,7 +40,7 @@ class Seconds:
 
     @property
     def total(self) -> float:
-        return sum(getattr(self, one.name) for one in fields(self))
+        return float(sum(getattr(self, one.name) for one in fields(self)))
 
     @property
     def largest_price(self) -> str:
@@ -73,7 +73,7 @@ def stage_time(
     def sums(numbers: Sequence[int]) -> float:
         link = cluster.link(grid, "tensor")
         return sum(
-            times * ring(grid.tensor, here * one * itemsize, *link)
+            times * float(ring(grid.tensor, here * one * itemsize, *link))
             for one, times in Counter(numbers).items()
         )
 
@@ -124,5 +124,5 @@ def seconds(
         pipeline=2 * (grid.pipeline - 1) * hop * rounds,
         tensor=micro_batches * sum(slowest.tensor),
         context=micro_batches * sum(slowest.context),
-        data=ring(grid.replicas, kept * weights * itemsize, *cluster.link(grid, "data")),
+        data=float(ring(grid.replicas, kept * weights * itemsize, *cluster.link(grid, "data"))),
     )
