@@ -16,7 +16,7 @@ from ddl_teach.operators.graphs.graph import Graph
 from ddl_teach.operators.graphs.sums import total
 from ddl_teach.operators.graphs.windows import padded
 from ddl_teach.theory.convolution_tiles import Shape
-from ddl_teach.theory.work_depth.fft import points
+from ddl_teach.theory.work_depth.convolution import points
 
 
 class Complex(NamedTuple):

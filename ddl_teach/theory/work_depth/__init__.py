@@ -15,9 +15,9 @@ layers      activation          relu, sigmoid, tanh, gelu                depth c
             softmax             exp over its sum                         two trees over one row
             attention           softmax(Q K^T) V                         log of the sequence
 recurrent   rnn, lstm, gru      step after step                          linear in the sequence
-direct      convolution, by its definition                               log of C_in K_h K_w
-im2col      convolution as one matrix product                            as direct; more memory
-fft         convolution by frequencies                                   log of the plane
+convolution direct              by the definition                        log of C_in K_h K_w
+            im2col              as one matrix product                    as direct; more memory
+            fft                 by frequencies                           log of the plane
 winograd    convolution by small tiles                                   the tile's transforms
 windows     how many windows lie over a pixel: what gradients sum over
 =========== =================== ======================================== =======================
@@ -36,6 +36,7 @@ Ben-Nun & Hoefler, "Demystifying Parallel and Distributed Deep Learning", ACM CS
 section 4, gives the leading orders.
 """
 
+from ddl_teach.theory.work_depth.convolution import direct, fft, im2col
 from ddl_teach.theory.work_depth.layers import (
     activation,
     attention,
@@ -49,6 +50,7 @@ from ddl_teach.theory.work_depth.layers import (
 from ddl_teach.theory.work_depth.recurrent import gru, lstm, rnn
 
 __all__ = [
-    "activation", "attention", "average_pooling", "batch_normalisation", "fully_connected", "gru",
-    "layer_normalisation", "lstm", "max_pooling", "rnn", "softmax",
+    "activation", "attention", "average_pooling", "batch_normalisation", "direct", "fft",
+    "fully_connected", "gru", "im2col", "layer_normalisation", "lstm", "max_pooling", "rnn",
+    "softmax",
 ]  # fmt: skip

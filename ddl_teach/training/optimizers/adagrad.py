@@ -21,7 +21,6 @@ class AdaGrad(Checked):
     rate: Rate = 0.01
     epsilon: float = 1e-10
     states = 1
-    elementwise = True
 
     def __call__(self, weights: Array, gradient: Array, states: States, step: int) -> None:
         (squares,) = states

@@ -23,7 +23,6 @@ class Adam(Checked):
     betas: tuple[float, float] = (0.9, 0.999)
     epsilon: float = 1e-8
     states = 2
-    elementwise = True
 
     def direction(self, gradient: Array, states: States, step: int) -> Array:
         """Where to go, before the rate: about one in each entry while gradients agree."""

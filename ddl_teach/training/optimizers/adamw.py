@@ -23,7 +23,6 @@ class AdamW(Checked):
     epsilon: float = 1e-8
     decay: float = 0.01
     states = 2
-    elementwise = True
 
     def __call__(self, weights: Array, gradient: Array, states: States, step: int) -> None:
         weights *= 1 - at(self.rate, step) * self.decay

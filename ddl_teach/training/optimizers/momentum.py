@@ -21,7 +21,6 @@ class Momentum(Checked):
     rate: Rate = 0.1
     momentum: float = 0.9
     states = 1
-    elementwise = True
 
     def __call__(self, weights: Array, gradient: Array, states: States, step: int) -> None:
         (moment,) = states

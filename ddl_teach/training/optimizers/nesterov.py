@@ -20,7 +20,6 @@ class Nesterov(Checked):
     rate: Rate = 0.1
     momentum: float = 0.9
     states = 1
-    elementwise = True
 
     def __call__(self, weights: Array, gradient: Array, states: States, step: int) -> None:
         (moment,) = states

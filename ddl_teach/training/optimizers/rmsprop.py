@@ -20,7 +20,6 @@ class RMSProp(Checked):
     memory: float = 0.99
     epsilon: float = 1e-8
     states = 1
-    elementwise = True
 
     def __call__(self, weights: Array, gradient: Array, states: States, step: int) -> None:
         (squares,) = states

@@ -38,6 +38,8 @@ def at(rate: Rate, step: int) -> float:
 class Checked:
     """A rule, a frozen dataclass: one with a setting that cannot be is refused."""
 
+    elementwise = True
+
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             _check_setting(f"{type(self).__name__}: {name}", name, value)

@@ -17,7 +17,6 @@ class SGD(Checked):
 
     rate: Rate = 0.1
     states = 0
-    elementwise = True
 
     def __call__(self, weights: Array, gradient: Array, states: States, step: int) -> None:
         weights -= at(self.rate, step) * gradient
