@@ -11,8 +11,7 @@ from math import inf
 from typing import Any
 
 from ddl_teach.theory.grids import memory
-from ddl_teach.theory.grids.cluster import Cluster
-from ddl_teach.theory.grids.grid import Grid, divisors, every
+from ddl_teach.theory.grids.grid import Cluster, Grid, divisors, every
 from ddl_teach.theory.grids.layers import Network
 from ddl_teach.theory.grids.seconds import Seconds, seconds
 from ddl_teach.theory.memory import Held

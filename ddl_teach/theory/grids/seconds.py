@@ -19,8 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from ddl_teach.theory.collectives import ring
-from ddl_teach.theory.grids.cluster import Cluster
-from ddl_teach.theory.grids.grid import Grid
+from ddl_teach.theory.grids.grid import Cluster, Grid
 from ddl_teach.theory.grids.layers import Layer, Network
 from ddl_teach.theory.grids.sent import micro_batch
 

@@ -9,7 +9,6 @@ What to look at: the mean has more entries than anybody sent; how many more, say
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -23,13 +22,11 @@ from ddl_teach.training.distribution.all_reduce import Everybody
 from ddl_teach.training.distribution.path import Path
 from ddl_teach.training.optimizers.update import Update
 
-WAYS: MappingProxyType[str, Callable[..., Stream]] = MappingProxyType(
-    {
-        "recursive_doubling": recursive_doubling.allreduce,
-        "split_allgather": split_allgather.allreduce,
-        "dense_second_phase": dense_second_phase.allreduce,
-    }
-)
+WAYS: dict[str, Callable[..., Stream]] = {
+    "recursive_doubling": recursive_doubling.allreduce,
+    "split_allgather": split_allgather.allreduce,
+    "dense_second_phase": dense_second_phase.allreduce,
+}
 
 
 @dataclass(frozen=True)
