@@ -18,9 +18,7 @@ from ddl_teach.search.job import Decision, Job
 class Decider(Protocol):
     """Which trial is trained for how long."""
 
-    @property
-    def seed(self) -> int:
-        """What all random numbers of the search come from."""
+    seed: int  # what all random numbers of the search come from
 
     @property
     def planned(self) -> int:

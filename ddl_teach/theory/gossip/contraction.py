@@ -136,11 +136,6 @@ def disagreement(graph: Graph, noise: float = 1.0) -> float:
     return noise * sqrt(float(np.square(ages).sum()) * (graph.ranks - 1) / graph.ranks)
 
 
-def bytes_sent(graph: Graph, rank: int, nbytes: int, step: int = 0) -> int:
-    """What a rank sends in a step: its vector, to everybody it sends to."""
-    return nbytes * len(graph.sends_to(rank, step))
-
-
 def growth_of_averaged_gradients(graph: Graph, learning_rate: float, curvature: float) -> float:
     """By how much the fastest disagreement is multiplied in a step: above 1 it explodes."""
     return max(abs(1 - learning_rate * curvature * _of_one_round(graph)), default=0.0)

@@ -38,15 +38,12 @@ class AnyWorker(Protocol[OwnStation]):
     """What a WHEN sees of a worker: `worker.Worker`, or whatever can do the same."""
 
     weights: np.ndarray
+    steps: int  # how many gradients it computes
     staleness: list[int]  # of its updates, where no server counts it
 
     @property
     def station(self) -> OwnStation:
         """Its place on the path."""
-
-    @property
-    def steps(self) -> int:
-        """How many gradients it computes."""
 
     @property
     def task(self) -> object:
