@@ -76,12 +76,9 @@ class CorrectedLink(Link):
     """Keeps speed and what is owed: zeros before the first vector."""
 
     form: DeepGradientCompression
-
-    def __init__(self, form: DeepGradientCompression, seed: int = 0) -> None:
-        super().__init__(form, seed)
-        self.step = 0
-        self.speed: np.ndarray | None = None
-        self.owed: np.ndarray | None = None
+    step = 0
+    speed: np.ndarray | None = None
+    owed: np.ndarray | None = None
 
     def encode(self, vector: np.ndarray) -> np.ndarray:
         return message_of(*self.select(vector), len(vector))
