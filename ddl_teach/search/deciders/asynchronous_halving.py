@@ -44,13 +44,11 @@ class AsynchronousHalving:
     decisions: list[Decision] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        name = type(self).__name__
-        counts = {"budget": self.budget, "rungs": self.rungs, "eta": self.eta, "least": self.least}
-        check_plan(name, self.space, self.seed, **counts)
+        check_plan(self, "budget", "rungs", "eta", "least")
         if self.budget < self.least:
             raise ValueError(
-                f"{name}: a budget of {self.budget} steps does not pay for the first {self.least} "
-                "steps of one trial"
+                f"AsynchronousHalving: a budget of {self.budget} steps does not pay for the first "
+                f"{self.least} steps of one trial"
             )
         self._all = Trials(self.space, self.seed)
         # Of each rung (loss, trial), sorted: all that are done, and those not promoted.

@@ -32,9 +32,7 @@ class Hyperband:
     decisions: list[Decision] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_plan(
-            "Hyperband", self.space, self.seed, most=self.most, eta=self.eta, least=self.least
-        )
+        check_plan(self, "most", "eta", "least")
         if self.most < self.least:
             raise ValueError(f"Hyperband: most={self.most} is less than least={self.least}")
         cuts = 0
@@ -43,17 +41,8 @@ class Hyperband:
         self.brackets = []
         for number, s in enumerate(range(cuts, -1, -1)):
             trials = -(-(cuts + 1) * self.eta**s // (s + 1))
-            least = self.most // self.eta**s
-            bracket = SuccessiveHalving(
-                self.space,
-                trials,
-                s + 1,
-                self.eta,
-                least,
-                self.seed,
-                first=number,
-                stride=cuts + 1,
-            )
+            plan = trials, s + 1, self.eta, self.most // self.eta**s, self.seed
+            bracket = SuccessiveHalving(self.space, *plan, first=number, stride=cuts + 1)
             bracket.decisions = self.decisions  # one list for all
             self.brackets.append(bracket)
 

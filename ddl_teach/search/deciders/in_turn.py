@@ -38,8 +38,7 @@ class InTurn(ABC):
     decisions: list[Decision] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        name = type(self).__name__
-        check_plan(name, self.space, self.seed, trials=self.trials, steps=self.steps)
+        check_plan(self, "trials", "steps")
         if self.ahead is not None:
             count("ahead", self.ahead)
         self._jobs: list[Job] = []

@@ -40,13 +40,13 @@ class SuccessiveHalving:
 
     def __post_init__(self) -> None:
         name, trials, eta = type(self).__name__, self.trials, self.eta
-        check_plan(name, self.space, self.seed, trials=trials, eta=eta, least=self.least)
+        check_plan(self, "trials", "eta", "least")
         most = 1
         while eta**most <= trials:
             most += 1
         if self.rungs is None:
             self.rungs = most
-        check_plan(name, self.space, self.seed, rungs=self.rungs)
+        check_plan(self, "rungs")
         if self.rungs > most:
             raise ValueError(
                 f"{name}: {trials} trials can be cut to 1/{eta} of them {most - 1} times, so "
