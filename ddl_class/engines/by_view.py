@@ -32,8 +32,7 @@ from ddl_teach.search.attempt import Outcome, State, Training, attempt
 from ddl_teach.search.conductor import Conductor, Task
 from ddl_teach.search.decider import Decider
 from ddl_teach.search.job import Settings
-from ddl_teach.search.records import Progress, Record
-from ddl_teach.search.report import Report
+from ddl_teach.search.report import Progress, Record, Report
 
 GLANCE = 0.25  # seconds between two looks of whoever watches, while nothing changes
 ENGINE_DIED = "its engine died, twice"

@@ -19,7 +19,7 @@ from IPython.display import DisplayHandle
 
 from ddl_class.plots.search import finding, plot_search, progress
 from ddl_class.plots.svg import Drawing
-from ddl_teach.search.records import Record
+from ddl_teach.search.report import Record
 
 EVERY = 0.25  # seconds between two pictures
 WIDE = 110  # letters of a line

@@ -14,11 +14,9 @@ Shares          each has its own     the server's     each has its own yes
 =============== ==================== ================ ================ =================
 
 A WHEN that sends weights themselves, or curvature, needs a form that is faithful to every entry.
-And each WHEN, path and form may have an objection of its own: a window cannot decode, a part of a
+And each path and form may have an objection of its own: a window cannot decode, a part of a
 layer has no norm. What to look at: a refusal names the next thing to try.
 """
-
-from __future__ import annotations
 
 from typing import Any
 
@@ -103,9 +101,8 @@ def refusal(
     reason = (
         _no_verb(when, path)
         or (None if form.faithful else WHOLE.get(when.sends))
-        or when.objection(path, form, update)
-        or path.objection(when, path, form, update)
-        or form.objection(when, path, form, update)
+        or path.objection(when, form, update)
+        or form.objection(when.sends, update)
     )
     return reason and f"{when} over {path} in the form {form} makes no sense: {reason}."
 

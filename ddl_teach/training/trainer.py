@@ -7,8 +7,6 @@ path; those who are servers serve until all have left, the others train as the W
 What to look at: the trainer has no case for any WHEN, path or form.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import TypeVar
 

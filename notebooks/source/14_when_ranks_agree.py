@@ -214,8 +214,8 @@ definition("stale_synchronous")
 
 # %%
 from ddl_teach.theory import stragglers
+from ddl_teach.training.consistency.asynchronous import inverse
 from ddl_teach.training.consistency.backup_workers import BackupWorkers
-from ddl_teach.training.consistency.damping import inverse
 from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
 
 

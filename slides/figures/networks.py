@@ -35,8 +35,8 @@ from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 from ddl_teach.theory import checkpointing, collectives, data_parallel, memory
-from ddl_teach.theory.grids import cluster, layers
-from ddl_teach.theory.grids.grid import Grid
+from ddl_teach.theory.grids import layers
+from ddl_teach.theory.grids.grid import Cluster, Grid
 from ddl_teach.theory.grids.search import Choice, search
 from slides.figures.tables import beside
 
@@ -174,7 +174,7 @@ def recomputed() -> Figure:
 def grids() -> list[Choice]:
     """All grids of 512 ranks for a network of 24 blocks, the fastest first by the model."""
     network = layers.transformer(blocks=24, width=2048, heads=16, length=2048, vocabulary=51200)
-    return search(network, 512, cluster.Cluster(), batch=512)
+    return search(network, 512, Cluster(), batch=512)
 
 
 def some_grids() -> Figure:

@@ -133,7 +133,7 @@ def test_feedback_around_what_is_no_form_is_refused(no_form):
 class ForPlainSteps(TopK):
     """A form that does not go with every rule."""
 
-    def objection(self, when, path, form, update):
+    def objection(self, sends, update):
         return f"not with {update}: take SGD(rate)" if update.states else None
 
 

@@ -5,14 +5,20 @@ through L layers and T steps has L + T - 1 links (unit 04). A layer that reads i
 needs the whole of what is below. torch adds two biases to each gate; the formulas know one.
 """
 
-from types import ModuleType
+from __future__ import annotations
 
 from ddl_measure.analysis.records import Call, Cost, Rule
 from ddl_teach.theory.work_depth import gru, lstm, rnn
-from ddl_teach.theory.work_depth.counting import NOTHING, WorkDepth, matrix_product
+from ddl_teach.theory.work_depth.counting import (
+    NOTHING,
+    Count,
+    Learning,
+    WorkDepth,
+    matrix_product,
+)
 
 
-def recurrent(formula: ModuleType, gates: int) -> Rule:
+def recurrent(formula: Learning, gates: int) -> Rule:
     """The rule of a stack of layers whose single one `formula` counts."""
 
     def rule(call: Call) -> Cost | None:
@@ -59,7 +65,7 @@ def recurrent(formula: ModuleType, gates: int) -> Rule:
     return rule
 
 
-def _stacked(formula: ModuleType, sizes: tuple[int, ...], whole: bool) -> WorkDepth:
+def _stacked(formula: Count, sizes: tuple[int, ...], whole: bool) -> WorkDepth:
     """A layer's work, and what it adds to the chain: all its steps, or only the last one."""
     batch, _, inputs, hidden = sizes
     depth = formula(*sizes).depth if whole else formula(batch, 1, inputs, hidden).depth

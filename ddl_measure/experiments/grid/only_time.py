@@ -18,8 +18,7 @@ from ddl_teach.networks.grid.axes import Axes, axes_of
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.networks.pipelines.worker import Worker
-from ddl_teach.theory.grids.cluster import Cluster
-from ddl_teach.theory.grids.grid import Grid
+from ddl_teach.theory.grids.grid import Cluster, Grid
 from ddl_teach.theory.grids.layers import Layer, Network
 from ddl_teach.theory.grids.seconds import BACKWARD
 from ddl_teach.theory.grids.sent import micro_batch

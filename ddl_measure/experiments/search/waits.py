@@ -5,7 +5,7 @@ anybody, and nothing were done in vain, that would take 6 seconds. Measured is h
 until W trials have been trained to the end, over that:
 
     synchronous, run times equal        1
-    synchronous, run times differ       (2 + 4 H_W) / 6           theory.searches
+    synchronous, run times differ       (2 + 4 H_W) / 6           theory.stragglers
     asynchronous                        no formula: little above 1, whatever W is
 
 Run times that differ are exponential, and belong to the job: whichever worker does it, on
@@ -29,7 +29,7 @@ from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 from ddl_teach.search.job import Job, Settings
 from ddl_teach.search.report import Report
 from ddl_teach.search.space import Space, UniformNumber
-from ddl_teach.theory.searches import waiting
+from ddl_teach.theory.stragglers import waiting
 
 WITHOUT = 6  # seconds, if nobody waits
 ENOUGH = 9  # seconds that the asynchronous search gives out for each worker

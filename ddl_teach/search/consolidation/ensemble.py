@@ -15,8 +15,6 @@ fraction of what the formula promises. The loss of the mean is never above the m
 convex.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

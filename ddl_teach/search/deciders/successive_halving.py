@@ -11,8 +11,6 @@ What to look at: a rung ends when its last trial does. Workers wait there for th
 the last rungs most of them have nothing to do.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -42,13 +40,13 @@ class SuccessiveHalving:
 
     def __post_init__(self) -> None:
         name, trials, eta = type(self).__name__, self.trials, self.eta
-        check_plan(name, self.space, self.seed, trials=trials, eta=eta, least=self.least)
+        check_plan(self, "trials", "eta", "least")
         most = 1
         while eta**most <= trials:
             most += 1
         if self.rungs is None:
             self.rungs = most
-        check_plan(name, self.space, self.seed, rungs=self.rungs)
+        check_plan(self, "rungs")
         if self.rungs > most:
             raise ValueError(
                 f"{name}: {trials} trials can be cut to 1/{eta} of them {most - 1} times, so "
@@ -64,12 +62,11 @@ class SuccessiveHalving:
     @property
     def schedule(self) -> tuple[tuple[int, int], ...]:
         """Each rung's number of trials, and the steps that each of them is trained for there."""
-        counts = [self.trials // self.eta**rung for rung in range(self.rungs)]
+        counts = [self.trials // self.eta**rung for rung in range(self.rungs or 0)]
         return tuple((count, self.trials * self.least // count) for count in counts)
 
     @property
     def planned(self) -> int:
-        """The steps it gives out."""
         return sum(trials * steps for trials, steps in self.schedule)
 
     @property
@@ -107,7 +104,7 @@ class SuccessiveHalving:
         if len(self._losses) < self._places or self.finished:
             return
         self._rung += 1
-        if self._rung < self.rungs:
+        if not self.finished:
             # Ties go to the smaller number, or the order in which workers are done would decide.
             ranking = sorted(self._losses, key=lambda trial: (self._losses[trial], trial))
             count = self.schedule[self._rung][0]

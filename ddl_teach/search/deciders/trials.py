@@ -1,7 +1,5 @@
 """The trials of a search: numbered settings, and the jobs they are given."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 
@@ -26,9 +24,11 @@ class Trials:
         return Job(trial, self._space.sample(self._seed, trial), rung, steps, self._seed)
 
 
-def check_plan(name: str, space: Any, seed: int, **counts: int) -> None:
-    """Refuse what is no plan of a search."""
-    if not isinstance(space, Space):
-        raise TypeError(f"{name}: space must be a Space({{...}}), not {space!r}")
-    for what, count in {**counts, "seed": seed}.items():
-        whole_number(count, f"{name}: {what}", {"seed": 0, "eta": 2}.get(what, 1))
+def check_plan(decider: Any, *counts: str) -> None:
+    """Refuse a decider whose space is none, or whose seed or these counts cannot be."""
+    name = type(decider).__name__
+    if not isinstance(decider.space, Space):
+        raise TypeError(f"{name}: space must be a Space({{...}}), not {decider.space!r}")
+    for what in (*counts, "seed"):
+        least = {"seed": 0, "eta": 2}.get(what, 1)
+        whole_number(getattr(decider, what), f"{name}: {what}", least)

@@ -11,8 +11,6 @@ Bytes are those sent by each rank. What to look at: a sparse form that saves 99%
 dense all-reduce on 200 ranks if it is gathered; that is what sparse all-reduce is for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

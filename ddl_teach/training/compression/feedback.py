@@ -13,14 +13,12 @@ Stich, Cordonnier & Jaggi, "Sparsified SGD with memory", 2018; Karimireddy, Rebj
 What to look at: the same training with and without; top-k alone stops far from the optimum.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
 from ddl_teach.comm import Comm
-from ddl_teach.training.compression.form import Allreduce, Form, Keeps, Link, Sends, checked
+from ddl_teach.training.compression.form import Allreduce, Form, Keeps, Link, checked
 
 
 @dataclass(frozen=True)
@@ -40,9 +38,8 @@ class Feedback(Form):
                 f"{self.form} without Feedback around it"
             )
 
-    def objection(self, when: Sends, path: object, form: Form, update: Keeps | None) -> str | None:
-        """What the form inside objects to."""
-        return self.form.objection(when, path, form, update)
+    def objection(self, sends: str, update: Keeps | None) -> str | None:
+        return self.form.objection(sends, update)
 
     @property
     def sums(self) -> bool:

@@ -28,14 +28,6 @@ from ddl_teach.comm import Comm
 Allreduce = Callable[[Comm, Array], None]
 
 
-class Sends(Protocol):
-    """What a form needs to know of a WHEN."""
-
-    @property
-    def sends(self) -> str:
-        """What travels: gradients, changes, weights or curvature."""
-
-
 class Keeps(Protocol):
     """What a form needs to know of an update rule."""
 
@@ -85,8 +77,9 @@ class Form(ABC):
         """A sender's side; links with different seeds draw different random numbers."""
         return Link(self, seed)
 
-    def objection(self, when: Sends, path: object, form: Form, update: Keeps | None) -> str | None:
-        """Why this form makes no sense in such a training: a reason, or None."""
+    def objection(self, sends: str, update: Keeps | None) -> str | None:
+        """Why this form makes no sense where a WHEN `sends` gradients, changes, weights or
+        curvature: a reason, or None."""
         return None
 
     def select(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

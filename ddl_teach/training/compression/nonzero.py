@@ -6,8 +6,6 @@ Renggli et al., "SparCML", SC 2019: a stream that turns dense where that is smal
 What to look at: of a gradient that is dense it saves nothing; it is a form for some networks only.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -12,8 +12,6 @@ Kronecker-factored approximate curvature", CVPR 2019.
 What to look at: fewer steps to the same loss, more bytes and more work in each of them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -22,8 +20,8 @@ import numpy as np
 from ddl_teach.training.consistency.station import Averages
 from ddl_teach.training.consistency.when import AnyWorker, Question, When
 from ddl_teach.training.optimizers import kfac
-from ddl_teach.training.optimizers.curvature import Factors
 from ddl_teach.training.optimizers.settings import check_amount
+from ddl_teach.training.tasks.task import Factors
 
 
 @runtime_checkable
@@ -57,7 +55,6 @@ class SynchronousKFAC(When[Averages]):
         return np.zeros_like(kfac.flattened(_curvature(task)(weights, 0, 1, 0)[1]))
 
     def run(self, worker: AnyWorker[Averages]) -> None:
-        """One worker's training."""
         for step in range(worker.steps):
             own = worker.ask(_curvature(worker.task), step)
             travelling = kfac.flattened(own)

@@ -18,8 +18,6 @@ a gradient or a change of weights may lose nearly all of its entries, weights th
 factors of curvature may not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Protocol, TypeVar, runtime_checkable
 
@@ -40,15 +38,12 @@ class AnyWorker(Protocol[OwnStation]):
     """What a WHEN sees of a worker: `worker.Worker`, or whatever can do the same."""
 
     weights: np.ndarray
+    steps: int  # how many gradients it computes
     staleness: list[int]  # of its updates, where no server counts it
 
     @property
     def station(self) -> OwnStation:
         """Its place on the path."""
-
-    @property
-    def steps(self) -> int:
-        """How many gradients it computes."""
 
     @property
     def task(self) -> object:
@@ -79,10 +74,6 @@ class AnyWorker(Protocol[OwnStation]):
 @runtime_checkable
 class When(Requirements, Protocol[NeededStation]):
     """Frozen settings, and how one worker trains with them."""
-
-    def objection(self, path: object, form: object, update: object) -> str | None:
-        """Why this WHEN makes no sense in such a training: a reason, or None."""
-        return None
 
     def travels(self, task: object, weights: np.ndarray) -> np.ndarray:
         """A vector like those that will travel: most often one like the weights."""

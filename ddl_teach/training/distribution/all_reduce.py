@@ -30,7 +30,6 @@ class AllReduce(Path["Everybody"]):
     offers = (Averages,)
 
     def open(self, comm: Comm, weights: np.ndarray, form: Form, service: Service) -> Everybody:
-        """This rank's station."""
         allreduce = self.algorithm
         if isinstance(allreduce, str):
             allreduce = registry.function(allreduce, "allreduce")
@@ -45,7 +44,6 @@ class Everybody:
         self._average = average
 
     def average(self, vector: np.ndarray) -> None:
-        """The mean over all ranks, in place."""
         self._average(vector)
 
     def leave(self) -> None:

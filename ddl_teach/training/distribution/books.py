@@ -14,8 +14,6 @@ et al., "Revisiting distributed synchronous SGD", 2016, for backups.
 What to look at: who leaves, dies or comes late only changes for whom a server waits.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Protocol
 
@@ -188,7 +186,6 @@ class Alone(Client):
         self._form, self._link = form, form.link()
 
     def push(self, update: np.ndarray) -> None:
-        """Hand an update in."""
         seen = self._form.decode(self._link.encode(update), update.size)
         self.books.push(0, self.books.version, seen)
 
@@ -200,7 +197,6 @@ class Alone(Client):
         return self.books.clock[0]
 
     def leave(self) -> Shift:
-        """Say that there is nothing more to come; returns what a server would tell."""
         self.books.leave(0)
         return self.books.shift()
 

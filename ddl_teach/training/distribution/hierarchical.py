@@ -12,8 +12,6 @@ systematic study" (Rudra-adv), ICDM 2016; Hsieh et al., "Gaia", NSDI 2017, for s
 What to look at: `ledger.bytes_to(0)` is nothing on ranks that do not lead.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +41,6 @@ class Hierarchical(Path[Client]):
     def open(
         self, comm: Comm, weights: np.ndarray, form: Form, service: Service
     ) -> Client | Dedicated:
-        """This rank's station."""
         if comm.size == 1:
             return Alone(weights, form, service)
         worker = comm.rank - 1
@@ -85,6 +82,5 @@ class Member(Client):
         return int(clock[0])
 
     def leave(self) -> None:
-        """Say that there is nothing more to come from this group."""
         if self._above is not None:
             self._above.leave()

@@ -49,13 +49,9 @@ class Neighbours(Path["Neighbour"]):
             )
 
     def open(self, comm: Comm, weights: np.ndarray, form: Form, service: Service) -> Neighbour:
-        """This rank's station."""
         return Neighbour(comm, self.graph, weights, form)
 
-    def objection(
-        self, when: Requirements, path: object, form: Form, update: Update | None
-    ) -> str | None:
-        """Why a form does not go with a verb of this path."""
+    def objection(self, when: Requirements, form: Form, update: Update | None) -> str | None:
         if Meets in when.needs and form.nbytes(1) is None:
             return (
                 "whoever is asked at any time must know beforehand how long a message is, and in "
@@ -88,7 +84,6 @@ class Neighbour:
         self._known = dict.fromkeys(known, weights)
 
     def mix(self, vector: np.ndarray, step: int) -> None:
-        """The weighted mean with the neighbours of this step, in place."""
         weights = heard_weights(self.graph, self.worker, step)
         message = self._link.encode(vector)
         seen = self._told(message)
@@ -134,7 +129,6 @@ class Neighbour:
         return mass * share + sum(float(one[0]) for one in masses)
 
     def meetings(self, vector: np.ndarray, steps: int, seed: int, ahead: float) -> Meetings:
-        """For ranks that average in pairs, whenever one of them asks."""
         return Meetings(self._comm, self.graph, self._form, vector, steps, seed, ahead)
 
     def leave(self) -> None:

@@ -43,10 +43,7 @@ class OneSided(Path["Reaching | Alone"]):
     def __post_init__(self) -> None:
         check_patience(self.patience)
 
-    def objection(
-        self, when: Requirements, path: object, form: Form, update: Update | None
-    ) -> str | None:
-        """What nobody at the memory can do."""
+    def objection(self, when: Requirements, form: Form, update: Update | None) -> str | None:
         if not isinstance(form, Dense):
             return (
                 "a window adds numbers, and nobody is there to decode a message: take Dense(), or "
@@ -67,7 +64,6 @@ class OneSided(Path["Reaching | Alone"]):
     def open(
         self, comm: Comm, weights: np.ndarray, form: Form, service: Service
     ) -> Reaching | Alone:
-        """This rank's station."""
         if comm.size == 1:
             return Alone(weights, form, service)
         return Reaching(comm, weights, service, self.patience)
@@ -128,7 +124,6 @@ class Reaching:
         return self._clock
 
     def average(self, vector: np.ndarray) -> None:
-        """The mean over all workers, in place."""
         parts = split_evenly(vector, self.workers)
         # Of three rooms one is added to, one may still be read, and one is made ready.
         now, after = self._round % 3, (self._round + 1) % 3

@@ -1,7 +1,5 @@
 """A path: who sends to whom. Opened on all ranks at once, it gives each of them a station."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -19,9 +17,7 @@ class Path(Protocol[OwnStation]):
 
     offers: ClassVar[tuple[type, ...]]  # Protocols such as `training.consistency.station.Averages`
 
-    def objection(
-        self, when: Requirements, path: object, form: Form, update: Update | None
-    ) -> str | None:
+    def objection(self, when: Requirements, form: Form, update: Update | None) -> str | None:
         """Why this path makes no sense in such a training: a reason, or None."""
         return None
 

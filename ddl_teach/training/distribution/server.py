@@ -62,9 +62,7 @@ class Sharded:
         if not isinstance(self.late, tuple):
             raise TypeError(f"late is a tuple of workers' numbers, as (2,), not {self.late!r}")
 
-    def objection(
-        self, when: Requirements, path: object, form: object, update: Update | None
-    ) -> str | None:
+    def objection(self, when: Requirements, form: object, update: Update | None) -> str | None:
         """A server with a part of the weights cannot apply every rule."""
         if self.servers == 1 or Averages in when.needs or update is None or update.elementwise:
             return None
@@ -76,7 +74,6 @@ class Sharded:
     def open(
         self, comm: Comm, weights: np.ndarray, form: Codec, service: Service
     ) -> Client | Dedicated:
-        """This rank's station."""
         if comm.size == 1:
             return Alone(weights, form, service)
         servers = self.servers
@@ -131,7 +128,6 @@ class Served(Client):
         self._versions = np.zeros(servers, np.int64)
 
     def push(self, update: np.ndarray) -> None:
-        """Hand an update in."""
         under_way = []
         parts = split_evenly(update, len(self._links))
         for server in self._order:
@@ -166,7 +162,6 @@ class Served(Client):
         return int(answers[:, 1].min())
 
     def leave(self) -> None:
-        """Say that there is nothing more to come."""
         _finish([self._ask(server, LEAVE) for server in range(len(self._links))])
 
     def _ask(self, server: int, what: int, nbytes: int = 0) -> Request:
@@ -188,41 +183,31 @@ class Serving:
         self._servers, self._form, self._alarm = servers, form, alarm
         self._begin = begin  # where its shard begins in the whole vector
         self._wanted: dict[int, np.ndarray] = {}  # by worker: where the rows are that it named
-        self._room = np.empty(0, np.uint8)
 
     def serve(self) -> Shift:
         """Answer requests in the order in which they come."""
         books, comm = self.books, self._comm
-        request = np.empty(3, np.int64)
+        request, room = np.empty(3, np.int64), np.empty(0, np.uint8)
         while books.open and (source := self._next(request)) is not None:
             worker, (what, version, nbytes) = source - self._servers, request.tolist()
             if what == PUSH:
-                message = self._room_for(nbytes)
+                if nbytes > len(room) or books.service.bound == 0:
+                    room = np.empty(nbytes, np.uint8)  # what waits for others keeps its own
+                message = room[:nbytes]
                 comm.recv(message, source, UPDATE)
                 update = self._form.decode(message, books.weights.size)
                 books.push(worker, version, update, comm.now())
             elif what == PULL:
                 if nbytes:
-                    self._note_rows(worker, source, nbytes)
+                    named = np.empty(nbytes // 4, np.uint32)
+                    comm.recv(named, source, ROWS)
+                    end = self._begin + len(books.weights)
+                    self._wanted[worker] = Rows.unpacked(named).places(self._begin, end)
                 books.pull(worker, comm.now())
             else:
                 books.leave(worker)
             self._answer()
         return books.shift()
-
-    def _room_for(self, nbytes: int) -> np.ndarray:
-        """Where a message goes: to fresh memory if the update in it must wait for others."""
-        if self.books.service.bound == 0:
-            return np.empty(nbytes, np.uint8)
-        if nbytes > len(self._room):
-            self._room = np.empty(nbytes, np.uint8)
-        return self._room[:nbytes]
-
-    def _note_rows(self, worker: int, source: int, nbytes: int) -> None:
-        named = np.empty(nbytes // 4, np.uint32)
-        self._comm.recv(named, source, ROWS)
-        end = self._begin + len(self.books.weights)
-        self._wanted[worker] = Rows.unpacked(named).places(self._begin, end)
 
     def _answer(self) -> None:
         books, comm = self.books, self._comm

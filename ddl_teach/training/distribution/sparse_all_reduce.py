@@ -7,11 +7,8 @@ Renggli et al., "SparCML", SC 2019.
 What to look at: the mean has more entries than anybody sent; how many more, says `theory.sparse`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -25,13 +22,11 @@ from ddl_teach.training.distribution.all_reduce import Everybody
 from ddl_teach.training.distribution.path import Path
 from ddl_teach.training.optimizers.update import Update
 
-WAYS: MappingProxyType[str, Callable[..., Stream]] = MappingProxyType(
-    {
-        "recursive_doubling": recursive_doubling.allreduce,
-        "split_allgather": split_allgather.allreduce,
-        "dense_second_phase": dense_second_phase.allreduce,
-    }
-)
+WAYS: dict[str, Callable[..., Stream]] = {
+    "recursive_doubling": recursive_doubling.allreduce,
+    "split_allgather": split_allgather.allreduce,
+    "dense_second_phase": dense_second_phase.allreduce,
+}
 
 
 @dataclass(frozen=True)
@@ -53,20 +48,17 @@ class SparseAllReduce(Path[Everybody]):
                 "dense_second_phase has"
             )
 
-    def objection(
-        self, when: Requirements, path: object, form: Form, update: Update | None
-    ) -> str | None:
+    def objection(self, when: Requirements, form: Form, update: Update | None) -> str | None:
         """A form that sends every entry has nothing to list; the second form may object too."""
         if form.sparse:
             second = self.second
-            return None if second is None else second.objection(when, path, form, update)
+            return None if second is None else second.objection(when.sends, update)
         return (
             "a sparse all-reduce adds up lists of entries, and this form sends every entry: take "
             "TopK(0.01), or NonZero() for gradients that are sparse by nature, or AllReduce()"
         )
 
     def open(self, comm: Comm, weights: np.ndarray, form: Form, service: Service) -> Everybody:
-        """This rank's station."""
         link = form.link(comm.rank)
         second = {} if self.second is None else {"link": self.second.link(comm.size + comm.rank)}
 

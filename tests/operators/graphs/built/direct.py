@@ -12,7 +12,7 @@ from operators.graphs.built.windows import covering, cut, padded
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import Graph
 from ddl_teach.operators.graphs.sums import dot, reduce, total
-from ddl_teach.theory.convolution_cost import Shape
+from ddl_teach.theory.convolution_tiles import Shape
 
 
 def forward(problem: Shape, bias: bool = False) -> Graph:

@@ -15,8 +15,8 @@ from operators.graphs.built.windows import padded
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import Graph
 from ddl_teach.operators.graphs.sums import total
-from ddl_teach.theory.convolution_cost import Shape
-from ddl_teach.theory.work_depth.fft import points
+from ddl_teach.theory.convolution_tiles import Shape
+from ddl_teach.theory.work_depth.convolution import points
 
 
 class Complex(NamedTuple):

@@ -15,7 +15,7 @@ from operators.graphs.built.windows import Pair, cut
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import Graph
 from ddl_teach.operators.graphs.sums import dot
-from ddl_teach.theory.convolution_cost import Shape
+from ddl_teach.theory.convolution_tiles import Shape
 from ddl_teach.theory.work_depth.winograd import Transforms
 
 

@@ -13,8 +13,6 @@ gradients; k = 1 is the sequential algorithm. What to look at: with ahead = W bo
 busy while all trials take equally long.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
@@ -22,7 +20,7 @@ import numpy as np
 
 from ddl_teach.search.deciders.trials import check_plan
 from ddl_teach.search.job import Decision, Job, Settings
-from ddl_teach.search.space import Choice, Space
+from ddl_teach.search.space import Space
 from ddl_teach.theory.inputs import count
 
 PROPOSE = 7  # what random numbers are for: no other use of a seed begins with this one
@@ -40,13 +38,7 @@ class InTurn(ABC):
     decisions: list[Decision] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        name = type(self).__name__
-        check_plan(name, self.space, self.seed, trials=self.trials, steps=self.steps)
-        for axis_name, axis in self.space.axes.items():
-            if not isinstance(axis, Choice):
-                raise TypeError(
-                    f"{name} chooses among options: {axis_name} must be a Choice, not {axis!r}"
-                )
+        check_plan(self, "trials", "steps")
         if self.ahead is not None:
             count("ahead", self.ahead)
         self._jobs: list[Job] = []
@@ -61,7 +53,6 @@ class InTurn(ABC):
 
     @property
     def finished(self) -> bool:
-        """Whether all have come back."""
         return self._done == self.trials
 
     def next(self) -> Job | None:
@@ -76,7 +67,6 @@ class InTurn(ABC):
         return self._jobs[-1]
 
     def tell(self, job: Job, loss: float) -> None:
-        """A trial is done."""
         self._done += 1
         self._take(job, loss)
 
