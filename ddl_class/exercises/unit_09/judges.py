@@ -225,10 +225,9 @@ def _judge_rows(
                 found = array(result, f"{call}: return the result, rank {rank}", right[rank].shape)
                 if not np.allclose(found, right[rank]):
                     raise Wrong(f"{call}: rank {rank} is wrong. {usual(parts, rank, found)}")
-            bytes_enough = [
-                8 * columns * ((rank > 0) + (rank < count - 1)) for rank in range(count)
-            ]
-            ranks.judge_sent(call, outcome, bytes_enough, "one row to each neighbour", "bytes")
+            neighbours = [(rank > 0) + (rank < count - 1) for rank in range(count)]
+            enough = [8 * columns * many for many in neighbours]
+            ranks.judge_sent(call, outcome, enough, "one row to each neighbour", "bytes")
             # Of real ranks the time is some thousandth of this latency.
             if outcome.time > FEW * HOUR:
                 raise Wrong(
