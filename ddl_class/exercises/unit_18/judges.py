@@ -154,7 +154,7 @@ def _scalings(generator: np.random.Generator) -> Iterator[list[Point]]:
     cases = [((1, 2, 4), batches) for batches in ((32, 32, 128), (32, 40, 128), (32, 48, 32))]
     for first in (1, 2, 3):
         counts = first, 2 * first, 8 * first
-        cases += [(counts, (48, 48, 48)), (counts, tuple(16 * ranks for ranks in counts))]
+        cases += [(counts, (48, 48, 48)), (counts, (16 * first, 32 * first, 128 * first))]
     for counts, batches in cases:
         seconds = np.round(generator.uniform(1, 9, 3), 3).tolist()
         yield list(zip(counts, batches, seconds, strict=True))
