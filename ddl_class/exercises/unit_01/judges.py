@@ -122,10 +122,9 @@ def judge_count(stage: Stage, generator: np.random.Generator, ranks: Sequence[in
     chain: Graph = [[]] + [[place] for place in range(1500)]
     shuffled = [_random_graph(generator) for _ in range(20)]
     graphs: list[Graph] = [SMALL, *shuffled, [[]] * 7, chain, ladder]
+    wanted = "return two numbers, as in `return work, depth`"
     for graph in graphs:
-        answer = _work_and_depth(
-            stage.call(graph), "return two numbers, as in `return work, depth`"
-        )
+        answer = _work_and_depth(stage.call(graph), wanted)
         levels = finished(graph)
         work, depth = len(graph), int(levels.max())
         if answer == (depth, work) != (work, depth):

@@ -134,13 +134,9 @@ def judge_hybrid(stage: Stage, generator: np.random.Generator, counts: Sequence[
 
 
 def _draw_pair(generator: np.random.Generator, count: int) -> tuple[np.ndarray, ...]:
-    return (
-        generator.standard_normal((ROWS, INPUTS)),
-        generator.standard_normal((count, INPUTS, MIDDLE)),
-        generator.standard_normal((count, MIDDLE, OUTPUTS)),
-        generator.standard_normal(OUTPUTS),
-        generator.standard_normal((ROWS, OUTPUTS)),
-    )
+    first, second = (count, INPUTS, MIDDLE), (count, MIDDLE, OUTPUTS)
+    shapes = ((ROWS, INPUTS), first, second, (OUTPUTS,), (ROWS, OUTPUTS))
+    return tuple(generator.standard_normal(shape) for shape in shapes)
 
 
 def _compare(
@@ -151,10 +147,10 @@ def _compare(
     listed = f"{len(names)} arrays: {', '.join(names)}" if len(names) > 1 else names[0]
     shapes = [like.shape for like in right]
     found = arrays(value, names, f"{told}, rank {rank}: return {listed}", shapes)
-    wrong = [k for k, pair in enumerate(zip(found, right, strict=True)) if not SAME(*pair)]
-    if not wrong:
+    pairs = enumerate(zip(found, right, strict=True))
+    first = next((place for place, pair in pairs if not SAME(*pair)), None)
+    if first is None:
         return
-    first = wrong[0]
     beside = {  # beside another mistake, perhaps
         words: mistake[first]
         for words, mistake in usual.items()
@@ -229,10 +225,9 @@ def _judge_rows(
                 found = array(result, f"{call}: return the result, rank {rank}", right[rank].shape)
                 if not np.allclose(found, right[rank]):
                     raise Wrong(f"{call}: rank {rank} is wrong. {usual(parts, rank, found)}")
-            bytes_enough = [
-                8 * columns * ((rank > 0) + (rank < count - 1)) for rank in range(count)
-            ]
-            ranks.judge_sent(call, outcome, bytes_enough, "one row to each neighbour", "bytes")
+            neighbours = [(rank > 0) + (rank < count - 1) for rank in range(count)]
+            enough = [8 * columns * many for many in neighbours]
+            ranks.judge_sent(call, outcome, enough, "one row to each neighbour", "bytes")
             # Of real ranks the time is some thousandth of this latency.
             if outcome.time > FEW * HOUR:
                 raise Wrong(

@@ -214,7 +214,7 @@ def judge_offload(stage: Stage, generator: np.random.Generator, counts: Sequence
             numbers = [message.bytes // DOUBLE for message in ledger.messages]
             most = max(numbers, default=0)
             cases = {
-                "sends something. Ranks 0 and 1 do all of it": rank > 1 and numbers,
+                "sends something. Ranks 0 and 1 do all of it": rank > 1 and bool(numbers),
                 f"sends {most} numbers at once. The device has room for two buckets; send at most "
                 f"{bucket} numbers in a message": most > bucket,
                 f"sends {sum(numbers)} numbers: each moment comes once and goes back once, "

@@ -151,15 +151,13 @@ def judge_scaling(stage: Stage, generator: np.random.Generator, ranks: Sequence[
 
 
 def _scalings(generator: np.random.Generator) -> Iterator[list[Point]]:
-    def seconds() -> float:
-        return round(float(generator.uniform(1, 9)), 3)
-
+    cases = [((1, 2, 4), batches) for batches in ((32, 32, 128), (32, 40, 128), (32, 48, 32))]
     for first in (1, 2, 3):
-        counts = [first, 2 * first, 8 * first]
-        yield [(ranks, 48, seconds()) for ranks in counts]
-        yield [(ranks, 16 * ranks, seconds()) for ranks in counts]
-    for batches in ((32, 32, 128), (32, 40, 128), (32, 48, 32)):
-        yield [(ranks, batch, seconds()) for ranks, batch in zip((1, 2, 4), batches, strict=True)]
+        counts = first, 2 * first, 8 * first
+        cases += [(counts, (48, 48, 48)), (counts, (16 * first, 32 * first, 128 * first))]
+    for counts, batches in cases:
+        seconds = np.round(generator.uniform(1, 9, 3), 3).tolist()
+        yield list(zip(counts, batches, seconds, strict=True))
 
 
 WHY = {
@@ -214,9 +212,8 @@ def judge_to_target(stage: Stage, generator: np.random.Generator, ranks: Sequenc
         target = 0.9
         call = f"to_target of {seeds} training{'s' * (seeds > 1)}, {misses} of them never there"
         said = number(stage.call(curves, target), f"{call}: return the seconds", finite=False)
-        compare(
-            call, said, float(np.median(_firsts(curves, target))), _wrong_times(curves, target)
-        )
+        right = float(np.median(_firsts(curves, target)))
+        compare(call, said, right, _wrong_times(curves, target))
 
 
 def _curve(generator: np.random.Generator, misses: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -241,16 +238,12 @@ def _firsts(curves: list[Curve], target: float) -> list[float]:
 def _wrong_times(curves: list[Curve], target: float) -> dict[str, float]:
     firsts = _firsts(curves, target)
     reached = [first for first in firsts if first < NEVER] or [np.nan]
-    above = [np.flatnonzero(right > target) for _, right in curves]
+    later = _firsts(curves, np.nextafter(target, 1))
 
     def median(of: Callable[[np.ndarray, np.ndarray, float], float]) -> float:
         pairs = zip(curves, firsts, strict=True)
         return float(np.median([of(seconds, right, first) for (seconds, right), first in pairs]))
 
-    later = [
-        float(seconds[places[0]]) if len(places) else NEVER
-        for (seconds, _), places in zip(curves, above, strict=True)
-    ]
     return {
         "That is the mean: take the median": float(np.mean(firsts)),
         "Trainings that never came there have been left out: they took infinitely long": (
@@ -280,10 +273,9 @@ def judge_review(stage: Stage, generator: np.random.Generator, ranks: Sequence[i
     for fault, changes in FAULTY.items():
         for change in changes:
             _judge_faults(stage, {**HONEST, **change}, {fault})
-    names = list(FAULTY)
     for _ in range(8):
         many = int(generator.integers(2, 5))
-        chosen = set(generator.choice(names, many, replace=False).tolist())
+        chosen = set(generator.choice(list(FAULTY), many, replace=False).tolist())
         if {"throughput without accuracy", "no test accuracy"} <= chosen:
             chosen.discard("no test accuracy")
         report = dict(HONEST)
