@@ -16,7 +16,8 @@ import numpy as np
 
 from ddl_measure.device_paths import table_of
 from ddl_measure.device_run import Way
-from ddl_runtime.devices.stand_in import StandIn, TimedDevice, TimedEvent
+from ddl_runtime.devices.stand_in import StandIn
+from ddl_runtime.devices.timed import TimedDevice, TimedEvent
 from ddl_teach import Comm
 from ddl_teach.theory import staging
 

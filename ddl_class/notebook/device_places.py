@@ -17,7 +17,7 @@ from ddl_measure.machine import describe
 from ddl_measure.reports.made import ROOT, code_version
 from ddl_runtime.devices.awareness import awareness
 from ddl_runtime.devices.placement import installed_gpus
-from ddl_runtime.devices.stand_in import TimedDevice
+from ddl_runtime.devices.timed import TimedDevice
 from ddl_teach.comm import Comm
 
 STAND_IN_LINK = 100e-6, 1e9  # seconds to start a copy, bytes a second

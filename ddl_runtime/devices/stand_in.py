@@ -9,24 +9,20 @@ shares memory, and only `x.to_host()` brings numbers back, because it waits for 
 and types are known at once, so a program runs ahead of its device. New memory is full of NaNs or
 of -1, so that what was never written does not pass for a result.
 Bits are the host's, as the kernels are NumPy's: an answer that differs was carried wrongly.
-A `TimedDevice` has a clock besides: what kernels and copies cost, in the communicator's time.
 What to look at: `np.sum(x)`, and the error; then `x.sum().item()`, and `traffic` after it.
 """
 
 from __future__ import annotations
 
-import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ddl_runtime.core import arrays
-from ddl_runtime.core.communicator import Comm
 from ddl_runtime.core.element_types import TYPE_NAMES
 from ddl_runtime.devices.device import Device
 from ddl_runtime.devices.stand_in_streams import (
@@ -37,8 +33,6 @@ from ddl_runtime.devices.stand_in_streams import (
     Work,
 )
 
-# A copy's, twenty and a hundred times slower than PCIe, so that real ranks can sleep through it.
-START, BANDWIDTH = 2e-4, 2e8
 POISON = 0xFF  # NaN in floating point, -1 in whole numbers
 KNOWN = (
     "shape",
@@ -314,107 +308,3 @@ class StandInDevice(Device):
     def _carry_in(self, host: np.ndarray, hidden: np.ndarray) -> None:
         self.traffic.into(host.nbytes)
         np.copyto(hidden, host)
-
-
-class TimedEvent(NamedTuple):
-    """A mark in a stream, and when the stream will have come so far."""
-
-    mark: StandInEvent
-    end: float
-    clock: Callable[[], float] | None = None
-
-    def done(self) -> bool:
-        """Whether everything queued before the mark has run. Never waits."""
-        return (self.clock is None or self.clock() >= self.end) and self.mark.done()
-
-
-class TimedDevice(StandInDevice):
-    """The stand-in with a clock, that of `comm`: each command has a beginning and an end.
-
-        begins   when it is asked for, its stream is free, its events are past, its engine is free
-        ends     after `start + n / bandwidth` for a copy of n bytes; a kernel after its seconds
-
-    One engine copies out of the device and one into it, as on GPUs, so two copies in one direction
-    follow one another whatever their streams. Where the host waits, simulated ranks advance their
-    virtual clock and real ones sleep. With `by_clock` no event is done before its time: so the
-    communicator's own transfers take theirs on real ranks, whose clock moves while somebody polls.
-    What to look at: the spans "kernel", "copy out" and "copy in" on the timeline.
-    """
-
-    def __init__(
-        self,
-        comm: Comm,
-        start: float = START,
-        bandwidth: float = BANDWIDTH,
-        *,
-        by_clock: bool = False,
-    ) -> None:
-        super().__init__("late")
-        self._clock = comm.now if by_clock else None
-        self._comm = comm
-        self._start = start
-        self._bandwidth = bandwidth
-        # When a stream or an engine is free.
-        self._free: defaultdict[StandInStream | str, float] = defaultdict(float)
-
-    def array(self, values: object) -> StandIn:
-        x = super().array(values)
-        super().synchronise()  # it was there before the program began
-        return x
-
-    def read(self, x: StandIn) -> np.ndarray:
-        stream, host = self.current_stream(x), self.pinned(x.nbytes)
-        self.to_host(x, 0, host, stream)
-        self.finish(self.record(stream))
-        return host.view(x.dtype).reshape(x.shape)
-
-    def work(self, x: StandIn, seconds: float) -> None:
-        """Queue a kernel that is busy with `x` for so long, and leaves it as it is."""
-        self._take("kernel", seconds, self.current_stream(x), x.nbytes)
-
-    def to_host(self, x: StandIn, first: int, host: np.ndarray, stream: StandInStream) -> None:
-        self._copy("copy out", host, stream)
-        super().to_host(x, first, host, stream)
-
-    def to_device(self, host: np.ndarray, x: StandIn, first: int, stream: StandInStream) -> None:
-        self._copy("copy in", host, stream)
-        super().to_device(host, x, first, stream)
-
-    def record(self, stream: StandInStream) -> TimedEvent:
-        return TimedEvent(super().record(stream), self._free[stream], self._clock)
-
-    def wait(self, stream: StandInStream, event: TimedEvent) -> None:
-        super().wait(stream, event.mark)
-        self._free[stream] = max(self._free[stream], event.end)
-
-    def finish(self, event: TimedEvent) -> None:
-        """The host waits for an event, and can do nothing else meanwhile."""
-        with self._comm.span("wait for the device"):
-            left = event.end - self._comm.now()
-            if left > 0:
-                self._comm.work(seconds=left)
-        self._streams.drain(event.mark)
-
-    def drain(self, event: TimedEvent) -> None:
-        if self._clock is not None:  # the core is for others meanwhile: nobody computes a copy
-            time.sleep(max(0.0, event.end - self._clock()))
-        while not event.done():
-            self._streams.drain(event.mark)
-
-    def peek(self, x: StandIn) -> np.ndarray:
-        """What is in the memory of `x` at this moment, whatever is still queued for it: no real
-        device can be looked into like this."""
-        return x.memory_of(self).copy()
-
-    def _copy(self, kind: str, host: np.ndarray, stream: StandInStream) -> None:
-        seconds = self._start + host.nbytes / self._bandwidth
-        self._free[kind] = self._take(kind, seconds, stream, host.nbytes)
-
-    def _take(self, kind: str, seconds: float, stream: StandInStream, nbytes: int) -> float:
-        """Reserve a stream and, for a copy, its engine; returns when both are free again."""
-        begin = max(self._comm.now(), self._free[stream], self._free[kind])
-        end = self._free[stream] = begin + seconds
-        context = getattr(self._comm, "context", None)  # a rank in the grader's sandbox has none
-        if context is not None and context.spans is not None:
-            context.spans.append((kind, kind, begin, end, -1, -1, nbytes))
-        return end

@@ -59,8 +59,7 @@ class AtOnce(io.TextIOWrapper):
 
 @contextlib.contextmanager
 def surroundings_kept() -> Iterator[None]:
-    """What a program changes in its process, it changes for itself: put folder, environment,
-    signal handlers and the way to the screen back where they were; for the main thread."""
+    """Put back what a program changes of its process, in its main thread, for the next program."""
     folder = os.open(".", os.O_RDONLY)  # found again even where it has been renamed
     outputs = {number: os.dup(number) for number in (1, 2)}
     streams = sys.stdout, sys.stderr

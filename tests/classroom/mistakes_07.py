@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ddl_runtime.devices.stand_in import TimedDevice
+from ddl_runtime.devices.timed import TimedDevice
 
 
 def double(gpu, x):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from mistakes_07 import double
 
-from ddl_runtime.devices.stand_in import TimedDevice
+from ddl_runtime.devices.timed import TimedDevice
 
 
 def pipelined(

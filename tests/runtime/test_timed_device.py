@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ddl_class.exercises.exercise import NO_BUFFERS
-from ddl_runtime.devices.stand_in import BANDWIDTH, START, TimedDevice
+from ddl_runtime.devices.timed import BANDWIDTH, START, TimedDevice
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
 from ddl_teach.theory import staging

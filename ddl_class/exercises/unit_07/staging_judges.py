@@ -20,7 +20,7 @@ from ddl_class.exercises.exercise import Outcome, Stage, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.compare import first_case, refuse_if, why, within
 from ddl_class.exercises.kit.ranks import virtual
-from ddl_runtime.devices.stand_in import BANDWIDTH, START
+from ddl_runtime.devices.timed import BANDWIDTH, START
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach.theory import staging
 
