@@ -540,6 +540,6 @@ print("yours:", shown.format(*my_interval(1e3 * both["A"])), "ms")
 # - G. M. Amdahl, "Validity of the single processor approach to achieving large scale computing
 #   capabilities", 1967. - J. L. Gustafson, "Reevaluating Amdahl's law", *CACM*, 1988.
 #
-# The ways stand in `ddl_measure/reports/twelve_ways`, one a file; what finds them in
+# The ways stand in `ddl_measure/reports/twelve_ways`, one a function; what finds them in
 # `ddl_measure/reports`. `progress()` shows how far you have come. Unit 19 asks whether it is
 # right at all, and whether another can repeat it.
