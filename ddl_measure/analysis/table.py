@@ -84,6 +84,11 @@ class Operation:
     needs: tuple[int, ...]  # places of the operations whose results it reads
     gradients_to: tuple[int, ...]  # ... and of those to which it sends gradients
 
+    @property
+    def gradients(self) -> tuple[Pass, Pass, Pass]:
+        """All that it does backwards."""
+        return self.gradient_sum, self.input_gradient, self.parameter_gradient
+
 
 @dataclass(frozen=True)
 class Layer:
