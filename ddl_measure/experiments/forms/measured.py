@@ -9,15 +9,14 @@ bandwidth of `inf` is no delay at all.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import cast
 
 import numpy as np
 
-from ddl_measure.repetitions import side_by_side
 from ddl_measure.slow_links import SlowLinks
-from ddl_measure.slowest_rank import slowest_of_all
+from ddl_measure.slowest_rank import slowest_in_turns
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.averaging import Average, averager
@@ -52,7 +51,7 @@ def in_turns(
     ways = {
         name: partial(_averager(comm, form, size, bandwidth), room) for name, form in forms.items()
     }
-    return _slowest(comm, ways, turns, afresh)
+    return slowest_in_turns(comm, ways, turns, afresh)
 
 
 def packing(
@@ -64,7 +63,7 @@ def packing(
     links = {name: form.link(comm.rank) for name, form in forms.items()}
     packs = {name: partial(link.encode, x) for name, link in links.items()}
     unpacks = {name: partial(form.decode, packs[name](), size) for name, form in forms.items()}
-    packed, unpacked = (_slowest(comm, ways, turns, comm.barrier) for ways in (packs, unpacks))
+    packed, unpacked = (slowest_in_turns(comm, ways, turns) for ways in (packs, unpacks))
     return {
         name: (float(np.median(packed[name])), float(np.median(unpacked[name]))) for name in forms
     }
@@ -77,10 +76,3 @@ def _averager(comm: Comm, form: Form, size: int, bandwidth: float) -> Average:
 
 def _gradient(comm: Comm, size: int) -> np.ndarray:
     return np.random.default_rng(comm.rank).standard_normal(size, np.float32)
-
-
-def _slowest(
-    comm: Comm, ways: Mapping[str, Callable[..., object]], turns: int, before: Callable[[], None]
-) -> dict[str, np.ndarray]:
-    times = side_by_side(ways, repetitions=turns, before=before, clock=comm.now)
-    return {name: slowest_of_all(comm, seconds) for name, seconds in times.items()}
