@@ -137,12 +137,11 @@ class Analysis:
         A number in which something uncounted is missing is marked.
         """
         works = [(it.input_gradient.work, it.parameter_gradient.work) for it in self.layers]
-        layers = [
-            _row(it.name or "(itself)", it.kind, it.output, it, gradients, it.counted)
-            for it, gradients in zip(self.layers, works, strict=True)
-        ]
-        both = [sum(gradients[side] for gradients in works) for side in (0, 1)]
-        return [*layers, _row(self.network, "network", (), self, both, not self.uncounted)]
+        both = tuple(sum(column) for column in zip((0, 0), *works, strict=True))
+        named = [((it.name or "(itself)", it.kind), it.output, it.counted) for it in self.layers]
+        named.append(((self.network, "network"), (), not self.uncounted))
+        every = zip(named, (*self.layers, self), (*works, both), strict=True)
+        return [_row(*name, costs, gradients) for name, costs, gradients in every]
 
     @property
     def notes(self) -> list[str]:
@@ -168,17 +167,12 @@ class Analysis:
 
 
 def _row(
-    name: str,
-    kind: str,
-    output: Sequence[int],
-    costs: Layer | Analysis,
+    name: tuple[str, str], output: Sequence[int], counted: bool, costs: Layer | Analysis,
     gradients: Iterable[int],
-    counted: bool,
-) -> list[str]:
+) -> list[str]:  # fmt: skip
     forward, mark = costs.forward, "" if counted else "+ ?"
     return [
-        name,
-        kind,
+        *name,
         " x ".join(map(str, output)),
         count_text(costs.parameters),
         f"{count_text(costs.activation_bytes)}B",

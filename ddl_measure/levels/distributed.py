@@ -83,12 +83,11 @@ def measure_distributed(
             seconds[count].append(last[count].time)
     found = tuple(
         OnRanks(
-            Measured(count, work(count), tuple(seconds[count])),
-            traffic(last[count].ledger),
+            Measured(count, work(count), tuple(seconds[count])), traffic(last[count].ledger),
             _apart([weights(result) for result in last[count].results]),
         )
         for count in ranks
-    )
+    )  # fmt: skip
     return Distributed(found, kinds[kind]([each.measured for each in found], baseline))
 
 
