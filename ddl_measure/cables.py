@@ -10,8 +10,6 @@ fastest of a few turns counts: a cable carries no more than it can, and all else
 What to look at: cards count headers, acknowledgements and MPI's own talk, which no ledger knows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

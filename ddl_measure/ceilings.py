@@ -8,8 +8,6 @@ What to look at: bandwidth over the size of the arrays is a staircase, with a st
 size.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

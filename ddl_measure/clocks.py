@@ -12,8 +12,6 @@ What to look at: before correction messages arrive before they left; afterwards 
 than the bound.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ many in a row, and what it is under way beyond that from one alone.
 What to look at: set `comm.device_table` to the result, and measure again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np

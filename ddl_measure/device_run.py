@@ -7,8 +7,6 @@ what the arrays lay: a stand-in is called one there, and no reader of a run may 
 Nothing is computed before it is kept. What to look at: `run.times("latency", way)` over sizes.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

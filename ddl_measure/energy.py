@@ -10,8 +10,6 @@ What to look at: a counter sees the whole chip, idle cores and other people's wo
 the machine takes when nothing runs has to be measured as well, and be said.
 """
 
-from __future__ import annotations
-
 import ctypes
 import threading
 import time

@@ -10,8 +10,6 @@ What to look at: with fewer than six repetitions the interval is all that was me
 to most, and that is not enough: `coverage` says how little it is worth.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from statistics import NormalDist

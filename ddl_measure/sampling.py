@@ -10,8 +10,6 @@ so that is what a bias has to be compared with. (Deep500 calls it dataset bias: 
 2019.) What to look at: biases of a fair sampler fall like 1/sqrt(n), those of an unfair one stay.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ shown for strong. What to look at: a serial share that grows with the ranks is n
 communication.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

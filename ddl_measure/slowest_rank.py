@@ -5,8 +5,6 @@ to the next, so the largest is taken in each of them, and only then a median (Ho
 2015, rule 10). Ranks must have begun together: a barrier goes before each repetition.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

@@ -6,8 +6,6 @@ half (Tukey 1977). What to look at: outliers at equal distances come from someth
 the clock; outliers at the beginning only are a warm-up that was too short.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

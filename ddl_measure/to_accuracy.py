@@ -7,8 +7,6 @@ What to look at: an accuracy that is looked at often crosses the target once by 
 several in a row. A training that never came there has taken infinitely long, and counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ is not in it, so such calls are counted and have no bytes. What to look at: the 
 of sums decides the time, not their mean; on a server's column the sums of all others stand.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

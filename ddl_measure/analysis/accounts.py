@@ -6,8 +6,6 @@ operations share. A gradient is computed only where it leads: from the results b
 that wants it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ddl_measure.analysis.recording import Recorded, Recording

@@ -7,8 +7,6 @@ other run side by side, so wherever a network has branches, its depth is less th
 layers' depths.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 

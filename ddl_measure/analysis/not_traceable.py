@@ -1,7 +1,5 @@
 """Why a module has no graph: the line of its own code at which the graph comes to an end."""
 
-from __future__ import annotations
-
 import linecache
 import os
 import re

@@ -1,7 +1,5 @@
 """What is known of one operation of a graph, and what a rule says it costs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What a network costs, operation by operation and layer by layer: plain data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -8,8 +8,6 @@ level 3. What to look at: bytes per rank over the ranks, beside the formula of t
 the same ranks' weights, bit for bit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

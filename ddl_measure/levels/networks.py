@@ -7,8 +7,6 @@ Ben-Nun et al. 2019 (Deep500), level 1. What to look at: backward takes about tw
 forward where weights have gradients too; peak memory belongs to the part with the most to keep.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -11,8 +11,6 @@ Ben-Nun et al. 2019 (Deep500), level 0. What to look at: an error that is the sa
 rounding; one in a corner is a bug.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -7,8 +7,6 @@ settings and what came of it. What to look at: nothing is chosen here; the repor
 values as seeds, or it is not yet finished.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A claim with the entries and series that it names: what the rules look at."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

@@ -5,8 +5,6 @@ contestant had: machine, cores, samples in a step, size of a sample, as many tri
 settings.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

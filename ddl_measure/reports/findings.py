@@ -7,8 +7,6 @@ Rules 11 (show bounds where there are any) and 12 (draw as much as is needed) ar
 and rule 8 (is it the median that one wants?) is the author's own to answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ files differ from that commit; else the package's own. The lock's hash says whic
 asked for, and what is installed is compared with it, package by package.
 """
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import re

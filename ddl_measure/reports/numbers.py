@@ -7,8 +7,6 @@ the interval that holds near 0 and 1 too). The slowest hundredth is among n answ
 1 - 0.99^n only. And a clock with coarse ticks repeats itself exactly, which looks like certainty.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from statistics import NormalDist

@@ -9,8 +9,6 @@ what is claimed follows from what is shown; not that what is shown is true, nor 
 doing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Which fields are necessary depends on what is claimed: an all-reduce has no accu
 has one. `None` is found, an empty tuple is an answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ configuration that it speaks of, found under the same settings as the times; or 
 learn the same numbers; or a target, fixed before, that all must reach.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -6,8 +6,6 @@ same seeds nobody needs to be believed. And more trials find more: two searches 
 price.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ddl_measure.reports.cases import Case, find, higher_is_better, place_of

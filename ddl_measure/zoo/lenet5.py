@@ -10,8 +10,6 @@ Proceedings of the IEEE 86(11), 1998: section II.B and table I. What to look at:
 of the parameters, C1 and C3 do four fifths of the work.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 from torch.nn import functional

@@ -13,8 +13,6 @@ An operation that is not here is named as uncounted in the analysis: `analyse(..
 takes a rule for it.
 """
 
-from __future__ import annotations
-
 from ddl_measure.analysis.records import Rule
 from ddl_measure.analysis.rules import (
     elementwise,

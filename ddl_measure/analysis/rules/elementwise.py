@@ -6,8 +6,6 @@ view costs nothing at all, a copy costs time for its bytes alone, and so do thei
 argument that was copied to many places gets the sum of its gradients.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ddl_measure.analysis.records import Call, Cost, Rule

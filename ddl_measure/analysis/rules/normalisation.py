@@ -4,8 +4,6 @@ The kinds differ in what a group is: a channel of a whole batch, a layer, some c
 example, or one.
 """
 
-from __future__ import annotations
-
 import math
 
 from ddl_measure.analysis.records import Call, Cost, Rule

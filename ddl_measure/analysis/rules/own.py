@@ -4,8 +4,6 @@ Multiply-adds are those of the definition whatever the method, so that networks 
 work is what the method's formula counts. The FFT's is the textbook's on a power of two.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

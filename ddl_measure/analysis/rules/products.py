@@ -5,8 +5,6 @@ times, and so do both of its gradients: each of the three indices is summed over
 backward pass of such a layer costs twice its forward pass.
 """
 
-from __future__ import annotations
-
 import math
 
 from ddl_measure.analysis.records import Call, Cost, Rule

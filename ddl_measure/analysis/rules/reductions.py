@@ -4,8 +4,6 @@ The sum of n numbers takes n - 1 operations and depth ceil(log2 n); its gradient
 costs nothing.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import product
 

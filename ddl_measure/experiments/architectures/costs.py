@@ -10,8 +10,6 @@ What to look at: efficiency alone is a bad goal. Whoever computes more than it n
 `seconds` tells them apart.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

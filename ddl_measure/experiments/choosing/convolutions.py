@@ -8,8 +8,6 @@ What to look at: a problem with several limits is one group. Its points are repe
 other, more or less, and must be held out together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

@@ -7,8 +7,6 @@ what they add is subtracted again; so the error grows with each larger tile, whi
 and FFT stay within a few roundings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

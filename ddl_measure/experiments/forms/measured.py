@@ -6,8 +6,6 @@ ranks packing and unpacking are real. The links are what they are, as on the nod
 bandwidth of `inf` is no delay at all.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -5,8 +5,6 @@ ranks can tell when compression pays, on a network of any shape, without a byte 
 What to look at: on a uniform network the times are those of `theory.compression`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from ddl_runtime.simulator.simulate import simulate

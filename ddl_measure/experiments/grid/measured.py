@@ -4,8 +4,6 @@ What to look at: bytes are the formula's, to the byte; seconds are the machine's
 two cores know delays that no model of messages does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any

@@ -8,8 +8,6 @@ What to look at: the timeline's corners. The white ones are the bubble, the long
 averaging, and what is between the pieces of work is what the axes' rings cost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from ddl_runtime.simulator.simulate import simulate

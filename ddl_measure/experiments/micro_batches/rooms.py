@@ -6,8 +6,6 @@ this one counts each allocation inside of a divided convolution. What to look at
 them beside the limit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

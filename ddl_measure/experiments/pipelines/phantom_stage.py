@@ -7,8 +7,6 @@ messages and 2 m P pieces of work of the simulator.
 What to look at: the timeline of 256 ranks, and where it is white.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ddl_teach.comm import Comm, Phantom

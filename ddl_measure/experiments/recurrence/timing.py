@@ -4,8 +4,6 @@ A rank that runs its layers over k steps takes `begin + k * step` seconds: `begi
 costs however short it is. Both ranks measure at the same time, because they share a machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 

@@ -15,8 +15,6 @@ What to look at: with equal run times the asynchronous search is the slower one,
 it promotes and begins would not have been.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

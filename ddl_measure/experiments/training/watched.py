@@ -6,8 +6,6 @@ when all is over.
 What to look at: `looks` are the weights *before* each gradient; the result comes after the last.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

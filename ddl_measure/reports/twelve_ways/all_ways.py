@@ -1,7 +1,5 @@
 """The twelve, in Hoefler's order: what each leaves away, and the picture that undoes it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

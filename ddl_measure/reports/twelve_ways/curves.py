@@ -4,8 +4,6 @@ In a report, the curve of each seed is a series of its own: `of` is "at each loo
 What to look at: over seconds, two curves may cross; then who is better depends on when one stops.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

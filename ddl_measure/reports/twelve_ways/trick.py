@@ -3,8 +3,6 @@
 What to look at: `less` never changes a number. It takes away entries, series and words.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
