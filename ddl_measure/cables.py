@@ -32,7 +32,6 @@ class Cables:
 
     @property
     def slowest(self) -> float:
-        """Seconds a byte of the slowest one."""
         return max(self.per_byte)
 
 

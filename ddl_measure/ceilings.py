@@ -45,7 +45,6 @@ class Ceilings:
 
     @property
     def cache(self) -> Rate:
-        """The bandwidth at the size where it is best."""
         return max(self.bandwidths.values(), key=lambda rate: rate.median)
 
     @property

@@ -68,7 +68,6 @@ class DeviceRun:
         return "host memory: no GPU"
 
     def ways(self, test: str) -> list[Way]:
-        """Those that were measured, in order."""
         return list(dict.fromkeys(row.way for row in self.rows if row.test == test))
 
     def times(self, test: str, way: Way) -> dict[int, np.ndarray]:

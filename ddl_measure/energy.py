@@ -49,7 +49,6 @@ class Energy:
 
     @property
     def watts(self) -> dict[str, float]:
-        """Mean power."""
         return {name: joules / self.seconds for name, joules in self.joules.items()}
 
 

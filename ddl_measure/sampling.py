@@ -48,7 +48,6 @@ class Balance:
 
     @property
     def never_seen(self) -> float:
-        """The share of the samples that nobody was given."""
         return float(np.mean(self.seen == 0))
 
 

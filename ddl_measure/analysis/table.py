@@ -27,7 +27,6 @@ class Pass:
 
     @property
     def intensity(self) -> float:
-        """Operations for each byte that moves."""
         return self.work / self.nbytes if self.nbytes else 0.0
 
     @property
@@ -84,7 +83,6 @@ class Operation:
 
     @property
     def gradients(self) -> tuple[Pass, Pass, Pass]:
-        """All that it does backwards."""
         return self.gradient_sum, self.input_gradient, self.parameter_gradient
 
 

@@ -53,7 +53,6 @@ class NetworkCost:
     events: Events
 
     def series(self, ground: str = "measured") -> tuple[Series, ...]:
-        """For an entry of a report."""
         whole = ((FORWARD, self.forward), (BACKWARD, self.backward))
         return tuple(
             Series(

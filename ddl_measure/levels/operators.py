@@ -50,7 +50,6 @@ class Candidate:
     repeats: bool
 
     def series(self, ground: str = "measured") -> tuple[Series, ...]:
-        """For an entry of a report."""
         values = self.times.times
         return (
             Series(

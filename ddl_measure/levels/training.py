@@ -37,7 +37,6 @@ class Training:
 
     @property
     def input_share(self) -> float:
-        """Of the training's seconds."""
         waited = sum(self.input_seconds)
         return waited / (waited + sum(self.learn_seconds))
 

@@ -90,7 +90,6 @@ class Recipe:
 
     @property
     def unit(self) -> str:
-        """What one seed makes: a training, or a search."""
         return ABOUT[self.about]
 
     @property

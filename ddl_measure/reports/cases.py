@@ -49,12 +49,10 @@ class Case:
 
     @property
     def training(self) -> bool:
-        """Whether it speaks of training."""
         return self.claim.about == "training"
 
     @property
     def to_target(self) -> bool:
-        """Whether it tells how long a target takes."""
         return self.claim.quantity in TO_TARGET
 
     def series(self, entry: Entry | None) -> Series | None:
@@ -65,7 +63,6 @@ class Case:
 
     @property
     def cited(self) -> list[Series]:
-        """All series that it cites."""
         return [it for entry in self.everybody if (it := self.series(entry)) is not None]
 
     @property

@@ -28,7 +28,6 @@ class Squash(nn.Module):
     """f(a) = 1.7159 tanh(2a/3), which maps 1 to 1 and -1 to -1."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Elementwise."""
         return 1.7159 * torch.tanh(2 / 3 * x)
 
 

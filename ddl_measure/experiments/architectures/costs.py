@@ -39,7 +39,6 @@ class Scaling:
         count("samples", self.samples)
 
     def messages(self, nbytes: float) -> float:
-        """Seconds of an all-reduce of so many bytes."""
         return ring(self.ranks, nbytes, self.latency, 1 / self.bandwidth)
 
 

@@ -7,12 +7,13 @@ bandwidth of `inf` is no delay at all.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import cast
 
 import numpy as np
 
+from ddl_measure.repetitions import side_by_side
 from ddl_measure.slow_links import SlowLinks
 from ddl_measure.slowest_rank import slowest_in_turns
 from ddl_teach.collectives import ring
@@ -25,31 +26,22 @@ def averages(
     comm: Comm, form: Form, size: int, bandwidths: Sequence[float], turns: int = 5
 ) -> np.ndarray:
     """This rank's seconds for vectors of `size` float32 numbers: turn, bandwidth."""
-    ways = [_averager(comm, form, size, rate) for rate in bandwidths]
-    times = np.empty((turns, len(ways)))
-    for turn, place in np.ndindex(*times.shape):
-        x = _gradient(comm, size)
-        comm.barrier()
-        begun = comm.now()
-        ways[place](x)
-        times[turn, place] = comm.now() - begun
-    return times
+    room = _gradient(comm, size)
+    ways = {rate: partial(_averager(comm, form, size, rate), room) for rate in bandwidths}
+    times = side_by_side(ways, repetitions=turns, warm_up=0, before=_refill(comm, room),
+                         clock=comm.now)  # fmt: skip
+    return np.stack([times[rate] for rate in bandwidths], axis=1)
 
 
 def in_turns(
     comm: Comm, forms: Mapping[str, Form], size: int, turns: int, bandwidth: float = math.inf
 ) -> dict[str, np.ndarray]:
     """The slowest rank's seconds of an average in each form, turn by turn; on all ranks."""
-    x, room = _gradient(comm, size), np.empty(size, np.float32)
-
-    def afresh() -> None:
-        room[:] = x
-        comm.barrier()
-
+    room = _gradient(comm, size)
     ways = {
         name: partial(_averager(comm, form, size, bandwidth), room) for name, form in forms.items()
     }
-    return slowest_in_turns(comm, ways, turns, afresh)
+    return slowest_in_turns(comm, ways, turns, _refill(comm, room))
 
 
 def packing(
@@ -70,6 +62,17 @@ def packing(
 def _averager(comm: Comm, form: Form, size: int, bandwidth: float) -> Average:
     links = cast("Comm", SlowLinks(comm, bandwidth)) if bandwidth < math.inf else comm
     return averager(links, form, size, ring.allreduce)
+
+
+def _refill(comm: Comm, room: np.ndarray) -> Callable[[], None]:
+    """Before each turn: the same numbers again, and a barrier."""
+    numbers = room.copy()
+
+    def refill() -> None:
+        room[:] = numbers
+        comm.barrier()
+
+    return refill
 
 
 def _gradient(comm: Comm, size: int) -> np.ndarray:

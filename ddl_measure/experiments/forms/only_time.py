@@ -36,16 +36,9 @@ def owners(comm: Comm, message: int, encode: float, decode: float) -> None:
 
 
 def sweep(
-    way: Callable[..., None],
-    ranks: int,
-    bandwidths: Sequence[float],
-    latency: float = 0.0,
+    way: Callable[..., None], ranks: int, bandwidths: Sequence[float], latency: float = 0.0,
     **given: float,
-) -> list[float]:
+) -> list[float]:  # fmt: skip
     """The virtual seconds of one of these ways, on a uniform network of each bandwidth."""
-
-    def program(comm: Comm) -> None:
-        way(comm, **given)
-
     networks = [Uniform(latency, bandwidth) for bandwidth in bandwidths]
-    return [simulate(program, ranks, network=network, trace=False).time for network in networks]
+    return [simulate(way, ranks, network=it, trace=False, **given).time for it in networks]

@@ -79,16 +79,13 @@ class TimedTrainer:
         self._gradients = Phantom(weights * itemsize, itemsize)
 
     def step(self, batch: None = None) -> None:
-        """Both passes of all micro-batches, and the averaging."""
         self.backward(batch)
         self.update()
 
     def backward(self, batch: None = None) -> None:
-        """The pipeline's worker, with its schedule."""
         self._worker.step()
 
     def update(self) -> None:
-        """Average the gradients over all that hold the same weights."""
         with self.axes.replicas.span("average gradients"):
             ring.allreduce(self.axes.replicas, self._gradients)
 
@@ -146,9 +143,7 @@ class TimedStage:
             ring.allreduce(self._axes.tensor, self._room(numbers))
 
     def room_for_input(self, micro_batch: int) -> Phantom:
-        """What an activation is received into."""
         return self._input
 
     def room_for_gradient(self, micro_batch: int) -> Phantom:
-        """What the gradient of the output is received into."""
         return self._output

@@ -44,7 +44,6 @@ class Pace:
     second: float = 1.0
 
     def __call__(self, rank: int, job: Job) -> float:
-        """Seconds that this job takes."""
         if not self.differ:
             return self.second * job.steps
         drawn = np.random.default_rng([job.seed, job.trial, job.rung])

@@ -26,7 +26,6 @@ class Watched:
     def gradient(
         self, weights: np.ndarray, part: int, parts: int, step: int
     ) -> tuple[float, np.ndarray]:
-        """The task's, and the weights are kept."""
         self.look(weights)
         return self._task.gradient(weights, part, parts, step)
 
