@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ddl_measure.allocations import peak_allocation, peak_numpy_allocation
+from ddl_measure.interval import Summary, summarise
 from ddl_measure.levels.events import Events, fresh
 from ddl_measure.reports.report import Series
-from ddl_measure.summary import Summary, summarise
 
 FORWARD, BACKWARD = "forward", "backward"
 

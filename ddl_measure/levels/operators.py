@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from ddl_measure.interval import Summary, summarise
 from ddl_measure.repetitions import side_by_side
 from ddl_measure.reports.report import Series
-from ddl_measure.summary import Summary, summarise
 
 STEP = float(np.finfo(float).eps ** (1 / 3))
 GOOD = 1e-6  # relative error of a right gradient in double precision, with room

@@ -8,7 +8,7 @@ What to look at: the timeline's corners. The white ones are the bubble, the long
 averaging, and what is between the pieces of work is what the axes' rings cost.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ddl_runtime.simulator.simulate import simulate
 from ddl_runtime.topologies.point_to_point import Machine, TwoLevel, Uniform
@@ -25,22 +25,6 @@ from ddl_teach.theory.grids.seconds import BACKWARD
 from ddl_teach.theory.grids.sent import micro_batch
 
 
-def step_program(
-    network: Network, grid: Grid, *, batch: int, micro_batches: int, itemsize: int = 2
-) -> Callable[[Comm], float]:
-    """The program of one step, for `simulate`; each rank returns the seconds that it took."""
-    schedule = one_f_one_b(grid.pipeline, micro_batches)  # all ranks read the same one
-
-    def step(comm: Comm) -> float:
-        trainer = TimedTrainer(comm, network, grid, schedule, batch=batch, itemsize=itemsize)
-        comm.barrier()
-        begun = comm.now()
-        trainer.step()
-        return comm.now() - begun
-
-    return step
-
-
 def simulated_seconds(
     network: Network, grid: Grid, cluster: Cluster, *, batch: int, micro_batches: int,
     itemsize: int = 2,
@@ -51,11 +35,17 @@ def simulated_seconds(
         Uniform(cluster.latency_inside, 1 / cluster.per_byte_inside),
         Uniform(cluster.latency_between, 1 / cluster.per_byte_between),
     )
-    program = step_program(
-        network, grid, batch=batch, micro_batches=micro_batches, itemsize=itemsize
-    )
+    schedule = one_f_one_b(grid.pipeline, micro_batches)  # all ranks read the same one
+
+    def step(comm: Comm) -> float:
+        trainer = TimedTrainer(comm, network, grid, schedule, batch=batch, itemsize=itemsize)
+        comm.barrier()
+        begun = comm.now()
+        trainer.step()
+        return comm.now() - begun
+
     machine = Machine(flops=cluster.flops)
-    run = simulate(program, grid.ranks, network=ground, machine=machine, trace=False)
+    run = simulate(step, grid.ranks, network=ground, machine=machine, trace=False)
     return max(run.results)
 
 
