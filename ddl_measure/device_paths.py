@@ -13,14 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ddl_measure.device_messages import (
-    ALONE,
-    BANDWIDTH,
-    COPY_IN,
-    COPY_OUT,
-    IN_A_ROW,
-    LATENCY,
-)
+from ddl_measure.device_messages import ALONE, BANDWIDTH, COPY_IN, COPY_OUT, IN_A_ROW, LATENCY
 from ddl_measure.device_run import HOST, DeviceRun, Way
 from ddl_measure.interval import ratio_of_turns
 from ddl_runtime.devices.choice import PATHS, Reach, Table

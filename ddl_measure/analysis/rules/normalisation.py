@@ -8,13 +8,7 @@ import math
 
 from ddl_measure.analysis.records import Call, Cost, Rule
 from ddl_teach.theory.work_depth import batch_normalisation, layer_normalisation
-from ddl_teach.theory.work_depth.counting import (
-    WorkDepth,
-    dot,
-    elementwise,
-    summation,
-    tree_depth,
-)
+from ddl_teach.theory.work_depth.counting import WorkDepth, dot, elementwise, summation, tree_depth
 
 
 def batch_norm(call: Call) -> Cost:

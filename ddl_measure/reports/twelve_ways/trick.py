@@ -107,10 +107,7 @@ def held_out(entry: Entry) -> Series:
 
 
 def less(
-    true: Report,
-    names: Iterable[str],
-    claim: Claim,
-    keep: Keep = lambda series: True,
+    true: Report, names: Iterable[str], claim: Claim, keep: Keep = lambda series: True
 ) -> Report:
     """The report with these entries only, of which it keeps some series, and with one claim."""
     entries = [entry_of(true, name) for name in names]
