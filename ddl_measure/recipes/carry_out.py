@@ -70,8 +70,9 @@ def carry_out(
             error = f"{type(raised).__name__}: {raised}"
         seconds = time.perf_counter() - begun
         found.append(one)
-        took = {"seconds": seconds} if recipe.about == "training" else {}
-        trials += [replace(it, entry=recipe.title, seed=seed, **took) for it in one.trials]
+        if recipe.about == "training":
+            one = replace(one, trials=tuple(replace(it, seconds=seconds) for it in one.trials))
+        trials += [replace(it, entry=recipe.title, seed=seed) for it in one.trials]
         report = _report(recipe, settings, found, trials)
         report = replace(report, made=origin, machines={MACHINE: machine})
         keep(report, error)
