@@ -6,6 +6,7 @@ What to look at: on a uniform network the times are those of `theory.compression
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ddl_runtime.simulator.simulate import simulate
 from ddl_runtime.topologies.point_to_point import Uniform
@@ -37,7 +38,7 @@ def owners(comm: Comm, message: int, encode: float, decode: float) -> None:
 
 def sweep(
     way: Callable[..., None], ranks: int, bandwidths: Sequence[float], latency: float = 0.0,
-    **given: float,
+    **given: Any,
 ) -> list[float]:  # fmt: skip
     """The virtual seconds of one of these ways, on a uniform network of each bandwidth."""
     networks = [Uniform(latency, bandwidth) for bandwidth in bandwidths]
