@@ -89,7 +89,15 @@ class Report:
         return sum(record.end - record.start for record in self.records if record.end is not None)
 
     def __str__(self) -> str:
-        lines = [self._about_the_winner(), self._about_all()]
+        decided = Counter(record.decision for record in self.records)
+        workers = len({record.worker for record in self.records})
+        lines = [
+            self._about_the_winner(),
+            f"it took {self.runs} runs of {self.progress.trials} trials, {decided['crashed']} of "
+            f"them crashed and {decided['interrupted']} interrupted\n  "
+            f"{self.progress.steps:,} steps in {self.progress.seconds:.3g} s, for which {workers} "
+            f"workers were busy {self.busy:.3g} s",
+        ]
         errors = Counter(it.error for it in self.records if it.decision == "crashed")
         lines += [f"  {times} x crashed: {error}" for error, times in errors.most_common(3)]
         for rung in sorted({record.rung for record in self.records}):
@@ -108,24 +116,11 @@ class Report:
             told += f"\n  accuracy {self.accuracy:.1%} on the test part, looked at once"
         return told
 
-    def _about_all(self) -> str:
-        crashed, interrupted = (
-            sum(record.decision == what for record in self.records)
-            for what in ("crashed", "interrupted")
-        )
-        workers = len({record.worker for record in self.records})
-        return (
-            f"it took {self.runs} runs of {self.progress.trials} trials, {crashed} of them "
-            f"crashed and {interrupted} interrupted\n  {self.progress.steps:,} steps in "
-            f"{self.progress.seconds:.3g} s, for which {workers} workers were busy "
-            f"{self.busy:.3g} s"
-        )
-
 
 def _about_a_rung(records: Sequence[Record]) -> str:
     losses = [record.loss for record in records if record.loss is not None]
     steps = sorted({record.steps for record in records})
-    counts = {what: sum(it.decision == what for it in records) for what in ("promoted", "stopped")}
+    counts = Counter(record.decision for record in records)
     said = f"median loss {statistics.median(losses):.4g}, best {min(losses):.4g}" if losses else ""
     return (
         f"  rung {records[0].rung}: {len(losses)} of {len(records)} runs done, "

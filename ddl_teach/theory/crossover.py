@@ -23,6 +23,7 @@ import numpy as np
 from ddl_teach.theory.collectives import ALGORITHMS, formula
 from ddl_teach.theory.inputs import Costs
 
+Time = Callable[[float], float]  # of a size
 ROUNDING = 1e-12  # relative difference below which two times count as the same
 
 
@@ -84,12 +85,7 @@ def crossovers(
     return tuple(found)
 
 
-def crossing(
-    first: Callable[[float], float],
-    second: Callable[[float], float],
-    smallest: float,
-    largest: float,
-) -> float:
+def crossing(first: Time, second: Time, smallest: float, largest: float) -> float:
     """A size between the two at which two times are equal, for any continuous functions of size.
 
     For curves without a formula: measured times, interpolated, or a simulation. Bisection halves
@@ -117,7 +113,7 @@ def crossing(
 
 
 def reigns(
-    ranks: int, *link: float, algorithms: Iterable[str] = tuple(ALGORITHMS), **more: float
+    ranks: int, *link: float, algorithms: Iterable[str] = ALGORITHMS, **more: float
 ) -> tuple[Reign, ...]:
     """Who is fastest from 0 bytes to infinitely many, one entry after another without gaps."""
     names = tuple(algorithms)
@@ -144,7 +140,7 @@ def winner_map(
     ranks: Sequence[int],
     nbytes: Sequence[float],
     *link: float,
-    algorithms: Iterable[str] = tuple(ALGORITHMS),
+    algorithms: Iterable[str] = ALGORITHMS,
     **more: float,
 ) -> np.ndarray:
     """The winner's name for every rank count (rows) and size (columns): a map to colour."""
@@ -159,11 +155,7 @@ def winner_map(
 
 
 def fastest(
-    ranks: int,
-    nbytes: float,
-    *link: float,
-    algorithms: Iterable[str] = tuple(ALGORITHMS),
-    **more: float,
+    ranks: int, nbytes: float, *link: float, algorithms: Iterable[str] = ALGORITHMS, **more: float
 ) -> Choice:
     """The algorithm with the shortest predicted time, and why. Of equals, the first named wins."""
     names, costs = tuple(algorithms), Costs(*link, **more)

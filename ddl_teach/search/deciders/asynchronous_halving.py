@@ -13,10 +13,11 @@ synchronous form at the same budget.
 """
 
 import bisect
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ddl_teach.search.deciders.trials import Trials, check_plan
+from ddl_teach.search.deciders.plan import check_plan
 from ddl_teach.search.job import Decision, Job
 from ddl_teach.search.space import Space
 
@@ -50,7 +51,7 @@ class AsynchronousHalving:
                 f"AsynchronousHalving: a budget of {self.budget} steps does not pay for the first "
                 f"{self.least} steps of one trial"
             )
-        self._all = Trials(self.space, self.seed)
+        self._numbers = itertools.count()  # of trials
         # Of each rung (loss, trial), sorted: all that are done, and those not promoted.
         self._done: list[list[tuple[float, int]]] = [[] for _ in range(self.rungs)]
         self._waiting: list[list[tuple[float, int]]] = [[] for _ in range(self.rungs)]
@@ -72,14 +73,15 @@ class AsynchronousHalving:
             return None
         chosen = self._promotable() if self.promote is None else self._ask(self.promote)
         if chosen is None or not self._pays(chosen[1]):
-            trial, rung = self._all.new(), 0
+            trial, rung = next(self._numbers), 0
         else:
             trial, rung = chosen
             _remove(trial, self._waiting[rung - 1])
             self.decisions.append(Decision(trial, rung - 1, "promoted"))
         self._given += self._steps(rung)
         self._running += 1
-        return self._all.job(trial, rung, self._steps(rung))
+        settings = self.space.sample(self.seed, trial)
+        return Job(trial, settings, rung, self._steps(rung), self.seed)
 
     def _promotable(self) -> tuple[int, int] | None:
         for rung in reversed(range(1, self.rungs)):

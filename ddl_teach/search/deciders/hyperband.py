@@ -14,8 +14,8 @@ on with the next.
 
 from dataclasses import dataclass, field
 
+from ddl_teach.search.deciders.plan import check_plan
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
-from ddl_teach.search.deciders.trials import check_plan
 from ddl_teach.search.job import Decision, Job
 from ddl_teach.search.space import Space
 

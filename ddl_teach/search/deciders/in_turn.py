@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ddl_teach.search.deciders.trials import check_plan
+from ddl_teach.search.deciders.plan import check_plan
 from ddl_teach.search.job import Decision, Job, Settings
 from ddl_teach.search.space import Space
 from ddl_teach.theory.inputs import count

@@ -11,10 +11,11 @@ What to look at: a rung ends when its last trial does. Workers wait there for th
 the last rungs most of them have nothing to do.
 """
 
+import itertools
 from collections import deque
 from dataclasses import dataclass, field
 
-from ddl_teach.search.deciders.trials import Trials, check_plan
+from ddl_teach.search.deciders.plan import check_plan
 from ddl_teach.search.job import Decision, Job
 from ddl_teach.search.space import Space
 
@@ -52,7 +53,7 @@ class SuccessiveHalving:
                 f"{name}: {trials} trials can be cut to 1/{eta} of them {most - 1} times, so "
                 f"rungs is at most {most}, not {self.rungs}; take more trials or a smaller eta"
             )
-        self._all = Trials(self.space, self.seed, self.first, self.stride)
+        self._numbers = itertools.count(self.first, self.stride)  # of trials
         self._rung = 0
         self._to_begin = self._places = trials  # of the first rung; of this one
         self._queue: deque[int] = deque()  # who has entered it
@@ -78,12 +79,13 @@ class SuccessiveHalving:
         """The next trial that has entered the rung; None while the rung's last ones run."""
         if self._to_begin > 0:
             self._to_begin -= 1
-            trial = self._all.new()
+            trial = next(self._numbers)
         elif self._queue:
             trial = self._queue.popleft()
         else:
             return None
-        return self._all.job(trial, self._rung, self.schedule[self._rung][1])
+        steps = self.schedule[self._rung][1]
+        return Job(trial, self.space.sample(self.seed, trial), self._rung, steps, self.seed)
 
     def tell(self, job: Job, loss: float) -> None:
         """The last trial of a rung to be done ends it."""
