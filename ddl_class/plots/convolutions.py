@@ -32,7 +32,8 @@ from ddl_class.plots.frame import (
     panels,
     plane,
 )
-from ddl_runtime.pictures.style import INK, Look, in_style, size_text, time_text
+from ddl_runtime.pictures.style import INK, Look, in_style
+from ddl_runtime.pictures.words import size_text, time_text
 
 if TYPE_CHECKING:
     from ddl_measure.experiments.convolution.sweep import Sweep

@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 
 from ddl_class.plots.curves import NO_CURVES, Curves, Series, over_steps
 from ddl_class.plots.frame import extremes, plane, write_numbers
-from ddl_runtime.pictures.style import INK, Look, in_style, rank_colour, rate_text, time_text
+from ddl_runtime.pictures.style import INK, Look, in_style, rank_colour
+from ddl_runtime.pictures.words import rate_text, time_text
 
 
 @in_style

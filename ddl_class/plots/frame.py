@@ -30,17 +30,8 @@ from matplotlib.ticker import (
 )
 
 from ddl_class.plots.curves import LOOKS, Curve, Curves, by_position
-from ddl_runtime.pictures.style import (
-    INK,
-    Look,
-    Picture,
-    describe,
-    figure_of,
-    in_style,
-    ink_on,
-    size_text,
-    time_text,
-)
+from ddl_runtime.pictures.style import INK, Look, Picture, describe, figure_of, in_style, ink_on
+from ddl_runtime.pictures.words import size_text, time_text
 
 Text = Callable[[float], str]
 """How a number on an axis is written."""

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ddl_class.plots.svg import Drawing, Frame, Scale, linear, logarithmic
-from ddl_runtime.pictures.style import Look, ink_on, time_text, time_unit
+from ddl_runtime.pictures.style import Look, ink_on
+from ddl_runtime.pictures.words import time_text, time_unit
 from ddl_teach.search.records import Record
 
 DECISIONS: Mapping[str, tuple[str, str]] = {

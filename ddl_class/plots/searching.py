@@ -35,15 +35,8 @@ from ddl_class.plots.frame import (
     panels,
     plane,
 )
-from ddl_runtime.pictures.style import (
-    INK,
-    Look,
-    Points,
-    algorithm_colour,
-    in_style,
-    rank_colour,
-    spoken,
-)
+from ddl_runtime.pictures.style import INK, Look, Points, algorithm_colour, in_style, rank_colour
+from ddl_runtime.pictures.words import spoken
 
 STOPPED, CHOSEN = "#bbbbbb", BRIGHT[1]
 PALE = "#c9ccd1"

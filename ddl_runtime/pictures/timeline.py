@@ -30,8 +30,8 @@ from ddl_runtime.pictures.style import (
     ink_on,
     new_axes,
     rank_colour,
-    time_unit,
 )
+from ddl_runtime.pictures.words import time_unit
 
 MOST_BARS = 20_000
 MOST_RANKS_AS_BARS = 32
