@@ -13,7 +13,6 @@ descendants at the end; and which ways of making one network of several are wors
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -329,7 +328,10 @@ def plot_choices(
         need(table.shape == shape, f"the map of {name} has shape {table.shape}, not {shape}")
     pale = np.zeros(shape, bool) if tied is None else np.asarray(tied)
     names = sorted({*np.concatenate([*tables.values()]).ravel().tolist()} - {""})
-    colours = {name: _colour(name, place) for place, name in enumerate(names)}
+    colours = {
+        name: METHOD_COLOURS.get(name) or algorithm_colour(name, place)
+        for place, name in enumerate(names)
+    }
     strength = dict.fromkeys(tables, np.where(pale, TIED, 1.0))
     size = 1.4 + 2.5 * len(maps), 0.36 * len(rows) + 2.4
     axes = draw_names(tables, colours, strength, size)
@@ -339,7 +341,10 @@ def plot_choices(
         ax.set_xlabel(column_quantity)
     axes[0].set_yticks(range(len(rows)), rows)
     axes[0].set_ylabel(row_quantity)
-    words = {_words(name): colour for name, colour in colours.items()}
+    words = {
+        method_name(name) if name in METHOD_COLOURS else spoken(name): colour
+        for name, colour in colours.items()
+    }
     axes[-1].explain_colours(words | ({"(pale: tied)": "none"} if pale.any() else {}))
     truth, *others = tables
     asked = tables[truth] != ""
@@ -374,11 +379,3 @@ def plot_regrets(regrets: Series, means: Mapping[str, Mean]) -> Figure:
         others = close[0] if len(close) == 1 else f"{len(close)} others"
         found += f"; its interval meets that of {others}"
     return ax.finish("Regret of each chooser on questions held out", found, grid="x")
-
-
-def _colour(name: str, position: int) -> Any:
-    return METHOD_COLOURS.get(name) or algorithm_colour(name, position)
-
-
-def _words(name: str) -> str:
-    return method_name(name) if name in METHOD_COLOURS else spoken(name)
