@@ -91,11 +91,8 @@ def plot_bandwidths(
         found = "Fewer bytes do not pay at any bandwidth: none are saved"
     elif even == np.inf:
         found = "Fewer bytes pay at every bandwidth: packing costs nothing"
-    about, legend = (
-        "Seconds of an average over the bandwidth of links",
-        {"loc": "upper center", "ncols": 2},
-    )
-    return ax.finish(about, found, legend=legend)
+    legend = {"loc": "upper center", "ncols": 2}
+    return ax.finish("Seconds of an average over the bandwidth of links", found, legend=legend)
 
 
 @in_style

@@ -9,7 +9,6 @@ line, a simulation hollow squares, a measurement dots with their intervals.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -36,9 +35,7 @@ from ddl_runtime.pictures.words import size_text, time_text
 Text = Callable[[float], str]
 """How a number on an axis is written."""
 
-BESIDE: Mapping[str, Any] = MappingProxyType(
-    {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
-)
+BESIDE: Look = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
 """Where a legend lies beside the axes: within them it would cover data."""
 
 plain: Text = "{:g}".format
