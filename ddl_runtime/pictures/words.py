@@ -39,6 +39,18 @@ def time_text(seconds: float) -> str:
     return f"{_three_digits(seconds * factor)} {name}"
 
 
+def count_in_short(number: float) -> str:
+    """A count in three digits, in powers of 1000.
+
+    >>> count_in_short(130_000_000), count_in_short(20)
+    ('130 M', '20')
+    """
+    for size, letter in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:.3g} {letter}"
+    return f"{number:.3g}"
+
+
 def size_text(nbytes: float) -> str:
     """A number of bytes with its unit, in powers of 1024.
 
