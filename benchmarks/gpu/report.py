@@ -16,7 +16,7 @@ from ddl_measure.device_paths import computed, default_table, route_of, table_of
 from ddl_measure.device_run import HOST, DeviceRun, Way
 from ddl_measure.interval import interval, ratio_of_turns
 from ddl_runtime.devices.choice import PATHS, Table
-from ddl_runtime.pictures.style import rate_text, size_text, time_text
+from ddl_runtime.pictures.words import rate_text, size_text, time_text
 from ddl_teach.collectives.on_devices import ONCE, STEPS
 from ddl_teach.theory import staging
 

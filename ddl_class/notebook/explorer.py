@@ -22,7 +22,7 @@ from IPython.display import HTML, DisplayHandle, display
 
 from ddl_class.plots.svg import Drawing
 from ddl_class.plots.winners import plot_winners
-from ddl_runtime.pictures.style import rate_text, size_text, time_text
+from ddl_runtime.pictures.words import rate_text, size_text, time_text
 from ddl_teach.theory.collectives import ALGORITHMS, formula
 from ddl_teach.theory.crossover import winner_map
 

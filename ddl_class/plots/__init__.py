@@ -15,7 +15,8 @@ large_batches steps and speed-up over the batch
 staleness     how old gradients get and how large a step they bear; losses three ways
 gossip        bytes at the busiest port, graphs of ranks, how far they are apart
 forms         what few entries of a gradient hold, training with fewer bytes
-searching     trials, fronts, populations, several networks; choices and their regrets
+searching     trials, populations, several networks; choices and their regrets
+architectures cells, the front of all that were trained, two ways of scoring
 search        every trial of a search and what each worker does, while it runs
 honesty       panels that fool and that do not; checks of being right
 many_nodes    ranks on their nodes and the cables between; what failures cost

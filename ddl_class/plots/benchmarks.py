@@ -18,7 +18,8 @@ from matplotlib.figure import Figure
 
 from ddl_class.plots.curves import Numbers
 from ddl_class.plots.frame import Plane, finish_panels, need, panels, plane, write_numbers
-from ddl_runtime.pictures.style import INK, Look, in_style, rank_colour, rate_text, time_text
+from ddl_runtime.pictures.style import INK, Look, in_style, rank_colour
+from ddl_runtime.pictures.words import rate_text, time_text
 
 if TYPE_CHECKING:
     from ddl_measure.analysis.layer_times import LayerRate

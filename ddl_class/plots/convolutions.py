@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
@@ -24,15 +24,14 @@ from ddl_class.plots.frame import (
     BESIDE,
     Plane,
     Text,
-    count_in_short,
-    draw_names,
     extremes,
     finish_panels,
     need,
     panels,
     plane,
 )
-from ddl_runtime.pictures.style import INK, Look, in_style, size_text, time_text
+from ddl_runtime.pictures.style import INK, Look, in_style
+from ddl_runtime.pictures.words import count_in_short, size_text, time_text
 
 if TYPE_CHECKING:
     from ddl_measure.experiments.convolution.sweep import Sweep
@@ -270,3 +269,21 @@ def plot_method_map(
 def _ticks(values: Numbers) -> tuple[Sequence[int], Sequence[str]]:
     places = range(0, len(values), max(1, -(-len(values) // 10)))
     return places, [f"{values[place]:g}" for place in places]
+
+
+def draw_names(
+    tables: Mapping[str, np.ndarray],
+    colours: Mapping[str, Any],
+    strength: Mapping[str, np.ndarray],
+    size: tuple[float, float],
+) -> list[Plane]:
+    """Tables beside each other, each cell in the colour of the name in it; the first row is below.
+
+    The `strength` of a colour is between 0, which is white, and 1. An empty name is white too.
+    """
+    axes = panels(*size, columns=len(tables), sharey=True)
+    for ax, (title, names) in zip(axes, tables.items(), strict=True):
+        full = np.array([[to_rgb(colours.get(name, "white")) for name in row] for row in names])
+        ax.imshow(1 - strength[title][..., None] * (1 - full), origin="lower", aspect="auto")
+        ax.set_title(title, weight="normal", size=10)
+    return axes

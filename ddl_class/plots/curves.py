@@ -1,6 +1,4 @@
-"""Curves, each drawn as what it is: a prediction is a line, a simulation hollow squares, a
-measurement dots with their intervals. So it is in every picture of the course.
-"""
+"""How curves look, by what they are and by their names, in every picture of the course."""
 
 from __future__ import annotations
 

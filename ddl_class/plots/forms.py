@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 
 from ddl_class.plots.curves import NO_CURVES, Curves, Series, over_steps
 from ddl_class.plots.frame import extremes, plane, write_numbers
-from ddl_runtime.pictures.style import INK, Look, in_style, rank_colour, rate_text, time_text
+from ddl_runtime.pictures.style import INK, Look, in_style, rank_colour
+from ddl_runtime.pictures.words import rate_text, time_text
 
 
 @in_style
@@ -90,11 +91,8 @@ def plot_bandwidths(
         found = "Fewer bytes do not pay at any bandwidth: none are saved"
     elif even == np.inf:
         found = "Fewer bytes pay at every bandwidth: packing costs nothing"
-    about, legend = (
-        "Seconds of an average over the bandwidth of links",
-        {"loc": "upper center", "ncols": 2},
-    )
-    return ax.finish(about, found, legend=legend)
+    legend = {"loc": "upper center", "ncols": 2}
+    return ax.finish("Seconds of an average over the bandwidth of links", found, legend=legend)
 
 
 @in_style

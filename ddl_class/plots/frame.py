@@ -9,14 +9,12 @@ line, a simulation hollow squares, a measurement dots with their intervals.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.collections import PolyCollection
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Patch
@@ -30,42 +28,19 @@ from matplotlib.ticker import (
 )
 
 from ddl_class.plots.curves import LOOKS, Curve, Curves, by_position
-from ddl_runtime.pictures.style import (
-    INK,
-    Look,
-    Picture,
-    describe,
-    figure_of,
-    in_style,
-    ink_on,
-    size_text,
-    time_text,
-)
+from ddl_runtime.pictures.style import INK, Look, Picture, describe, figure_of, in_style, ink_on
+from ddl_runtime.pictures.words import size_text, time_text
 
 Text = Callable[[float], str]
 """How a number on an axis is written."""
 
-BESIDE: Mapping[str, Any] = MappingProxyType(
-    {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
-)
+BESIDE: Look = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
 """Where a legend lies beside the axes: within them it would cover data."""
 
 plain: Text = "{:g}".format
 count: Text = "{:,.0f}".format
 DIGIT = 7.0  # points that a digit is wide
 AXES = 0.8  # of a picture's width, where a legend may lie beside them
-
-
-def count_in_short(number: float) -> str:
-    """A count in three digits, in powers of 1000.
-
-    >>> count_in_short(130_000_000), count_in_short(20)
-    ('130 M', '20')
-    """
-    for size, letter in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if number >= size:
-            return f"{number / size:.3g} {letter}"
-    return f"{number:.3g}"
 
 
 def need(given: object, words: str) -> None:
@@ -301,24 +276,6 @@ def _described(ax: Plane, about: str, found: str, more: str) -> Figure:
     figure, words = figure_of(ax), f"{about.rstrip('.')}. {found.rstrip('.')}. {more}"
     describe(figure, " ".join(words.split()))
     return figure
-
-
-def draw_names(
-    tables: Mapping[str, np.ndarray],
-    colours: Mapping[str, Any],
-    strength: Mapping[str, np.ndarray],
-    size: tuple[float, float],
-) -> list[Plane]:
-    """Tables beside each other, each cell in the colour of the name in it; the first row is below.
-
-    The `strength` of a colour is between 0, which is white, and 1. An empty name is white too.
-    """
-    axes = panels(*size, columns=len(tables), sharey=True)
-    for ax, (title, names) in zip(axes, tables.items(), strict=True):
-        full = np.array([[to_rgb(colours.get(name, "white")) for name in row] for row in names])
-        ax.imshow(1 - strength[title][..., None] * (1 - full), origin="lower", aspect="auto")
-        ax.set_title(title, weight="normal", size=10)
-    return axes
 
 
 def write_numbers(axis: Axis, text: Text) -> None:

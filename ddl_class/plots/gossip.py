@@ -17,7 +17,8 @@ from matplotlib.ticker import LogLocator
 
 from ddl_class.plots.curves import BRIGHT, NO_CURVES, Curves, Series, bright
 from ddl_class.plots.frame import BESIDE, Plane, extremes, finish_panels, panels, plane
-from ddl_runtime.pictures.style import INK, Look, Points, in_style, rank_colour, size_text
+from ddl_runtime.pictures.style import INK, Look, Points, in_style, rank_colour
+from ddl_runtime.pictures.words import size_text
 
 NOTHING = 1e-12  # of what was there at the beginning: only rounding is left
 Rounds = Sequence[Sequence[Sequence[int]]]

@@ -31,11 +31,8 @@ def plot_steps(measured: Points, predicted: Points, *, fewest: float) -> Figure:
     ax.set_ylim(fewest * 0.5, steps.max() * 1.6)
     more, fewer = batches[-1] / batches[0], steps[0] / steps[-1]
     found = f"{more:.0f} times the batch: {fewer:.2g} times fewer steps"
-    about, legend = (
-        "Steps to the target over the samples of a batch",
-        {"loc": "upper right", "ncols": 2},
-    )
-    return ax.finish(about, found, legend=legend)
+    legend = {"loc": "upper right", "ncols": 2}
+    return ax.finish("Steps to the target over the samples of a batch", found, legend=legend)
 
 
 @in_style

@@ -16,16 +16,8 @@ from matplotlib.patches import Circle
 
 from ddl_class.plots.curves import Curves, Numbers
 from ddl_class.plots.frame import Plane, count, in_percent, need, plane
-from ddl_runtime.pictures.style import (
-    INK,
-    Look,
-    Points,
-    algorithm_colour,
-    in_style,
-    rank_colour,
-    size_text,
-    time_text,
-)
+from ddl_runtime.pictures.style import INK, Look, Points, algorithm_colour, in_style, rank_colour
+from ddl_runtime.pictures.words import size_text, time_text
 
 CABLE, PAPER = "#ddaa33", "#f4f1e8"
 WIDEST = 14.0  # points, of the cable that carried most

@@ -19,7 +19,8 @@ from matplotlib.ticker import MultipleLocator
 from ddl_class.plots.convolutions import METHOD_COLOURS, method_colour, method_name
 from ddl_class.plots.curves import Numbers, Series, colours_of
 from ddl_class.plots.frame import BESIDE, Plane, need, plane, write_numbers
-from ddl_runtime.pictures.style import INK, Look, in_style, size_text, time_text
+from ddl_runtime.pictures.style import INK, Look, in_style
+from ddl_runtime.pictures.words import size_text, time_text
 
 LIMIT_COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44")
 LEAST = 2**10  # bytes; what needs less is drawn there, as a logarithmic axis has no zero

@@ -18,18 +18,8 @@ from matplotlib.figure import Figure
 
 from ddl_class.plots.curves import Curve, Curves, Numbers
 from ddl_class.plots.frame import BESIDE, Plane, extremes, need, plane
-from ddl_runtime.pictures.style import (
-    INK,
-    Look,
-    Points,
-    algorithm_colour,
-    in_style,
-    rank_colour,
-    rate_text,
-    size_text,
-    spoken,
-    time_text,
-)
+from ddl_runtime.pictures.style import INK, Look, Points, algorithm_colour, in_style, rank_colour
+from ddl_runtime.pictures.words import rate_text, size_text, spoken, time_text
 
 MEASURED, LINE = "#4477aa", "#ee6677"
 SIZES = {"simulated": (6.5, 1.7), "measured": (4.0, 1.1)}

@@ -18,17 +18,8 @@ from matplotlib.patches import Rectangle
 from ddl_class.plots.curves import Curves, Numbers, Series, colours_of
 from ddl_class.plots.frame import BESIDE, count, in_percent, need, plane
 from ddl_runtime.pictures.activity import Spans
-from ddl_runtime.pictures.style import (
-    INK,
-    Look,
-    Points,
-    algorithm_colour,
-    in_style,
-    rank_colour,
-    size_text,
-    time_text,
-    time_unit,
-)
+from ddl_runtime.pictures.style import INK, Look, Points, algorithm_colour, in_style, rank_colour
+from ddl_runtime.pictures.words import size_text, time_text, time_unit
 
 EVERYBODY = "#dddddd"
 DATA, MODEL = "#4477aa", "#ee6677"

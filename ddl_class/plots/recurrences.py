@@ -17,7 +17,8 @@ from matplotlib.ticker import MaxNLocator
 
 from ddl_class.plots.curves import NO_CURVES, Curves, Numbers, Series, bright, over_steps
 from ddl_class.plots.frame import BESIDE, extremes, need, panels, plane, write_numbers
-from ddl_runtime.pictures.style import INK, Look, Points, in_style, spoken, time_text
+from ddl_runtime.pictures.style import INK, Look, Points, in_style
+from ddl_runtime.pictures.words import spoken, time_text
 
 MOST_NUMBERED = 240  # cells
 WRONG = "#ee3377"

@@ -13,10 +13,11 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from ddl_teach.search.records import Record
 
 from ddl_class.plots.svg import Drawing, Frame, Scale, linear, logarithmic
-from ddl_runtime.pictures.style import Look, ink_on, time_text, time_unit
+from ddl_runtime.pictures.style import Look, ink_on
+from ddl_runtime.pictures.words import time_text, time_unit
+from ddl_teach.search.report import Record
 
 DECISIONS: Mapping[str, tuple[str, str]] = {
     "stopped": ("#b8b8b8", "stopped, or behind at the end"),

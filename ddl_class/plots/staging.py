@@ -18,17 +18,8 @@ from matplotlib.ticker import LogLocator
 
 from ddl_class.plots.frame import BESIDE, Plane, finish_panels, need, panels, plane
 from ddl_runtime.pictures.activity import Spans
-from ddl_runtime.pictures.style import (
-    INK,
-    KIND_COLOURS,
-    Look,
-    Points,
-    in_style,
-    rate_text,
-    size_text,
-    time_text,
-    time_unit,
-)
+from ddl_runtime.pictures.style import INK, KIND_COLOURS, Look, Points, in_style
+from ddl_runtime.pictures.words import rate_text, size_text, time_text, time_unit
 
 Interval = tuple[float, float, float]
 """A median and the two ends of its interval."""

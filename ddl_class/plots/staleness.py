@@ -16,14 +16,8 @@ from matplotlib.figure import Figure
 
 from ddl_class.plots.curves import Numbers, Series, over_steps
 from ddl_class.plots.frame import extremes, finish_panels, in_percent, panels, plane
-from ddl_runtime.pictures.style import (
-    Look,
-    Points,
-    in_style,
-    rank_colour,
-    time_text,
-    time_unit,
-)
+from ddl_runtime.pictures.style import Look, Points, in_style, rank_colour
+from ddl_runtime.pictures.words import time_text, time_unit
 
 SAME = 0.01  # swings as large as before: a peak between two updates is missed by less
 SIZES = ((1.0, "B"), (2.0**10, "KiB"), (2.0**20, "MiB"), (2.0**30, "GiB"))

@@ -30,16 +30,8 @@ from matplotlib.path import Path
 from PIL import Image
 
 from ddl_class.plots.steps import Sent, Step, Steps, finding, in_words, size_range
-from ddl_runtime.pictures.style import (
-    INK,
-    Look,
-    Picture,
-    describe,
-    in_style,
-    ink_on,
-    rank_colour,
-    size_text,
-)
+from ddl_runtime.pictures.style import INK, Look, Picture, describe, in_style, ink_on, rank_colour
+from ddl_runtime.pictures.words import size_text
 
 BOX = 0.14, 0.09  # inches: the height of a chunk, if there are few or many
 ARCS = 2.6  # chunks: the room for arcs above the boxes, and the same below

@@ -15,7 +15,8 @@ import numpy as np
 
 from ddl_class.plots.curves import Numbers, Series
 from ddl_class.plots.svg import Drawing, Frame, Scale, logarithmic
-from ddl_runtime.pictures.style import INK, Look, algorithm_colour, size_text, spoken, time_text
+from ddl_runtime.pictures.style import INK, Look, algorithm_colour
+from ddl_runtime.pictures.words import size_text, spoken, time_text
 
 Colours = Mapping[str, tuple[float, ...]]
 Point = tuple[int, float]  # ranks and bytes

@@ -19,15 +19,9 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 
 from ddl_class.plots.course import amount
 from ddl_class.plots.curves import Numbers
-from ddl_class.plots.frame import BESIDE, Plane, count, count_in_short, need, plane
-from ddl_runtime.pictures.style import (
-    INK,
-    Look,
-    in_style,
-    rank_colour,
-    time_text,
-    time_unit,
-)
+from ddl_class.plots.frame import BESIDE, Plane, count, need, plane
+from ddl_runtime.pictures.style import INK, Look, in_style, rank_colour
+from ddl_runtime.pictures.words import count_in_short, time_text, time_unit
 
 BETWEEN, MEASURED, BOUND = "#e8eef5", "#ee6677", "#4477aa"
 

@@ -30,7 +30,7 @@
 # %%
 import numpy as np
 
-from ddl_class.plots import searching as pictures
+from ddl_class.plots import architectures as pictures
 from ddl_teach.search.architectures.cells import CELLS, EDGES, living, text
 
 

@@ -25,10 +25,8 @@ from ddl_runtime.pictures.style import (
     in_style,
     new_axes,
     rank_colour,
-    size_text,
-    spoken,
-    time_text,
 )
+from ddl_runtime.pictures.words import size_text, spoken, time_text
 from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import ring
 from ddl_teach.comm import StoryError, Uniform

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from ddl_class.plots.frame import count_in_short, draw_names, finish_panels, panels, plain, plane
+from ddl_class.plots.convolutions import draw_names
+from ddl_class.plots.frame import finish_panels, panels, plain, plane
 from ddl_class.plots.gossip import plot_consensus, plot_disagreement
 from ddl_class.plots.networks import plot_shares
 from ddl_runtime import pictures
 from ddl_runtime.pictures.style import KIND_COLOURS, ink_on, rank_colour
+from ddl_runtime.pictures.words import count_in_short
 
 LONG = "What was found " * 12
 
@@ -160,5 +162,5 @@ def test_pictures_of_runs_need_no_other_part_of_the_runtime():
     assert len(files) > 6
     for file in files:
         taken = set(re.findall(r"^from (ddl_\S+) import", file.read_text(), re.MULTILINE))
-        room = {f"ddl_runtime.pictures.{name}" for name in ("activity", "bars", "style")}
+        room = {f"ddl_runtime.pictures.{name}" for name in ("activity", "bars", "style", "words")}
         assert taken <= room, file

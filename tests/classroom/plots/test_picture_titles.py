@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from ddl_class.plots import (
+    architectures,
     benchmarks,
     convolutions,
     course,
@@ -138,7 +139,7 @@ TITLES = [
 ]  # fmt: skip
 REFUSED = [
     (messages.plot_times, [], {}, "nothing to draw"),
-    (searching.plot_architectures, [{}, ([], []), "work"], {}, "a front needs at least one"),
+    (architectures.plot_architectures, [{}, ([], []), "work"], {}, "a front needs at least one"),
     (messages.plot_arrivals, [[]], {}, "a row for each rank"),
     (messages.plot_arrivals, [[[]]], {}, "a row for each rank"),
     (messages.plot_arrivals, [[1.0, 2.0]], {}, "a row for each rank"),
