@@ -96,9 +96,9 @@ def _differentiable(
     """Tell an operator the derivatives by its two tensors; `before` arguments precede the numbers,
     of which stride and padding come first."""
 
-    def keep(context: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        context.save_for_backward(*inputs[:2])
-        context.numbers = inputs[before:]
+    def keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs[:2])
+        ctx.numbers = inputs[before:]
 
     def backward(context: Any, arriving: Tensor) -> tuple[Tensor | None, ...]:
         first, second = context.saved_tensors
