@@ -24,7 +24,12 @@ def all_reduce(comm: Comm, x: Tensor) -> Tensor:
 
 def all_gather(comm: Comm, x: Tensor, axis: int, total: int) -> Tensor:
     """The `x` of all ranks side by side along `axis`, `total` long; `x` is this rank's share."""
-    check_share(comm, x, axis, total)
+    wanted = len(share(total, comm.size, comm.rank))
+    if x.shape[axis] != wanted:
+        raise ValueError(
+            f"rank {comm.rank}: x has {x.shape[axis]} of {total} along axis {axis}; its share on "
+            f"{comm.size} ranks is {wanted}. Cut the whole with shares.own_slice({total}, comm)."
+        )
     pieces = [x.new_empty(resized(x, axis, length)) for length in even(total, comm.size)]
     pieces[comm.rank] = x.detach().contiguous()
     ring.pass_round(comm, pieces)
@@ -45,16 +50,6 @@ def reduce_scatter(comm: Comm, x: Tensor, axis: int) -> Tensor:
         total = arriving
         comm.combine(arriving, pieces[incoming], out=total)
     return total
-
-
-def check_share(comm: Comm, x: Tensor, axis: int, total: int) -> None:
-    """Refuse a part that is not the rank's own share of the whole."""
-    wanted = len(share(total, comm.size, comm.rank))
-    if x.shape[axis] != wanted:
-        raise ValueError(
-            f"rank {comm.rank}: x has {x.shape[axis]} of {total} along axis {axis}; its share on "
-            f"{comm.size} ranks is {wanted}. Cut the whole with shares.own_slice({total}, comm)."
-        )
 
 
 def resized(x: Tensor, axis: int, length: int) -> list[int]:

@@ -37,7 +37,6 @@ class SynchronisedBatchNorm(nn.Module):
         self.train(own.training)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Of (batch, channels, ...), likewise."""
         if self.training or self.running_mean is None:
             mean, variance, samples = self._statistics(x)
             if self.training and self.running_mean is not None:

@@ -11,7 +11,7 @@ the pass is over; a bucket for each tensor pays a latency for each.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import nn
@@ -20,19 +20,9 @@ from ddl_teach.collectives.background import allreduce
 from ddl_teach.comm import Comm, Request
 from ddl_teach.networks.data_parallel.averaging import AllReduce
 from ddl_teach.networks.data_parallel.buckets import Bucket
+from ddl_teach.networks.data_parallel.shared_buckets import SharedBucket
 
 BUCKET = 1 << 20  # bytes
-
-
-class Filled(Protocol):
-    """What is needed of a bucket: `buckets.Bucket`, or one in shared memory."""
-
-    @property
-    def parameters(self) -> Sequence[nn.Parameter]:
-        """Those whose gradients travel together."""
-
-    def put(self, index: int, ranks: int) -> None:
-        """Move the gradient of one of them to its place; the sum will be divided by `ranks`."""
 
 
 Begin = Callable[[Comm, Any], Request]
@@ -57,7 +47,7 @@ class Overlapped:
     """
 
     def __init__(
-        self, comm: Comm, buckets: Sequence[Filled], begin: Begin = in_background()
+        self, comm: Comm, buckets: Sequence[Bucket | SharedBucket], begin: Begin = in_background()
     ) -> None:
         self._comm, self._buckets, self._begin = comm, buckets, begin
         self._missing: list[set[int]] = []  # of each bucket, while a pass goes on
@@ -96,6 +86,5 @@ class Overlapped:
             self._requests.append(self._begin(self._comm, self._buckets[next_one]))
 
     def close(self) -> None:
-        """Take the hooks away."""
         for hook in self._hooks:
             hook.remove()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from types import TracebackType
 
 import torch
 from torch import Tensor, nn
@@ -47,7 +46,7 @@ def held_by(
     }
 
 
-class Activations:
+class Activations(torch.autograd.graph.saved_tensors_hooks):
     """`with Activations(model.parameters()) as saved:` counts what autograd saves meanwhile.
 
     `saved.held` is what is saved now, `saved.most` the highest it has been. Storages of the
@@ -57,20 +56,12 @@ class Activations:
     def __init__(self, apart_from: Iterable[Tensor] = ()) -> None:
         self._apart = {tensor.untyped_storage().data_ptr() for tensor in apart_from}
         self._users: Counter[int] = Counter()  # how often each storage is saved
-        self._hooks = torch.autograd.graph.saved_tensors_hooks(self._pack, lambda saved: saved.x)
+        super().__init__(self._pack, lambda saved: saved.x)
         self.held = self.most = 0
 
-    def __enter__(self) -> Activations:
-        self._hooks.__enter__()
+    def __enter__(self) -> Activations:  # type: ignore[override]  # with Activations() as saved
+        super().__enter__()
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._hooks.__exit__(kind, error, traceback)
 
     def holds(self, x: Tensor) -> bool:
         """Whether the storage of this tensor is saved now."""

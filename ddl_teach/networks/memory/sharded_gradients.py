@@ -47,9 +47,7 @@ class ShardedGradients:
             allgather(self.comm, layer.weights)
 
     def parameters(self) -> dict[str, Tensor]:
-        """All weights, under the names that they have in the model."""
         return copies(self.model.named_parameters())
 
     def tensors(self) -> dict[str, list[Tensor]]:
-        """What this rank holds, for the ledger of memory."""
         return held_by(self.model, self.keepers, gradients=self.gradients)

@@ -91,7 +91,6 @@ class ShardedParameters:
         return whole
 
     def tensors(self) -> dict[str, list[Tensor]]:
-        """What this rank holds, for the ledger of memory."""
         return held_by(
             self.model,
             self.keepers.values(),

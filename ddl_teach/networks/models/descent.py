@@ -23,12 +23,10 @@ class Descent:
         self.velocities: dict[nn.Parameter, torch.Tensor] = {}
 
     def zero_grad(self) -> None:
-        """Forget the gradients."""
         for parameter in self.parameters:
             parameter.grad = None
 
     def step(self) -> None:
-        """Along the gradients, once."""
         for parameter in self.parameters:
             if parameter.grad is None:
                 continue

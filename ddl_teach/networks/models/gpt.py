@@ -7,6 +7,8 @@ What to look at: three seams. Heads know nothing of each other (tensor paralleli
 pass on (batch, positions, width) (pipelines); and positions meet in `attend` only (context).
 """
 
+from functools import partial
+
 import torch
 from torch import nn
 from torch.nn import functional
@@ -28,16 +30,6 @@ class Embedding(nn.Module):
         return self.words(tokens) + self.places(self.positions[: tokens.shape[1]])
 
 
-def causal_attention(
-    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
-) -> torch.Tensor:
-    """softmax(Q K^T / sqrt(d)) V, each position seeing itself and those before it.
-
-    All are (batch, heads, positions, width of a head).
-    """
-    return functional.scaled_dot_product_attention(queries, keys, values, is_causal=True)
-
-
 class Attention(nn.Module):
     """Each of (batch, positions, width) looks at those before it, in `heads` ways at once."""
 
@@ -48,7 +40,9 @@ class Attention(nn.Module):
         self.keys = nn.Linear(width, width)
         self.values = nn.Linear(width, width)
         self.projection = nn.Linear(width, width)
-        self.attend = causal_attention  # where positions lie on many ranks, another
+        # softmax(Q K^T / sqrt(d)) V of (batch, heads, positions, width of a head); where positions
+        # lie on many ranks it is another one.
+        self.attend = partial(functional.scaled_dot_product_attention, is_causal=True)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         queries, keys, values = (

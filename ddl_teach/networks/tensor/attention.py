@@ -27,7 +27,6 @@ class HeadsAttention(nn.Module):
         self.attend = whole.attend
 
     def forward(self, x: Tensor) -> Tensor:
-        """Of (batch, positions, width), likewise."""
         x = self.region.enter(x)
         queries, keys, values = (
             layer.columns(x).unflatten(2, (-1, self.head_width)).transpose(1, 2)

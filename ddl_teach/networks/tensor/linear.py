@@ -29,7 +29,6 @@ class ColumnLinear(SplitModule):
         self.keep("bias", whole.bias, 0, unit)
 
     def forward(self, x: Tensor) -> Tensor:
-        """This rank's outputs."""
         return self.columns(self.region.enter(x))
 
     def columns(self, x: Tensor) -> Tensor:

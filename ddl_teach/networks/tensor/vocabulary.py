@@ -35,7 +35,6 @@ class VocabularyEmbedding(SplitModule):
         self.mine = share(whole.num_embeddings, self.comm.size, self.comm.rank)
 
     def forward(self, words: Tensor) -> Tensor:
-        """The vectors of all words."""
         place, is_mine = places(words, self.mine)
         return self.region.leave(embedding(place, self.weight) * is_mine.unsqueeze(-1))
 

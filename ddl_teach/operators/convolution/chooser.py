@@ -109,9 +109,10 @@ def _choose(
     measured = {}
     if len(close) > 1 and near > 1:
         measured = tried(problem, close, direction, dtype)
-    method = min(measured or times, key=(measured or times).get)
-    why = reason_for(method, counts, times, measured, rates, dtype.itemsize)
-    return Choice(method, why, times, measured, refused)
+    taken = measured or times
+    best_one = min(taken, key=taken.__getitem__)
+    why = reason_for(best_one, counts, times, measured, rates, dtype.itemsize)
+    return Choice(best_one, why, times, measured, refused)
 
 
 def reason_for(
@@ -124,12 +125,12 @@ def reason_for(
 ) -> str:
     """Why a method was taken, in a sentence or two."""
     times, how = (measured, "measured") if measured else (predicted, "predicted")
-    others = sorted((name for name in times if name != method), key=times.get)
+    others = sorted((name for name in times if name != method), key=times.__getitem__)
     own = counts[method]
     if not others:
         first = f"{method} is the only one that may be used"
         if len(predicted) > 1:
-            runner = min((name for name in predicted if name != method), key=predicted.get)
+            runner = min((name for name in predicted if name != method), key=predicted.__getitem__)
             first = (
                 f"{method} is far ahead: {_ms(predicted[method])} predicted, {runner} "
                 f"{_ms(predicted[runner])}"

@@ -132,19 +132,13 @@ def workspace(problem: Convolution, dtype: torch.dtype) -> int:
     # Spectra of both, or those of one, half transformed, as tiles and as pixels.
     tile = height * (width + 2) * (2 * more + fewer)
     some = next(slices(cut)).stop / frequencies(inner)
+    # With a stride the input's phases, and what they are made from.
+    strided, walked = problem.stride != (1, 1), prod(problem.stride)
+    whole = inner.batch * problem.in_channels * inner.height * inner.width * walked
     return (
         cut.in_a_block() * (cut.row_bytes + cut.grid[1] * tile * cut.dtype.itemsize)
         + round(2 * some * cut.filter_bytes)
         + 2 * prod(inner.weight_shape) * cut.dtype.itemsize
         + 12 * frequencies(inner) * (prod(inner.kernel) + 8) * 8
-        + of_phases(problem, dtype)
+        + strided * (2 * whole + prod(inner.x_shape)) * dtype.itemsize
     )
-
-
-def of_phases(problem: Convolution, dtype: torch.dtype) -> int:
-    """Bytes of the input's phases, and of what they are made from."""
-    if problem.stride == (1, 1):
-        return 0
-    inner, (down, across) = phases.at_stride_one(problem), problem.stride
-    whole = inner.batch * problem.in_channels * inner.height * down * inner.width * across
-    return (2 * whole + prod(inner.x_shape)) * dtype.itemsize

@@ -28,7 +28,6 @@ class Convolution2d(nn.Conv2d):
             raise ValueError(reason)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The layer's output."""
         return convolve(
             x,
             self.weight,
@@ -41,7 +40,6 @@ class Convolution2d(nn.Conv2d):
         )
 
     def extra_repr(self) -> str:
-        """As nn.Conv2d's, and the method."""
         return f"{super().extra_repr()}, method={self.method!r}"
 
 
@@ -110,10 +108,10 @@ def reason_against(layer: nn.Conv2d, method: str) -> str:
         return f"padding_mode={layer.padding_mode!r}: the methods pad with zeros only"
     if layer.padding == "same" and any(size % 2 == 0 for size in layer.kernel_size):
         return "padding='same' of an even kernel is longer on one side: pad before the layer"
-    problem = Convolution(
-        1, layer.in_channels, *layer.kernel_size, layer.out_channels, layer.kernel_size,
-        layer.stride, border(layer), layer.groups,
-    )  # fmt: skip
+    x = (1, layer.in_channels, *layer.kernel_size)
+    problem = Convolution.of_shapes(
+        x, layer.weight.shape, layer.stride, border(layer), layer.groups
+    )
     return "" if method == "auto" else find(method).refusal(problem, layer.weight.dtype)
 
 

@@ -75,25 +75,20 @@ def admitted(
             "cut the batch into smaller ones"
         )
     allowed = free if limit is None else min(limit, free)
-    if needed > allowed:
-        needs = {other.name: other.workspace(problem, like.dtype) for other in able}
-        fitting = [f"{other} ({size:,})" for other, size in needs.items() if size <= allowed]
-        least = min(needs, key=needs.__getitem__)
-        raise MemoryError(
-            f"method={name!r} needs a workspace of {needed:,} bytes, more than "
-            + (
-                f"limit={limit:,}"
-                if allowed == limit
-                else f"the {free:,} bytes that are free beside its result"
-            )
-            + (
-                f"; these would fit: {', '.join(fitting)}"
-                if fitting
-                else f"; the least takes {least!r}, {needs[least]:,}: allow that, or cut the "
-                "batch into smaller ones"
-            )
-        )
-    return method
+    if needed <= allowed:
+        return method
+    bound = f"the {free:,} bytes that are free beside its result"
+    if allowed == limit:
+        bound = f"limit={limit:,}"
+    needs = {other.name: other.workspace(problem, like.dtype) for other in able}
+    fitting = [f"{other} ({size:,})" for other, size in needs.items() if size <= allowed]
+    least = min(needs, key=needs.__getitem__)
+    advice = f"the least takes {least!r}, {needs[least]:,}: allow that, or cut the batch in parts"
+    if fitting:
+        advice = f"these would fit: {', '.join(fitting)}"
+    raise MemoryError(
+        f"method={name!r} needs a workspace of {needed:,} bytes, more than {bound}; {advice}"
+    )
 
 
 def result_bytes(problem: Convolution, direction: str, dtype: torch.dtype) -> int:

@@ -18,7 +18,8 @@ def at_stride_one(problem: Convolution) -> Convolution:
     if problem.stride == (1, 1):
         return problem
     rows, columns = phases(problem)
-    kernel = tuple(-(-size // problem.stride[axis]) for axis, size in enumerate(problem.kernel))
+    (high, wide), (down, across) = problem.kernel, problem.stride
+    kernel = -(-high // down), -(-wide // across)
     return Convolution(
         problem.batch,
         problem.in_channels * rows * columns,

@@ -120,12 +120,10 @@ class Convolution:
 
     @property
     def output_height(self) -> int:
-        """Rows of the output."""
         return (self.padded[0] - self.kernel[0]) // self.stride[0] + 1
 
     @property
     def output_width(self) -> int:
-        """Columns of the output."""
         return (self.padded[1] - self.kernel[1]) // self.stride[1] + 1
 
     @property

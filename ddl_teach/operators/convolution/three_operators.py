@@ -55,18 +55,6 @@ def three_operators(name: str, way: Way) -> tuple[CustomOpDef, CustomOpDef, Cust
         passes = way("weight_gradient", problem, x, method, limit)
         return passes.weight_gradient(x, gradient, problem).contiguous()
 
-    _join(convolution, input_gradient, weight_gradient)
-    return convolution, input_gradient, weight_gradient
-
-
-def _join(
-    convolution: CustomOpDef, input_gradient: CustomOpDef, weight_gradient: CustomOpDef
-) -> None:
-    """Give each its shapes and its derivatives.
-
-    Their arguments are two tensors, the shape of the result (of the gradients), and then the same
-    numbers, of which stride and padding come first.
-    """
     convolution.register_fake(_output_of)
     input_gradient.register_fake(lambda gradient, _, shape, *__: gradient.new_empty(shape))
     weight_gradient.register_fake(lambda x, _, shape, *__: x.new_empty(shape))
@@ -77,21 +65,18 @@ def _join(
     def to_weight(gradient: Tensor, x: Tensor, weight: Tensor, *numbers: Any) -> Tensor:
         return weight_gradient(x, gradient, weight.shape, *numbers)
 
-    convolution.register_autograd(_derivative(to_x, to_weight), setup_context=_keep(2))
-    input_gradient.register_autograd(
-        _derivative(
-            lambda x, _, weight, *numbers: convolution(x, weight, *numbers),
-            lambda x, gradient, weight, *numbers: to_weight(gradient, x, weight, *numbers),
-        ),
-        setup_context=_keep(3),
-    )
-    weight_gradient.register_autograd(
-        _derivative(
-            lambda weight, x, gradient, *numbers: to_x(gradient, x, weight, *numbers),
-            lambda weight, x, _, *numbers: convolution(x, weight, *numbers),
-        ),
-        setup_context=_keep(3),
-    )
+    _differentiable(convolution, 2, to_x, to_weight)
+    _differentiable(
+        input_gradient, 3,
+        lambda x, _, weight, *numbers: convolution(x, weight, *numbers),
+        lambda x, gradient, weight, *numbers: to_weight(gradient, x, weight, *numbers),
+    )  # fmt: skip
+    _differentiable(
+        weight_gradient, 3,
+        lambda weight, x, gradient, *numbers: to_x(gradient, x, weight, *numbers),
+        lambda weight, x, _, *numbers: convolution(x, weight, *numbers),
+    )  # fmt: skip
+    return convolution, input_gradient, weight_gradient
 
 
 def _output_of(x: Tensor, weight: Tensor, stride: Any, padding: Any, *_: Any) -> Tensor:
@@ -104,16 +89,18 @@ def _output_of(x: Tensor, weight: Tensor, stride: Any, padding: Any, *_: Any) ->
     return x.new_empty(x.shape[0], weight.shape[0], *sizes)
 
 
-def _keep(before: int) -> Callable[[Any, tuple, Tensor], None]:
-    def setup_context(ctx: Any, inputs: tuple, output: Tensor) -> None:
+def _differentiable(
+    operator: CustomOpDef, before: int, of_first: Callable[..., Tensor],
+    of_second: Callable[..., Tensor],
+) -> None:  # fmt: skip
+    """Tell an operator the derivatives by its two tensors; `before` arguments precede the numbers,
+    of which stride and padding come first."""
+
+    def keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         ctx.save_for_backward(*inputs[:2])
         ctx.numbers = inputs[before:]
 
-    return setup_context
-
-
-def _derivative(of_first: Callable[..., Tensor], of_second: Callable[..., Tensor]) -> Any:
-    def backward(context: Any, arriving: Tensor) -> tuple:
+    def backward(context: Any, arriving: Tensor) -> tuple[Tensor | None, ...]:
         first, second = context.saved_tensors
         wanted = context.needs_input_grad
         return (
@@ -122,4 +109,4 @@ def _derivative(of_first: Callable[..., Tensor], of_second: Callable[..., Tensor
             *[None] * (len(wanted) - 2),
         )
 
-    return backward
+    operator.register_autograd(backward, setup_context=keep)

@@ -99,14 +99,13 @@ class Winograd:
         tile, most = max(self.size(problem)), self.largest[dtype]
         if tile > most:
             name, outputs = str(dtype).removeprefix("torch."), most + 1 - max(problem.kernel)
+            instead = f"and kernel={problem.kernel} fits into none; take another method"
+            if outputs > 0:
+                instead = f"winograd_{outputs}x{outputs} for kernel={problem.kernel}"
             return (
                 f"x and weight are of {name}, in which a tile of {tile} x {tile} values leaves no "
                 f"digit that can be trusted: the largest that does is of {most} x {most}, "
-                + (
-                    f"winograd_{outputs}x{outputs} for kernel={problem.kernel}"
-                    if outputs > 0
-                    else f"and kernel={problem.kernel} fits into none; take another method"
-                )
+                + instead
             )
         return ""
 

@@ -38,7 +38,7 @@ def run_on_threads(
     ready, changed = [*sorter.get_ready()], threading.Condition()
     heapq.heapify(ready)
     start, end = np.zeros(len(tasks)), np.zeros(len(tasks))
-    thread, failures = np.zeros(len(tasks), int), []
+    thread, failures = np.zeros(len(tasks), int), list[BaseException]()
 
     def take() -> int | None:
         with changed:

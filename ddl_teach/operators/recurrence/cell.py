@@ -44,14 +44,6 @@ class Weights:
     input_bias: Tensor  # gates * H
     hidden_bias: Tensor  # gates * H
 
-    @property
-    def units(self) -> int:
-        return self.hidden.shape[1]
-
-    @property
-    def inputs(self) -> int:
-        return self.input.shape[1]
-
 
 @dataclass(frozen=True)
 class Tape:

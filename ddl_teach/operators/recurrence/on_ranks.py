@@ -70,7 +70,7 @@ def forward(
     if not mine:
         return None, None
     own = Stack(stack.cell, stack.layers[mine.start : mine.stop])
-    outputs = x.new_empty((*x.shape[:2], own.layers[0].units))
+    outputs = x.new_empty((*x.shape[:2], own.layers[0].hidden.shape[1]))
     below = x if comm.rank == 0 else torch.empty_like(outputs)
     share = Share(own, min(comm.size, len(stack)), below, [], chunks_of(len(x), chunk))
     states = None
