@@ -41,7 +41,7 @@ def methods(dtype: torch.dtype) -> str:
     rounding = torch.finfo(dtype).eps / 2
     lines = [f"{_name(dtype):<16}{'relative error':>16}{'roundings':>12}"]
     for name, method in METHODS.items():
-        error = error_of(method.forward, PROBLEM, dtype)
+        error = error_of(method.algorithm.forward, PROBLEM, dtype)
         lines.append(f"{name:<16}{error:>16.2e}{error / rounding:>12.1f}")
     return "\n".join(lines)
 

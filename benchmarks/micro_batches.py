@@ -71,17 +71,13 @@ def race(
 ) -> dict[str, np.ndarray]:
     """Seconds of each division, in turns on the same data; their results agree."""
     x, weight = torch.randn(problem.x_shape), torch.randn(problem.weight_shape)
-    how = {"stride": problem.stride, "padding": problem.padding, "groups": problem.groups}
-    recipes = {name: divided.recipe(division) for name, division in runs.items()}
-    results = [divided.forward(x, weight, recipe, **how) for recipe in recipes.values()]
+    ways = {name: divided.Divided(divided.recipe(division)) for name, division in runs.items()}
+    results = [way.forward(x, weight, problem) for way in ways.values()]
     for result in results[1:]:
         torch.testing.assert_close(result, results[0], rtol=1e-3, atol=1e-2)
     del results
     return side_by_side(
-        {
-            name: lambda recipe=recipe: divided.forward(x, weight, recipe, **how)
-            for name, recipe in recipes.items()
-        },
+        {name: lambda way=way: way.forward(x, weight, problem) for name, way in ways.items()},
         repetitions=repetitions,
     )
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import torch
 
-from ddl_class.plots.roofline import plot_roofline
+from ddl_class.plots.benchmarks import plot_roofline
 from ddl_measure.analysis import analyse
 from ddl_measure.analysis.layer_times import LayerRate, layer_rates, layer_times
 from ddl_measure.ceilings import Ceilings, Rate, ceilings

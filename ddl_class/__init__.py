@@ -15,13 +15,13 @@ _HOMES = {
     "check": "exercises.check",
     "definition": "exercises.definitions",
     "explore": "notebook.explorer",
-    "hint": "exercises.hints",
+    "hint": "exercises.check",
     "judge": "exercises.check",
     "predict": "exercises.predictions",
     "progress": "exercises.progress",
     "reveal": "exercises.predictions",
     "stopwatch": "notebook.timing",
-    "yours": "exercises.yours",
+    "yours": "exercises.check",
 }
 __all__ = list(_HOMES)
 

@@ -1,18 +1,5 @@
 """The command-line tool: what people do outside a notebook.
 
-    ddl-teach run program.py:function --ranks 4
-    ddl-teach run program.py:function --simulate 4096 --network torus:...
-    ddl-teach box up --nodes 4 --rate 100mbit
-    ddl-teach doctor
-    ddl-teach lab
-    ddl-teach progress
-    ddl-teach recipe run FILE.toml
-    ddl-teach release FOLDER
-    ddl-teach competition page FOLDER --out page.html
-    ddl-teach cluster start slurm --ranks 8
-    ddl-teach labs mark hand_in/1_hello_nodes
-    ddl-teach again -- mpiexec -n 4 python program.py
-
 It ends with 0 when all went well, 1 when the program failed, the doctor found a failure or a
 recipe missed its target, 2 when what was typed cannot be done.
 """
@@ -27,15 +14,21 @@ from pathlib import Path
 
 from ddl_class.clusters.box.command import add_box
 from ddl_class.clusters.command import add_cluster
-from ddl_class.commands.again_command import add_again
 from ddl_class.commands.mistake import Mistake
+from ddl_class.commands.network_text import listing
+from ddl_class.commands.words import command, takes
 from ddl_class.competition.command import add_competition
-from ddl_class.doctor.doctor_command import add_doctor
-from ddl_class.labs.command import add_labs
+from ddl_class.labs.options import add_program_options
+from ddl_teach.fault_tolerance.again import CRASHES
 
 MISTAKEN, INTERRUPTED = 2, 130
 
-RUN_EXAMPLES = """examples:
+# Of each command: what it does in a line, then a paragraph, then what is to be seen below it all.
+RUN = """run a rank program on real MPI processes or on simulated ranks
+
+Run a function whose first argument is a communicator, once on every rank.
+
+examples:
   ddl-teach run program.py:main --ranks 4
   ddl-teach run program.py:main --ranks 2 --arg size=1000 --arg algorithm=ring
   ddl-teach run program.py:main --ranks 4 --plot timeline.png --trace timeline.json
@@ -43,13 +36,76 @@ RUN_EXAMPLES = """examples:
 
 networks and their settings (times in s, ms, us, ns; bandwidths in GB/s, Gbit/s and the like):
 """
+DOCTOR = """check this machine, or a class's accounts, and say how to mend what is wrong
+
+Check Python, MPI, cores, GPU and left-over processes; 1 means a failure.
+
+for a class, from the instructor's account; accounts.txt has a name a line:
+  ddl-teach doctor --class accounts.txt --by sudo      accounts of this machine
+  ddl-teach doctor --class accounts.txt --by ssh       account@host a line, with your key
+  ddl-teach doctor --class accounts.txt --by slurm     a job of one task for each account
+  ddl-teach doctor --class FOLDER --accounts accounts.txt     learners' own machines: the files
+                       that they have made by 'ddl-teach doctor --out NAME.json' and sent in
+"""
+LAB = """open the course in JupyterLab
+
+Open the first notebook in JupyterLab.
+
+Words after -- go to JupyterLab, e.g. ddl-teach lab -- --port 9999"""
+GRADE = """grade a folder of submitted notebooks, each in a sandbox
+
+Grade submissions that nobody has to trust: scores, feedback pages, a CSV.
+
+An interrupted grading goes on where it was when the same line is typed again."""
+RECIPE = """carry out a recipe, and say whether its target was reached
+
+A recipe says what is fixed, what is free, and the target."""
+RECIPE_RUN = """train once for each seed; with --beside, repeat somebody's run
+
+Train once for each seed and keep a report of every training; 1 means that the target was missed.
+"""
+PROGRESS = """show which exercises are solved
+
+List the exercises of the course and how far each is.
+
+It is kept in Jupyter's data folder, or in the folder DDL_TEACH_DATA names."""
+RELEASE = """for teachers: make a folder for nbgrader, with the notebooks to hand out
+
+Make or renew a folder for nbgrader from the sources of the notebooks."""
+LABS = """the labs: list, run, mark
+
+Afternoons on a cluster, real or in a box.
+
+examples:
+  ddl-teach labs                                  which there are
+  ddl-teach labs run 1 --begin                    the questions, to fill in
+  ddl-teach labs run 1 --ranks 4                  measure, on this machine
+  ddl-teach labs run 1 --ranks 4 --box            measure, on the nodes of a box
+  ddl-teach labs mark hand_in/1_hello_nodes       what is it worth?
+  ddl-teach labs mark class/*/1_hello_nodes --csv marks.csv
+"""
+LABS_RUN = """run a lab's program on ranks
+
+Run a lab's program on this machine or in a box; on Slurm submit its job.sbatch."""
+AGAIN = """start a program again after each crash, until it is done
+
+Start a program again after each crash until it is done; asked to go by SIGTERM or SIGUSR1, tell
+it by SIGUSR1, wait, and end with status 75.
+
+examples:
+  ddl-teach again -- mpiexec -n 4 python -m ddl_teach.fault_tolerance.long_run FOLDER
+  ddl-teach box exec head ddl-teach again --until FOLDER/result.json -- mpiexec ...
+  ddl-teach again --requeue -- srun --mpi=pmix python ...     in a batch script of Slurm
+
+The program must resume by itself: ddl_teach/fault_tolerance/long_run.py shows how.
+"""
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Do what the command line says and return the exit status."""
     options = parser().parse_args(words)
     try:
-        status = options.act(options)
+        status: int = options.act(options)
         sys.stdout.flush()
         return status
     except Mistake as mistake:
@@ -72,201 +128,98 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_run(commands)
-    add_doctor(commands)
-    lab = commands.add_parser(
-        "lab",
-        help="open the course in JupyterLab",
-        description="Open the first notebook in JupyterLab.",
-        epilog="Words after -- go to JupyterLab, e.g. ddl-teach lab -- --port 9999",
-    )
-    lab.add_argument("others", nargs="*", metavar="-- OPTION", help=argparse.SUPPRESS)
-    lab.set_defaults(act=_lab)
+    _add_doctor(commands)
+    lab = command(commands, "lab", LAB, "ddl_class.release.lab:open_lab")
+    takes(lab, "others -- OPTION", argparse.SUPPRESS, nargs="*")
     _add_grade(commands)
-    _add_recipe(commands)
-    progress = commands.add_parser(
-        "progress",
-        help="show which exercises are solved",
-        description="List the exercises of the course and how far each is.",
-        epilog="It is kept in Jupyter's data folder, or in the folder DDL_TEACH_DATA names.",
-    )
-    progress.set_defaults(act=_progress)
-    release = commands.add_parser(
-        "release",
-        help="for teachers: make a folder for nbgrader, with the notebooks to hand out",
-        description="Make or renew a folder for nbgrader from the sources of the notebooks.",
-    )
-    release.add_argument("folder", type=Path, metavar="FOLDER")
-    release.set_defaults(act=_release)
+    recipe = command(commands, "recipe", RECIPE)
+    _add_recipe(recipe.add_subparsers(metavar="ACTION", required=True))
+    command(commands, "progress", PROGRESS, "ddl_class.cli:_progress")
+    takes(command(commands, "release", RELEASE, "ddl_class.cli:_release"), "folder FOLDER")
     add_box(commands)
     add_competition(commands)
     add_cluster(commands)
-    add_labs(commands)
-    add_again(commands)
+    labs = command(commands, "labs", LABS, "ddl_class.labs.command:show")
+    _add_labs(labs.add_subparsers(metavar="VERB"))
+    _add_again(commands)
     return parser
 
 
-def _add_run(commands: argparse._SubParsersAction) -> None:
-    from ddl_class.commands.network_text import listing
-
-    run = commands.add_parser(
-        "run",
-        help="run a rank program on real MPI processes or on simulated ranks",
-        description="Run a function whose first argument is a communicator, once on every rank.",
-        epilog=RUN_EXAMPLES + listing(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    run.add_argument("program", metavar="FILE.py:FUNCTION")
+def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    act = "ddl_class.commands.run_program:run_program"
+    run = command(commands, "run", RUN + listing(), act)
+    takes(run, "program FILE.py:FUNCTION")
     ground = run.add_mutually_exclusive_group()
-    ground.add_argument(
-        "--ranks", type=_count, default=4, metavar="N", help="real MPI processes (default: 4)"
-    )
-    ground.add_argument(
-        "--simulate", type=_count, metavar="N", help="simulated ranks, in virtual time, instead"
-    )
-    run.add_argument("--box", nargs="?", const="box", metavar="NAME", help="on nodes of a box")
-    run.add_argument("--network", help="with --simulate: one of those listed below")
-    run.add_argument(
-        "--threads",
-        action="store_true",
-        help="with --simulate: a thread for each rank, for collectives inside torch's backward",
-    )
-    run.add_argument(
-        "--timeout",
-        type=_seconds,
-        default=60.0,
-        metavar="SECONDS",
-        help="stop real ranks after so long (default: 60)",
-    )
-    run.add_argument(
-        "--arg", action="append", default=[], metavar="NAME=VALUE", help="an argument; repeatable"
-    )
-    run.add_argument("--device-path", metavar="PATH", help="arrays on devices go that way")
-    run.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the timeline")
-    run.add_argument(
-        "--trace", type=Path, metavar="FILE.json", help="save the timeline for ui.perfetto.dev"
-    )
-    run.set_defaults(act=_run)
+    takes(ground, "--ranks N", "real MPI processes (default: 4)", default=4)
+    takes(ground, "--simulate N", "simulated ranks, in virtual time, instead")
+    takes(run, "--box NAME", "on nodes of a box", nargs="?", const="box")
+    takes(run, "--network NETWORK", "with --simulate: one of those listed below")
+    threads = "with --simulate: a thread for each rank, for collectives inside torch's backward"
+    takes(run, "--threads", threads)
+    takes(run, "--timeout SECONDS", "stop real ranks after so long (default: 60)", default=60.0)
+    takes(run, "--arg NAME=VALUE", "an argument; repeatable", action="append", default=[])
+    takes(run, "--device-path PATH", "arrays on devices go that way")
+    takes(run, "--plot FILE.png", "draw the timeline")
+    takes(run, "--trace FILE.json", "save the timeline for ui.perfetto.dev")
 
 
-def _add_grade(commands: argparse._SubParsersAction) -> None:
-    grade = commands.add_parser(
-        "grade",
-        help="grade a folder of submitted notebooks, each in a sandbox",
-        description="Grade submissions that nobody has to trust: scores, feedback pages, a CSV.",
-        epilog="An interrupted grading goes on where it was when the same line is typed again.",
-    )
-    grade.add_argument(
-        "submissions",
-        type=Path,
-        metavar="SUBMISSIONS",
-        help="holds STUDENT/ASSIGNMENT/NOTEBOOK.ipynb, as nbgrader collects, or STUDENT.ipynb",
-    )
-    grade.add_argument(
-        "--source", type=Path, required=True, metavar="FILE.py", help="the instructor's version"
-    )
-    grade.add_argument(
-        "--out",
-        type=Path,
-        required=True,
-        metavar="GRADES",
-        help="a folder for the grades of all units",
-    )
-    grade.add_argument(
-        "--timeout",
-        type=_seconds,
-        default=30.0,
-        metavar="SECONDS",
-        help="for one exercise of one submission (default: 30)",
-    )
-    grade.add_argument(
-        "--jobs",
-        type=_count,
-        default=os.cpu_count() or 1,
-        metavar="N",
-        help="submissions graded at the same time (default: one a core)",
-    )
-    grade.add_argument(
-        "--no-feedback",
-        dest="feedback",
-        action="store_false",
-        help="only scores: no pages, no nbgrader",
-    )
-    grade.set_defaults(act=_grade)
+def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    doctor = command(commands, "doctor", DOCTOR, "ddl_class.doctor.doctor_command:doctor")
+    takes(doctor, "--out FILE.json", "keep the findings, too")
+    those = "the accounts of this file, or the findings in this folder, on one page"
+    takes(doctor, "--class ACCOUNTS", those, type=Path, dest="those")
+    doctor.add_argument("--by", choices=("sudo", "ssh", "slurm"), help="how to enter an account")
+    takes(doctor, "--accounts FILE", "who should have sent in")
+    takes(doctor, "--page FILE.html", "the class as a page, too")
+    takes(doctor, "--at-once N", "accounts at a time (default: 4)", type=int, default=4)
 
 
-def _add_recipe(commands: argparse._SubParsersAction) -> None:
-    recipe = commands.add_parser(
-        "recipe",
-        help="carry out a recipe, and say whether its target was reached",
-        description="A recipe says what is fixed, what is free, and the target.",
-    )
-    actions = recipe.add_subparsers(metavar="ACTION", required=True)
-    run = actions.add_parser(
-        "run",
-        help="train once for each seed; with --beside, repeat somebody's run",
-        description="Train once for each seed and keep a report of every training; 1 means that "
-        "the target was missed.",
-    )
-    run.add_argument("recipe", type=Path, metavar="FILE.toml")
-    run.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="another value for what is free; can be repeated",
-    )
-    run.add_argument(
-        "--out",
-        type=Path,
-        default=Path("report.json"),
-        metavar="MINE.json",
-        help="where the report goes (default: report.json)",
-    )
-    run.add_argument(
-        "--beside",
-        type=Path,
-        metavar="THEIRS.json",
-        help="their report: take its settings, and show both side by side",
-    )
-    run.set_defaults(act=_recipe)
+def _add_grade(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    grade = command(commands, "grade", GRADE, "ddl_class.grading.batch:grade_folder")
+    layouts = "holds STUDENT/ASSIGNMENT/NOTEBOOK.ipynb, as nbgrader collects, or STUDENT.ipynb"
+    takes(grade, "submissions SUBMISSIONS", layouts, type=Path)
+    takes(grade, "--source FILE.py", "the instructor's version", required=True)
+    takes(grade, "--out GRADES", "a folder for the grades of all units", type=Path, required=True)
+    seconds = "for one exercise of one submission (default: 30)"
+    takes(grade, "--timeout SECONDS", seconds, default=30.0)
+    at_once = "submissions graded at the same time (default: one a core)"
+    takes(grade, "--jobs N", at_once, default=os.cpu_count() or 1)
+    only = "only scores: no pages, no nbgrader"
+    takes(grade, "--no-feedback", only, dest="feedback", action="store_false")
 
 
-def _count(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"a whole number, at least 1, not '{text}'")
-    return number
+def _add_recipe(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    act = "ddl_class.commands.recipe_command:run_recipe"
+    run = command(actions, "run", RECIPE_RUN, act)
+    takes(run, "recipe FILE.toml")
+    other = "another value for what is free; can be repeated"
+    takes(run, "--set NAME=VALUE", other, action="append", default=[])
+    mine = "where the report goes (default: report.json)"
+    takes(run, "--out MINE.json", mine, default=Path("report.json"))
+    theirs = "their report: take its settings, and show both side by side"
+    takes(run, "--beside THEIRS.json", theirs)
 
 
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"a positive number of seconds, not '{text}'")
-    return seconds
+def _add_labs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    run = command(verbs, "run", LABS_RUN, "ddl_class.labs.command:run")
+    takes(run, "lab LAB", "its name or number")
+    takes(run, "--ranks N", "default: 4", default=4)
+    takes(run, "--box NAME", "on nodes of a box", nargs="?", const="box")
+    takes(run, "--survivors", "ranks outlive one that dies")
+    add_program_options(run)
+    text = "mark what was handed in\n\nMark folders."
+    mark = command(verbs, "mark", text, "ddl_class.labs.command:mark")
+    takes(mark, "folders FOLDER", nargs="+")
+    takes(mark, "--csv FILE", "a line for each folder")
 
 
-def _run(options: argparse.Namespace) -> int:
-    from ddl_class.commands.run_program import run_program
-
-    return run_program(options)
-
-
-def _lab(options: argparse.Namespace) -> int:
-    from ddl_class.release.lab import open_lab
-
-    return open_lab(options.others)
-
-
-def _recipe(options: argparse.Namespace) -> int:
-    from ddl_class.commands.recipe_command import run_recipe
-
-    return run_recipe(options)
+def _add_again(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    again = command(commands, "again", AGAIN, "ddl_class.commands.again_command:run_again")
+    takes(again, "--until FILE", "it is done once this exists")
+    crashes = f"give up after more; default: {CRASHES}"
+    takes(again, "--crashes N", crashes, type=int, default=CRASHES)
+    takes(again, "--requeue", "asked to go by SIGUSR1, have Slurm start this job again")
+    takes(again, "command -- COMMAND", nargs="+")
 
 
 def _progress(_: argparse.Namespace) -> int:
@@ -285,9 +238,3 @@ def _release(options: argparse.Namespace) -> int:
     except OSError as error:
         raise Mistake(f"{options.folder} cannot be written: {error}") from None
     return 0
-
-
-def _grade(options: argparse.Namespace) -> int:
-    from ddl_class.grading.command import grade_folder
-
-    return grade_folder(options)

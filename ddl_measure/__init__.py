@@ -2,8 +2,7 @@
 
 ================ =================================================================================
 repetitions      several ways of doing one thing, measured in turns after a warm-up
-interval         how sure a median is, and a ratio of two
-summary          all times of one thing: nothing is dropped
+interval         how sure a median is, and a ratio of two; all times of one thing, none dropped
 clocks           the clocks of several ranks made one: timelines corrected
 ping_pong        the time of one message
 cables           what each rank's cable can carry, and what its node's card has received

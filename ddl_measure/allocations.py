@@ -7,8 +7,6 @@ operators included. What to look at: an operator's peak minus the size of its re
 FFT, and what NumPy allocates, which Python's own tracer sees instead.
 """
 
-from __future__ import annotations
-
 import os
 import tracemalloc
 from collections.abc import Callable

@@ -10,8 +10,6 @@ fastest of a few turns counts: a cable carries no more than it can, and all else
 What to look at: cards count headers, acknowledgements and MPI's own talk, which no ledger knows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -34,7 +32,6 @@ class Cables:
 
     @property
     def slowest(self) -> float:
-        """Seconds a byte of the slowest one."""
         return max(self.per_byte)
 
 

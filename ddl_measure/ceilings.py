@@ -8,8 +8,6 @@ What to look at: bandwidth over the size of the arrays is a staircase, with a st
 size.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,7 +45,6 @@ class Ceilings:
 
     @property
     def cache(self) -> Rate:
-        """The bandwidth at the size where it is best."""
         return max(self.bandwidths.values(), key=lambda rate: rate.median)
 
     @property
@@ -61,17 +58,16 @@ def ceilings(
     dtypes: Sequence[torch.dtype] = DTYPES,
     working_sets: Sequence[int] = WORKING_SETS,
     repetitions: int = 7,
-    device: str = "cpu",
 ) -> Ceilings:
     """Measure them, in a few seconds; nothing else should run meanwhile."""
     return Ceilings(
         torch.get_num_threads(),
-        {str(it).removeprefix("torch."): peak(it, repetitions, device) for it in dtypes},
-        {size: bandwidth(size, repetitions, device) for size in working_sets},
+        {str(it).removeprefix("torch."): peak(it, repetitions) for it in dtypes},
+        {size: bandwidth(size, repetitions) for size in working_sets},
     )
 
 
-def peak(dtype: torch.dtype, repetitions: int = 7, device: str = "cpu") -> Rate:
+def peak(dtype: torch.dtype, repetitions: int = 7) -> Rate:
     """Operations a second of a square matrix product, the first that is large enough to take time.
 
     Sizes are doubled until one product takes 50 ms.
@@ -79,44 +75,40 @@ def peak(dtype: torch.dtype, repetitions: int = 7, device: str = "cpu") -> Rate:
     size, taken = 128, 0.0
     while taken < LONG_ENOUGH:
         size *= 2
-        one, other = (torch.ones(size, size, dtype=dtype, device=device) for _ in range(2))
+        one, other = (torch.ones(size, size, dtype=dtype) for _ in range(2))
         result = torch.empty_like(one)
 
         def product(one=one, other=other, result=result) -> None:
             torch.mm(one, other, out=result)
 
         product()  # the first call of a size prepares
-        taken = _seconds(product, 1, device)
-    return _rate(2 * size**3, product, 1, repetitions, device)
+        taken = _seconds(product, 1)
+    return _rate(2 * size**3, product, 1, repetitions)
 
 
-def bandwidth(working_set: int, repetitions: int = 7, device: str = "cpu") -> Rate:
+def bandwidth(working_set: int, repetitions: int = 7) -> Rate:
     """Bytes a second of a triad over three arrays that together have `working_set` bytes."""
     elements = working_set // (3 * torch.float32.itemsize)
     if elements < 1:
         raise ValueError(f"working_set={working_set}: three arrays need at least 12 bytes")
-    first, second, third = (torch.ones(elements, device=device) for _ in range(3))
+    first, second, third = (torch.ones(elements) for _ in range(3))
 
     def triad() -> None:
         torch.add(first, second, alpha=0.5, out=third)
 
     triad()
-    times = max(1, round(ROW / max(_seconds(triad, 3, device), 1e-9)))
-    return _rate(3 * elements * torch.float32.itemsize, triad, times, repetitions, device)
+    times = max(1, round(ROW / max(_seconds(triad, 3), 1e-9)))
+    return _rate(3 * elements * torch.float32.itemsize, triad, times, repetitions)
 
 
-def _rate(
-    amount: int, work: Callable[[], None], times: int, repetitions: int, device: str
-) -> Rate:
-    seconds, low, high = interval([_seconds(work, times, device) for _ in range(repetitions)])
+def _rate(amount: int, work: Callable[[], None], times: int, repetitions: int) -> Rate:
+    seconds, low, high = interval([_seconds(work, times) for _ in range(repetitions)])
     return Rate(amount / seconds, amount / high, amount / low)
 
 
-def _seconds(work: Callable[[], None], times: int, device: str) -> float:
-    """Of one call, in a row of so many; a GPU is waited for."""
+def _seconds(work: Callable[[], None], times: int) -> float:
+    """Of one call, in a row of so many."""
     begun = time.perf_counter()
     for _ in range(times):
         work()
-    if device.startswith("cuda"):
-        torch.cuda.synchronize(device)
     return (time.perf_counter() - begun) / times

@@ -12,8 +12,6 @@ What to look at: before correction messages arrive before they left; afterwards 
 than the bound.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -59,11 +57,9 @@ class RankClock:
         return max(self.begin.bound, self.end.bound)
 
     def shown(self, true: float) -> float:
-        """What it shows at a true time."""
         return true + self.begin.ahead + self.drift * (true - self.begin.at)
 
     def true(self, shown: float) -> float:
-        """The true time at which it shows that."""
         drift, since = self.drift, shown - self.begin.ahead - self.begin.at
         return self.begin.at + since / (1 + drift)
 

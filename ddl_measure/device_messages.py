@@ -13,8 +13,6 @@ Ohio State University's micro-benchmarks (osu_latency, osu_bw, osu_bibw, osu_all
 What to look at: the same program runs where there is no device, over host memory alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -9,20 +9,11 @@ many in a row, and what it is under way beyond that from one alone.
 What to look at: set `comm.device_table` to the result, and measure again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ddl_measure.device_messages import (
-    ALONE,
-    BANDWIDTH,
-    COPY_IN,
-    COPY_OUT,
-    IN_A_ROW,
-    LATENCY,
-)
+from ddl_measure.device_messages import ALONE, BANDWIDTH, COPY_IN, COPY_OUT, IN_A_ROW, LATENCY
 from ddl_measure.device_run import HOST, DeviceRun, TransferPath
 from ddl_measure.interval import ratio_of_turns
 from ddl_runtime.devices.choice import PATHS, Reach, Table

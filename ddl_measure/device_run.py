@@ -7,8 +7,6 @@ what the arrays lay: a stand-in is called one there, and no reader of a run may 
 Nothing is computed before it is kept. What to look at: `run.times("latency", way)` over sizes.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -70,7 +68,6 @@ class DeviceRun:
         return "host memory: no GPU"
 
     def ways(self, test: str) -> list[TransferPath]:
-        """Those that were measured, in order."""
         return list(dict.fromkeys(row.way for row in self.rows if row.test == test))
 
     def times(self, test: str, way: TransferPath) -> dict[int, np.ndarray]:

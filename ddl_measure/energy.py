@@ -10,14 +10,13 @@ What to look at: a counter sees the whole chip, idle cores and other people's wo
 the machine takes when nothing runs has to be measured as well, and be said.
 """
 
-from __future__ import annotations
-
 import ctypes
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +49,6 @@ class Energy:
 
     @property
     def watts(self) -> dict[str, float]:
-        """Mean power."""
         return {name: joules / self.seconds for name, joules in self.joules.items()}
 
 
@@ -84,7 +82,7 @@ def energy(work: Callable[[], Any], meters: Sequence[Meter] | None = None) -> En
     """Do the work once between two looks at the meters; without `meters`, at all there are."""
     found, not_told = find_meters() if meters is None else (list(meters), ())
     tallies = [Tally(meter) for meter in found]
-    with _watched(tallies):
+    with _watched([tally for tally in tallies if tally.meter.wraps < float("inf")]):
         begun = time.perf_counter()
         work()
         seconds = time.perf_counter() - begun
@@ -99,23 +97,20 @@ def energy(work: Callable[[], Any], meters: Sequence[Meter] | None = None) -> En
 @contextmanager
 def _watched(tallies: Sequence[Tally]) -> Iterator[None]:
     """Look at counters that begin anew from time to time, as long as the work takes."""
-    turning = [tally for tally in tallies if tally.meter.wraps < float("inf")]
     over = threading.Event()
 
     def watch() -> None:
         while not over.wait(WATCHED):
-            for tally in turning:
+            for tally in tallies:
                 tally.look()
 
     watcher = threading.Thread(target=watch, daemon=True)
-    if turning:
-        watcher.start()
+    watcher.start()
     try:
         yield
     finally:
         over.set()
-        if turning:
-            watcher.join()
+        watcher.join()
 
 
 def find_meters(powercap: Path = POWERCAP, nvml: str = NVML) -> tuple[list[Meter], list[str]]:
@@ -139,15 +134,14 @@ def processor_meters(powercap: Path = POWERCAP) -> tuple[list[Meter], str]:
         try:
             name = (folder / "name").read_text().strip()
             wraps = int((folder / "max_energy_range_uj").read_text()) / 1e6
-            int(counter.read_text())
+            _joules(counter)
         except PermissionError:
             return [], f"processor: not told here, {counter} is for root only; ask who runs it"
         except (OSError, ValueError) as error:
             return [], f"processor: not told here, {counter} cannot be read: {error}"
         # Cores and graphics lie inside of their package, and packages inside of a "psys".
         if name.startswith(("package", "dram")):
-            read = _reader(counter)
-            meters.append(Meter(f"{name} ({folder.name})", read, wraps))
+            meters.append(Meter(f"{name} ({folder.name})", partial(_joules, counter), wraps))
     return meters, "" if meters else f"processor: not told here, no package in {powercap}"
 
 
@@ -164,7 +158,7 @@ def gpu_meters(library: str | Any = NVML) -> tuple[list[Meter], str]:
     for index in range(count.value):
         device = ctypes.c_void_p()
         status = nvml.nvmlDeviceGetHandleByIndex_v2(index, ctypes.byref(device))
-        meter = Meter(f"GPU {index}", _gpu_reader(nvml, device))
+        meter = Meter(f"GPU {index}", partial(_joules_of_gpu, nvml, device))
         try:
             if status != OKAY:
                 raise OSError(f"NVIDIA's library gives no handle of it (error {status})")
@@ -176,21 +170,18 @@ def gpu_meters(library: str | Any = NVML) -> tuple[list[Meter], str]:
     return meters, "; ".join(reasons) if meters or reasons else "GPU: not told here, there is none"
 
 
-def _reader(counter: Path) -> Callable[[], float]:
-    return lambda: int(counter.read_text()) / 1e6
+def _joules(counter: Path) -> float:
+    return int(counter.read_text()) / 1e6
 
 
-def _gpu_reader(nvml: Any, device: ctypes.c_void_p) -> Callable[[], float]:
-    def read() -> float:
-        counted = ctypes.c_ulonglong()
-        try:
-            status = nvml.nvmlDeviceGetTotalEnergyConsumption(device, ctypes.byref(counted))
-        except AttributeError:
-            raise OSError("the driver is too old to count energy") from None
-        if status == NOT_SUPPORTED:
-            raise OSError("it does not count energy: it is older than Volta, or a part of one")
-        if status != OKAY:
-            raise OSError(f"NVIDIA's library cannot tell (error {status})")
-        return counted.value / 1e3
-
-    return read
+def _joules_of_gpu(nvml: Any, device: ctypes.c_void_p) -> float:
+    counted = ctypes.c_ulonglong()
+    try:
+        status = nvml.nvmlDeviceGetTotalEnergyConsumption(device, ctypes.byref(counted))
+    except AttributeError:
+        raise OSError("the driver is too old to count energy") from None
+    if status == NOT_SUPPORTED:
+        raise OSError("it does not count energy: it is older than Volta, or a part of one")
+    if status != OKAY:
+        raise OSError(f"NVIDIA's library cannot tell (error {status})")
+    return counted.value / 1e3

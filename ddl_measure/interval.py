@@ -6,14 +6,17 @@ enclose it in 95 of 100 experiments or more, however the times are distributed (
 2015); which places they are is counted exactly. A ratio of medians has an interval as well: on a
 logarithmic scale it is a difference, and the spread of each median is read off two of its ordered
 times (Price & Bonett 2002).
+Nothing is dropped: the median does not care how late a late time is, so an outlier needs no excuse
+and no eraser. It lies more than one and a half times the middle half's width beyond that half
+(Tukey 1977), is counted, and shown. Outliers at equal distances come from something that works by
+the clock; outliers at the beginning only are a warm-up that was too short.
 What to look at: with fewer than six repetitions the interval is all that was measured, from least
 to most, and that is not enough: `coverage` says how little it is worth.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
@@ -24,6 +27,7 @@ Times = Sequence[float] | np.ndarray
 Interval = tuple[float, float, float]
 """The middle, and the two ends around it."""
 
+FENCE = 1.5  # widths of the middle half
 FEWEST = 6  # times of which the least and the most enclose the median in 95 of 100 experiments
 
 
@@ -73,6 +77,46 @@ def ratio_of_medians(times: Times, baseline: Times) -> Interval:
         return middle, float(least), float(most)
     reach = NormalDist().inv_cdf(0.975) * math.hypot(_spread(times), _spread(baseline))
     return middle, middle * math.exp(-reach), middle * math.exp(reach)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """`times` in the order in which they were measured, and the places of the `outliers` in them.
+
+    `low` and `high` enclose the true median in a share `confidence` of experiments, if the times
+    do not depend on each other.
+    """
+
+    times: tuple[float, ...]
+    median: float
+    low: float
+    high: float
+    confidence: float
+    outliers: tuple[int, ...]
+
+    def __str__(self) -> str:
+        ends = f"{self.low:.3g} to {self.high:.3g} s in {self.confidence:.0%} of experiments"
+        far = f", {len(self.outliers)} outliers" if self.outliers else ""
+        return f"median {self.median:.3g} s ({ends}; {len(self.times)} times{far})"
+
+
+def summarise(times: Sequence[float] | np.ndarray) -> Summary:
+    """Median, interval and outliers of measured times; all of them stay in it."""
+    times = np.asarray(times, float)
+    if times.ndim != 1 or not len(times) or not np.isfinite(times).all():
+        raise ValueError(
+            f"times of shape {times.shape}: give one row of times, at least one, all finite; a "
+            "run that never ended is no time and has to be told by itself"
+        )
+    first, third = np.quantile(times, (0.25, 0.75))
+    beyond = FENCE * (third - first)
+    far = (times < first - beyond) | (times > third + beyond)
+    return Summary(
+        tuple(times.tolist()),
+        *interval(times),
+        coverage(len(times)),
+        tuple(np.flatnonzero(far).tolist()),
+    )
 
 
 def _spread(times: np.ndarray) -> float:

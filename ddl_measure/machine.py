@@ -27,7 +27,7 @@ def describe(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
         "python": platform.python_version(),
         "MPI library": _mpi_library(),
         "packages": ", ".join(
-            f"{name} {version}" for name in packages if (version := _version(name))
+            f"{name} {version}" for name in packages if (version := version_of(name))
         ),
     }
 
@@ -50,7 +50,9 @@ def _processor() -> str:
         for line in cpuinfo.read_text().splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
-    return _output("sysctl", "-n", "machdep.cpu.brand_string") or platform.processor() or "unknown"
+    return (
+        output_of("sysctl", "-n", "machdep.cpu.brand_string") or platform.processor() or "unknown"
+    )
 
 
 def _memory() -> str:
@@ -72,20 +74,22 @@ def _system() -> str:
 def _mpi_library() -> str:
     # The mpiexec beside this Python belongs to it; one elsewhere on the path may not.
     mpiexec = Path(sys.executable).with_name("mpiexec")
-    first = _output(str(mpiexec), "--version").splitlines()[:1] if mpiexec.exists() else []
+    first = output_of(str(mpiexec), "--version").splitlines()[:1] if mpiexec.exists() else []
     return first[0].strip() if first else "none beside this Python"
 
 
-def _version(package: str) -> str:
+def version_of(package: str) -> str:
+    """The installed version of a package; empty where it is not installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return ""
 
 
-def _output(*command: str) -> str:
+def output_of(*command: str) -> str:
+    """What a command prints; nothing where it fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.strip()
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -10,8 +10,6 @@ libraries change their ways, and a shaped cable lets a first burst through.
 What to look at: the ratio of the latencies is not the ratio of the bandwidths.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ here rank 0's clock alone sees both ends. One turn is too short for most clocks,
 played. What to look at: times stay flat up to ``latency / per_byte`` bytes and rise after that.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ddl_runtime.core.arrays import Array

@@ -6,8 +6,6 @@ them the warm seat; then the *ratio* of two medians means something even where t
 What to look at: run the same function under two names, and see how far the ratio is from one.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar

@@ -10,13 +10,13 @@ so that is what a bias has to be compared with. (Deep500 calls it dataset bias: 
 2019.) What to look at: biases of a fair sampler fall like 1/sqrt(n), those of an unfair one stay.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+
+from ddl_runtime.core.checks import whole_number
 
 Sampler = Callable[[int, int, int], np.ndarray]
 """`sampler(part, parts, step)`: the places of the samples that this part gets in this step."""
@@ -48,7 +48,6 @@ class Balance:
 
     @property
     def never_seen(self) -> float:
-        """The share of the samples that nobody was given."""
         return float(np.mean(self.seen == 0))
 
 
@@ -58,56 +57,44 @@ def class_balance(sampler: Sampler, classes: np.ndarray, parts: int, steps: int)
     `classes` are those of all samples, whole numbers from 0.
     """
     classes = np.asarray(classes)
-    if (
-        classes.ndim != 1
-        or classes.dtype.kind not in "iu"
-        or not classes.size
-        or classes.min() < 0
-    ):
+    if classes.ndim != 1 or classes.dtype.kind not in "iu" or classes.min(initial=0) < 0:
         raise ValueError(
             f"classes of shape {classes.shape} and type {classes.dtype}: give one whole number "
             "from 0 for every sample"
         )
-    if parts < 1 or steps < 1:
-        raise ValueError(f"parts={parts} and steps={steps} must be at least 1")
+    whole_number(parts, f"parts={parts}", least=1)
+    whole_number(steps, f"steps={steps}", least=1)
     kinds = int(classes.max()) + 1
     counts, seen = np.zeros((parts, kinds), np.int64), np.zeros(len(classes), np.int64)
-    for part in range(parts):
-        for step in range(steps):
-            places = np.asarray(sampler(part, parts, step))
-            if places.size and places.dtype.kind not in "iu":
-                raise ValueError(
-                    f"the sampler gave part {part} of {parts} in step {step} {places.dtype}: "
-                    "places are whole numbers"
-                )
-            if not places.size or places.min() < 0 or places.max() >= len(classes):
-                raise ValueError(
-                    f"the sampler gave part {part} of {parts} in step {step} "
-                    + (
-                        f"places {places.min()} to {places.max()}, but samples are 0 to "
-                        f"{len(classes) - 1}"
-                        if places.size
-                        else "nothing at all"
-                    )
-                )
-            counts[part] += np.bincount(classes[places], minlength=kinds)
-            np.add.at(seen, places, 1)
+    for part, step in np.ndindex(parts, steps):
+        places = np.asarray(sampler(part, parts, step))
+        wrong = _wrong(places, len(classes))
+        if wrong:
+            raise ValueError(f"the sampler gave part {part} of {parts} in step {step} {wrong}")
+        counts[part] += np.bincount(classes[places], minlength=kinds)
+        np.add.at(seen, places, 1)
     return Balance(counts, np.bincount(classes, minlength=kinds) / len(classes), seen)
 
 
+def _wrong(places: np.ndarray, samples: int) -> str:
+    """What is wrong with the places that a sampler gave, if anything is."""
+    if not places.size:
+        return "nothing at all"
+    if places.dtype.kind not in "iu":
+        return f"{places.dtype}: places are whole numbers"
+    if places.min() < 0 or places.max() >= samples:
+        return f"places {places.min()} to {places.max()}, but samples are 0 to {samples - 1}"
+    return ""
+
+
 def sampler_latency(
-    sampler: Callable[[int], object],
-    steps: int,
-    *,
-    clock: Callable[[], float] = time.perf_counter,
+    sampler: Callable[[int], object], steps: int, *, clock: Callable[[], float] = time.perf_counter
 ) -> np.ndarray:
     """The seconds of each of `steps` calls `sampler(step)`, one after the other, first included.
 
     The first call of a pass often shuffles: it belongs to what a training waits for.
     """
-    if steps < 1:
-        raise ValueError(f"steps={steps}: at least one call can be timed")
-    seconds = np.empty(steps)
+    seconds = np.empty(whole_number(steps, f"steps={steps}", least=1))
     for step in range(steps):
         begun = clock()
         sampler(step)

@@ -12,8 +12,6 @@ shown for strong. What to look at: a serial share that grows with the ranks is n
 communication.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -91,31 +89,19 @@ def _scaling(kind: str, points: list[Measured], baseline: Baseline | None) -> Sc
             "baseline=Baseline(ranks, work, seconds, what), where `what` says what ran, such as "
             "'the same program on 1 rank' or 'one process of NumPy, no messages'"
         )
-    for point in points:
-        _check(kind, point, baseline)
     ordered = sorted(points, key=lambda point: point.ranks)
-    return Scaling(kind, baseline, tuple(_row(point, baseline) for point in ordered))
+    return Scaling(kind, baseline, tuple(_row(kind, point, baseline) for point in ordered))
 
 
-def _check(kind: str, point: Measured, baseline: Baseline) -> None:
-    """Refuse one kind of scaling that is sold as the other."""
+def _row(kind: str, point: Measured, baseline: Baseline) -> ScalingRow:
     grown, more = point.work / baseline.work, point.ranks / baseline.ranks
-    same, for_each = (abs(grown - wanted) <= ALIKE * wanted for wanted in (1, more))
-    if not (same if kind == "strong" else for_each):
+    wanted = {"strong": 1.0, "weak": more}
+    kinds = [it for it, growth in wanted.items() if abs(grown - growth) <= ALIKE * growth]
+    if kind not in kinds:  # one is sold as the other
         amounts = f"{point.work:g} on {point.ranks} ranks, {baseline.work:g} on {baseline.ranks}"
-        hint = (
-            "this is weak scaling: call it so"
-            if for_each
-            else "this is strong scaling: call it so"
-            if same
-            else "this is neither: measure again"
-        )
+        hint = f"{kinds[0]} scaling: call it so" if kinds else "neither: measure again"
         rule = "does the same work on all ranks" if kind == "strong" else "has work for each rank"
-        raise ValueError(f"{kind} scaling {rule}, but here the work is {amounts}; {hint}")
-
-
-def _row(point: Measured, baseline: Baseline) -> ScalingRow:
-    grown, more = point.work / baseline.work, point.ranks / baseline.ranks
+        raise ValueError(f"{kind} scaling {rule}, but here the work is {amounts}; this is {hint}")
     # Work a second: for strong scaling the works are equal and fall out.
     quotient = ratio_of_medians(baseline.seconds, point.seconds)
     speed_up = tuple(grown * edge for edge in quotient)

@@ -7,8 +7,6 @@ delay. On simulated ranks the same program adds the delay to virtual time.
 What to look at: who sleeps leaves the core to the others, as a real network card does.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,10 +5,11 @@ to the next, so the largest is taken in each of them, and only then a median (Ho
 2015, rule 10). Ranks must have begun together: a barrier goes before each repetition.
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from ddl_measure.repetitions import Name, side_by_side
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 
@@ -18,3 +19,12 @@ def slowest_of_all(comm: Comm, seconds: np.ndarray) -> np.ndarray:
     slow = seconds.copy()
     ring.allreduce(comm, slow, "max")
     return slow
+
+
+def slowest_in_turns(
+    comm: Comm, ways: Mapping[Name, Callable[[], object]], turns: int,
+    before: Callable[[], object] | None = None,
+) -> dict[Name, np.ndarray]:  # fmt: skip
+    """The slowest rank's seconds of what all ranks do together, way by way and turn by turn."""
+    times = side_by_side(ways, repetitions=turns, before=before or comm.barrier, clock=comm.now)
+    return {name: slowest_of_all(comm, seconds) for name, seconds in times.items()}

@@ -7,8 +7,6 @@ What to look at: an accuracy that is looked at often crosses the target once by 
 several in a row. A training that never came there has taken infinitely long, and counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -31,18 +29,14 @@ def reached(
     checkpoints: Sequence[Evaluation], target: float, in_a_row: int = 1
 ) -> Evaluation | None:
     """The first of `in_a_row` looks that all had the target accuracy or more; None without."""
-    _check(target, in_a_row)
+    if not 0 < target <= 1 or in_a_row < 1:
+        raise ValueError(
+            f"target={target} is a share of right answers, above 0 and up to 1, and "
+            f"in_a_row={in_a_row} at least 1"
+        )
     good = 0
     for place, checkpoint in enumerate(checkpoints):
         good = good + 1 if checkpoint.accuracy >= target else 0
         if good == in_a_row:
             return checkpoints[place - in_a_row + 1]
     return None
-
-
-def _check(target: float, in_a_row: int) -> None:
-    if not 0 < target <= 1 or in_a_row < 1:
-        raise ValueError(
-            f"target={target} is a share of right answers, above 0 and up to 1, and "
-            f"in_a_row={in_a_row} at least 1"
-        )

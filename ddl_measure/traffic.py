@@ -5,16 +5,12 @@ is not in it, so such calls are counted and have no bytes. What to look at: the 
 of sums decides the time, not their mean; on a server's column the sums of all others stand.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ddl_runtime.records.ledger import Ledger
-
-MOST_RANKS = 2048  # whose table of pairs a picture can show
 
 
 @dataclass(frozen=True)
@@ -26,44 +22,20 @@ class Traffic:
     messages: np.ndarray
     kinds: Mapping[str, tuple[int, int]]
 
-    @property
-    def imbalance(self) -> float:
-        """Bytes in or out of the busiest rank, over the mean that a rank sends."""
-        busiest = max(self.sent.max(initial=0), self.received.max(initial=0))
-        return float(busiest / self.sent.mean()) if busiest else 1.0
-
 
 def traffic(ledgers: Sequence[Ledger]) -> Traffic:
     """What the ranks of a run sent, all of it: `traffic(run.ledger)`."""
-    ranks = len(ledgers)
-    sent, received, count = (np.zeros(ranks, np.int64) for _ in range(3))
+    sent, received, count = np.zeros((3, len(ledgers)), np.int64)
     kinds: dict[str, tuple[int, int]] = {}
     for rank, ledger in enumerate(ledgers):
         for peer, _, nbytes, kind in ledger.messages:
             number, total = kinds.get(kind, (0, 0))
-            counted = 0 if kind == "native" else nbytes
-            kinds[kind] = number + 1, total + counted
-            sent[rank] += counted
+            kinds[kind] = number + 1, total + (0 if kind == "native" else nbytes)
             if kind != "native":
-                received[peer] += counted
+                sent[rank] += nbytes
+                received[peer] += nbytes
                 count[rank] += 1
     return Traffic(sent, received, count, kinds)
-
-
-def pairs(ledgers: Sequence[Ledger]) -> np.ndarray:
-    """Bytes from each rank (row) to each (column)."""
-    ranks = len(ledgers)
-    if ranks > MOST_RANKS:
-        raise ValueError(
-            f"a table of all pairs of {ranks:,} ranks has {ranks**2:,} numbers: at most "
-            f"{MOST_RANKS:,} ranks; `traffic` has the sums of any number"
-        )
-    table = np.zeros((ranks, ranks), np.int64)
-    for rank, ledger in enumerate(ledgers):
-        for peer, _, nbytes, kind in ledger.messages:
-            if kind != "native":
-                table[rank, peer] += nbytes
-    return table
 
 
 def between_nodes(ledgers: Sequence[Ledger], node_of: Sequence[int]) -> list[int]:

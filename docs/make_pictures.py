@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from ddl_class.plots.algorithms import plot_times
-from ddl_runtime.pictures.style import Picture, in_style
+from ddl_class.plots.frame import panels
+from ddl_class.plots.messages import plot_times
+from ddl_runtime.pictures.style import in_style
 from ddl_runtime.pictures.timeline import plot_timeline
 from ddl_teach import Comm, Phantom, Ranks, simulate
 from ddl_teach.collectives import recursive_doubling, ring
@@ -84,8 +85,8 @@ def cost_model(ranks: Ranks) -> CostModel:
 @in_style
 def main() -> None:
     """Run, draw, write the file."""
-    picture = Picture(figsize=(13, 4.9))
-    left, right = picture.subplots(1, 2, width_ratios=(1.25, 1))
+    left, right = panels(13, 4.9, columns=2, width_ratios=(1.25, 1))
+    picture = left.figure
     machine = Machine(reduce_bandwidth=20e9)
     run = simulate(one_ring, ranks=8, network=Uniform(2e-7, 20e9), machine=machine)
     plot_timeline(

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from ddl_class.exercises.registry import units
-from ddl_class.plots.course_map import MappedUnit, plot_course_map
+from ddl_class.plots.course import MappedUnit, plot_course_map
 from ddl_class.release.curriculum import LESSONS, PARTS, course_map, stops
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -16,7 +16,7 @@ from ddl_measure.device_paths import computed, default_table, route_of, table_of
 from ddl_measure.device_run import HOST, DeviceRun, TransferPath
 from ddl_measure.interval import interval, ratio_of_turns
 from ddl_runtime.devices.choice import PATHS, Table
-from ddl_runtime.pictures.style import rate_text, size_text, time_text
+from ddl_runtime.pictures.words import rate_text, size_text, time_text
 from ddl_teach.collectives.on_devices import ONCE, STEPS
 from ddl_teach.theory import staging
 
@@ -159,10 +159,8 @@ def pictures(run: DeviceRun) -> dict[str, Figure]:
     """By name: paths, bandwidths, chunk sizes predicted and measured, tables of decisions."""
     route, size = route_of(run), largest_message(run)
     drawn = {}
-    drawn["latency"] = plot_paths(measured=run.measured(LATENCY), label=run.label)
-    drawn["bandwidth"] = plot_paths(
-        measured=run.measured(BANDWIDTH), bandwidth=True, label=run.label
-    )
+    drawn["latency"] = plot_paths(run.measured(LATENCY), label=run.label)
+    drawn["bandwidth"] = plot_paths(run.measured(BANDWIDTH), bandwidth=True, label=run.label)
     chunks = np.geomspace(size / 256, size, 200)
     times = [staging.pipelined(size, chunk, route) for chunk in chunks]
     measured = {

@@ -16,7 +16,7 @@ from ddl_measure.to_accuracy import Evaluation
 from ddl_teach import Comm
 from ddl_teach.search.by_ranks import search
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
-from ddl_teach.search.records import Record
+from ddl_teach.search.report import Record
 from ddl_teach.search.space import Choice, LogUniform, Space, UniformNumber
 from ddl_teach.search.training import DigitsTraining
 from ddl_teach.training.tasks.digits import pictures

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,47 +40,46 @@ def add_cluster(commands: argparse._SubParsersAction) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     actions = cluster.add_subparsers(metavar="ACTION", required=True)
-    for name, act, text in (
-        ("start", _start, "start a controller here and engines on all nodes"),
-        ("stop", _stop, "end them"),
-        ("check", _check, "examine the nodes; 1 means a failure"),
-    ):
-        action = actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
-        action.add_argument("ground", choices=GROUNDS)
-        action.add_argument(
-            "--name", default="box", metavar="BOX", help="of the box (default: box)"
+    start, stop, check = (
+        actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        for name, text in (
+            ("start", "start a controller here and engines on all nodes"),
+            ("stop", "end them"),
+            ("check", "examine the nodes; 1 means a failure"),
         )
-        if name != "stop":
-            action.add_argument(
-                "--hostfile", type=Path, metavar="FILE", help="of hosts: a line for each host"
-            )
-        if name == "start":
-            action.add_argument("--ranks", type=int, default=4, help="engines (default: 4)")
-            action.add_argument(
-                "--nodes", type=int, help="of a job of Slurm (default: one a rank)"
-            )
-            action.add_argument(
-                "--limit",
-                type=int,
-                default=120,
-                metavar="SECONDS",
-                help="until all engines must be there; a queue may need more (default: 120)",
-            )
-        if name == "check":
-            action.add_argument(
-                "--folder",
-                type=Path,
-                default=Path.home(),
-                help="one that all nodes should share (default: your home folder)",
-            )
-        action.set_defaults(act=act)
+    )
+    for action, act in (start, _start), (stop, _stop), (check, _check):
+        action.set_defaults(act=_on_the_head, really=act)
+        action.add_argument("ground", choices=GROUNDS)
+        text = "of the box (default: box)"
+        action.add_argument("--name", default="box", metavar="BOX", help=text)
+    for action in start, check:
+        text = "of hosts: a line for each host"
+        action.add_argument("--hostfile", type=Path, metavar="FILE", help=text)
+    start.add_argument("--ranks", type=int, default=4, help="engines (default: 4)")
+    start.add_argument("--nodes", type=int, help="of a job of Slurm (default: one a rank)")
+    text = "until all engines must be there; a queue may need more (default: 120)"
+    start.add_argument("--limit", type=int, default=120, metavar="SECONDS", help=text)
+    text = "one that all nodes should share (default: your home folder)"
+    check.add_argument("--folder", type=Path, default=Path.home(), help=text)
+
+
+def _on_the_head(options: argparse.Namespace) -> int:
+    """In a box the command runs on its head, where the nodes can be called; else here."""
+    if options.ground == "box":
+        from ddl_class.clusters.box.box import Box
+
+        hosts = Box.own(options.name).hosts
+        if not hosts.on_head:
+            words = [sys.executable, "-m", "ddl_teach", *sys.argv[1:]]
+            return hosts.run("head", words).returncode
+    status: int = options.really(options)
+    return status
 
 
 def _start(options: argparse.Namespace) -> int:
     from ddl_class.clusters import engines
 
-    if (elsewhere := _on_the_head(options)) is not None:
-        return elsewhere
     ranks, nodes = options.ranks, options.nodes or options.ranks
     if not 1 <= nodes <= ranks:
         raise Mistake(f"{ranks} ranks on {nodes} nodes: each node has at least one rank")
@@ -96,20 +94,16 @@ def _start(options: argparse.Namespace) -> int:
 def _stop(options: argparse.Namespace) -> int:
     from ddl_class.clusters import engines
 
-    if (elsewhere := _on_the_head(options)) is not None:
-        return elsewhere
     print("They are gone." if engines.stop(options.ground) else "There were none.")
     return 0
 
 
 def _check(options: argparse.Namespace) -> int:
-    from ddl_class.clusters import engines, node_checks, slurm
-    from ddl_class.clusters.site import read_site
+    from ddl_class.clusters import engines, node_checks
+    from ddl_class.clusters.site import login_node, read_site
     from ddl_class.doctor import doctor
 
-    if (elsewhere := _on_the_head(options)) is not None:
-        return elsewhere
-    findings = slurm.login_node(read_site()) if options.ground == "slurm" else []
+    findings = login_node(read_site()) if options.ground == "slurm" else []
     ground = _ground(options)
     if ground.nodes:
         findings += node_checks.examine_nodes(ground, options.folder)
@@ -125,27 +119,15 @@ def _ground(options: argparse.Namespace) -> NodeAccess:
     from ddl_class.clusters import grounds
     from ddl_class.clusters.site import read_site
 
+    site = read_site()
     if options.ground == "laptop":
-        return grounds.Laptop(read_site())
+        return grounds.Laptop(site)
     if options.ground == "box":
         from ddl_class.clusters.box.box import Box
 
-        return grounds.InBox(read_site(), Box.own(options.name))
+        return grounds.InBox(site, Box.own(options.name))
     if options.ground == "slurm":
-        return grounds.Slurm(read_site())
+        return grounds.Slurm(site)
     if options.hostfile is None:
         raise Mistake("hosts: name the file that lists them, --hostfile FILE")
-    return grounds.Hosts(read_site(), options.hostfile)
-
-
-def _on_the_head(options: argparse.Namespace) -> int | None:
-    """Do the same on the head of the box, where its nodes can be called; None if this is there."""
-    if options.ground != "box":
-        return None
-    from ddl_class.clusters.box.box import Box
-
-    box = Box.own(options.name)
-    if box.hosts.on_head:
-        return None
-    words = [sys.executable, "-m", "ddl_teach", *sys.argv[1:]]
-    return subprocess.run(box.hosts.words("head", words)).returncode
+    return grounds.Hosts(site, options.hostfile)

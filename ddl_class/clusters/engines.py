@@ -2,41 +2,60 @@
 
     ddl-teach cluster start hosts --ranks 8
     client = connect("hosts")        in a notebook; %%px cells and views, `comm` on every rank
+    run = ClientRanks(client).run(program)                    as Engines(...).run in a notebook
 
 Every connection is encrypted (CurveZMQ) and every message signed with a key that the controller
 makes anew at each start. Both keys are in the profile's `security` folder, which nobody else can
 read, and the engines read them there: they are on no command line and in no environment, where
 `ps` or a batch system could show them. The controller listens at one address, the cluster's own.
+
+The engines are MPI ranks; each program gets a communicator of its own, so no message of an earlier
+one can stray into it. Nobody watches them from outside: a rank that raises says so, and the others
+end when their time is up.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import pickle
 import shutil
 import socket
 import stat
 import time
+from collections.abc import Callable
+from operator import methodcaller
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import ipyparallel
-from IPython.core.profiledir import ProfileDir, ProfileDirError
+from IPython.core.profiledir import ProfileDir
 from IPython.paths import get_ipython_dir
 from traitlets.config import Config
 
 from ddl_class.clusters.grounds import NodeAccess
-from ddl_class.clusters.site import SETUP
-from ddl_class.clusters.slurm import submission
+from ddl_class.clusters.site import SETUP, submission
 from ddl_class.commands.mistake import Mistake
 from ddl_class.doctor.finding import CheckResult
 from ddl_class.doctor.machine_checks import ROOT
+from ddl_runtime.core.checks import check_rank_count
+from ddl_runtime.diagnosis.deadlock import TimedOut, tell_failure
+from ddl_runtime.diagnosis.frames import error_text, program_traceback
 from ddl_runtime.launcher.mpiexec import mpi_environment
+from ddl_runtime.launcher.serialise import ship
+from ddl_runtime.mpi.polling import Monitor
+from ddl_runtime.records.run import Run, concluded
+
+if TYPE_CHECKING:
+    from ddl_runtime.launcher.world import World  # starts MPI, which is for ranks only
 
 CALL_LIMIT = 10  # seconds a controller may take to answer
 OUTPUT_LIMIT = 10.0  # seconds until what engines print must have reached a new client ...
 OUTPUT_TRY = 0.5  # ... which tries again after so many
+GRACE = 30  # seconds beyond a program's own limit, in which late ranks say so
 
-ENTER = "from ddl_runtime.launcher.join import joined\n_, comm = joined()"
+EVERYBODY = "ddl_teach_everybody"  # what engines keep from program to program, by this name
+ENTER = f"from ddl_runtime.launcher.join import joined\n{EVERYBODY}, comm = joined()"
 
 # ipyparallel puts `-n RANKS` in front of the ground's words, which have their number in its place.
 LEAVE_COUNT_OUT = ("sh", "-c", 'shift 2; exec "$@"', "ranks")
@@ -45,10 +64,9 @@ LEAVE_COUNT_OUT = ("sh", "-c", 'shift 2; exec "$@"', "ranks")
 def start(ground: NodeAccess, ranks: int, nodes: int, limit: int) -> None:
     """Start a controller and so many engines, and leave them running; all or nothing."""
     profile = make_profile(ground.name)
-    if running(profile):
-        raise Mistake(
-            f"engines of {ground.name} run already: ddl-teach cluster stop {ground.name}"
-        )
+    if _running(profile) is not None:
+        stop_them = f"ddl-teach cluster stop {ground.name}"
+        raise Mistake(f"engines of {ground.name} run already: {stop_them}")
     cluster = ipyparallel.Cluster(
         profile_dir=str(profile),
         cluster_id="",
@@ -64,14 +82,12 @@ def start(ground: NodeAccess, ranks: int, nodes: int, limit: int) -> None:
         cluster.start_cluster_sync()
         with cluster.connect_client_sync() as client:
             client.wait_for_engines(ranks, timeout=limit, interactive=False)
-            if client.ids != list(range(ranks)):
-                raise Mistake(f"engines count themselves {client.ids}, not as MPI counts ranks")
             client[:].execute(ENTER, block=True)
-            seen = client[:].apply_sync(_place)
-        if seen != [(rank, ranks) for rank in range(ranks)]:
+            seen = dict(zip(client.ids, client[:]["comm.rank, comm.size"], strict=True))
+        if seen != {rank: (rank, ranks) for rank in range(ranks)}:
             raise Mistake(
-                f"engines and ranks do not agree: (rank, ranks) is {seen}. 'ddl-teach cluster "
-                f"check {ground.name}' says why"
+                f"engines and ranks do not agree: (rank, ranks) by engine is {seen}. 'ddl-teach "
+                f"cluster check {ground.name}' says why"
             )
     except BaseException as error:
         cluster.stop_cluster_sync()
@@ -85,10 +101,9 @@ def start(ground: NodeAccess, ranks: int, nodes: int, limit: int) -> None:
 
 def stop(name: str) -> bool:
     """End the engines and the controller of a ground; whether there were any."""
-    profile = make_profile(name)
-    if not running(profile):
+    if (cluster := _running(make_profile(name))) is None:
         return False
-    _cluster(profile).stop_cluster_sync()
+    cluster.stop_cluster_sync()
     return True
 
 
@@ -102,7 +117,7 @@ def connect(name: str) -> ipyparallel.Client:
     except FileNotFoundError:
         host = here
     # Of another machine's processes nothing can be known here; ask only about this one's.
-    if host == here and not running(profile):
+    if host == here and _running(profile) is None:
         raise Mistake(f"no engines run on {name}: ddl-teach cluster start {name}")
     try:
         client = ipyparallel.Client(str(file), profile_dir=str(profile), timeout=CALL_LIMIT)
@@ -122,32 +137,19 @@ def secrets_kept(name: str) -> CheckResult:
     if not folder.exists():
         return CheckResult("secrets", "ok", "no engines have been started yet")
     if folder.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        return CheckResult(
-            "secrets",
-            "fail",
-            f"others can look into {folder}, where the keys of engines are",
-            f"chmod go= {folder}\nThen stop and start the engines: they make new keys.",
-        )
+        seen = f"others can look into {folder}, where the keys of engines are"
+        mend = f"chmod go= {folder}\nThen stop and start the engines: they make new keys."
+        return CheckResult("secrets", "fail", seen, mend)
     return CheckResult("secrets", "ok", f"only you can look into {folder}")
 
 
 def make_profile(name: str) -> Path:
     """ipyparallel's profile of a ground, with the controller's settings; made at need."""
-    name = f"ddl-{name}"
-    home = get_ipython_dir()
-    try:
-        found = ProfileDir.find_profile_dir_by_name(home, name)
-    except ProfileDirError:
-        found = ProfileDir.create_profile_dir_by_name(home, name)
-    folder = Path(found.location)
+    made = ProfileDir.create_profile_dir_by_name(get_ipython_dir(), f"ddl-{name}")
+    folder = Path(made.location)
     (folder / "security").mkdir(mode=0o700, exist_ok=True)
     shutil.copy(SETUP / "ipcontroller_config.py", folder)
     return folder
-
-
-def running(profile: Path) -> bool:
-    """Whether engines or a controller of this profile are there."""
-    return (profile / "security" / "cluster-.json").exists() and _cluster(profile)._is_running()
 
 
 def settings(ground: NodeAccess, ranks: int, nodes: int, profile: Path) -> Config:
@@ -163,8 +165,8 @@ def settings(ground: NodeAccess, ranks: int, nodes: int, profile: Path) -> Confi
         launcher = config.MPIEngineSetLauncher
         launcher.mpi_cmd = [*LEAVE_COUNT_OUT]
         # What ipyparallel says by environment does not reach other hosts by every mpiexec.
-        told = [f"IPP_PROFILE_DIR={profile}", "IPP_CLUSTER_ID=", f"PYTHONPATH={ROOT}"]
-        launcher.mpi_args = ground.on_all(ranks, ["env", *told])
+        variables = [f"IPP_PROFILE_DIR={profile}", "IPP_CLUSTER_ID=", f"PYTHONPATH={ROOT}"]
+        launcher.mpi_args = ground.on_all(ranks, ["env", *variables])
         launcher.environment = mpi_environment()
     launcher.engine_cmd = [ground.python, "-m", "ipyparallel.engine"]
     return config
@@ -180,10 +182,13 @@ def _await_output(client: ipyparallel.Client) -> None:
             return
 
 
-def _cluster(profile: Path) -> ipyparallel.Cluster:
-    return ipyparallel.Cluster.from_file(
-        profile_dir=str(profile), cluster_id="", log_level=logging.CRITICAL
-    )
+def _running(profile: Path) -> ipyparallel.Cluster | None:
+    """The engines and the controller of this profile, if there are any."""
+    if not (profile / "security" / "cluster-.json").exists():
+        return None
+    options = {"profile_dir": str(profile), "cluster_id": "", "log_level": logging.CRITICAL}
+    cluster = ipyparallel.Cluster.from_file(**options)
+    return cluster if cluster._is_running() else None
 
 
 def _last_words(folder: Path) -> str:
@@ -194,7 +199,58 @@ def _last_words(folder: Path) -> str:
     return f"; {logs[-1]} ends: {said[-1]}" if said else ""
 
 
-def _place() -> tuple[int, int]:
-    from ddl_runtime.mpi.wire import MPI
+class ClientRanks:
+    """The engines of a client, as a ground for rank programs."""
 
-    return MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
+    def __init__(self, client: ipyparallel.Client, timeout: float = 60) -> None:
+        self._client = client
+        self.size = len(client.ids)
+        self.timeout = timeout
+        client[:].execute(ENTER, block=True)
+
+    def run(
+        self,
+        program: Callable[..., Any],
+        ranks: int | None = None,
+        *,
+        timeout: float | None = None,
+        trace: bool = True,
+        **kwargs: Any,
+    ) -> Run:
+        """Run `program(comm, **kwargs)` on the first `ranks` engines, or on all."""
+        count = self.size if ranks is None else check_rank_count(ranks)
+        if count > self.size:
+            raise ValueError(f"there are {self.size} engines: ranks must be 1 to {self.size}")
+        limit = self.timeout if timeout is None else timeout
+        view = self._client[self._client.ids[:count]]
+        everybody = ipyparallel.Reference(EVERYBODY)
+        given = everybody, count, limit, trace, ship(program, kwargs)
+        endings = view.apply_async(carry_out, *given).get(limit + GRACE)
+        for rank, (how, value) in enumerate(endings):
+            if how == "raised":
+                what, where, mismatch = value
+                raise tell_failure(rank, what, where, mismatch=mismatch)
+        for how, value in endings:
+            if how == "late":
+                raise TimedOut(value)
+        view.apply_sync(methodcaller("free"), everybody)
+        return concluded([value for _, value in endings])
+
+
+def carry_out(
+    world: World, ranks: int, limit: float, trace: bool, payload: bytes
+) -> tuple[str, Any]:
+    """One engine's part, and how it ended."""
+    comm = world.begin(ranks, trace, Monitor(seconds=limit))
+    try:
+        program, kwargs, _ = pickle.loads(payload)
+        value = program(comm, **kwargs)
+        world.end(comm)
+        return "returned", (comm.now(), world.books(comm), value)
+    except TimedOut as late:
+        return "late", str(late)
+    except Exception as error:
+        mismatch = getattr(error, "mismatch", None)
+        return "raised", (error_text(error), program_traceback(error), mismatch)
+    finally:
+        world.clear(comm)

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,13 +25,13 @@ import psutil
 
 from ddl_class.clusters.site import Site
 from ddl_class.commands.mistake import Mistake
-from ddl_runtime.launcher.mpiexec import mpi_command, mpi_family, mpiexec_path
+from ddl_runtime.launcher.mpiexec import as_root, mpi_command, mpi_family, mpiexec_path
 
 if TYPE_CHECKING:
     from ddl_class.clusters.box.box import Box
 
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
-HOST = re.compile(r"^\s*(?P<name>[^\s#:]+)(?:\s+slots=(?P<slots>\d+)|:(?P<ppn>\d+))?\s*(#.*)?$")
+HOST = re.compile(r"(?P<name>[^\s:]+)(?:\s+slots=(?P<slots>\d+)|:(?P<ppn>\d+))?")
 LOOPBACK = "127.0.0.1"
 
 
@@ -80,7 +81,7 @@ class InBox(NodeAccess):
     """The cluster in a box, from its head."""
 
     def __init__(self, site: Site, box: Box) -> None:
-        self.name, self.nodes, self.site = "box", box.nodes, site
+        self.name, self.nodes, self.site = "box", box.nodes, replace(site, python=box.python)
         self.listens_at = address_of("", self.nodes)
         self._box = box
 
@@ -89,10 +90,6 @@ class InBox(NodeAccess):
 
     def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
         return self._box.mpi_words(ranks, mpiexec, family)
-
-    @property
-    def python(self) -> str:
-        return self._box.python
 
 
 class Hosts(NodeAccess):
@@ -116,8 +113,7 @@ class Hosts(NodeAccess):
             if interface:
                 options += ["--prtemca", "prte_if_include", interface]
                 options += ["--mca", "btl_tcp_if_include", interface]
-            if os.geteuid() == 0:
-                options.append("--allow-run-as-root")
+            options += as_root()
         else:
             options = ["-launcher", "ssh", "-hosts", ",".join(self.nodes), "-ppn", str(each)]
             options += ["-iface", interface] if interface else []
@@ -157,16 +153,16 @@ def read_hostfile(hostfile: Path) -> dict[str, int]:
     try:
         lines = hostfile.read_text().splitlines()
     except OSError as error:
-        raise Mistake(
-            f"{hostfile} cannot be read: {error.strerror}. It lists a host a line."
-        ) from None
+        unread = f"{hostfile} cannot be read: {error.strerror}. It lists a host a line."
+        raise Mistake(unread) from None
     slots: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
-        if not line.partition("#")[0].strip():
+        host = line.partition("#")[0].strip()
+        if not host:
             continue
-        match = HOST.match(line)
+        match = HOST.fullmatch(host)
         if match is None:
-            raise Mistake(f"{hostfile}, line {number}: '{line.strip()}' is not 'name slots=N'")
+            raise Mistake(f"{hostfile}, line {number}: '{host}' is not 'name slots=N'")
         if match["name"] in slots:
             raise Mistake(f"{hostfile}, line {number}: {match['name']} stands there twice")
         slots[match["name"]] = int(match["slots"] or match["ppn"] or 1)

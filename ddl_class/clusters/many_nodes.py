@@ -29,11 +29,9 @@ from IPython.paths import get_ipython_dir
 from ddl_class.clusters.box import faults
 from ddl_class.clusters.box.box import Box
 from ddl_class.clusters.box.links import describe
-from ddl_class.clusters.client_ranks import ClientRanks
-from ddl_class.clusters.engines import connect
+from ddl_class.clusters.engines import ClientRanks, connect
 from ddl_class.commands.mistake import Mistake
-from ddl_class.engines.magics import registered
-from ddl_class.engines.pool import Engines
+from ddl_class.engines.pool import Engines, registered
 from ddl_class.notebook.timing import stopwatch
 from ddl_measure.traffic import between_nodes
 from ddl_teach.comm import Comm
@@ -61,15 +59,15 @@ class ManyNodes:
     @cached_property
     def node_of(self) -> list[int]:
         """The node of each rank. Where all are on one, two by two they play nodes."""
-        found = self.engines.run(_node, trace=False).results
-        if len(set(found)) == 1:
-            return [rank // 2 for rank in range(len(found))]
-        if len(set(Counter(found).values())) > 1:
+        nodes = self.engines.run(lambda comm: comm.node, trace=False).results
+        if len(set(nodes)) == 1:
+            return [rank // 2 for rank in range(len(nodes))]
+        if len(set(Counter(nodes).values())) > 1:
             raise Mistake(
-                f"the ranks are on nodes {found}, and this unit needs as many on each: start "
+                f"the ranks are on nodes {nodes}, and this unit needs as many on each: start "
                 "engines whose number is a multiple of the nodes'"
             )
-        return found
+        return nodes
 
     def sent(self, way: Way, nbytes: int) -> tuple[list[int], list[int]]:
         """What each node sends to others in one call of `way`: by the ledgers, and by the card of
@@ -124,13 +122,16 @@ class ManyNodes:
             print("Nobody breaks a real cluster for a lesson: the time runs out instead.")
             yield
             return
-        victim = self.engines.run(_process, trace=False).results[-1]
+        victim = self.engines.run(lambda comm: os.getpid(), trace=False).results[-1]
         over = threading.Event()
 
         def wait_for_it() -> None:
             while not over.wait(GLANCE):
                 if any(max(steps(own), default=0) >= step for own in folder.glob("*")):
-                    self._strike(victim)
+                    if self.box is not None:
+                        faults.cut(self.box, self.box.nodes[-1])
+                    else:
+                        os.kill(victim, signal.SIGKILL)
                     return
 
         watcher = threading.Thread(target=wait_for_it, daemon=True)
@@ -143,12 +144,6 @@ class ManyNodes:
             if self.box is not None:
                 self.box.mend(self.box.nodes[-1])
             self.engines.restart()
-
-    def _strike(self, victim: int) -> None:
-        if self.box is not None:
-            faults.cut(self.box, self.box.nodes[-1])
-        else:
-            os.kill(victim, signal.SIGKILL)
 
 
 def find_nodes(nodes: int = 4, each: int = 2, rate: str = "100mbit") -> ManyNodes:
@@ -184,24 +179,15 @@ def _said(
 
 def _box(nodes: int, rate: str) -> Box:
     """This checkout's box if it is up, else a new one of this process."""
-    if Box.exists():
-        usual = Box.find()
+    if (usual := Box.seen()) is not None:
         if not (whose := usual.whose()):
             return usual
         print(f"{whose} This notebook leaves it alone and makes its own.")
     own = _own_name()
-    if Box.exists(own):
-        Box.find(own).down()
+    if (left_behind := Box.seen(own)) is not None:
+        left_behind.down()
     return Box.up(nodes, rate, name=own)
 
 
 def _own_name() -> str:
     return f"notebook-{os.getpid()}"
-
-
-def _node(comm: Comm) -> int:
-    return comm.node
-
-
-def _process(comm: Comm) -> int:
-    return os.getpid()

@@ -8,18 +8,22 @@ the slow one is the one that everybody finds by name.
 
 from __future__ import annotations
 
+import secrets
 import shlex
+import socket
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import psutil
 
-from ddl_class.clusters import on_ranks
-from ddl_class.clusters.asking import NodeAnswers, ask_nodes, ask_ranks
+from ddl_class.clusters import on_node, on_ranks
 from ddl_class.clusters.grounds import NodeAccess
 from ddl_class.doctor.finding import CheckResult
+from ddl_class.json_lines import ask
 
 SLOW_CLOCK, WRONG_CLOCK = 1.0, 60.0  # seconds apart; Slurm's MUNGE refuses at 300
 MOVED = on_ranks.MESSAGES * on_ranks.NBYTES
@@ -28,6 +32,7 @@ KEYS = (
     "ssh-keygen -t ed25519 (once, unless you have a key), then ssh-copy-id {node};\n"
     "try it: ssh -o BatchMode=yes {node} true"
 )
+NO_PYTHON = "The Python of the course is missing there: set SITE_PYTHON to one that all nodes see."
 UNREACHED = {
     "Permission denied": f"It asks for a password. {KEYS}",
     "Host key verification failed": "Its key is unknown: ssh {node} once by hand, compare the "
@@ -37,257 +42,249 @@ UNREACHED = {
     "Connection refused": "No sshd listens there: install and start openssh-server, or name its "
     "port in ~/.ssh/config.",
     "timed out": "It is off, or a firewall lies between: ask for port 22 from here to {node}.",
-    "cannot execute": "The Python of the course is missing there: set SITE_PYTHON to one that all "
-    "nodes see.",
-    "No such file": "The Python of the course is missing there: set SITE_PYTHON to one that all "
-    "nodes see.",
+    "cannot execute": NO_PYTHON,
+    "No such file": NO_PYTHON,
+    "": "Mend that first.",
 }
+MEND = {
+    "names": "A line 'address name' for each node in /etc/hosts of all of them, and no line that "
+    "gives\na node's own name 127.0.1.1, as Debian's installer writes it.",
+    "pythons": "Put the course and its .venv into a folder that all nodes share, and name its "
+    "Python in SITE_PYTHON.",
+    "packages": "Run start.py on the nodes that lag behind, or share one .venv.",
+    "shared folder": "Name one that all nodes mount, with --folder; home folders often are. By "
+    "hand: mount\nit by NFS, or without administrator's rights by sshfs.",
+    "ports": "A firewall: ask for all TCP ports between the nodes and this machine, on the "
+    "cluster's own\nnetwork; or name the network they share in SITE_INTERFACE.",
+    "GPUs": "Mend SITE_GPUS, or ask for them (SBATCH_GPUS_PER_NODE); nodes that differ make ranks "
+    "wait for the slowest.",
+    "starter": "The starter and the library do not fit: SITE_MPI names what starts ranks here\n"
+    "(mpiexec, 'srun --mpi=pmix' or 'srun --mpi=pmi2'; 'srun --mpi=list' shows all).",
+    "MPI": "Ask for one rank a node: --nodes and --ntasks-per-node, or slots=1 in the hostfile.",
+    "network": "Name the network in SITE_INTERFACE; by hand for Open MPI: "
+    "OMPI_MCA_btl_tcp_if_include=NAME\nPRTE_MCA_prte_if_include=NAME; for MPICH: "
+    "-iface NAME; for UCX: UCX_NET_DEVICES=NAME.",
+    "listening": "Open MPI cannot be told otherwise: let a firewall close the networks that are "
+    "not the cluster's own.\nMPICH listens where SITE_INTERFACE says.",
+    "clocks": "Start a time service on all nodes (chrony, systemd-timesyncd): Slurm refuses at "
+    "300 s.\nTimelines do not depend on it: measure.clocks corrects them.",
+}
+Ranks = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class NodeAnswers:
+    """What came back from the nodes: of each its own facts, or why there is none."""
+
+    said: Mapping[str, Mapping[str, Any]]
+    failed: Mapping[str, str]
+    mark: str  # what a node must have read in the shared folder
+    arrived: tuple[str, ...]  # the nodes whose own marks arrived there
+
+
+def ask_nodes(ground: NodeAccess, folder: Path) -> NodeAnswers:
+    """Ask all nodes at the same time, and see what they can write into `folder`."""
+    mark, text = folder / f"mark-{secrets.token_hex(4)}", secrets.token_hex(8)
+    # They exist before a node writes them: opened again, also NFS shows what is in them now.
+    marks = {node: mark.with_name(f"{mark.name}.{node}") for node in ground.nodes}
+    source = Path(on_node.__file__).read_text()  # a node need not have the course to answer
+    try:
+        for path, what in ((mark, text), *((path, "") for path in marks.values())):
+            path.write_text(what)
+        # Nobody need open the door: a call has come through once the system has noted it.
+        address = ground.listens_at, 0
+        with (
+            socket.create_server(address, backlog=len(marks) + 16) as door,
+            ThreadPoolExecutor(16) as crowd,
+        ):
+            port = door.getsockname()[1]
+
+            def ask_one(node: str) -> list[dict] | str:
+                place = [str(mark), node, ground.listens_at, str(port)]
+                words = [ground.python, "-", *place, *ground.nodes]
+                return ask(ground.words(node, words), source)
+
+            replies = dict(zip(ground.nodes, crowd.map(ask_one, ground.nodes), strict=True))
+        arrived = tuple(node for node, path in marks.items() if path.read_text() == text)
+    finally:
+        for path in (mark, *marks.values()):
+            path.unlink(missing_ok=True)
+    return NodeAnswers(
+        {node: reply[0] for node, reply in replies.items() if not isinstance(reply, str)},
+        {node: reply for node, reply in replies.items() if isinstance(reply, str)},
+        text,
+        arrived,
+    )
+
+
+def ask_ranks(ground: NodeAccess) -> list[dict] | str:
+    """What a rank on each node finds out, or what went wrong."""
+    command = [ground.python, "-m", "ddl_class.clusters.on_ranks"]
+    return ask(ground.on_all(len(ground.nodes), command))
 
 
 def examine_nodes(ground: NodeAccess, folder: Path) -> list[CheckResult]:
     """Every finding about these nodes; `folder` should be one that all of them share."""
-    answers = ask_nodes(ground, folder)
+    answers, count = ask_nodes(ground, folder), len(ground.nodes)
     findings = [names(ground.nodes, answers), entered(answers)]
-    if answers.said:
-        findings += [
-            alike(answers),
-            shared_folder(answers, folder),
-            ports(answers, ground.listens_at),
-            gpus(answers, ground.site.gpus),
-        ]
-        together = ask_ranks(ground)
-        if isinstance(together, str):
-            findings.append(
-                CheckResult(
-                    "MPI",
-                    "fail",
-                    f"{len(ground.nodes)} ranks on {len(ground.nodes)} nodes: {together}",
-                    "Try by hand: " + shlex.join(ground.on_all(len(ground.nodes), ["hostname"])),
-                )
-            )
-        else:
-            said = answers.said
-            expected = {said[node]["name"] for node in ground.nodes if node in said}
-            findings += [
-                world(together, len(ground.nodes), expected),
-                network(together, ground.site.interface),
-                listening(together),
-                clocks(together),
-            ]
-    return findings
+    if not answers.said:
+        return findings
+    findings += [
+        alike(answers),
+        shared_folder(answers, folder),
+        ports(answers, ground.listens_at),
+        gpus(answers, ground.site.gpus),
+    ]
+    together = ask_ranks(ground)
+    if isinstance(together, str):
+        by_hand = "Try by hand: " + shlex.join(ground.on_all(count, ["hostname"]))
+        failed = f"{count} ranks on {count} nodes: {together}"
+        return [*findings, CheckResult("MPI", "fail", failed, by_hand)]
+    return [
+        *findings,
+        world(together, count, {facts["name"] for facts in answers.said.values()}),
+        network(together, ground.site.interface),
+        listening(together),
+        clocks(together),
+    ]
 
 
 def names(nodes: Sequence[str], answers: NodeAnswers) -> CheckResult:
     """Does every node know every other by a name that leads to it?"""
     wrong = [
         f"{node} takes {name} for {address}"
-        for node, said in answers.said.items()
-        for name, address in said["addresses"].items()
+        for node, facts in answers.said.items()
+        for name, address in facts["addresses"].items()
         if address.startswith("unknown") or (address.startswith("127.") and len(nodes) > 1)
     ]
-    if not wrong:
-        return CheckResult("names", "ok", f"all {len(nodes)} are known to each other")
-    return CheckResult(
-        "names",
-        "fail",
-        _some(wrong),
-        "A line 'address name' for each node in /etc/hosts of all of them, and no line that "
-        "gives\na node's own name 127.0.1.1, as Debian's installer writes it.",
-    )
+    if wrong:
+        return _wrong("names", _some(wrong))
+    return CheckResult("names", "ok", f"all {len(nodes)} are known to each other")
 
 
 def entered(answers: NodeAnswers) -> CheckResult:
     """Can a command be run on every node, without anybody typing a password?"""
-    count = len(answers.said) + len(answers.failed)
     if not answers.failed:
-        return CheckResult("entering", "ok", f"all {count} nodes, without a password")
+        return CheckResult("entering", "ok", f"all {len(answers.said)} nodes, without a password")
     node, why = next(iter(answers.failed.items()))
-    mend = next((mend for words, mend in UNREACHED.items() if words in why), "Mend that first.")
-    return CheckResult(
-        "entering",
-        "fail",
-        _some([f"{node}: {why}" for node, why in answers.failed.items()]),
-        mend.format(node=node),
-    )
+    mend = next(mend for words, mend in UNREACHED.items() if words in why)
+    failed = _some([f"{node}: {why}" for node, why in answers.failed.items()])
+    return CheckResult("entering", "fail", failed, mend.format(node=node))
 
 
 def alike(answers: NodeAnswers) -> CheckResult:
     """The same Python and packages everywhere?"""
-    pythons = Counter(said["python"] for said in answers.said.values())
+    pythons = Counter(facts["python"] for facts in answers.said.values())
     if len(pythons) > 1:
         usual = pythons.most_common(1)[0][0]
         others = [f"{n}: {s['python']}" for n, s in answers.said.items() if s["python"] != usual]
-        return CheckResult(
-            "Python",
-            "fail",
-            f"{usual}; but {_some(others)}",
-            "Put the course and its .venv into a folder that all nodes share, and name its Python "
-            "in SITE_PYTHON.",
-        )
-    packages = {name for said in answers.said.values() for name in said["packages"]}
-    versions = {
-        name: {said["packages"].get(name, "missing") for said in answers.said.values()}
-        for name in packages
-    }
-    differing = [
-        f"{name} {' and '.join(sorted(each))}"
-        for name, each in sorted(versions.items())
-        if len(each) > 1
-    ]
+        return _wrong("Python", f"{usual}; but {_some(others)}", "pythons")
+    packages = {name for facts in answers.said.values() for name in facts["packages"]}
+    differing = []
+    for name in sorted(packages):
+        versions = {facts["packages"].get(name, "missing") for facts in answers.said.values()}
+        if len(versions) > 1:
+            differing.append(f"{name} {' and '.join(sorted(versions))}")
     if differing:
-        return CheckResult(
-            "Python",
-            "fail",
-            f"packages differ between nodes: {_some(differing)}",
-            "Run start.py on the nodes that lag behind, or share one .venv.",
-        )
+        return _wrong("Python", f"packages differ between nodes: {_some(differing)}", "packages")
     return CheckResult("Python", "ok", f"{next(iter(pythons))}, {len(packages)} packages alike")
 
 
 def shared_folder(answers: NodeAnswers, folder: Path) -> CheckResult:
     """Does every node see the same files, there and back?"""
-    wrong = [
-        f"{node}: {said['mark']}"
-        for node, said in answers.said.items()
-        if said["mark"] != answers.mark
-    ]
+    seen = {node: facts["mark"] for node, facts in answers.said.items()}
+    wrong = [f"{node}: {mark}" for node, mark in seen.items() if mark != answers.mark]
     wrong += [
         f"{node}: what it writes does not arrive here"
-        for node, said in answers.said.items()
-        if said["mark"] == answers.mark and node not in answers.arrived
+        for node, mark in seen.items()
+        if mark == answers.mark and node not in answers.arrived
     ]
-    if not wrong:
-        return CheckResult("shared folder", "ok", f"{folder} is the same on all nodes")
-    return CheckResult(
-        "shared folder",
-        "fail",
-        f"{folder}: {_some(wrong)}",
-        "Name one that all nodes mount, with --folder; home folders often are. By hand: mount\n"
-        "it by NFS, or without administrator's rights by sshfs.",
-    )
+    if wrong:
+        return _wrong("shared folder", f"{folder}: {_some(wrong)}")
+    return CheckResult("shared folder", "ok", f"{folder} is the same on all nodes")
 
 
 def ports(answers: NodeAnswers, address: str) -> CheckResult:
     """Can every node call this side?"""
-    wrong = [
-        f"{n}: {s['call']}" for n, s in answers.said.items() if s["call"].startswith("failed")
-    ]
-    if not wrong:
-        return CheckResult(
-            "ports", "ok", f"all nodes can call {address}; nothing listens elsewhere"
-        )
-    return CheckResult(
-        "ports",
-        "fail",
-        f"calling {address}: {_some(wrong)}",
-        "A firewall: ask for all TCP ports between the nodes and this machine, on the cluster's "
-        "own\nnetwork; or name the network they share in SITE_INTERFACE.",
-    )
+    calls = {node: facts["call"] for node, facts in answers.said.items()}
+    wrong = [f"{node}: {call}" for node, call in calls.items() if call.startswith("failed")]
+    if wrong:
+        return _wrong("ports", f"calling {address}: {_some(wrong)}")
+    return CheckResult("ports", "ok", f"all nodes can call {address}; nothing listens elsewhere")
 
 
 def gpus(answers: NodeAnswers, expected: int) -> CheckResult:
     """The same GPUs on every node, as many as the site's notes say?"""
-    counted = {node: len(said["gpus"]) for node, said in answers.said.items()}
-    kinds = {kind.partition(": ")[2] for said in answers.said.values() for kind in said["gpus"]}
+    counted = {node: len(facts["gpus"]) for node, facts in answers.said.items()}
+    kinds = {kind.partition(": ")[2] for facts in answers.said.values() for kind in facts["gpus"]}
     if set(counted.values()) == {expected} and len(kinds) <= 1:
         what = f"{expected} x {next(iter(kinds))} on each node" if kinds else "none on any node"
         return CheckResult("GPUs", "ok", what)
-    found = ", ".join(f"{node} {count}" for node, count in counted.items())
-    return CheckResult(
-        "GPUs",
-        "warn",
-        f"{found}; SITE_GPUS says {expected}"
-        + (f"; kinds: {_some(sorted(kinds))}" if kinds else ""),
-        "Mend SITE_GPUS, or ask for them (SBATCH_GPUS_PER_NODE); nodes that differ make ranks "
-        "wait for the slowest.",
-    )
+    counts = ", ".join(f"{node} {count}" for node, count in counted.items())
+    shown = f"; kinds: {_some(sorted(kinds))}" if kinds else ""
+    return _wrong("GPUs", f"{counts}; SITE_GPUS says {expected}{shown}", status="warn")
 
 
-def world(together: Sequence[Mapping[str, Any]], ranks: int, expected: set[str]) -> CheckResult:
+def world(together: Ranks, ranks: int, expected: set[str]) -> CheckResult:
     """Are all ranks in one world, one on each node?"""
-    where = [rank["node"] for rank in together]
+    where = {rank["node"] for rank in together}
     if len(together) != ranks:
-        return CheckResult(
-            "MPI",
-            "fail",
-            f"{ranks} ranks were started, and one believes to be in a world of {len(together)}",
-            "The starter and the library do not fit: SITE_MPI names what starts ranks here\n"
-            "(mpiexec, 'srun --mpi=pmix' or 'srun --mpi=pmi2'; 'srun --mpi=list' shows all).",
-        )
-    if set(where) != expected:
-        return CheckResult(
-            "MPI",
-            "fail",
-            f"{ranks} ranks, but on {_some(sorted(set(where)))} only",
-            "Ask for one rank a node: --nodes and --ntasks-per-node, or slots=1 in the hostfile.",
-        )
-    return CheckResult(
-        "MPI", "ok", f"{ranks} ranks know of each other, on {len(set(where))} nodes"
-    )
+        alone = f"{ranks} ranks were started, and one believes to be in a world of {len(together)}"
+        return _wrong("MPI", alone, "starter")
+    if where != expected:
+        return _wrong("MPI", f"{ranks} ranks, but on {_some(sorted(where))} only")
+    return CheckResult("MPI", "ok", f"{ranks} ranks know of each other, on {len(where)} nodes")
 
 
-def network(together: Sequence[Mapping[str, Any]], wanted: str) -> CheckResult:
+def network(together: Ranks, wanted: str) -> CheckResult:
     """Over which interface do messages of MPI cross?"""
     if len({rank["node"] for rank in together}) == 1:
         return CheckResult("network", "ok", "one node: messages cross memory")
     carriers = Counter(
         name for rank in together for name, sent in rank["sent"].items() if sent >= 0.8 * MOVED
     )
-    mend = (
-        "Name the network in SITE_INTERFACE; by hand for Open MPI: "
-        "OMPI_MCA_btl_tcp_if_include=NAME\nPRTE_MCA_prte_if_include=NAME; for MPICH: "
-        "-iface NAME; for UCX: UCX_NET_DEVICES=NAME."
-    )
     if not carriers:
-        return CheckResult(
-            "network", "ok", "no interface counted the messages: they pass the system by (RDMA)"
-        )
-    found = ", ".join(carriers)
+        by_card = "no interface counted the messages: they pass the system by (RDMA)"
+        return CheckResult("network", "ok", by_card)
+    crossed = f"MPI crosses by {', '.join(carriers)}"
     if wanted and set(carriers) != {wanted}:
-        return CheckResult("network", "fail", f"MPI crosses by {found}, not by {wanted}", mend)
+        return _wrong("network", f"{crossed}, not by {wanted}")
     if len(carriers) > 1:
-        return CheckResult("network", "warn", f"MPI crosses by {found}: nodes differ", mend)
+        return _wrong("network", f"{crossed}: nodes differ", status="warn")
     there = sorted(set(psutil.net_if_addrs()) - {"lo"})
     choice = f" (here are {', '.join(there)})" if len(there) > 1 and not wanted else ""
-    return CheckResult("network", "ok", f"MPI crosses by {found}{choice}")
+    return CheckResult("network", "ok", f"{crossed}{choice}")
 
 
-def listening(together: Sequence[Mapping[str, Any]]) -> CheckResult:
+def listening(together: Ranks) -> CheckResult:
     """Can ranks be called from networks that are not the cluster's own?"""
     everywhere = [
         f"{rank['node']} at {', '.join(rank['interfaces'])}"
         for rank in together
         if {"0.0.0.0", "::"} & set(rank["listens"]) and len(rank["interfaces"]) > 1
     ]
-    if not everywhere:
-        return CheckResult(
-            "listening", "ok", "ranks listen on the network between the nodes alone"
-        )
-    return CheckResult(
-        "listening",
-        "warn",
-        f"this MPI's ranks listen on every network: {_some(everywhere)}",
-        "Open MPI cannot be told otherwise: let a firewall close the networks that are not the "
-        "cluster's own.\nMPICH listens where SITE_INTERFACE says.",
-    )
+    if everywhere:
+        open_ranks = f"this MPI's ranks listen on every network: {_some(everywhere)}"
+        return _wrong("listening", open_ranks, status="warn")
+    return CheckResult("listening", "ok", "ranks listen on the network between the nodes alone")
 
 
-def clocks(together: Sequence[Mapping[str, Any]]) -> CheckResult:
+def clocks(together: Ranks) -> CheckResult:
     """Do the nodes agree what time it is?"""
     worst = max(together, key=lambda rank: abs(rank["ahead"]))
     apart, bound = abs(worst["ahead"]), max(rank["bound"] for rank in together)
-    found = f"at most {apart:.3g} s apart ({worst['node']}), known to {bound:.2g} s"
+    measured = f"at most {apart:.3g} s apart ({worst['node']}), known to {bound:.2g} s"
     if apart <= SLOW_CLOCK + bound:
-        return CheckResult("clocks", "ok", found)
-    return CheckResult(
-        "clocks",
-        "fail" if apart > WRONG_CLOCK else "warn",
-        found,
-        "Start a time service on all nodes (chrony, systemd-timesyncd): Slurm refuses at 300 s.\n"
-        "Timelines do not depend on it: measure.clocks corrects them.",
-    )
+        return CheckResult("clocks", "ok", measured)
+    return _wrong("clocks", measured, status="fail" if apart > WRONG_CLOCK else "warn")
 
 
-def _some(found: Sequence[str], most: int = 3) -> str:
-    more = f" and {len(found) - most} more" if len(found) > most else ""
-    return "; ".join(found[:most]) + more
+def _wrong(
+    name: str, what: str, cure: str = "", status: Literal["warn", "fail"] = "fail"
+) -> CheckResult:
+    return CheckResult(name, status, what, MEND[cure or name])
+
+
+def _some(wrong: Sequence[str], most: int = 3) -> str:
+    more = f" and {len(wrong) - most} more" if len(wrong) > most else ""
+    return "; ".join(wrong[:most]) + more

@@ -61,10 +61,11 @@ def _call(host: str, port: int) -> str:
 
 def _gpus() -> list[str]:
     try:
-        said = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=30)
+        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return []
-    return [line.split(" (UUID")[0] for line in said.stdout.splitlines() if said.returncode == 0]
+    lines = listed.stdout.splitlines() if listed.returncode == 0 else []
+    return [line.split(" (UUID")[0] for line in lines]
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import socket
 import time
-from typing import Any
 
 import numpy as np
 import psutil
@@ -51,7 +50,9 @@ def crossing(comm: Comm) -> dict:
             {line.laddr.ip for line in psutil.Process().net_connections() if line.status == LISTEN}
         ),
         "interfaces": [
-            name for name, each in psutil.net_if_stats().items() if _leads_out(name, each)
+            name
+            for name, state in psutil.net_if_stats().items()
+            if state.isup and "loopback" not in state.flags and name in psutil.net_if_addrs()
         ],
         "sent": {
             name: count.bytes_sent - before[name].bytes_sent
@@ -61,11 +62,7 @@ def crossing(comm: Comm) -> dict:
     }
 
 
-def _leads_out(name: str, state: Any) -> bool:
-    return state.isup and "loopback" not in state.flags and name in psutil.net_if_addrs()
-
-
 if __name__ == "__main__":
     run = join(crossing)
-    for found in run.results if run else ():
-        print(json.dumps(found), flush=True)
+    for result in run.results if run else ():
+        print(json.dumps(result), flush=True)

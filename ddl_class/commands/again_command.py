@@ -7,50 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 from ddl_class.commands.mistake import Mistake
-from ddl_teach.fault_tolerance.again import CRASHES, Again
-
-EXAMPLES = """examples:
-  ddl-teach again -- mpiexec -n 4 python -m ddl_teach.fault_tolerance.long_run FOLDER
-  ddl-teach box exec head ddl-teach again --until FOLDER/result.json -- mpiexec ...
-  ddl-teach again --requeue -- srun --mpi=pmix python ...     in a batch script of Slurm
-
-The program must resume by itself: ddl_teach/fault_tolerance/long_run.py shows how.
-"""
+from ddl_teach.fault_tolerance.again import Again
+from ddl_teach.fault_tolerance.preemption import AGAIN
 
 
-def add_again(commands: argparse._SubParsersAction) -> None:
-    """The words that the command line knows for it."""
-    again = commands.add_parser(
-        "again",
-        help="start a program again after each crash, until it is done",
-        description="Start a program again after each crash until it is done; asked to go by "
-        "SIGTERM or SIGUSR1, tell it by SIGUSR1, wait, and end with status 75.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    again.add_argument("--until", type=Path, metavar="FILE", help="it is done once this exists")
-    again.add_argument(
-        "--crashes",
-        type=int,
-        default=CRASHES,
-        metavar="N",
-        help=f"give up after more; default: {CRASHES}",
-    )
-    again.add_argument(
-        "--requeue",
-        action="store_true",
-        help="asked to go by SIGUSR1, have Slurm start this job again",
-    )
-    again.add_argument("command", nargs="+", metavar="-- COMMAND")
-    again.set_defaults(act=_again)
-
-
-def _again(options: argparse.Namespace) -> int:
-    from ddl_teach.fault_tolerance.preemption import AGAIN
-
+def run_again(options: argparse.Namespace) -> int:
+    """Do what the command line says; return the status."""
     job = os.environ.get("SLURM_JOB_ID", "")
     if options.requeue and not job:
         raise Mistake("--requeue is for a job of Slurm, and this is none (no SLURM_JOB_ID)")

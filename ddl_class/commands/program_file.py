@@ -25,7 +25,11 @@ def load_program(target: str) -> Callable[..., Any]:
     """Return the function named by ``target``, its file imported as Python would import it."""
     file_name, _, function_name = target.partition(":")
     module = import_file(Path(file_name))
-    functions = _functions(module)
+    functions = {
+        name: function
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__ and not name.startswith("_")
+    }
     listed = ", ".join(functions) or "none"
     if not function_name:
         example = next(iter(functions), "function")
@@ -67,10 +71,8 @@ def read_pairs(option: str, pairs: list[str]) -> dict[str, Any]:
 def import_file(path: Path) -> ModuleType:
     """The module in this file; ranks are sent its functions whole."""
     if not path.is_file():
-        beside = sorted(other.name for other in path.parent.glob("*.py"))
-        there = (
-            f"Python files there: {', '.join(beside)}" if beside else "No Python file is there."
-        )
+        beside = ", ".join(sorted(other.name for other in path.parent.glob("*.py")))
+        there = f"Python files there: {beside}" if beside else "No Python file is there."
         raise Mistake(f"There is no file {path}. {there}")
     if path.suffix != ".py":
         raise Mistake(f"{path} is not a Python file: a program's name ends in .py")
@@ -95,14 +97,6 @@ def _own_traceback(error: Exception, path: Path) -> str:
         frames = frames.tb_next
     lines = traceback.format_exception(type(error), error, frames)
     return f"{path.name} could not be imported.\n\n{''.join(lines).rstrip()}"
-
-
-def _functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
-    return {
-        name: function
-        for name, function in inspect.getmembers(module, inspect.isfunction)
-        if function.__module__ == module.__name__ and not name.startswith("_")
-    }
 
 
 def _value(text: str) -> Any:

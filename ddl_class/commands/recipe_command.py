@@ -1,10 +1,4 @@
-"""`ddl-teach recipe run`: carry a recipe out, keep its report, hold it against somebody else's.
-
-    ddl-teach recipe run FILE.toml                        # was the target reached?
-    ddl-teach recipe run FILE.toml --beside THEIRS.json   # has it been repeated?
-
-The exit status is 0 if every seed has reached the target and 1 if one has not.
-"""
+"""`ddl-teach recipe run`: carry a recipe out, keep its report, hold it against somebody else's."""
 
 from __future__ import annotations
 
@@ -19,7 +13,7 @@ from ddl_class.commands.mistake import Mistake
 from ddl_class.commands.program_file import BrokenFile, load_program, read_pairs
 from ddl_measure.recipes.beside import beside, check_same, settings_of
 from ddl_measure.recipes.carry_out import carry_out, has_worked, values
-from ddl_measure.recipes.recipe import Recipe, Value, read_recipe
+from ddl_measure.recipes.recipe import Value, read_recipe
 from ddl_measure.reports.file import load, save
 from ddl_measure.reports.report import Report
 from ddl_measure.reports.review import review, told
@@ -62,26 +56,19 @@ def run_recipe(options: argparse.Namespace) -> int:
     words = [word for it in changed.items() for word in ("--set", "{}={}".format(*it))]
     command = shlex.join(["ddl-teach", "recipe", "run", str(options.recipe), *words])
     with Ranks(recipe.ranks) as ranks:
-        run = _on_ranks(recipe, ranks, program)
+
+        def run(seed: int, settings: dict[str, Value]) -> Sequence[Any]:
+            return ranks.run(
+                program, recipe.ranks, timeout=PATIENCE, trace=False, seed=seed, **settings
+            ).results
+
         mine = carry_out(recipe, run, changed, command, _keeper(options))
     print(f"\nThe report is {options.out}. A reader of it:\n{told(review(mine))}")
     if theirs is not None:
         print(f"\n{beside(theirs, mine)}")
-    worked = has_worked(mine)
-    said = "reached by every seed" if worked else "NOT reached by every seed"
-    print(f"\n{recipe.title}: {recipe.target:.0%} was {said}")
-    return 0 if worked else MISSED
-
-
-def _on_ranks(
-    recipe: Recipe, ranks: Ranks, program: Callable
-) -> Callable[[int, dict[str, Value]], Sequence[Any]]:
-    def run(seed: int, settings: dict[str, Value]) -> Sequence[Any]:
-        return ranks.run(
-            program, recipe.ranks, timeout=PATIENCE, trace=False, seed=seed, **settings
-        ).results
-
-    return run
+    missed = not has_worked(mine)
+    print(f"\n{recipe.title}: {recipe.target:.0%} was {'NOT ' * missed}reached by every seed")
+    return MISSED if missed else 0
 
 
 def _keeper(options: argparse.Namespace) -> Callable[[Report, str], None]:

@@ -7,13 +7,13 @@ import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from ddl_class.clusters.box.box import Box
 from ddl_class.commands.mistake import Mistake
 from ddl_class.commands.network_text import read_network
 from ddl_class.commands.program_file import BrokenFile, load_program, read_arguments
-from ddl_class.commands.run_text import describe_run
 from ddl_runtime.devices.choice import check_path
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.records.run import Run
@@ -22,6 +22,8 @@ from ddl_teach import Comm, launch, simulate
 
 DEFAULT_NETWORK = "uniform:latency=1us,bandwidth=10GB/s"
 PICTURES = (".png", ".pdf", ".svg")
+SHOWN = 8  # ranks listed one by one before the rest is only counted
+WIDTH = 88  # of one rank's result
 
 
 def run_program(options: argparse.Namespace) -> int:
@@ -106,3 +108,39 @@ def _save(run: Run, options: argparse.Namespace) -> None:
     if options.trace:
         run.timeline.save_trace(Path(options.trace))
         print(f"trace in {options.trace}: open it at ui.perfetto.dev")
+
+
+def describe_run(run: Run, ground: str) -> str:
+    """Return what a learner wants to see of ``run``; ``ground`` says on what it ran."""
+    table: list[tuple[str, ...]] = [("sent per rank", "minimum", "median", "maximum")]
+    for what in ("messages", "bytes"):
+        sent = [getattr(ledger, f"{what}_sent") for ledger in run.ledger]
+        table.append((what, *map(_number, (min(sent), median(sent), max(sent)))))
+    lines = [ground, *_results(run), f"time: {_seconds(run.time)}", ""]
+    lines += [f"{row[0]:<14}" + "".join(f"{cell:>16}" for cell in row[1:]) for row in table]
+    return "\n".join(lines)
+
+
+def _results(run: Run) -> list[str]:
+    whole = [" ".join(repr(result).split()) for result in run.results]
+    texts = [text if len(text) <= WIDTH else f"{text[: WIDTH - 4]} ..." for text in whole]
+    if run.ranks > 1 and len(set(texts)) == 1:
+        return [f"every rank returned {texts[0]}"]
+    few = run.ranks <= SHOWN + 2
+    listed = range(run.ranks) if few else [*range(SHOWN), run.ranks - 1]
+    lines = [f"rank {rank}: {texts[rank]}" for rank in listed]
+    if not few:
+        lines.insert(SHOWN, f"... {run.ranks - SHOWN - 1} more ranks ...")
+    return lines
+
+
+def _number(amount: float) -> str:
+    return f"{amount:,.0f}" if amount == int(amount) else f"{amount:,.1f}"
+
+
+def _seconds(time: float) -> str:
+    if time == 0:
+        return "0 s"
+    units = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
+    unit, size = next((pair for pair in units if pair[1] <= time), units[-1])
+    return f"{time / size:.4g} {unit}"

@@ -69,21 +69,18 @@ def board(folder: str | os.PathLike) -> Board:
         name = str(path.relative_to(folder))
         try:
             report = read_entry(path)
+            reasons = faults(report, house)
         except (ValueError, OSError) as error:
-            refused.append(RefusedEntry(name, (str(error),)))
-            continue
-        reasons = faults(report, house)
+            reasons = [str(error)]
         if reasons:
             refused.append(RefusedEntry(name, tuple(reasons)))
         else:
             good[name] = report
     teams = Counter(report.entries[0].name for report in good.values())
-    for file, report in list(good.items()):
-        name = report.entries[0].name
-        if teams[name] > 1:
-            reason = f"{name} has {teams[name]} entries: the best of several is not shown"
-            refused.append(RefusedEntry(file, (reason,)))
-            del good[file]
+    for file in [file for file, report in good.items() if teams[report.entries[0].name] > 1]:
+        name = good.pop(file).entries[0].name
+        reason = f"{name} has {teams[name]} entries: the best of several is not shown"
+        refused.append(RefusedEntry(file, (reason,)))
     return Board(_ordered(good), tuple(refused), house)
 
 
@@ -120,21 +117,18 @@ def read_house(path: Path) -> Report:
 
 def _ordered(reports: dict[str, Report]) -> tuple[BoardRow, ...]:
     times = {file: interval(raced(report).values) for file, report in reports.items()}
-    lines = [_line(file, report, times) for file, report in reports.items()]
+    lines = []
+    for file, report in reports.items():
+        [entry] = report.entries
+        surely = sum(high < times[file][1] for _, _, high in times.values())
+        lines.append(BoardRow(
+            1 + surely, entry.name, entry.ranks, times[file], _middle(report, "epochs to target"),
+            _middle(report, "accuracy"), len(raced(report).values), entry.searched or 0, file,
+        ))  # fmt: skip
     return tuple(sorted(lines, key=lambda line: (line.place, line.seconds[0], line.team)))
 
 
-def _line(file: str, report: Report, times: dict[str, Interval]) -> BoardRow:
-    [entry] = report.entries
-    surely = sum(high < times[file][1] for _, _, high in times.values())
-    return BoardRow(
-        1 + surely, entry.name, entry.ranks, times[file], _middle(report, "epochs to target"),
-        _middle(report, "accuracy"), len(raced(report).values), entry.searched or 0, file,
-    )  # fmt: skip
-
-
 def _middle(report: Report, quantity: str) -> Interval:
-    values: Sequence[float] = [
-        value for series in find(report.entries[0], quantity) for value in series.values or ()
-    ]
+    every = find(report.entries[0], quantity)
+    values: Sequence[float] = [value for series in every for value in series.values or ()]
     return interval(values) if values else (float("nan"),) * 3

@@ -68,15 +68,8 @@ def _run(options: argparse.Namespace) -> int:
         with Ranks(options.ranks, on=place) as ranks:
             command = shlex.join([*words, "--out", options.out.name])
             run = partial(ranks.run, timeout=10 * discipline.limit, trace=False)
-            report = compete(
-                run,
-                form,
-                train,
-                discipline,
-                options.ranks,
-                command,
-                tell=partial(_tell, discipline),
-            )
+            tell = partial(_tell, discipline)
+            report = compete(run, form, train, discipline, options.ranks, command, tell=tell)
     except (BrokenFile, DiagnosedError) as error:
         raise Mistake(str(error)) from error
     save(options.out, report)

@@ -40,20 +40,10 @@ class Discipline:
     limit: float = 20.0  # seconds; who never arrives takes eight times this
 
 
-def digits_task(batch: int, seed: int) -> Task:
-    """A perceptron of 32 units."""
-    return Digits(batch=batch, hidden=32, seed=seed)
-
-
 def digits_data() -> Data:
     """The handwritten digits."""
     data = pictures()
     return Data("handwritten digits", len(data.answers), len(data.held_out_answers), (8, 8))
-
-
-def code_task(batch: int, seed: int) -> Task:
-    """Vectors of 24 numbers for the statements of Python's own library."""
-    return Statements(_corpus(), batch=batch, seed=seed)
 
 
 def code_data() -> Data:
@@ -68,11 +58,14 @@ def _corpus() -> Corpus:
     return read(fold=HELD_OUT_FILES)
 
 
-DISCIPLINES: Mapping[str, Discipline] = MappingProxyType(
-    {
-        "digits": Discipline("digits", "the handwritten digits", 0.95, digits_task, digits_data),
-        # The house needs 0.05 s for the digits and 1 s for the code; on a crowded machine 20 times
-        # that was seen, since ranks that share a core wait for each other.
-        "code": Discipline("code", "an embedding of code", 0.44, code_task, code_data, limit=60.0),
-    }
-)
+DIGITS = Discipline(
+    "digits", "the handwritten digits", 0.95,
+    lambda batch, seed: Digits(batch=batch, hidden=32, seed=seed), digits_data,
+)  # fmt: skip
+# The house needs 0.05 s for the digits and 1 s for the code; on a crowded machine 20 times that
+# was seen, since ranks that share a core wait for each other.
+CODE = Discipline(
+    "code", "an embedding of code", 0.44,
+    lambda batch, seed: Statements(_corpus(), batch=batch, seed=seed), code_data, limit=60.0,
+)  # fmt: skip
+DISCIPLINES: Mapping[str, Discipline] = MappingProxyType({"digits": DIGITS, "code": CODE})

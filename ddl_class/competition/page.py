@@ -8,7 +8,6 @@ import math
 from ddl_class.competition.board import Board, BoardRow
 from ddl_class.competition.ground import NETWORK, NODES
 from ddl_measure.interval import Interval
-from ddl_measure.reports.report import Report
 
 STYLE = """
 body { font: 16px/1.5 sans-serif; color: #333; max-width: 62em; margin: 2em auto; padding: 0 1em }
@@ -33,7 +32,9 @@ def page(board: Board) -> str:
         "has passed the review of reports. Teams whose 95% intervals overlap are not "
         "told apart: a place is one more than there are teams that are certainly faster."
     )
-    rows = "".join(_row(line, _longest(board)) for line in board.lines)
+    ends = [end for line in board.lines for end in line.seconds if math.isfinite(end)]
+    rows = "".join(_row(line, max(ends, default=1.0)) for line in board.lines)
+    own = _safe(f"The lab's own entry: {board.house.made.date}, code {board.house.made.code}.")
     heads = "place", "team", "seconds", "95% interval", "epochs", "accuracy", "ranks", "trainings"
     columns = "".join(f"<th>{head}</th>" for head in heads)
     refused = "".join(
@@ -47,7 +48,7 @@ def page(board: Board) -> str:
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{_safe(title)}</title>'
         f"<style>{STYLE}</style><h1>{_safe(title)}</h1><p>{_safe(given)}</p>"
         f"<table><tr>{columns}</tr>{rows}</table>{below}"
-        f"<p><small>{_made(board.house)}</small></p></html>\n"
+        f"<p><small>{own}</small></p></html>\n"
     )
 
 
@@ -67,11 +68,6 @@ def _row(line: BoardRow, longest: float) -> str:
     ) + "</tr>"  # fmt: skip
 
 
-def _longest(board: Board) -> float:
-    ends = [end for line in board.lines for end in line.seconds if math.isfinite(end)]
-    return max(ends, default=1.0)
-
-
 def _seconds(times: Interval) -> str:
     return f"{_three(times, '{:.3g}')} s"
 
@@ -79,10 +75,6 @@ def _seconds(times: Interval) -> str:
 def _three(numbers: Interval, form: str) -> str:
     middle, low, high = (form.format(it) if math.isfinite(it) else "never" for it in numbers)
     return f"{middle} ({low} to {high})"
-
-
-def _made(house: Report) -> str:
-    return _safe(f"The lab's own entry: {house.made.date}, code {house.made.code}.")
 
 
 def _safe(text: object) -> str:

@@ -13,24 +13,12 @@ from ddl_class.doctor import gpu_checks, machine_checks, mpi_checks
 from ddl_class.doctor.finding import CheckResult
 
 CHECKS: tuple[Callable[[], CheckResult], ...] = (
-    machine_checks.python,
-    machine_checks.packages,
-    machine_checks.torch_build,
-    mpi_checks.library,
-    mpi_checks.starter,
-    mpi_checks.settings,
-    mpi_checks.two_ranks,
-    mpi_checks.slots,
-    mpi_checks.threads,
-    machine_checks.cores,
-    gpu_checks.gpu,
-    gpu_checks.torch_and_gpu,
-    gpu_checks.mpi_and_gpu,
-    gpu_checks.ucx,
-    gpu_checks.sharing,
-    machine_checks.shared_memory,
-    machine_checks.leftovers,
-)
+    machine_checks.python, machine_checks.packages, machine_checks.torch_build,
+    mpi_checks.library, mpi_checks.starter, mpi_checks.settings,
+    mpi_checks.two_ranks, mpi_checks.slots, mpi_checks.threads, machine_checks.cores,
+    gpu_checks.gpu, gpu_checks.torch_and_gpu, gpu_checks.mpi_and_gpu, gpu_checks.ucx,
+    gpu_checks.sharing, machine_checks.shared_memory, machine_checks.leftovers,
+)  # fmt: skip
 
 
 def examine(checks: Sequence[Callable[[], CheckResult]] = CHECKS) -> list[CheckResult]:
@@ -50,13 +38,10 @@ def report(findings: Sequence[CheckResult], whole: str = "This machine") -> str:
             lines.append(f"{margin}> {mend}")
     failures = sum(finding.status == "fail" for finding in findings)
     warnings = sum(finding.status == "warn" for finding in findings)
+    end = f"{whole} is fit for the course; warnings: {warnings}."
     if failures:
-        lines.append(
-            f"\nThe course will not run well here: {failures} to mend, {warnings} to know of."
-        )
-    else:
-        lines.append(f"\n{whole} is fit for the course; warnings: {warnings}.")
-    return "\n".join(lines)
+        end = f"The course will not run well here: {failures} to mend, {warnings} to know of."
+    return "\n".join([*lines, "", end])
 
 
 def _examine(check: Callable[[], CheckResult]) -> CheckResult:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial, wraps
 from typing import Literal
 
 
@@ -14,3 +16,26 @@ class CheckResult:
     status: Literal["ok", "warn", "fail"]
     found: str
     mend: str = ""
+
+
+# What a check returns that is not content; one that is returns what it has found.
+warn = partial(CheckResult, "", "warn")
+fail = partial(CheckResult, "", "fail")
+
+
+def check(name: str) -> Callable[[Callable[[], str | CheckResult]], Callable[[], CheckResult]]:
+    """Make a finding of this name of what a function returns."""
+
+    def named(look: Callable[[], str | CheckResult]) -> Callable[[], CheckResult]:
+        @wraps(look)
+        def checked() -> CheckResult:
+            seen = look()
+            return (
+                CheckResult(name, "ok", seen)
+                if isinstance(seen, str)
+                else replace(seen, name=name)
+            )
+
+        return checked
+
+    return named

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from ddl_class.doctor.finding import CheckResult
+from ddl_class.doctor.finding import CheckResult, check, fail, warn
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDED = (3, 11)
@@ -25,68 +25,57 @@ RANK_PROCESSES = re.compile(
 )
 
 
-def python() -> CheckResult:
+@check("Python")
+def python() -> str | CheckResult:
     """Is this Python new enough, and does it see only its own packages?"""
     found = f"{sys.version.split()[0]} at {sys.executable}"
     if sys.version_info < NEEDED:
-        return CheckResult("Python", "fail", found, "Python 3.11 or newer is needed.")
-    if os.environ.get("PYTHONPATH"):
-        return CheckResult(
-            "Python",
-            "warn",
-            f"{found}; PYTHONPATH is {os.environ['PYTHONPATH']}",
-            "Packages from PYTHONPATH come before the course's own: 'unset PYTHONPATH'.",
-        )
-    return CheckResult("Python", "ok", found)
+        return fail(found, "Python 3.11 or newer is needed.")
+    if not (path := os.environ.get("PYTHONPATH")):
+        return found
+    mend = "Packages from PYTHONPATH come before the course's own: 'unset PYTHONPATH'."
+    return warn(f"{found}; PYTHONPATH is {path}", mend)
 
 
-def packages() -> CheckResult:
+@check("packages")
+def packages() -> str | CheckResult:
     """Are the packages here those that the course was tested with?"""
     lock = ROOT / "requirements.lock"
     if not lock.is_file():
-        return CheckResult("packages", "ok", "installed without the course's lock file")
+        return "installed without the course's lock file"
     pins = re.findall(r"^([\w.-]+)==([^\s;]+) *$", lock.read_text(), re.MULTILINE)
     differing = [
-        f"{name} {installed} (not {pinned})"
+        f"{name} {here or 'missing'} (not {pinned})"
         for name, pinned in pins
-        if (installed := _installed(name)).partition("+")[0] != pinned
+        if (here := installed(name)).partition("+")[0] != pinned
     ]
     if not differing:
-        return CheckResult("packages", "ok", f"all {len(pins)} as the lock file says")
-    more = f" and {len(differing) - 3} more" if len(differing) > 3 else ""
-    return CheckResult(
-        "packages",
-        "warn",
-        f"other than tested: {', '.join(differing[:3])}{more}",
-        "'python3 start.py test' makes .venv with the tested ones.",
-    )
+        return f"all {len(pins)} as the lock file says"
+    found = f"other than tested: {', '.join(differing[:3])}"
+    found += f" and {len(differing) - 3} more" if len(differing) > 3 else ""
+    return warn(found, "'python3 start.py test' makes .venv with the tested ones.")
 
 
-def torch_build() -> CheckResult:
+@check("torch")
+def torch_build() -> str | CheckResult:
     """Does torch load, and how many threads would it take?"""
     try:
         import torch
     except (ImportError, OSError) as error:
-        return CheckResult(
-            "torch", "fail", f"does not load: {error}", "Remove .venv and run 'python3 start.py'."
-        )
+        return fail(f"does not load: {error}", "Remove .venv and run 'python3 start.py'.")
     build = f"CUDA {torch.version.cuda}" if torch.version.cuda else "CPU build"
-    found = f"{torch.__version__} ({build}), {torch.get_num_threads()} threads in this process"
-    return CheckResult("torch", "ok", found)
+    return f"{torch.__version__} ({build}), {torch.get_num_threads()} threads in this process"
 
 
-def cores() -> CheckResult:
+@check("cores")
+def cores() -> str | CheckResult:
     """How many ranks can really run at the same time?"""
     usable = usable_cores()
     found = f"{usable} usable of {os.cpu_count()}"
-    if usable == 1:
-        return CheckResult(
-            "cores",
-            "warn",
-            found,
-            "Ranks will take turns on the one core: results are right, timings say little.",
-        )
-    return CheckResult("cores", "ok", f"{found}; more ranks than that take turns")
+    if usable > 1:
+        return f"{found}; more ranks than that take turns"
+    mend = "Ranks will take turns on the one core: results are right, timings say little."
+    return warn(found, mend)
 
 
 def usable_cores() -> int:
@@ -101,37 +90,29 @@ def usable_cores() -> int:
         return allowed
 
 
-def shared_memory() -> CheckResult:
+@check("shared memory")
+def shared_memory() -> str | CheckResult:
     """Is there room for the messages between ranks of one node?"""
     if not SHARED_MEMORY.is_dir():
-        return CheckResult(
-            "shared memory", "ok", f"no {SHARED_MEMORY} on this system, none needed"
-        )
+        return f"no {SHARED_MEMORY} on this system, none needed"
     free = shutil.disk_usage(SHARED_MEMORY).free // MEBIBYTE
     found = f"{free} MiB free in {SHARED_MEMORY}"
     mend = (
         f"Remove old files there ('ls -l {SHARED_MEMORY}'); in a container start it with more, "
         "'docker run --shm-size=1g', say."
     )
-    if free < 32:
-        return CheckResult("shared memory", "fail", found, mend)
-    if free < 256:
-        return CheckResult("shared memory", "warn", found, mend)
-    return CheckResult("shared memory", "ok", found)
+    return found if free >= 256 else warn(found, mend) if free >= 32 else fail(found, mend)
 
 
-def leftovers() -> CheckResult:
+@check("left-over processes")
+def leftovers() -> str | CheckResult:
     """Are there engines or ranks whose starter is dead? They eat cores and falsify timings."""
     orphans = [process for process in psutil.process_iter() if _is_orphan(process)]
     if not orphans:
-        return CheckResult("left-over processes", "ok", "none")
-    numbers = [str(process.pid) for process in orphans]
-    return CheckResult(
-        "left-over processes",
-        "warn",
-        f"{len(orphans)} without a living parent: {', '.join(map(_name, orphans[:4]))}",
-        f"Unless you left them running on purpose: kill {' '.join(numbers)}",
-    )
+        return "none"
+    found = f"{len(orphans)} without a living parent: {', '.join(map(_name, orphans[:4]))}"
+    numbers = " ".join(str(process.pid) for process in orphans)
+    return warn(found, f"Unless you left them running on purpose: kill {numbers}")
 
 
 def _is_orphan(process: psutil.Process) -> bool:
@@ -155,8 +136,9 @@ def _name(process: psutil.Process) -> str:
     return f"{process.pid} ({' '.join(words)})"
 
 
-def _installed(name: str) -> str:
+def installed(name: str) -> str:
+    """The version of a package, or an empty text."""
     try:
         return version(name)
     except PackageNotFoundError:
-        return "missing"
+        return ""

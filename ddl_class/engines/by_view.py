@@ -32,8 +32,7 @@ from ddl_teach.search.attempt import JobOutcome, ResumableTraining, State, attem
 from ddl_teach.search.conductor import Conductor, PendingJob
 from ddl_teach.search.decider import Decider
 from ddl_teach.search.job import Settings
-from ddl_teach.search.records import Record, SearchProgress
-from ddl_teach.search.report import SearchReport
+from ddl_teach.search.report import Record, SearchProgress, SearchReport
 
 GLANCE = 0.25  # seconds between two looks of whoever watches, while nothing changes
 ENGINE_DIED = "its engine died, twice"
@@ -133,12 +132,12 @@ def _farewell(
     conductor: Conductor, error: BaseException, journal: str | os.PathLike | None
 ) -> str:
     progress = conductor.progress
-    said = f"{str(error) or 'Interrupted.'} {progress.jobs} jobs are done, {progress.steps:,} of "
-    said += f"{progress.planned:,} steps"
+    text = f"{str(error) or 'Interrupted.'} {progress.jobs} jobs are done, {progress.steps:,} of "
+    text += f"{progress.planned:,} steps"
     if journal is None:
-        said += ", and lost: give journal='a folder' next time, and a search goes on there."
-        return folded(said)
+        text += ", and lost: give journal='a folder' next time, and a search goes on there."
+        return folded(text)
     return folded(
-        f"{said}, and kept: the same call with journal={os.fspath(journal)!r} goes on from there, "
+        f"{text}, and kept: the same call with journal={os.fspath(journal)!r} goes on from there, "
         "on whatever engines there are then (engines.restart(), then a view of engines.client)."
     )

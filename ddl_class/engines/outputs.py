@@ -1,19 +1,28 @@
-"""What ranks printed and displayed, shown in rank order.
+"""What a notebook sees of its ranks: how far their start is, and what they printed and displayed.
 
-Each line of text carries its rank in front; a figure stands under a line with its rank. A rank
-that prints without end fills neither the notebook nor its memory.
+What the ranks print stands there when all have ended, in rank order. Each line of text carries its
+rank in front, each rank's figures stand between the lines that were printed around them. Until
+then the newest line is previewed, whichever rank printed it. A rank that prints without end fills
+neither the notebook nor its memory.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from IPython.core.getipython import get_ipython
 from IPython.display import publish_display_data
 
-from ddl_runtime.launcher.screen import rewritten
+from ddl_runtime.launcher.pipe import RankPipe, Screen, rewritten
+from ddl_runtime.launcher.watchdog import Watchdog
 
+WIDTH = 24  # characters of a full bar of progress
 MOST_TEXT = 100_000  # bytes of one rank's text that are shown
 MOST_DISPLAYS = 40
 MARK = re.compile(rb"\x00\x1eshown (\d+)\x1e\x00")
@@ -64,15 +73,95 @@ class RankOutput:
 def show(rank: int, output: RankOutput) -> None:
     """Put one rank's output into the notebook, or on the terminal."""
     for part in output.parts():
+        if not isinstance(part, str) and (set(part[0]) <= {"text/plain"} or get_ipython() is None):
+            part = part[0].get("text/plain", "")
         if isinstance(part, str):
-            _print(rank, part)
-        elif set(part[0]) <= {"text/plain"} or get_ipython() is None:
-            _print(rank, part[0].get("text/plain", ""))
+            for line in part.removesuffix("\n").split("\n"):
+                print(f"[{rank}] {rewritten(line)}")
         else:
             print(f"[{rank}]", flush=True)
             publish_display_data(*part)
 
 
-def _print(rank: int, text: str) -> None:
-    for line in text.removesuffix("\n").split("\n"):
-        print(f"[{rank}] {rewritten(line)}")
+def watched() -> bool:
+    """Whether a person looks on. The variable IPP_NONINTERACTIVE, known from ipyparallel, says
+    that nobody does: for tests of notebooks."""
+    on_screen = get_ipython() is not None or sys.stdout.isatty()
+    return on_screen and not os.environ.get("IPP_NONINTERACTIVE")
+
+
+@contextmanager
+def progress_bar(ranks: int) -> Iterator[Callable[[float], None]]:
+    """A bar that is drawn over itself, in a notebook or a terminal, for people to look at; gives
+    what fills it by a part of it."""
+    begun, silent, end = time.monotonic(), not watched(), "could not be started"
+
+    def show(part: float) -> None:
+        if not silent:
+            full = round(part * WIDTH)
+            bar = "█" * full + "░" * (WIDTH - full)
+            print(f"\rStarting {ranks} engines  {bar}", end="", flush=True)
+
+    show(0.0)
+    try:
+        yield show
+        end = f"are ready ({time.monotonic() - begun:.1f} s)"
+    finally:
+        if not silent:
+            print(f"\r{ranks} engines {end}".ljust(WIDTH + 30), flush=True)
+
+
+class EnginePipe(RankPipe):
+    """The connections to one engine; what it printed and displayed is kept."""
+
+    preview_after = 1.0  # shorter cells show all at once
+
+    def __init__(self, pid: int, screen: Screen) -> None:
+        super().__init__(pid, screen)
+        self.kept = RankOutput()
+        self._ended = ""
+
+    def hear(self, text: bytes) -> None:
+        self.kept.write(text)
+        super().hear(text)
+
+    def show(self, line: str) -> None:
+        """A line has ended: kept already, and to be previewed as one that goes on."""
+        self._ended = line
+        self.note_news()
+
+    def preview(self) -> None:
+        if watched():
+            super().preview()
+
+    def begin(self) -> None:
+        """A new cell."""
+        self.kept, self._ended, self._unseen_since = RankOutput(), "", None
+
+    def newest(self) -> str:
+        return without_marks(super().newest()) or without_marks(self._ended)
+
+
+class ProgramWatchdog(Watchdog):
+    """One program on the engines."""
+
+    stop_limit = 1.5  # their variables are worth a little patience
+    afterwards = ""  # what becomes of the engines is told for all failures alike
+
+    def take(self, line: EnginePipe, kind: str, said: list) -> None:
+        if kind == "shown":
+            line.kept.show(*said)
+        else:
+            super().take(line, kind, said)
+
+
+class CellWatchdog(ProgramWatchdog):
+    """One cell, or another order to all shells; gives what each of them answered."""
+
+    advice = (
+        "What to try: give it more time (%%px --timeout 60, or engines.timeout = 60 for all "
+        "cells), or fewer steps, or find the loop."
+    )
+
+    def conclude(self) -> list[Any]:
+        return [self._returned[line.rank][0] for line in self.lines]

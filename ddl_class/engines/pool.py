@@ -1,5 +1,11 @@
 """The ranks of a notebook: started in one line, and never in the learner's way.
 
+    %%px                          this cell runs on all ranks
+    %%px --ranks 0,2              on these; also 1:4
+    %%px --timeout 60             seconds; engines.timeout where none is named
+    %%px --local                  here in the notebook as well, first
+    %px x = comm.rank             one line
+
 A cell that fails leaves the engines in order. Ranks that can be stopped are: they keep their
 variables, and only `comm` is made anew. Where one sits in a call that nothing can end, in MPI's
 own or in other compiled code, all engines are started again while the learner reads the story.
@@ -16,15 +22,18 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from IPython.core.error import UsageError
 from IPython.core.getipython import get_ipython
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import Magics, line_cell_magic, magics_class
+from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
-from ddl_class.engines import magics, outputs
-from ddl_class.engines.progress import ProgressBar
+from ddl_class.engines import outputs
+from ddl_class.engines.outputs import CellWatchdog, EnginePipe, ProgramWatchdog, progress_bar
 from ddl_class.engines.shell import Shell
-from ddl_class.engines.watchdogs import CellWatchdog, EnginePipe, ProgramWatchdog
 from ddl_runtime.diagnosis.deadlock import DiagnosedError, Interrupted
-from ddl_runtime.launcher.hosts import SharedHosts
 from ddl_runtime.launcher.launch import Ranks
+from ddl_runtime.launcher.mpiexec import SharedHosts
 from ddl_runtime.launcher.process_pool import ProcessPool
 from ddl_runtime.launcher.serialise import ship
 from ddl_runtime.launcher.watchdog import Watchdog
@@ -47,6 +56,7 @@ STARTED_AGAIN = (
     "The engines are being started again: their variables are lost, so run the cells that made "
     "them once more."
 )
+OPTIONS = "%%px takes --ranks 0,2, --timeout 60 and --local; cells always wait for their ranks."
 NOT_READY = "Interrupted before the engines were ready. Run the cell again."
 # Figures are sent when a cell ends; matplotlib is not loaded before somebody asks for it.
 SETTINGS = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
@@ -73,9 +83,9 @@ class Engines(Ranks):
         self._controller: Controller | None = None  # of ipyparallel, once somebody asks for it
         self._stopped = False
         self._owner = os.getpid()
-        previous = magics.registered()
+        previous = registered()
         if (
-            isinstance(previous, Engines)
+            previous is not None
             and previous.alive
             and (previous.size, previous._crew.place) == (self.size, on)
         ):
@@ -90,7 +100,8 @@ class Engines(Ranks):
             with self._busy:
                 self._start()
         atexit.register(self.stop)
-        magics.register(self)
+        if (shell := get_ipython()) is not None:
+            shell.register_magics(EngineMagics(shell, self))
 
     @property
     def alive(self) -> bool:
@@ -114,7 +125,8 @@ class Engines(Ranks):
 
         It gets a communicator of its own and does not see the variables of cells.
         """
-        return super().run(program, ranks, timeout=timeout, trace=trace, **kwargs)
+        limit = self.timeout if timeout is None else timeout
+        return super().run(program, ranks, timeout=limit, trace=trace, **kwargs)
 
     def cell(
         self,
@@ -205,10 +217,10 @@ class Engines(Ranks):
             )
         if self._crew.mpiexec is not None and not self._crew.alive:
             print(f"The engines have ended since the last cell. {STARTED_AGAIN}")
-        ranks = range(self.size) if ranks is None else ranks
-        timeout = self.timeout if timeout is None else timeout
         try:
-            return super()._order(ranks, timeout, watch, *order)
+            ranks = range(self.size) if ranks is None else ranks
+            limit = self.timeout if timeout is None else timeout
+            return super()._order(ranks, limit, watch, *order)
         except Interrupted:
             raise
         except KeyboardInterrupt as interrupt:  # once more, or while the engines were starting
@@ -216,8 +228,8 @@ class Engines(Ranks):
 
     def _start(self) -> None:
         try:
-            with ProgressBar(self.size) as progress:
-                self._crew.start(progress.show)
+            with progress_bar(self.size) as show:
+                self._crew.start(show)
         except KeyboardInterrupt:
             raise Interrupted(NOT_READY) from None
 
@@ -257,3 +269,70 @@ class Engines(Ranks):
             if not self._stopped and not self._crew.alive:
                 self._crew.kill()
                 self._crew.start()
+
+
+@magics_class
+class EngineMagics(Magics):
+    """The magics of one notebook and its engines."""
+
+    def __init__(self, shell: InteractiveShell, engines: Engines) -> None:
+        super().__init__(shell)
+        self.engines = engines
+
+    @magic_arguments()
+    @argument("--ranks", "--targets", "-t", help="which ranks: 0,2 or 1:4; all where not named")
+    @argument("--timeout", type=float, help="seconds after which the cell is stopped")
+    @argument("--local", action="store_true", help="run the cell in the notebook too, first")
+    @argument("--block", action="store_true", help="cells always wait for their ranks")
+    def _cell_options(self, line: str) -> None:
+        """Run this cell on the engines."""
+
+    @line_cell_magic
+    def px(self, line: str, cell: str | None = None) -> None:
+        """Run a line or a cell on the engines: %%px [--ranks 0,2] [--timeout 60] [--local]."""
+        # Newer versions of IPython count a cell before it runs, older ones after it.
+        name = f"cell [{len(self.shell.user_ns['In']) - 1}]"
+        if cell is None:
+            self.engines.cell(line, name=name)
+            return
+        try:
+            options = parse_argstring(EngineMagics._cell_options, line)
+        except UsageError as error:
+            raise UsageError(f"{error}. {OPTIONS}") from None
+        if options.timeout is not None and not options.timeout > 0:
+            raise UsageError(
+                f"--timeout takes a positive number of seconds, not {options.timeout}"
+            )
+        ranks = None if options.ranks is None else _ranks(options.ranks, self.engines.size)
+        if options.local:
+            self.shell.run_cell(cell).raise_error()
+        # The learner's lines are counted with the one of %%px.
+        code = cell if cell.startswith("%%") else f"#\n{cell}"
+        self.engines.cell(code, ranks, timeout=options.timeout, name=name)
+
+
+def registered() -> Engines | None:
+    """The engines of this notebook, if there are any."""
+    shell = get_ipython()
+    magics = shell.magics_manager.registry.get("EngineMagics") if shell is not None else None
+    return None if magics is None else magics.engines
+
+
+def _ranks(text: str, size: int) -> list[int]:
+    """Read `2`, `0,2`, `1:4`, `all`."""
+    chosen: set[int] = set()
+    try:
+        for word in text.split(","):
+            if word == "all":
+                chosen.update(range(size))
+            elif ":" in word:
+                chosen.update(
+                    range(size)[slice(*(int(n) if n else None for n in word.split(":")))]
+                )
+            else:
+                chosen.add(range(size)[int(word)])
+    except (ValueError, IndexError):
+        raise UsageError(
+            f"--ranks takes numbers of 0 to {size - 1}, as in 2 or 0,2 or 1:4, not '{text}'"
+        ) from None
+    return sorted(chosen)

@@ -13,16 +13,15 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any, NoReturn
+from typing import Any
 
 from ddl_class.grading.inside.cells import GLOBAL, names_loaded
-from ddl_class.grading.inside.refusals import (
+from ddl_class.grading.inside.project import (
     CLOSED_VERBS,
-    ForbiddenUse,
     is_library,
     library_words,
     may_use,
-    verb_words,
+    refuse_verb,
 )
 from ddl_teach.comm import Comm
 
@@ -41,7 +40,7 @@ def borrowed(function: Callable[..., Any], allowed: Sequence[str]) -> str | None
 def as_graded(comm: Comm) -> Comm:
     """This rank's communicator, without those verbs that do not run where answers are graded."""
     for verb in CLOSED_VERBS:
-        setattr(comm, verb, partial(_refuse, verb))
+        setattr(comm, verb, partial(refuse_verb, verb))
     # Not `comm` itself: what refers to itself is taken away late, and by any thread.
     whole = weakref.ref(comm)
     split: Callable[..., Comm | None] = type(comm).split
@@ -52,10 +51,6 @@ def as_graded(comm: Comm) -> Comm:
 
     setattr(comm, "split", split_as_graded)  # noqa: B010, in the place of a method
     return comm
-
-
-def _refuse(verb: str, *_: Any, **__: Any) -> NoReturn:
-    raise ForbiddenUse(verb_words(verb))
 
 
 def _unwrapped(thing: Any) -> Any:

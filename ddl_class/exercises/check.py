@@ -2,7 +2,8 @@
 
 The judge of the exercise tries the function at once: with fresh random data, on rank counts that
 the learner did not try, first on simulated ranks and then on the learner's engines. A failure is a
-message, without the frames of whoever found it.
+message, without the frames of whoever found it. `hint` helps, and `yours` lets the second half of
+a notebook be run, and read, before all exercises of the first are done.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.diagnosis.page import paragraphs
 
 SECONDS = 20.0  # for a check on one ground
+FEW_RANKS = 4  # a glance of `yours`; `check` looks closely
 
 
 class CheckFailed(Exception):
@@ -44,7 +46,8 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
     # One more count than those that every hard-coded table would know.
     others = [count for count in range(6, 17) if exercise.suits(count)]
     counts = (*exercise.ranks, int(generator.choice(others))) if exercise.ranks else ()
-    grounds = _simulated_text(counts)
+    tried = ", ".join(map(str, exercise.ranks))
+    grounds = f" on {tried} and {counts[-1]} simulated ranks" if counts else ""
     problem = refusal(exercise, function) or verdict(
         exercise, SimulatedStage(function, SECONDS), generator, counts
     )
@@ -145,14 +148,34 @@ def _unwritten(story: DiagnosedError) -> str | None:
     ).lstrip()
 
 
-def _simulated_text(counts: Sequence[int]) -> str:
-    if not counts:
-        return ""
-    first, last = ", ".join(map(str, counts[:-1])), counts[-1]
-    return f" on {first} and {last} simulated ranks" if first else f" on {last} simulated ranks"
-
-
 def _running_engines() -> RunningRanks | None:
-    magics = sys.modules.get("ddl_class.engines.magics")
-    engines = magics.registered() if magics else None  # not imported: none can run
+    pool = sys.modules.get("ddl_class.engines.pool")
+    engines = pool.registered() if pool else None  # not imported: none can run
     return engines if engines is not None and engines.alive else None
+
+
+def hint(name: str) -> None:
+    """Print the hints for an exercise: one more each time it is asked.
+
+    Asking is recorded, so that a teacher sees where a lesson is hard; it costs nothing.
+    """
+    hints = find_exercise(name).hints
+    with record.changing() as kept:
+        known = record.of(kept, "exercises", name)
+        known["hints"] = seen = min(known.get("hints", 0) + 1, len(hints))
+    for number, text in enumerate(hints[:seen], start=1):
+        print(paragraphs(f"Hint {number} of {len(hints)}: {text}"))
+    if seen < len(hints):
+        print(f'Try with that first. Then hint("{name}") says more.')
+
+
+def yours(name: str, function: Callable[..., Any], library: Callable[..., Any]) -> Callable:
+    """`function` if it is a right answer to the exercise, else `library`; says which it is."""
+    exercise = find_exercise(name)
+    counts = [count for count in exercise.ranks if count <= FEW_RANKS]
+    stage = SimulatedStage(function, SECONDS)
+    if refusal(exercise, function) or verdict(exercise, stage, np.random.default_rng(), counts):
+        print(f"{name} is not right yet: the library's own takes its place from here on.")
+        return library
+    print(f"{name}: yours is used from here on.")
+    return function

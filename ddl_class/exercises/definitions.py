@@ -39,114 +39,90 @@ COLOURS = {
 LINES = "white-space: pre; word-break: normal; overflow-x: auto"
 
 
-@dataclass(frozen=True)
-class CoursePlace:
-    """Where a definition belongs in the course."""
-
-    exercise: str = ""  # which it answers: it is shown when that is solved
-    compare: str = ""  # where a unit shows it: what to compare with one's own
-
-
-PLACES = {
-    "ring_allreduce": CoursePlace("06.ring"),
-    "recursive_doubling": CoursePlace("06.recursive_doubling"),
-    "rabenseifner": CoursePlace("06.rabenseifner"),
-    "tree_broadcast": CoursePlace(),
-    "two_level_allreduce": CoursePlace("20.exchange"),
-    "sparse_allreduce": CoursePlace("16.sparse_sum"),
-    "direct_convolution": CoursePlace(
-        compare="Compare it with `by_definition`: `einsum` hides the same seven loops, one for "
-        "each letter."
-    ),
-    "im2col": CoursePlace(
-        "02.im2col",
-        "Compare it with yours: how many loops over pixels are left, and which numbers are "
-        "copied? It has no stride, and it multiplies as well.",
-    ),
-    "fft_convolution": CoursePlace(
-        "02.fft",
-        "Compare it with yours: where is the filter filled up with zeros, where is the "
-        "conjugate, and which outputs are cut off?",
-    ),
-    "winograd": CoursePlace(
-        "02.winograd",
-        "Compare it with yours: it goes from tile to tile. When does each of the three "
-        "transforms happen, and how often?",
-    ),
-    "micro_batches": CoursePlace("03.divide"),
-    "wavefront": CoursePlace("04.wavefronts"),
-    "data_parallel": CoursePlace("08.average"),
-    "buckets": CoursePlace("08.overlap"),
-    "tensor_parallel": CoursePlace("09.pair_gradients"),
-    "product_3d": CoursePlace(),
-    "halo": CoursePlace("09.give_back"),
-    "gpipe": CoursePlace(
-        "10.gpipe",
-        "Compare it with yours: its first loop is your words with F, its second those with B. "
-        "Before and after each pass stand the messages that the library wrote in for you.",
-    ),
-    "one_f_one_b": CoursePlace(
-        "10.one_f_one_b",
-        "Compare `schedule` with yours: how far does a stage run ahead, and what if there are "
-        "fewer micro-batches than that? `step` carries it out.",
-    ),
-    "message_driven": CoursePlace(
-        "10.message_driven",
-        "Compare it with yours: it asks for a message from each neighbour and takes the one "
-        "that comes first, where you received from `ANY`.",
-    ),
-    "sharded_optimizer": CoursePlace("11.states"),
-    "ring_attention": CoursePlace(),
-    "experts": CoursePlace(),
-    "synchronous_sgd": CoursePlace("08.average"),
-    "parameter_server": CoursePlace(
-        "15.server",
-        "Compare `serve` with yours: what is added up, and when does the first worker get its "
-        "answer? Here the server also keeps the weights and makes the steps.",
-    ),
-    "asynchronous_server": CoursePlace("14.bounded"),
-    "stale_synchronous": CoursePlace(
-        "14.bounded",
-        "Compare `serve` with yours: who waits, and which workers does one gradient free?",
-    ),
-    "backup_workers": CoursePlace("14.bounded"),
-    "hogwild": CoursePlace(
-        "14.lockfree",
-        "Compare its loop with your events: which line reads the weights, and which one writes?",
-    ),
-    "local_sgd": CoursePlace(
-        "14.local", "Compare it with yours: when do the workers take the mean, and of what?"
-    ),
-    "elastic_averaging": CoursePlace(
-        "14.elastic",
-        "Compare it with yours: here a server keeps the one centre, and answers the workers one "
-        "by one. Yours moved all copies of the centre at once.",
-    ),
-    "gossip": CoursePlace(
-        "15.mix",
-        "Compare `mix` with yours: the matrix is that of a ring. Where are its weights of one "
-        "third, and when does it wait for its sends?",
-    ),
-    "top_k_error_feedback": CoursePlace("16.feedback"),
-    "one_bit": CoursePlace("16.one_bit"),
-    "qsgd": CoursePlace("16.quantise"),
-    "successive_halving": CoursePlace("17.halving"),
-    "population_based": CoursePlace("17.exploit"),
-    "distillation": CoursePlace("17.distil"),
-    "checkpoint_agreement": CoursePlace("20.agree"),
+ANSWERS = {
+    "ring_allreduce": "06.ring",
+    "recursive_doubling": "06.recursive_doubling",
+    "rabenseifner": "06.rabenseifner",
+    "tree_broadcast": "",
+    "two_level_allreduce": "20.exchange",
+    "sparse_allreduce": "16.sparse_sum",
+    "direct_convolution": "",
+    "im2col": "02.im2col",
+    "fft_convolution": "02.fft",
+    "winograd": "02.winograd",
+    "micro_batches": "03.divide",
+    "wavefront": "04.wavefronts",
+    "data_parallel": "08.average",
+    "buckets": "08.overlap",
+    "tensor_parallel": "09.pair_gradients",
+    "product_3d": "",
+    "halo": "09.give_back",
+    "gpipe": "10.gpipe",
+    "one_f_one_b": "10.one_f_one_b",
+    "message_driven": "10.message_driven",
+    "sharded_optimizer": "11.states",
+    "ring_attention": "",
+    "experts": "",
+    "synchronous_sgd": "08.average",
+    "parameter_server": "15.server",
+    "asynchronous_server": "14.bounded",
+    "stale_synchronous": "14.bounded",
+    "backup_workers": "14.bounded",
+    "hogwild": "14.lockfree",
+    "local_sgd": "14.local",
+    "elastic_averaging": "14.elastic",
+    "gossip": "15.mix",
+    "top_k_error_feedback": "16.feedback",
+    "one_bit": "16.one_bit",
+    "qsgd": "16.quantise",
+    "successive_halving": "17.halving",
+    "population_based": "17.exploit",
+    "distillation": "17.distil",
+    "checkpoint_agreement": "20.agree",
 }
-"""Each file of `ddl_teach.plain` by its name."""
+"""Of each file of `ddl_teach.plain` the exercise that it answers, or "": it is shown when that is
+solved."""
+
+COMPARE = {
+    "direct_convolution": "Compare it with `by_definition`: `einsum` hides the same seven loops, "
+    "one for each letter.",
+    "im2col": "Compare it with yours: how many loops over pixels are left, and which numbers are "
+    "copied? It has no stride, and it multiplies as well.",
+    "fft_convolution": "Compare it with yours: where is the filter filled up with zeros, where "
+    "is the conjugate, and which outputs are cut off?",
+    "winograd": "Compare it with yours: it goes from tile to tile. When does each of the three "
+    "transforms happen, and how often?",
+    "gpipe": "Compare it with yours: its first loop is your words with F, its second those with "
+    "B. Before and after each pass stand the messages that the library wrote in for you.",
+    "one_f_one_b": "Compare `schedule` with yours: how far does a stage run ahead, and what if "
+    "there are fewer micro-batches than that? `step` carries it out.",
+    "message_driven": "Compare it with yours: it asks for a message from each neighbour and "
+    "takes the one that comes first, where you received from `ANY`.",
+    "parameter_server": "Compare `serve` with yours: what is added up, and when does the first "
+    "worker get its answer? Here the server also keeps the weights and makes the steps.",
+    "stale_synchronous": "Compare `serve` with yours: who waits, and which workers does one "
+    "gradient free?",
+    "hogwild": "Compare its loop with your events: which line reads the weights, and which one "
+    "writes?",
+    "local_sgd": "Compare it with yours: when do the workers take the mean, and of what?",
+    "elastic_averaging": "Compare it with yours: here a server keeps the one centre, and answers "
+    "the workers one by one. Yours moved all copies of the centre at once.",
+    "gossip": "Compare `mix` with yours: the matrix is that of a ring. Where are its weights of "
+    "one third, and when does it wait for its sends?",
+}
+"""Where a unit shows it: what to compare with one's own."""
 
 
 def definition(name: str, *, anyway: bool = False) -> None:
     """Show an algorithm on one screen, folded; `anyway` also before its exercise is solved."""
-    place = _find(name)
-    if place.exercise and not anyway and not _solved(place.exercise):
-        print(f"Solve {place.exercise} first: this is an answer to it. To see it at once, call")
+    exercise = _answered(name)
+    solved = record.read()["exercises"].get(exercise, {}).get("solved", False)
+    if exercise and not anyway and not solved:
+        print(f"Solve {exercise} first: this is an answer to it. To see it at once, call")
         print(f'    definition("{name}", anyway=True)')
         return
     source = (Path(plain.__path__[0]) / f"{name}.py").read_text(encoding="utf-8").strip()
-    show(Definition(name, place.compare, source))
+    show(Definition(name, COMPARE.get(name, ""), source))
 
 
 @dataclass(frozen=True)
@@ -174,19 +150,15 @@ class Definition:
         return {"text/html": page, "text/plain": str(self)}
 
 
-def _find(name: str) -> CoursePlace:
-    if name in PLACES:
-        return PLACES[name]
-    close = [known for known, place in PLACES.items() if place.exercise == name]
-    close = close or get_close_matches(str(name).lower(), PLACES, n=3, cutoff=0.6)
+def _answered(name: str) -> str:
+    """The exercise that a definition answers, if any."""
+    if name in ANSWERS:
+        return ANSWERS[name]
+    close = [known for known, exercise in ANSWERS.items() if exercise == name]
+    close = close or get_close_matches(str(name).lower(), ANSWERS, n=3, cutoff=0.6)
     meant = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
-    raise Mistake(
-        paragraphs(f"no definition is called {name!r}. {meant}There are {', '.join(PLACES)}.")
-    )
-
-
-def _solved(exercise: str) -> bool:
-    return bool(record.read()["exercises"].get(exercise, {}).get("solved", False))
+    known = ", ".join(ANSWERS)
+    raise Mistake(paragraphs(f"no definition is called {name!r}. {meant}There are {known}."))
 
 
 def _with_code(sentence: str) -> str:

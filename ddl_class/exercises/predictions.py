@@ -15,7 +15,7 @@ from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises import record
 from ddl_class.exercises.exercise import Kind, Prediction
 from ddl_class.exercises.registry import find_prediction
-from ddl_class.plots.prediction import amount, finding, plot_prediction
+from ddl_class.plots.course import amount, finding, plot_prediction
 from ddl_runtime.diagnosis.page import paragraphs
 
 show: Callable[[object], object] = display  # which IPython gives no types

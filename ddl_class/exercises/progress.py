@@ -11,12 +11,12 @@ from ddl_class.exercises.registry import units
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ddl_class.plots.progress import Column
+    from ddl_class.plots.course import Column
 
 
 def progress() -> Figure:
     """A picture of the whole course: which exercises are tried, hinted, solved."""
-    from ddl_class.plots.progress import plot_progress
+    from ddl_class.plots.course import plot_progress
 
     return plot_progress(standing())
 
@@ -35,7 +35,7 @@ def progress_text() -> str:
 
 def standing() -> list[Column]:
     """What is known of every exercise of the course."""
-    from ddl_class.plots.progress import Column, Tile
+    from ddl_class.plots.course import Column, Tile
 
     known = record.read()["exercises"]
     return [

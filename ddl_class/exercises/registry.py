@@ -39,11 +39,9 @@ def _find(kind: str, name: str, offered: Callable[[Unit], Sequence[Any]]) -> Any
     if not isinstance(name, str):
         raise Mistake(f"the name of the {kind} comes first, as a text, not {name!r}")
     folder = FOLDER / f"unit_{name.partition('.')[0]}"
-    for one in (
-        offered(_read_unit(folder)) if folder in _folders() else ()
-    ):  # no other unit is loaded
-        if one.name == name:
-            return one
+    own = offered(_read_unit(folder)) if folder in _folders() else ()  # no other unit is loaded
+    if named := [one for one in own if one.name == name]:
+        return named[0]
     known = [one.name for unit in units() for one in offered(unit)]
     # Who writes "ring" means "06.ring".
     close = [full for full in known if full.partition(".")[2] == name.lower()]

@@ -103,15 +103,9 @@ class EnginesStage:
     def _on_engines(
         self, program: Callable[..., Any], ranks: int, arguments: Sequence[tuple]
     ) -> ProgramOutcome:
-        return _outcome(
-            self._engines.run(
-                program,
-                ranks,
-                timeout=max(self._end - time.monotonic(), 0.1),
-                function=self._function,
-                arguments=list(arguments),
-            )
-        )
+        left = max(self._end - time.monotonic(), 0.1)
+        given = {"function": self._function, "arguments": list(arguments)}
+        return _outcome(self._engines.run(program, ranks, timeout=left, **given))
 
 
 def _run(comm: Comm, function: Callable[..., Any], arguments: list[tuple]) -> tuple[Any, tuple]:
@@ -121,8 +115,7 @@ def _run(comm: Comm, function: Callable[..., Any], arguments: list[tuple]) -> tu
 
 
 def _call(comm: Comm, function: Callable[..., Any], arguments: list[tuple]) -> tuple[Any, tuple]:
-    with contextlib.redirect_stdout(Silence()):
-        return function(*arguments[0]), arguments[0]
+    return _run(comm, lambda _, *own: function(*own), arguments)
 
 
 def _outcome(run: Run) -> ProgramOutcome:

@@ -49,36 +49,27 @@ def read_assignment(source: Path) -> Assignment:
             f"--source {source} is not what notebooks are made from: name the py:percent file "
             f"with solutions and hidden tests, such as notebooks/source/{source.stem}.py"
         )
-    cells = [cell for cell in release.instructors(source).cells if cell.cell_type == "code"]
-    parts = {"answer": {}, "check": {}}
-    for cell in cells:
-        kind = release.exercise_part(cell)
-        if kind:
-            parts[kind][cell.metadata.name] = cell
+    parts: dict[str | None, list[NotebookNode]] = {"answer": [], "check": [], None: []}
+    for cell in release.instructors(source).cells:
+        if cell.cell_type == "code":
+            parts[release.exercise_part(cell)].append(cell)
+    answers = {cell.metadata.name: cell for cell in parts["answer"]}
     exercises = tuple(
-        _exercise(source, name, cell, parts["answer"].get(name))
-        for name, cell in parts["check"].items()
+        _exercise(source, cell, answers.get(cell.metadata.name)) for cell in parts["check"]
     )
     if not exercises:
         raise Mistake(f"{source} has no exercises: no cell is tagged as a check")
-    rest = tuple(cell.source for cell in cells if not release.exercise_part(cell))
-    return Assignment(source.stem, exercises, rest)
+    return Assignment(source.stem, exercises, tuple(cell.source for cell in parts[None]))
 
 
-def _exercise(
-    source: Path, name: str, check: NotebookNode, answer: NotebookNode | None
-) -> GradedExercise:
+def _exercise(source: Path, check: NotebookNode, answer: NotebookNode | None) -> GradedExercise:
+    name = check.metadata.name
     function = _checked_function(check.source, name)
     if answer is None or function is None:
         what = "no answer cell" if answer is None else f'no check("{name}", function) in its check'
         raise Mistake(f"{source.name}: exercise {name} has {what}")
-    return GradedExercise(
-        name,
-        function,
-        check.metadata.nbgrader.points,
-        answer.metadata.nbgrader.grade_id,
-        check.source,
-    )
+    points, place = check.metadata.nbgrader.points, answer.metadata.nbgrader.grade_id
+    return GradedExercise(name, function, points, place, check.source)
 
 
 def _checked_function(checking: str, name: str) -> str | None:

@@ -12,47 +12,61 @@ again, unless it is doubtful.
 
 from __future__ import annotations
 
+import argparse
+import fcntl
 import hashlib
 import queue
 import secrets
-from collections.abc import Callable, Sequence
+import statistics
+import sys
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from ddl_class.commands.mistake import Mistake
+from ddl_class.grading import submission, verdicts
 from ddl_class.grading.assignment import Assignment, read_assignment
-from ddl_class.grading.fingerprint import fingerprint
 from ddl_class.grading.sandbox import Limits, SandboxServer
-from ddl_class.grading.scoring import Score, no_scores, score_answers
-from ddl_class.grading.submission import (
-    Answers,
-    Submission,
-    Unreadable,
-    find_submissions,
-    read_answers,
-)
-from ddl_class.grading.verdicts import (
-    Verdict,
-    all_kept,
-    grades_text,
-    keep,
-    kept,
-    refuse_older_layout,
-)
+from ddl_class.grading.scoring import no_scores, score_answers
+from ddl_class.grading.submission import Submission, Unreadable
+from ddl_class.grading.verdicts import Progress, Verdict
 from ddl_runtime.records.whole_file import write_whole
 
 # Each takes seconds, and memory that would count for every rank.
 SLOW = ("torch", "scipy.special", "pandas")
-
-Progress = Callable[[int, int, str], None]
-"""Is told how many are done, of how many, and who was the last."""
+BAR = 24  # characters
 
 
-def no_progress(done: int, of: int, student: str) -> None:
-    """For whoever does not watch."""
+def grade_folder(options: argparse.Namespace) -> int:
+    """Grade, keep the books, and say what came out; returns the exit status."""
+    out: Path = options.out
+    if out.exists() and not out.is_dir():
+        raise Mistake(f"--out {out} is a file; name a folder, new or of an earlier grading")
+    out.mkdir(parents=True, exist_ok=True)
+    with _alone_in(out):
+        reached = grade(
+            options.submissions,
+            options.source,
+            out,
+            jobs=options.jobs,
+            limits=Limits(seconds=options.timeout),
+            progress=_bar("grading"),
+            trying_again=_bar("once more"),
+        )
+        if options.feedback:
+            from ddl_class.grading.gradebook import keep_books
+
+            keep_books(out, options.source, reached, _bar("feedback"))
+        now = {verdict.student for verdict in reached}
+        absent = [
+            earlier.student
+            for earlier in verdicts.all_kept(out)
+            if earlier.assignment == reached[0].assignment and earlier.student not in now
+        ]
+    print(summary(reached, out, options.feedback, absent))
+    return 0
 
 
 def grade(
@@ -62,76 +76,67 @@ def grade(
     *,
     jobs: int = 1,
     limits: Limits = Limits(),
-    progress: Progress = no_progress,
-    trying_again: Progress = no_progress,
+    progress: Progress = lambda *_: None,
+    trying_again: Progress = lambda *_: None,
 ) -> list[Verdict]:
     """Grade all submissions for the assignment of `source`; results are in `out`, beside those
     of other assignments.
 
     What is doubtful is tried again when all others are done, one submission after another.
     """
-    refuse_older_layout(out)
+    verdicts.refuse_older_layout(out)
     assignment = read_assignment(source)
-    found = find_submissions(submissions, assignment.name)
+    handed_in = submission.find_submissions(submissions, assignment.name)
     out.mkdir(parents=True, exist_ok=True)
-    grading = _Grading(assignment, source.read_bytes(), fingerprint(), out, _seed(out), limits)
+    grading = _Grading(
+        assignment, source.read_bytes(), verdicts.fingerprint(), out, _seed(out), limits
+    )
     hidden = [submissions, source, out, source.parent]
-    modules = _slow_modules(found, assignment)
-    nurseries: queue.SimpleQueue[SandboxServer] = queue.SimpleQueue()
+    modules = _slow_modules(handed_in, assignment)
+    idle: queue.SimpleQueue[SandboxServer] = queue.SimpleQueue()
 
-    def in_a_nursery(task: Callable[[SandboxServer], Verdict]) -> Verdict:
-        server = nurseries.get()
+    def in_a_nursery(work: Submission, doubted: Verdict | None = None) -> Verdict:
+        server = idle.get()
         try:
-            return task(server)
+            return grading.verdict(server, work, doubted)
         finally:
-            nurseries.put(server)
+            idle.put(server)
 
-    verdicts: list[Verdict] = []
-    all_nurseries: list[SandboxServer] = []
+    reached: list[Verdict] = []
+    nurseries: list[SandboxServer] = []
     with ExitStack() as stack:
-        for _ in range(min(jobs, len(found))):
-            server = stack.enter_context(SandboxServer(hidden, modules=modules))
-            nurseries.put(server)
-            all_nurseries.append(server)
+        for _ in range(min(jobs, len(handed_in))):
+            nurseries.append(stack.enter_context(SandboxServer(hidden, modules=modules)))
+            idle.put(nurseries[-1])
         pool = stack.enter_context(ThreadPoolExecutor(jobs))
         stack.callback(pool.shutdown, cancel_futures=True)
         try:
-            for verdict in pool.map(in_a_nursery, [partial(grading.first, one) for one in found]):
-                verdicts.append(verdict)
-                progress(len(verdicts), len(found), verdict.student)
-            doubted = [index for index, one in enumerate(verdicts) if one.to_be_tried_again]
-            for done, index in enumerate(doubted, start=1):
-                alone = pool.submit(
-                    in_a_nursery, partial(grading.again, found[index], verdicts[index])
-                )
-                verdicts[index] = alone.result()
-                trying_again(done, len(doubted), verdicts[index].student)
+            for verdict in pool.map(in_a_nursery, handed_in):
+                reached.append(verdict)
+                progress(len(reached), len(handed_in), verdict.student)
+            doubtful = [at for at, verdict in enumerate(reached) if verdict.to_be_tried_again]
+            for done, at in enumerate(doubtful, start=1):
+                reached[at] = pool.submit(in_a_nursery, handed_in[at], reached[at]).result()
+                trying_again(done, len(doubtful), reached[at].student)
         except BaseException:
-            for server in all_nurseries:  # or the end would wait for what is being graded
+            for server in nurseries:  # or the end would wait for what is being graded
                 server.hang_up()
             raise
-    write_whole(out / "grades.csv", grades_text(all_kept(out)))
-    return verdicts
+    write_whole(out / "grades.csv", verdicts.grades_text(verdicts.all_kept(out)))
+    return reached
 
 
-def _slow_modules(found: Sequence[Submission], assignment: Assignment) -> list[str]:
+def _slow_modules(handed_in: Sequence[Submission], assignment: Assignment) -> list[str]:
     """What somebody may import, and is better imported once for all sandboxes."""
-    speaks_of = set[str]()
-    for one in found:
+
+    def named_in(text: bytes) -> set[str]:
+        return {name for name in SLOW if name.split(".")[0].encode() in text}
+
+    named = named_in("\n".join(assignment.handed_out).encode())
+    for work in handed_in:
         with suppress(Unreadable):
-            raw = one.read()
-            speaks_of |= {name for name in SLOW if name.split(".")[0].encode() in raw}
-    text = "\n".join(assignment.handed_out)
-    return [name for name in SLOW if name in speaks_of or name.split(".")[0] in text]
-
-
-@dataclass(frozen=True)
-class _Contents:
-    """What was handed in, or the problem with it."""
-
-    raw: bytes
-    problem: str
-    digest: str  # of this and of all else that the scores depend on
+            named |= named_in(work.read())
+    return [name for name in SLOW if name in named]
 
 
 @dataclass(frozen=True)
@@ -145,42 +150,30 @@ class _Grading:
     seed: int
     limits: Limits
 
-    def first(self, one: Submission, server: SandboxServer) -> Verdict:
-        """The kept verdict, where nothing has changed since; otherwise a new one."""
-        contents = self._read(one)
-        earlier = kept(self.out, self.assignment.name, one.student)
-        if earlier and earlier.digest == contents.digest:
-            return earlier
-        return self._reach(one.student, contents, partial(score_answers, server, self.assignment))
-
-    def again(self, one: Submission, earlier: Verdict, server: SandboxServer) -> Verdict:
-        """The verdict with one more try for what is doubtful."""
-        contents = self._read(one)
-        if earlier.digest != contents.digest:  # handed in anew meanwhile
-            return self.first(one, server)
-        scoring = partial(score_answers, server, self.assignment, earlier=earlier.scores)
-        return self._reach(one.student, contents, scoring)
-
-    def _read(self, one: Submission) -> _Contents:
+    def verdict(self, server: SandboxServer, work: Submission, doubted: Verdict | None) -> Verdict:
+        """The kept verdict, where nothing has changed since; otherwise a new one. What is
+        doubtful in one that is `doubted` is tried once more."""
         raw, problem = b"", ""
         try:
-            raw = one.read()
+            raw = work.read()
         except Unreadable as error:
             problem = str(error)
         circumstances = repr((self.tools, self.seed, self.limits, problem)).encode()
         digest = hashlib.sha256(b"\0".join([circumstances, self.source, raw])).hexdigest()
-        return _Contents(raw, problem, digest)
-
-    def _reach(
-        self, student: str, contents: _Contents, scoring: Callable[..., list[Score]]
-    ) -> Verdict:
-        answers = Answers({})
-        digest = contents.digest
+        earlier = doubted or verdicts.kept(self.out, self.assignment.name, work.student)
+        if earlier and earlier.digest != digest:  # or it was handed in anew meanwhile
+            earlier = None
+        if earlier and not doubted:
+            return earlier
+        again = {"earlier": earlier.scores} if earlier else {}
+        answers = submission.Answers({})
         try:
-            if contents.problem:
-                raise Unreadable(contents.problem)
-            answers = read_answers(contents.raw, self.assignment)
-            scores = scoring(answers, self.seed, self.limits)
+            if problem:
+                raise Unreadable(problem)
+            answers = submission.read_answers(raw, self.assignment)
+            scores = score_answers(
+                server, self.assignment, answers, self.seed, self.limits, **again
+            )
         except Unreadable as error:
             scores = no_scores(self.assignment, str(error))
         except Mistake:
@@ -189,8 +182,8 @@ class _Grading:
             why = f"the grader itself failed, grade by hand: {type(error).__name__}: {error}"
             scores = [replace(score, doubtful=True) for score in no_scores(self.assignment, why)]
             digest = ""
-        verdict = Verdict(self.assignment.name, student, digest, scores, answers)
-        keep(self.out, verdict)
+        verdict = Verdict(self.assignment.name, work.student, digest, scores, answers)
+        verdicts.keep(self.out, verdict)
         return verdict
 
 
@@ -200,3 +193,74 @@ def _seed(out: Path) -> int:
     if not path.exists():
         write_whole(path, f"{secrets.randbits(63)}\n")
     return int(path.read_text())
+
+
+def summary(
+    reached: Sequence[Verdict], out: Path, feedback: bool = True, absent: Sequence[str] = ()
+) -> str:
+    """The exercises with how many solved each, and where everything is."""
+    assignment = reached[0].assignment
+    totals = [sum(score.points for score in verdict.scores) for verdict in reached]
+    most = sum(score.of for score in reached[0].scores)
+    lines = [
+        f"{len(reached)} submissions, of {most:g} points each: from {min(totals):g} to "
+        f"{max(totals):g}, median {statistics.median(totals):g}"
+    ]
+    for scores in zip(*(verdict.scores for verdict in reached), strict=True):
+        right = sum(score.points == score.of for score in scores)
+        lines.append(f"  {scores[0].exercise:<24} {right} of {len(scores)} right")
+    doubtful = [
+        (score.limit, f"{verdict.student} ({score.exercise})")
+        for verdict in reached
+        for score in verdict.scores
+        if score.doubtful
+    ]
+    failed = [name for limit, name in doubtful if not limit]
+    ended = [name for limit, name in doubtful if limit]
+    if failed:
+        lines.append(f"the check itself failed, so look yourself: {', '.join(failed)}")
+    if ended:
+        lines.append(
+            f"the time or memory was used up, also alone, so look yourself: {', '.join(ended)} "
+            "(typed again, this command tries them once more)"
+        )
+    if absent:
+        lines.append(
+            f"not among these submissions, so their earlier grades stay: {', '.join(absent)} "
+            f"(to drop one, delete its file in {verdicts.verdicts_folder(out, assignment)})"
+        )
+    lines.append(f"grades: {out / 'grades.csv'}")
+    if feedback:
+        pages, books = out / "feedback" / assignment, out / "nbgrader" / assignment
+        lines.append(f"feedback pages: {pages}; gradebook: {books}")
+    return "\n".join(lines)
+
+
+def _bar(what: str) -> Progress:
+    """A progress bar that stays in its line; in a log, a line for each."""
+
+    def show(done: int, of: int, student: str) -> None:
+        filled = BAR * done // of
+        bar = f"{what:<9} [{'#' * filled}{'.' * (BAR - filled)}] {done}/{of}"
+        if sys.stderr.isatty():
+            end = "\n" if done == of else ""
+            print(f"\r\033[K{bar} {student[:40]}", end=end, file=sys.stderr, flush=True)
+        else:
+            print(f"{bar} {student}", file=sys.stderr, flush=True)
+
+    return show
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    with open(folder / ".lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Mistake(f"another grading into {folder} is running: wait for it") from None
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                "Interrupted. Type the same line again to go on where it was."
+            ) from None

@@ -14,8 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import shutil
-import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -37,10 +35,9 @@ from nbgrader.preprocessors import (
 from traitlets import Unicode
 from traitlets.config import Config
 
-from ddl_class.grading.assignment import Assignment
-from ddl_class.grading.batch import Progress, no_progress
-from ddl_class.grading.verdicts import Verdict, verdict_text, verdicts_folder
-from ddl_class.release.handout import hand_out
+from ddl_class.grading.assignment import Assignment, read_assignment
+from ddl_class.grading.verdicts import Progress, Verdict, verdict_text, verdicts_folder
+from ddl_class.release.handout import hand_out, settings
 from ddl_runtime.records.whole_file import write_whole
 
 NOTEBOOK = 4  # the version of the notebook format
@@ -65,34 +62,24 @@ class FillInVerdicts(NbGraderPreprocessor):
 
 
 def _outputs(score: dict[str, Any]) -> Iterator[NotebookNode]:
-    right = score["points"] == score["of"]
-    if score["printed"]:
-        text = f"printed by the function:\n{score['printed']}\n"
+    printed = score["printed"] and f"printed by the function:\n{score['printed']}\n"
+    right = score["points"] == score["of"] and "right\n"
+    for text in filter(None, (printed, right)):
         yield nbformat.v4.new_output("stream", name="stdout", text=text)
-    if right:
-        yield nbformat.v4.new_output("stream", name="stdout", text="right\n")
-    else:
+    if not right:
         lines = score["message"].splitlines()
-        yield nbformat.v4.new_output(
-            "error", ename="CheckFailed", evalue=lines[0] if lines else "", traceback=lines
-        )
+        first = lines[0] if lines else ""
+        yield nbformat.v4.new_output("error", ename="CheckFailed", evalue=first, traceback=lines)
 
 
-def keep_books(
-    out: Path,
-    source: Path,
-    assignment: Assignment,
-    verdicts: Sequence[Verdict],
-    progress: Progress = no_progress,
-) -> None:
+def keep_books(out: Path, source: Path, verdicts: Sequence[Verdict], progress: Progress) -> None:
     """Bring the assignment's gradebook and feedback pages up to date with the verdicts."""
+    assignment = read_assignment(source)
     folder = out / "nbgrader" / assignment.name
     pages = out / "feedback" / assignment.name
     booked = pages / ".booked"
     booked.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as alone:
-        shutil.copy(source, alone)
-        [released] = hand_out(folder, Path(alone))
+    [released] = hand_out(folder, source)
     api = NbGraderAPI(config=_settings(folder, verdicts_folder(out, assignment.name)))
     api.log.setLevel(logging.CRITICAL)
     api.coursedir.assignment_id = assignment.name
@@ -137,9 +124,7 @@ def _hand_in(folder: Path, released: Path, assignment: Assignment, verdict: Verd
 
 
 def _settings(folder: Path, verdicts: Path) -> Config:
-    config = Config()
-    config.CourseDirectory.root = str(folder.resolve())
-    config.CourseDirectory.course_id = "ddl-teach"
+    config = settings(folder)
     config.Autograde.autograde_preprocessors = [
         FillInVerdicts, SaveAutoGrades, AssignLatePenalties, CheckCellMetadata
     ]  # fmt: skip

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,16 @@ from ddl_class.grading.view import files_seen
 BY_A_LIMIT = (signal.SIGKILL, signal.SIGXCPU)  # what the system sends where a limit is reached
 BOTH_WALLS, SECOND_WALL = "namespaces", "landlock"
 
+# What the nursery, and so every submission, sees: nothing of the grader's environment.
+ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin",
+    "HOME": "/tmp",
+    "LANG": "C.UTF-8",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "2",  # or each thread reserves much of the memory that it may have
+}
 NO_WALLS = """\
 This machine offers nothing that would hold a submission: it is not graded here, because it could
 read, change and delete what you can. {why}
@@ -66,25 +76,17 @@ class Sandboxed:
         self._process = process
         self._link = link
 
-    def ask(self, value: Any, deadline: float) -> Any:
-        """Say something and hear the answer."""
-        self.tell(value, deadline)
-        return self.hear(deadline)
-
     def tell(self, value: Any, deadline: float) -> None:
         """Say something."""
-        with self._noticing_the_end():
+        try:
             wire.send_frame(self._link, value, deadline)
+        except (EOFError, ConnectionError):
+            raise self.end() from None
 
     def hear(self, deadline: float) -> Any:
         """What it says next: any value at all."""
-        with self._noticing_the_end():
-            return wire.receive_frame(self._link, deadline)
-
-    @contextlib.contextmanager
-    def _noticing_the_end(self) -> Iterator[None]:
         try:
-            yield
+            return wire.receive_frame(self._link, deadline)
         except (EOFError, ConnectionError):
             raise self.end() from None
 
@@ -110,7 +112,7 @@ def _how_it_ended(alone: bool, status: int, reason: str) -> Ended:
     return Ended(f"ended in the middle, with exit status {status} (os._exit?)")
 
 
-class SandboxServer:
+class SandboxServer(contextlib.AbstractContextManager["SandboxServer"]):
     """The process in which sandboxes are made; one serves any number of submissions.
 
     `hidden` are folders and files of the grader's: the source, the submissions, the grades. They
@@ -133,7 +135,7 @@ class SandboxServer:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-B", start.__file__, str(other.fileno()), own, *modules],
                 pass_fds=[other.fileno()],
-                env=_environment(),
+                env=ENVIRONMENT,
                 cwd="/",
                 stdin=told,
                 start_new_session=True,
@@ -143,9 +145,6 @@ class SandboxServer:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> SandboxServer:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -217,16 +216,3 @@ class SandboxServer:
                 return child.walls
             problems.append(f"{choice}: without seccomp it does not suffice")
         raise Mistake(NO_WALLS.format(why=f"({'; '.join(problems)})"))
-
-
-def _environment() -> dict[str, str]:
-    """What the nursery, and so every submission, sees: nothing of the grader's environment."""
-    return {
-        "PATH": "/usr/bin:/bin",
-        "HOME": "/tmp",
-        "LANG": "C.UTF-8",
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "MALLOC_ARENA_MAX": "2",  # or each thread reserves much of the memory that it may have
-    }

@@ -13,7 +13,7 @@ from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises.check import CheckFailed, judge
 from ddl_class.exercises.registry import find_exercise
 from ddl_class.grading.assignment import Assignment, GradedExercise
-from ddl_class.grading.plain_text import plain
+from ddl_class.grading.foreign_text import plain
 from ddl_class.grading.sandbox import Limits, SandboxServer
 from ddl_class.grading.submission import Answers
 from ddl_class.grading.untrusted_stage import UntrustedStage
@@ -46,29 +46,25 @@ def score_answers(
     sandbox runs: what was short of time beside others is not alone.
     """
     before = {score.exercise: score for score in earlier}
-
-    def score(exercise: GradedExercise) -> Score:
-        first = before.get(exercise.name)
-        if first is not None and not first.doubtful:
-            return first
-        found = _score(server, assignment, exercise, answers, seed, limits)
-        return found if first is None else _second(first, found)
-
-    return [score(one) for one in assignment.exercises]
+    scores = []
+    for exercise in assignment.exercises:
+        score = before.get(exercise.name)
+        if score is None or score.doubtful:
+            now = _score(server, assignment, exercise, answers, seed, limits)
+            score = now if score is None else _second(score, now)
+        scores.append(score)
+    return scores
 
 
 def _second(first: Score, second: Score) -> Score:
     """The second score, which says so where a limit was reached both times."""
     if not (first.limit and second.limit):
         return second
-    if first.limit == second.limit:
-        what = f"The {first.limit} was used up twice"
-    else:
-        what = f"The {first.limit} was used up at first, then the {second.limit}"
-    told = (
-        f"{what}, the second time with no other submission beside it. A person should look at it"
-    )
-    return replace(second, message=f"{second.message}\n\n{told}.")
+    twice = first.limit == second.limit
+    what = f"The {first.limit} was used up "
+    what += "twice" if twice else f"at first, then the {second.limit}"
+    what += ", the second time with no other submission beside it. A person should look at it."
+    return replace(second, message=f"{second.message}\n\n{what}")
 
 
 def no_scores(assignment: Assignment, why: str) -> list[Score]:
@@ -100,19 +96,18 @@ def _score(
             _run_the_check(exercise, stage, seed)
             points = exercise.points
         except CheckFailed as failed:
-            message = plain(str(failed))
-            doubtful = bool(stage.limit)
+            message, doubtful = str(failed), bool(stage.limit)
         except Mistake:
             raise
         except Exception as error:  # values that nobody foresaw, or a defect of the check
             doubtful = True
-            message = plain(
+            message = (
                 "the check itself failed on what the function left behind, so a person should "
                 f"look at it ({type(error).__name__}: {error})"
             )
-        limit = stage.limit if doubtful else ""
-        of = exercise.points
-        return Score(exercise.name, points, of, message, stage.printed, doubtful, limit)
+    limit = stage.limit if doubtful else ""
+    told = plain(message), stage.printed, doubtful, limit
+    return Score(exercise.name, points, exercise.points, *told)
 
 
 def _run_the_check(exercise: GradedExercise, stage: UntrustedStage, seed: int) -> None:
@@ -125,10 +120,9 @@ def _run_the_check(exercise: GradedExercise, stage: UntrustedStage, seed: int) -
     names = {"check": secretly, "judge": secretly, "np": np, "engines": None}
     names[exercise.function] = stage
     program = ast.parse(exercise.checking)
-    program.body = [line for line in program.body if not _brings_the_classroom(line)]
+    program.body = [  # the classroom's check and judge shall not take the place of the grader's
+        line
+        for line in program.body
+        if not (isinstance(line, ast.ImportFrom) and line.module == "ddl_class")
+    ]
     exec(compile(program, f"the check of {exercise.name}", "exec"), names)
-
-
-def _brings_the_classroom(line: ast.stmt) -> bool:
-    """Whether it would put the classroom's check and judge in the place of the grader's."""
-    return isinstance(line, ast.ImportFrom) and line.module == "ddl_class"

@@ -81,14 +81,13 @@ def find_submissions(folder: Path, assignment: str) -> list[Submission]:
             f"  STUDENT/{assignment}/{assignment}.ipynb   as nbgrader collects them, or\n"
             "  STUDENT.ipynb   one notebook a student."
         )
-    odd = [one.student for one in found if not STUDENT.fullmatch(one.student)]
     names = [one.student for one in found]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if odd or twice:
-        what = f"{odd[0]!r} is no name" if odd else f"{twice[0]!r} handed in twice"
+    problems = [f"{name!r} is no name" for name in names if not STUDENT.fullmatch(name)]
+    problems += [f"{name!r} handed in twice" for name in names if names.count(name) > 1]
+    if problems:
         raise Mistake(
-            f"{folder}: {what}. A student's name has letters, digits and any of . _ @ + - in it, "
-            "and stands for one submission: rename or remove what is too much"
+            f"{folder}: {problems[0]}. A student's name has letters, digits and any of . _ @ + - "
+            "in it, and stands for one submission: rename or remove what is too much"
         )
     return found
 
@@ -106,12 +105,8 @@ def _in_folder(student: Path, assignment: str) -> Submission | None:
         return None  # handed in something else, or nothing
     if len(named or notebooks) == 1:
         return _one(student.name, (named or notebooks)[0], student)
-    return Submission(
-        student.name,
-        place,
-        f"there are {len(notebooks)} notebooks and none is called {assignment}.ipynb: one is "
-        "wanted, by this name",
-    )
+    what = f"there are {len(notebooks)} notebooks and none is called {assignment}.ipynb"
+    return Submission(student.name, place, f"{what}: one is wanted, by this name")
 
 
 def _one(student: str, path: Path, first: Path) -> Submission:
@@ -157,20 +152,17 @@ def read_answers(raw: bytes, assignment: Assignment) -> Answers:
         ) from None
     owners = [""] * len(cells)
     answers = {}
-    for exercise in assignment.exercises:
-        places = _answers(cells, exercise)
-        if not places:
-            continue
-        answer = "\n\n".join(cells[place][1] for place in places)
-        if len(answer) > LONGEST_ANSWER:
-            raise Unreadable(f"the answer to {exercise.name} has {len(answer):,} characters")
-        answers[exercise.name] = answer
-        for place in places:
-            owners[place] = exercise.name
     sources = [source for _, source in cells]
-    if sum(map(len, sources)) > MOST_AROUND:
-        return Answers(answers)
-    return Answers(answers, list(zip(owners, sources, strict=True)))
+    for exercise in assignment.exercises:
+        if places := _answers(cells, exercise):
+            answer = "\n\n".join(sources[place] for place in places)
+            if len(answer) > LONGEST_ANSWER:
+                raise Unreadable(f"the answer to {exercise.name} has {len(answer):,} characters")
+            answers[exercise.name] = answer
+            for place in places:
+                owners[place] = exercise.name
+    all_of_it = sum(map(len, sources)) <= MOST_AROUND
+    return Answers(answers, list(zip(owners, sources, strict=True)) if all_of_it else ())
 
 
 def _code_cells(notebook: Any) -> Iterator[tuple[set[str], str]]:

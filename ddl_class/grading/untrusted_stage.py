@@ -9,16 +9,16 @@ arrive, and whatever is not understood ends the exercise.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ddl_class.exercises.exercise import NO_BUFFERS, ProgramOutcome
+from ddl_class.grading.foreign_text import as_python, plain
 from ddl_class.grading.inside.wire import Late, Malformed, encode
-from ddl_class.grading.plain_text import plain
-from ddl_class.grading.python_cells import as_python
 from ddl_class.grading.sandbox import Ended, Limits, Sandboxed, SandboxServer
 from ddl_class.grading.verbs import Excess, Memory, Verbs
 from ddl_runtime.diagnosis import deadlock as story
@@ -37,7 +37,7 @@ class Answer(Exception):
         self.traceback_text = traceback_text
 
 
-class UntrustedStage:
+class UntrustedStage(AbstractContextManager["UntrustedStage"]):
     """Runs `function`, which the notebook's `cells` define, in sandboxes.
 
     `cells` are pairs of a name, shown in errors, and source code. What they need and do not have
@@ -68,9 +68,6 @@ class UntrustedStage:
         self._deadline = 0.0
         self._verbs: dict[int, Verbs] = {}
 
-    def __enter__(self) -> UntrustedStage:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
 
@@ -82,7 +79,7 @@ class UntrustedStage:
 
     def call(self, *arguments: Any) -> Any:
         """A function without ranks: what it returns for these arguments."""
-        try:
+        with self._retelling("your function"):
             self._prepare(1)
             functions = {place: one for place, one in enumerate(arguments) if callable(one)}
             plain_ones = tuple(None if callable(one) else one for one in arguments)
@@ -90,13 +87,7 @@ class UntrustedStage:
             rank.tell(("call", self._function, plain_ones, list(functions)), self._deadline)
             while (said := rank.hear(self._deadline)) and said[:1] == ("call back",):
                 rank.tell(_call_back(functions, *said[1:]), self._deadline)
-            value, _ = self._conclude(said, plain_ones)
-            return value
-        except Answer as answer:
-            error = story.tell_raised("your function", str(answer), answer.traceback_text)
-            raise self._failed(error) from None
-        except (Late, Ended, Malformed) as error:
-            raise self._failed(self._tell(error)) from None
+            return self._conclude(said, plain_ones)[0]
 
     def run(
         self, ranks: int, arguments: Sequence[tuple], *, network: Any = Uniform()
@@ -118,23 +109,12 @@ class UntrustedStage:
                 rank.tell(verbs.carry_out(said), self._deadline)
 
         self._verbs.clear()
-        try:
+        with self._retelling("your cell", ranks):
             self._prepare(ranks)
             for number, rank in enumerate(self._ranks[:ranks]):  # they compute at the same time
                 place = (number, ranks, network.node(number))
                 rank.tell(("run", self._function, arguments[number], *place), self._deadline)
             run = simulate(follow, ranks, network=network, machine=NO_BUFFERS, trace=False)
-        except Answer as answer:
-            error = story.tell_raised("your cell", str(answer), answer.traceback_text)
-            raise self._failed(error) from None
-        except story.RankFailed as failure:
-            raise self._failed(self._retell(failure)) from None
-        except story.Deadlock as deadlock:
-            raise self._failed(self._retell_deadlock(deadlock, ranks)) from None
-        except story.DiagnosedError as error:
-            raise self._failed(error) from None
-        except (Late, Ended, Malformed) as error:
-            raise self._failed(self._tell(error)) from None
         return ProgramOutcome(run.results, left, run.ledger, run.time)
 
     def _prepare(self, ranks: int) -> None:
@@ -166,29 +146,32 @@ class UntrustedStage:
                 raise Malformed("a rank gave back other arguments than it was given")
         return value, left
 
-    # -- failures ---------------------------------------------------------------------------
+    @contextmanager
+    def _retelling(self, subject: str, ranks: int = 0) -> Iterator[None]:
+        """Failures in the words of the learner's program instead of ours."""
+        try:
+            yield
+        except (Answer, Late, Ended, Malformed, story.DiagnosedError) as error:
+            retold = self._retold(error, subject, ranks)
+            self.close()  # ranks stand anywhere in their programs: the next run begins anew
+            raise retold from None
 
-    def _failed(self, error: story.DiagnosedError) -> story.DiagnosedError:
-        """After a failure ranks stand anywhere in their programs: the next run begins anew."""
-        self.close()
-        return error
-
-    def _retell(self, failure: story.RankFailed) -> story.DiagnosedError:
-        """A rank's failure in the words of its program instead of ours."""
-        cause = failure.__cause__
-        if isinstance(cause, Answer):
-            what, where = str(cause), cause.traceback_text
-            mismatch = self._verbs[failure.rank].mismatch
-            return story.tell_failure(failure.rank, what, where, mismatch=mismatch)
-        return self._tell(cause, failure.rank)
-
-    def _retell_deadlock(self, deadlock: story.Deadlock, ranks: int) -> story.Deadlock:
-        waits = [replace(wait, where=self._verbs[wait.rank].where) for wait in deadlock.waits]
-        waiting = {wait.rank for wait in waits}
-        return story.tell_deadlock(waits, set(range(ranks)) - waiting)
-
-    def _tell(self, error: Exception, rank: int | None = None) -> story.DiagnosedError:
-        who = "your function" if rank is None else f"rank {rank}"
+    def _retold(
+        self, error: BaseException | None, subject: str, ranks: int
+    ) -> story.DiagnosedError:
+        who, rank = "your function", None
+        if isinstance(error, story.RankFailed):
+            who, rank, error = f"rank {error.rank}", error.rank, error.__cause__
+        elif isinstance(error, story.Deadlock):
+            waits = [replace(wait, where=self._verbs[wait.rank].where) for wait in error.waits]
+            return story.tell_deadlock(waits, {*range(ranks)} - {wait.rank for wait in waits})
+        elif isinstance(error, story.DiagnosedError):
+            return error
+        if isinstance(error, Answer):
+            what, where = str(error), error.traceback_text
+            if rank is None:
+                return story.tell_raised(subject, what, where)
+            return story.tell_failure(rank, what, where, mismatch=self._verbs[rank].mismatch)
         if isinstance(error, Late):
             self.limit = self.limit or "time"
             positions = {number: verbs.position() for number, verbs in self._verbs.items()}
@@ -207,14 +190,14 @@ def _call_back(functions: Mapping[int, Callable[..., Any]], *said: Any) -> tuple
     """What a function that an answer was given returns for small plain arguments of the answer."""
     match said:
         case (int(place), tuple(arguments)) if place in functions:
-            function = functions[place]
+            pass
         case _:
             raise Malformed("it calls a function that it was not given")
     try:
         if sum(np.size(one) for one in arguments) > MOST_NUMBERS:
             return "ValueError", f"a function was given more than {MOST_NUMBERS:,} numbers"
         with np.errstate(all="ignore"):
-            value = function(*arguments)
+            value = functions[place](*arguments)
         encode(value)
         return "done", value
     except Exception as error:  # of a stranger's arguments
@@ -227,10 +210,6 @@ def _all_python(cells: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def _of_one_kind(before: Any, after: Any) -> bool:
     """Whether what came back can be what was given, changed in place."""
-    if isinstance(before, np.ndarray):
-        return (
-            isinstance(after, np.ndarray)
-            and before.shape == after.shape
-            and before.dtype == after.dtype
-        )
+    if isinstance(before, np.ndarray) and isinstance(after, np.ndarray):
+        return bool(before.shape == after.shape and before.dtype == after.dtype)
     return type(before) is type(after)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ddl_class.grading.inside.refusals import may_use
+from ddl_class.grading.foreign_text import plain
+from ddl_class.grading.inside.project import may_use
 from ddl_class.grading.inside.wire import Malformed, elements
-from ddl_class.grading.plain_text import plain
 from ddl_runtime.diagnosis.deadlock import MessageMismatch, NoSuchRank
 from ddl_runtime.diagnosis.waits import Mismatch
 from ddl_teach.collectives import registry
@@ -19,13 +19,12 @@ from ddl_teach.comm import Comm, Phantom, Request
 
 MOST_AT_ONCE = 10_000  # requests, spans and communicators of one rank
 # Mistakes of the program, which are told to it as any communicator would tell them.
-KINDS = (MessageMismatch, NoSuchRank, TypeError, ValueError)
-ITS_OWN = {kind.__name__: kind for kind in KINDS}
-# How many words come with each verb.
-VERBS = {
+ITS_OWN = (MessageMismatch, NoSuchRank, TypeError, ValueError)
+# How many words come with each verb: one that the communicator itself carries out, or a method.
+PLAIN = {"now": 0, "work": 2, "barrier": 0}
+VERBS = PLAIN | {
     "send": 3, "isend": 3, "recv": 4, "irecv": 4, "sendrecv": 6, "wait": 1, "wait_any": 1,
-    "now": 0, "ledger": 0, "span": 2, "span_end": 0, "work": 2, "combine": 1,
-    "barrier": 0, "split": 2, "library": 3,
+    "ledger": 0, "span": 2, "span_end": 0, "combine": 1, "split": 2, "library": 3,
 }  # fmt: skip
 
 
@@ -39,15 +38,13 @@ class Memory:
 
     left: int
 
-    def take(self, nbytes: int) -> None:
-        """Use some."""
-        self.left -= nbytes
+    def take(self, x: Any, times: int = 1) -> None:
+        """Use as many as `x` has; a negative number of times gives them back."""
+        if x is None or x.__class__ is Phantom:
+            return
+        self.left -= times * getattr(x, "nbytes", 0)
         if self.left < 0:
             raise Excess("more bytes are under way than an exercise may have; receive them first")
-
-    def give_back(self, nbytes: int) -> None:
-        """They were received."""
-        self.left += nbytes
 
 
 class Verbs:
@@ -86,24 +83,23 @@ class Verbs:
                 raise Malformed("it asked for what no communicator does")
         if len(self._requests) + len(self._spans) + len(self._comms) > MOST_AT_ONCE:
             raise Excess(f"more than {MOST_AT_ONCE:,} requests, spans or groups at once")
-        function: Callable[..., Any] = getattr(self, f"_{verb}")
+        comm = self._comms[number]
         try:
-            return "done", function(self._comms[number], *words)
+            if verb in PLAIN:
+                return "done", getattr(comm, verb)(*words)
+            return "done", getattr(self, f"_{verb}")(comm, *words)
         except Malformed:
             raise
-        except tuple(ITS_OWN.values()) as error:
+        except ITS_OWN as error:
             self.mismatch = getattr(error, "mismatch", None)
-            kinds = [name for name, kind in ITS_OWN.items() if isinstance(error, kind)]
-            return kinds[0], str(error)
-
-    # -- messages ---------------------------------------------------------------------------
+            return next(kind.__name__ for kind in ITS_OWN if isinstance(error, kind)), str(error)
 
     def _send(self, comm: Comm, x: Any, to: Any, tag: Any) -> None:
-        self._count(x)
+        self._memory.take(x)
         comm.send(x, to, tag)
 
     def _isend(self, comm: Comm, x: Any, to: Any, tag: Any) -> int:
-        self._count(x)
+        self._memory.take(x)
         return self._begun(comm.isend(x, to, tag), None)
 
     def _recv(self, comm: Comm, nbytes: Any, code: Any, source: Any, tag: Any) -> tuple:
@@ -118,7 +114,7 @@ class Verbs:
         self, comm: Comm, x: Any, to: Any, nbytes: Any, code: Any, source: Any, tag: Any
     ) -> tuple:
         y = self._room(nbytes, code)
-        self._count(x)
+        self._memory.take(x)
         return self._received(comm.sendrecv(x, to, y, source, tag), y)
 
     def _wait(self, comm: Comm, number: Any) -> tuple:
@@ -150,22 +146,12 @@ class Verbs:
         if not isinstance(nbytes, int) or not isinstance(code, int):
             raise Malformed("a number of bytes, and a type of elements, are whole numbers")
         y = elements(code, nbytes)
-        self._count(y)
+        self._memory.take(y)
         return y
 
-    def _count(self, x: Any) -> None:
-        if x.__class__ is not Phantom:
-            self._memory.take(getattr(x, "nbytes", 0))
-
     def _received(self, source: int, y: Any) -> tuple[int, Any]:
-        if y is not None and y.__class__ is not Phantom:
-            self._memory.give_back(2 * y.nbytes)  # the message and the room for it
+        self._memory.take(y, -2)  # the message and the room for it
         return source, y
-
-    # -- time -------------------------------------------------------------------------------
-
-    def _now(self, comm: Comm) -> float:
-        return comm.now()
 
     def _ledger(self, comm: Comm) -> list[tuple]:
         return [tuple(message) for message in comm.ledger.messages]
@@ -179,18 +165,10 @@ class Verbs:
             raise Malformed("a span ends that has not begun")
         self._spans.pop().__exit__(None, None, None)
 
-    def _work(self, comm: Comm, seconds: Any, flops: Any) -> None:
-        comm.work(seconds, flops)
-
     def _combine(self, comm: Comm, nbytes: Any) -> None:
         # The arithmetic was done in the sandbox; only its time is spent here.
         size = Phantom(nbytes)
         comm.combine(size, size, size)
-
-    # -- groups -----------------------------------------------------------------------------
-
-    def _barrier(self, comm: Comm) -> None:
-        comm.barrier()
 
     def _split(self, comm: Comm, colour: Any, key: Any) -> tuple[int, int, int, int] | None:
         group = comm.split(colour, key)
@@ -199,16 +177,13 @@ class Verbs:
         self._comms.append(group)
         return len(self._comms) - 1, group.rank, group.size, group.node
 
-    # -- the library ------------------------------------------------------------------------
-
     def _library(self, comm: Comm, path: Any, x: Any, op: Any) -> Any:
         """Run a collective that the exercise allows; only its numbers go into the sandbox."""
         if not (isinstance(path, str) and may_use(path, self._allowed) and isinstance(op, str)):
             raise Malformed("it asks for a function of the library that it may not use")
         if not isinstance(x, np.ndarray | Phantom):
             raise Malformed("the library is to run on what is no array")
-        self._count(x)
+        self._memory.take(x)
         registry.function(*path.split(".")[-2:])(comm, x, op)
-        if x.__class__ is not Phantom:
-            self._memory.give_back(x.nbytes)
+        self._memory.take(x, -1)
         return x

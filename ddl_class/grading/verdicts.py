@@ -1,26 +1,33 @@
 """What is kept of each grading: a verdict for each student and assignment, and a table of all.
 
-    GRADES/verdicts/ASSIGNMENT/STUDENT.json    one verdict
-    GRADES/grades.csv                          all of them, made anew from the files above
-
-So one folder can hold the grades of a whole course: a grading replaces its own verdicts only.
+One folder can hold the grades of a whole course: a grading replaces its own verdicts only. A
+verdict is kept under a digest of all that it depends on beside the submission: the judges, the
+library, the grader, the arithmetic. So a corrected judge means that it is reached anew.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
-from collections.abc import Sequence
+import platform
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from importlib import metadata
 from pathlib import Path
 
 from ddl_class.commands.mistake import Mistake
+from ddl_class.grading.inside.project import ROOT, packages
 from ddl_class.grading.scoring import Score
 from ddl_runtime.records.whole_file import write_whole
 
+LIBRARIES = ("numpy", "scipy", "torch")
 COLUMNS = ("assignment", "student", "exercise", "points", "of", "message")
 FORMULA = ("=", "+", "-", "@", "\t")  # what a spreadsheet would carry out
+
+Progress = Callable[[int, int, str], None]
+"""Is told how many are done, of how many, and who was the last."""
 
 
 @dataclass(frozen=True)
@@ -68,25 +75,22 @@ def kept(out: Path, assignment: str, student: str) -> Verdict | None:
 
 def all_kept(out: Path) -> list[Verdict]:
     """The verdicts of all gradings into this folder, sorted by assignment and student."""
-    paths = (out / "verdicts").glob("*/*.json")
-    found = []
-    for path in paths:
-        if path.name.startswith("."):
-            continue  # a draft of a process that was killed
+    verdicts = []
+    for path in (out / "verdicts").glob("*/[!.]*.json"):  # or a draft of a killed process
         try:
-            found.append(_read(path))
+            verdicts.append(_read(path))
         except (ValueError, TypeError, KeyError):
             raise Mistake(
                 f"{path} is no verdict that can be read. Grade {path.parent.name} again, or "
                 "delete the file if this student is not to be graded."
             ) from None
-    return sorted(found, key=lambda verdict: (verdict.assignment, verdict.student))
+    return sorted(verdicts, key=lambda verdict: (verdict.assignment, verdict.student))
 
 
 def _read(path: Path) -> Verdict:
-    found = json.loads(path.read_text(encoding="utf-8"))
-    scores = [Score(**score) for score in found.pop("scores")]
-    return Verdict(scores=scores, **found)
+    plain = json.loads(path.read_text(encoding="utf-8"))
+    scores = [Score(**score) for score in plain.pop("scores")]
+    return Verdict(scores=scores, **plain)
 
 
 def refuse_older_layout(out: Path) -> None:
@@ -106,11 +110,33 @@ def grades_text(verdicts: Sequence[Verdict]) -> str:
     for verdict in verdicts:
         for score in verdict.scores:
             numbers = (f"{score.points:g}", f"{score.of:g}")
-            names = (verdict.assignment, verdict.student, score.exercise)
-            writer.writerow([_harmless(value) for value in (*names, *numbers, score.message)])
+            row = (verdict.assignment, verdict.student, score.exercise, *numbers, score.message)
+            writer.writerow(f"'{cell}" if cell.startswith(FORMULA) else cell for cell in row)
     return text.getvalue()
 
 
-def _harmless(text: str) -> str:
-    """The text, as one that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(FORMULA) else text
+def fingerprint(
+    folders: Sequence[Path] | None = None, libraries: Sequence[str] = LIBRARIES
+) -> str:
+    """A digest of the packages' files and of the versions of Python and of these libraries."""
+    parts = [f"python {platform.python_version()}"]
+    for name in sorted(libraries):
+        try:
+            parts.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            parts.append(f"{name} is not installed")
+    files = {
+        f"{number}/{path.relative_to(folder).as_posix()}": path
+        for number, folder in enumerate(folders or [ROOT / name for name in sorted(packages())])
+        for path in folder.rglob("*")
+        if path.is_file() and not _is_by_product(path.relative_to(folder))
+    }
+    for name in sorted(files):
+        parts.append(f"{name} {hashlib.sha256(files[name].read_bytes()).hexdigest()}")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _is_by_product(path: Path) -> bool:
+    """Whether Python or an editor made it from another file."""
+    hidden = any(part.startswith(".") for part in path.parts)
+    return hidden or "__pycache__" in path.parts or path.suffix == ".pyc"

@@ -10,79 +10,36 @@ import sys
 import tempfile
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ddl_class.labs.options import add_program_options, words_of
-
-if TYPE_CHECKING:
-    from ddl_class.clusters.box.box import Box
-    from ddl_class.labs.folders import Marked
+from ddl_class.clusters.box.box import Box
+from ddl_class.commands.mistake import Mistake
+from ddl_class.labs import folders
+from ddl_class.labs.hand_in import make
+from ddl_class.labs.options import words_of
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
+from ddl_runtime.launcher.mpiexec import (
+    DETECTOR,
+    fault_tolerance,
+    mpi_command,
+    mpi_environment,
+    mpi_family,
+    mpiexec_path,
+)
+from ddl_runtime.records.whole_file import write_whole
 
 LONGEST = 2000  # letters of one reason
-EXAMPLES = """examples:
-  ddl-teach labs                                  which there are
-  ddl-teach labs run 1 --begin                    the questions, to fill in
-  ddl-teach labs run 1 --ranks 4                  measure, on this machine
-  ddl-teach labs run 1 --ranks 4 --box            measure, on the nodes of a box
-  ddl-teach labs mark hand_in/1_hello_nodes       what is it worth?
-  ddl-teach labs mark class/*/1_hello_nodes --csv marks.csv
-"""
 
 
-def add_labs(commands: argparse._SubParsersAction) -> None:
-    """The words that the command line knows for it."""
-    labs = commands.add_parser(
-        "labs",
-        help="the labs: list, run, mark",
-        description="Afternoons on a cluster, real or in a box.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    labs.set_defaults(act=_list)
-    verbs = labs.add_subparsers(metavar="VERB")
-    run = verbs.add_parser(
-        "run",
-        help="run a lab's program on ranks",
-        description="Run a lab's program on this machine or in a box; on Slurm submit its "
-        "job.sbatch.",
-    )
-    run.add_argument("lab", metavar="LAB", help="its name or number")
-    run.add_argument("--ranks", type=int, default=4, metavar="N", help="default: 4")
-    run.add_argument("--box", nargs="?", const="box", metavar="NAME", help="on nodes of a box")
-    run.add_argument("--survivors", action="store_true", help="ranks outlive one that dies")
-    add_program_options(run)
-    run.set_defaults(act=_run)
-    mark = verbs.add_parser("mark", help="mark what was handed in", description="Mark folders.")
-    mark.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
-    mark.add_argument("--csv", type=Path, metavar="FILE", help="a line for each folder")
-    mark.set_defaults(act=_mark)
-
-
-def _list(_: argparse.Namespace) -> int:
-    from ddl_class.labs.folders import folders, title
-
-    for name, folder in folders().items():
-        print(f"{name:<16}{title(folder)}")
+def show(_: argparse.Namespace) -> int:
+    """List the labs."""
+    for name, folder in folders.folders().items():
+        print(f"{name:<16}{folders.title(folder)}")
     return 0
 
 
-def _run(options: argparse.Namespace) -> int:
-    from ddl_class.clusters.box.box import Box
-    from ddl_class.commands.mistake import Mistake
-    from ddl_class.labs.folders import lab_folder
-    from ddl_runtime.diagnosis.deadlock import DiagnosedError
-    from ddl_runtime.launcher.mpiexec import (
-        DETECTOR,
-        fault_tolerance,
-        mpi_command,
-        mpi_environment,
-        mpi_family,
-        mpiexec_path,
-    )
-
-    if options.ranks < 1:
-        raise Mistake(f"--ranks must be at least 1, not {options.ranks}")
-    folder = lab_folder(options.lab)
+def run(options: argparse.Namespace) -> int:
+    """Become a lab's program, on ranks."""
+    folder = folders.lab_folder(options.lab)
     options.out = (options.out or Path("hand_in") / folder.name).resolve()
     program = [str(folder / "program.py"), *words_of(options)]
     sys.stdout.flush()
@@ -107,9 +64,6 @@ def _run(options: argparse.Namespace) -> int:
 
 def _see_there(box: Box, folder: Path) -> None:
     """Nodes have a /tmp of their own: what is written into theirs goes with the box."""
-    from ddl_class.commands.mistake import Mistake
-    from ddl_class.labs.hand_in import make
-
     make(folder)
     with tempfile.NamedTemporaryFile(dir=folder) as mark:
         seen = box.hosts.run("node0", ["test", "-e", mark.name]).returncode == 0
@@ -120,17 +74,14 @@ def _see_there(box: Box, folder: Path) -> None:
         )
 
 
-def _mark(options: argparse.Namespace) -> int:
-    from ddl_class.commands.mistake import Mistake
-    from ddl_class.labs.folders import mark
-    from ddl_runtime.records.whole_file import write_whole
-
+def mark(options: argparse.Namespace) -> int:
+    """Mark what was handed in."""
     rows: list[list[str]] = []
     status = 0
     for folder in options.folders:
         name = _harmless(str(folder))
         try:
-            marked = mark(folder)
+            marked = folders.mark(folder)
         except Mistake as mistake:
             status, why = 1, _harmless(f"{mistake}")
             print(f"{name}: {why}\n", file=sys.stderr)
@@ -146,7 +97,7 @@ def _mark(options: argparse.Namespace) -> int:
     return status
 
 
-def _told(marked: Marked) -> str:
+def _told(marked: folders.Marked) -> str:
     form = ", short form" if marked.short else ""
     lines = [f"{_harmless(str(marked.folder))}: {marked.lab}{form}"]
     for one in marked.marks:

@@ -6,15 +6,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.commands.program_file import import_file
-from ddl_class.labs.hand_in import ANSWERS, MEASURED, Lab, read_answers, text_of
+from ddl_class.labs.hand_in import MEASURED, Lab, read_answers, text_of
 from ddl_class.labs.marking import Contradiction, Mark
 
 LABS = Path(__file__).resolve().parents[2] / "labs"
-UNLIKE = (
+UNLIKE = (  # what checkers stumble over where anything may stand
     ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError,
     ValueError,
 )  # fmt: skip
@@ -60,46 +59,37 @@ def lab_folder(name: str) -> Path:
 
 def title(folder: Path) -> str:
     """The first line of its worksheet."""
-    return (
-        folder.joinpath("worksheet.md").read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
-    )
+    worksheet = (folder / "worksheet.md").read_text(encoding="utf-8")
+    return worksheet.partition("\n")[0].lstrip("# ")
 
 
 def mark(folder: Path) -> Marked:
     """Mark what somebody has handed in. Nothing of it is run."""
-    measured = _measured(folder / MEASURED)
-    known = folders()
-    home = known.get(str(measured.get("lab")))
+    path = folder / MEASURED
+    try:
+        measured = json.loads(text_of(path))
+    except FileNotFoundError:
+        raise Mistake(f"{folder} has no {path.name}: was the lab measured?") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise Mistake(f"{path} cannot be read: {error}") from None
+    if not isinstance(measured, dict):
+        raise Mistake(f"{path} is not as a lab writes it")
+    home = folders().get(str(measured.get("lab")))
     if home is None:
-        raise Mistake(f"{folder / MEASURED} names no lab: {measured.get('lab')!r}")
+        raise Mistake(f"{path} names no lab: {measured.get('lab')!r}")
     lab: Lab = import_file(home / "program.py").LAB
     checker = import_file(home / "checker.py")
-    if (folder / ANSWERS).exists():
-        answers = read_answers(lab, folder)[1]
-    else:
-        answers = {question.name: None for question in lab.answers}
+    answers = read_answers(lab, folder)[1]
     asked = measured.get("predictions")
     asked = asked if isinstance(asked, dict) else {}
     measured["predictions"] = {one.name: asked.get(one.name) for one in lab.predictions}
     try:
         marks = checker.mark(measured, answers)
     except Contradiction as contradiction:
-        raise Mistake(f"{folder / MEASURED} cannot be: {contradiction}") from None
-    except UNLIKE as error:  # what checkers stumble over where anything may stand
+        raise Mistake(f"{path} cannot be: {contradiction}") from None
+    except UNLIKE as error:
         raise Mistake(
-            f"{folder / MEASURED} is not as {lab.name} writes it "
+            f"{path} is not as {lab.name} writes it "
             f"({type(error).__name__}: {error}). Measure again, and leave it as it is"
         ) from error
     return Marked(folder, lab.name, bool(measured.get("short")), marks)
-
-
-def _measured(path: Path) -> dict[str, Any]:
-    try:
-        told = json.loads(text_of(path))
-    except FileNotFoundError:
-        raise Mistake(f"{path.parent} has no {path.name}: was the lab measured?") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise Mistake(f"{path} cannot be read: {error}") from None
-    if not isinstance(told, dict):
-        raise Mistake(f"{path} is not as a lab writes it")
-    return told

@@ -16,7 +16,7 @@ import stat
 import textwrap
 import time
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -129,11 +129,9 @@ def _on_rank(
 
 
 def _options(lab: Lab) -> argparse.Namespace:
-    parser = _Parser(
-        prog="program.py",
-        description=f"Lab {lab.name}: it runs on all ranks that are started together. "
-        f"Settings: {', '.join(f'{name}={value!r}' for name, value in lab.full.items())}.",
-    )
+    about = f"Lab {lab.name}: it runs on all ranks that are started together. Settings: "
+    about += ", ".join(f"{name}={value!r}" for name, value in lab.full.items()) + "."
+    parser = _Parser(prog="program.py", description=about)
     add_program_options(parser)
     options = parser.parse_args()
     options.out = options.out or Path("hand_in") / lab.name
@@ -154,9 +152,6 @@ def _settings(lab: Lab, options: argparse.Namespace) -> dict[str, Any]:
     return settings | others
 
 
-# -- questions and answers ---------------------------------------------------------------------
-
-
 def _begin(lab: Lab, folder: Path) -> None:
     """Write the form, unless there is one: answers are never overwritten."""
     make(folder)
@@ -169,9 +164,8 @@ def make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Mistake(
-            f"{folder} cannot be made: {error.strerror}. Name another by --out"
-        ) from None
+        what = f"{folder} cannot be made: {error.strerror}. Name another by --out"
+        raise Mistake(what) from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise Mistake(f"nothing can be written into {folder}. Take another --out")
 
@@ -182,8 +176,8 @@ def form(lab: Lab) -> str:
     for part, questions in lab.parts.items():
         lines.append(f"[{part}]")
         for question in questions:
-            lines += ["", *(f"# {line}" for line in textwrap.wrap(question.text, 90))]
-            lines.append(f'{question.name} = ""')
+            text = [f"# {line}" for line in textwrap.wrap(question.text, 90)]
+            lines += ["", *text, f'{question.name} = ""']
         lines.append("")
     return "\n".join(lines)
 
@@ -227,37 +221,33 @@ def text_of(path: Path) -> str:
 
 
 def read_answers(lab: Lab, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Predictions and answers; None for what was left empty."""
+    """Predictions and answers; None for what was left empty, which is all where no file is."""
     path = folder / ANSWERS
     try:
-        told = tomllib.loads(text_of(path))
+        told = tomllib.loads(text_of(path)) if path.exists() else {}
     except OSError as error:
         raise Mistake(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
         raise Mistake(f"{path} is broken: {error}. Words need quotation marks") from None
     for part in told.keys() - lab.parts.keys():
         raise Mistake(f"{path}: [{part}] was not asked; it has [{PREDICTIONS}] and [answers]")
-    return tuple(
-        _read_part(path, told.get(part, {}), questions) for part, questions in lab.parts.items()
-    )
-
-
-def _read_part(path: Path, told: Any, questions: Sequence[Question]) -> dict[str, Any]:
-    if not isinstance(told, dict):
-        raise Mistake(f"{path}: keep the lines [{PREDICTIONS}] and [answers] as they were")
-    for name in told.keys() - {question.name for question in questions}:
-        names = ", ".join(question.name for question in questions)
-        raise Mistake(f"{path}: nobody asked for {name}; asked was {names}")
-    return {one.name: _value(path, one, told.get(one.name, "")) for one in questions}
+    read: list[dict[str, Any]] = []
+    for part, questions in lab.parts.items():
+        answers = told.get(part, {})
+        if not isinstance(answers, dict):
+            raise Mistake(f"{path}: keep the lines [{PREDICTIONS}] and [answers] as they were")
+        names = [question.name for question in questions]
+        for name in answers.keys() - set(names):
+            raise Mistake(f"{path}: nobody asked for {name}; asked was {', '.join(names)}")
+        read.append({one.name: _value(path, one, answers.get(one.name, "")) for one in questions})
+    return read[0], read[1]
 
 
 def _value(path: Path, question: Question, value: Any) -> Any:
     if isinstance(value, str) and not value.strip():
         return None
-    if question.kind is str:
-        return str(value)
-    try:
-        return float(value)  # a number that stands between quotation marks is one
+    try:  # a number that stands between quotation marks is one
+        return question.kind(value)
     except (TypeError, ValueError, OverflowError):
         raise Mistake(
             f"{path}: {question.name} = {value!r} is no number. Neither units nor commas are "

@@ -63,9 +63,13 @@ def number(
     low, high = also or (right, right)
     if abs(said - right) <= within * abs(right) or low <= said <= high:
         return Mark(name, of, of)
-    slip = next((text for factor, text in SLIPS.items() if _near(said, factor * right)), "")
+    slips = (
+        text
+        for factor, text in SLIPS.items()
+        if abs(said - factor * right) <= NEAR_A_SLIP * abs(factor * right)
+    )
     why = f"{said:.6g} was said, {right:.6g} follows from what was measured."
-    return Mark(name, 0, of, " ".join(part for part in (why, slip, look) if part))
+    return Mark(name, 0, of, " ".join(part for part in (why, next(slips, ""), look) if part))
 
 
 def choice(
@@ -81,14 +85,14 @@ def choice(
     return Mark(name, 0, of, f"'{said}' was said, {right} is right here. {look}".rstrip())
 
 
-def predicted(measured: Mapping[str, Any], name: str, *, of: float = 1) -> Mark:
+def predicted(measured: Mapping[str, Any], name: str) -> Mark:
     """Full points for having said something that can be, before it was measured."""
     said = measured["predictions"].get(name)
     if said is None:
-        return Mark(name, 0, of, "Nothing was predicted before it was measured.")
+        return Mark(name, 0, 1, "Nothing was predicted before it was measured.")
     if isinstance(said, float) and not 0 <= said < math.inf:
-        return Mark(name, 0, of, f"{said:g} was predicted, which nothing can be.")
-    return Mark(name, of, of)
+        return Mark(name, 0, 1, f"{said:g} was predicted, which nothing can be.")
+    return Mark(name, 1, 1)
 
 
 def positive(numbers: Iterable[float], what: str) -> list[float]:
@@ -131,7 +135,3 @@ def messages(pings: Mapping[str, Any], way: str) -> tuple[list[float], list[floa
     if len(nbytes) > MOST_MESSAGES:
         raise Contradiction(f"{way}: {len(nbytes)} messages: a lab plays up to {MOST_MESSAGES}")
     return nbytes, seconds
-
-
-def _near(said: float, slip: float) -> bool:
-    return abs(said - slip) <= NEAR_A_SLIP * abs(slip)

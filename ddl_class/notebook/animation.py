@@ -8,6 +8,17 @@
 The arrows are the messages of the run's timeline, the bytes those of its ledger, and what fills
 the boxes was found in the ranks' vectors. A wrong algorithm is shown as wrong as it is. As in
 `check`, no simulated send ends before its receive has begun.
+
+Vectors remember who has contributed to them: rank r's holds nothing but B^r, with B a power of
+two. Any sum of such vectors is a number whose digits to the base B say how often each rank is in
+it, whatever order they were added in and wherever the vector was cut. Float64 has 52 bits for
+them: 13 for each of 4 ranks, 3 for each of 16. A witness stands between the program and its
+communicator, and notes the digits at each call.
+
+In one step a rank sends one message and receives one. A message belongs to the first step after
+all that its sender had sent and received before it, and after what its receiver took before it. So
+the steps do not depend on how long messages are under way, and P-1 messages to one rank are P-1
+steps, as its one port takes them.
 """
 
 from __future__ import annotations
@@ -20,13 +31,18 @@ from typing import Any
 import numpy as np
 
 from ddl_class.exercises.exercise import NO_BUFFERS
-from ddl_class.notebook.recorded_comm import MOST_RANKS, Note, contributions, witness
-from ddl_class.notebook.rounds import rounds
 from ddl_class.plots.step_player import StepPlayer
 from ddl_class.plots.steps import GOALS, DrawnStep, RecordedSteps, StepMessage
+from ddl_runtime.records.timeline import Arrow
 from ddl_teach import Run, simulate
+from ddl_teach.comm import Comm, Request
 
 as_in_check = partial(simulate, machine=NO_BUFFERS)
+MOST_RANKS = 16
+BITS = 52  # whole numbers up to 2**53 are exact in float64
+
+Note = tuple[int, np.ndarray]
+"""How many messages a rank had received, and what its vector then held."""
 
 
 def animate(
@@ -90,3 +106,152 @@ def _name(allreduce: Callable[..., Any]) -> str:
     function = getattr(allreduce, "func", allreduce)
     name = getattr(function, "__name__", type(function).__name__)
     return function.__module__.split(".")[-1] if name == "allreduce" else name
+
+
+def rounds(messages: Sequence[Arrow]) -> list[int]:
+    """The step of each message; the first is 1."""
+    sent_after = [_before_sending(message, messages) for message in messages]
+    taken_after = [_before_taking(place, messages) for place in range(len(messages))]
+    found: dict[int, int] = {}
+    waiting = sorted(range(len(messages)), key=lambda place: messages[place].start)
+    while waiting:
+        able = [k for k in waiting if found.keys() >= sent_after[k]]
+        # Who takes an early message late may have answered later ones first: then the order in
+        # which it was sent counts, which has no circles.
+        place = next((k for k in able if found.keys() >= taken_after[k]), able[0])
+        waiting.remove(place)
+        causes = (sent_after[place] | taken_after[place]) & found.keys()
+        found[place] = 1 + max((found[cause] for cause in causes), default=0)
+    return [found[place] for place in range(len(messages))]
+
+
+def _before_sending(message: Arrow, messages: Sequence[Arrow]) -> set[int]:
+    """What the sender had sent and received, by its own clock, when this message left."""
+    return {
+        place
+        for place, other in enumerate(messages)
+        if (other.source == message.source and other.start < message.start)
+        or (other.dest == message.source and other.end <= message.start)
+    }
+
+
+def _before_taking(place: int, messages: Sequence[Arrow]) -> set[int]:
+    """What the receiver had taken before it took this message."""
+    message = messages[place]
+    return {
+        k
+        for k, other in enumerate(messages)
+        if other.dest == message.dest and (other.end, k) < (message.end, place)
+    }
+
+
+def witness(comm: Comm, allreduce: Callable[..., Any], chunks: int) -> list[Note]:
+    """Run `allreduce` on vectors of one number a chunk; returns this rank's notes."""
+    x = np.full(chunks, float(_base(comm.size) ** comm.rank))
+    notes = Notes(x)
+    allreduce(RecordedComm(comm, notes), x)
+    notes.take()
+    return notes.taken
+
+
+def contributions(values: np.ndarray, ranks: int) -> np.ndarray:
+    """How often each rank is in each number: a row per number, -1 where it is no such sum.
+
+    >>> contributions(np.array([1.0, 1.0 + 2.0**26, 0.5]), ranks=2)
+    array([[ 1,  0],
+           [ 1,  1],
+           [-1, -1]])
+    """
+    base = _base(ranks)
+    sums = np.isfinite(values) & (values >= 0) & (values < float(base) ** ranks)
+    sums[sums] = values[sums] == np.floor(values[sums])
+    whole = np.where(sums, values, 0.0).astype(np.int64)
+    digits = whole[:, None] // base ** np.arange(ranks) % base
+    return np.where(sums[:, None], digits, -1)
+
+
+def _base(ranks: int) -> int:
+    return 2 ** (BITS // ranks)
+
+
+class Notes:
+    """What one rank's vector held, and after how many messages."""
+
+    def __init__(self, x: np.ndarray) -> None:
+        self.received = 0
+        self.taken: list[Note] = [(0, x.copy())]
+        self._x = x
+
+    def take(self) -> None:
+        """Note the vector, if it has changed."""
+        if not np.array_equal(self._x, self.taken[-1][1], equal_nan=True):
+            self.taken.append((self.received, self._x.copy()))
+
+    def arrived(self, y: Any) -> None:
+        """A message came into `y`; an empty one brings nothing."""
+        self.received += y.nbytes > 0
+
+
+class RecordedComm:
+    """A communicator that takes a note at the beginning of each call."""
+
+    def __init__(self, comm: Comm, notes: Notes) -> None:
+        self._comm = comm
+        self._notes = notes
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self._notes.take()
+        return getattr(self._comm, name)
+
+    def recv(self, x: Any, source: int, tag: int = 0) -> int:
+        self._notes.take()
+        source = self._comm.recv(x, source, tag)
+        self._notes.arrived(x)
+        return source
+
+    def sendrecv(self, x: Any, to: int, y: Any, source: int, tag: int = 0) -> int:
+        self._notes.take()
+        source = self._comm.sendrecv(x, to, y, source, tag)
+        self._notes.arrived(y)
+        return source
+
+    def irecv(self, x: Any, source: int, tag: int = 0) -> RecordedRequest:
+        self._notes.take()
+        return RecordedRequest(self._comm.irecv(x, source, tag), x, self._notes)
+
+    def isend(self, x: Any, to: int, tag: int = 0) -> RecordedRequest:
+        self._notes.take()
+        return RecordedRequest(self._comm.isend(x, to, tag), np.empty(0), self._notes)
+
+    def wait_any(self, requests: Sequence[RecordedRequest]) -> int:
+        self._notes.take()
+        place = self._comm.wait_any([request.inner for request in requests])
+        self._notes.arrived(requests[place].y)
+        return place
+
+    def split(self, colour: int | None, key: int = 0) -> RecordedComm | None:
+        group = self._comm.split(colour, key)
+        return None if group is None else RecordedComm(group, self._notes)
+
+
+class RecordedRequest(Request):
+    """A request that takes a note when it is waited for."""
+
+    def __init__(self, inner: Request, y: Any, notes: Notes) -> None:
+        self.inner = inner
+        self.y = y
+        self._notes = notes
+
+    @property
+    def waited(self) -> bool:
+        return self.inner.waited
+
+    def wait(self) -> int:
+        self._notes.take()
+        first = not self.inner.waited
+        source = self.inner.wait()
+        if first:
+            self._notes.arrived(self.y)
+        return source

@@ -3,6 +3,8 @@
 Here a message begins and ends in host memory; there it begins and ends on a GPU, by each path that
 was open. The two say nothing about each other's speed; the shapes can be compared: how long they
 stay flat, where they bend, which paths cross. What to look at: the labels, which say on what.
+`python -m benchmarks.on_a_gpu` records such runs, with machine, date, versions, GPU and driver.
+There may be none: then the course says so instead of showing numbers of anybody else's.
 """
 
 from __future__ import annotations
@@ -13,12 +15,24 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ddl_class.exercises.stages import RunningRanks
-from ddl_class.notebook.recorded_runs import RECORDED, recorded_runs
 from ddl_class.plots.staging import plot_recorded
 from ddl_measure.device_messages import IN_HOST_MEMORY, LATENCY, measure_messages
-from ddl_measure.device_run import HOST, NO_DEVICE, DeviceRun, TransferPath
+from ddl_measure.device_run import GPU, HOST, NO_DEVICE, DeviceRun, TransferPath, load
 
+RECORDED = Path(__file__).resolve().parent / "recorded" / "gpu"
 SIZES = tuple(4**power for power in (3, 5, 7, 8, 9, 10, 11))
+
+
+def recorded_runs(folder: Path | str = RECORDED) -> list[DeviceRun]:
+    """All that were recorded on GPUs, the latest first."""
+    runs = {path: load(path) for path in sorted(Path(folder).glob("*.json"))}
+    for path, run in runs.items():
+        if run.device != GPU:
+            raise ValueError(
+                f"{path} was measured on {run.label}, and runs of GPUs belong here: keep it "
+                "elsewhere"
+            )
+    return sorted(runs.values(), key=lambda run: run.about["date"], reverse=True)
 
 
 def measure_here(

@@ -48,8 +48,7 @@ def tensors(device: str) -> tuple[str, ArrayHome]:
 
     name, settle = "cuda", torch.cuda.synchronize
     if device != GPU:
-        from ddl_runtime.devices.stand_in_tensor import DEVICE
-        from ddl_runtime.devices.stand_in_torch import NAME  # which tells torch of it
+        from ddl_runtime.devices.stand_in_torch import DEVICE, NAME  # which tells torch of it
 
         name, settle = NAME, DEVICE.synchronise
     return name, ArrayHome(

@@ -22,7 +22,7 @@ from IPython.display import HTML, DisplayHandle, display
 
 from ddl_class.plots.svg import Drawing
 from ddl_class.plots.winners import plot_winners
-from ddl_runtime.pictures.style import rate_text, size_text, time_text
+from ddl_runtime.pictures.words import rate_text, size_text, time_text
 from ddl_teach.theory.collectives import ALGORITHMS, formula
 from ddl_teach.theory.crossover import winner_map
 
@@ -36,17 +36,27 @@ BETWEEN = [2.0 ** (k + 0.5) for k in range(5, 30)]  # sizes of the map that the 
 
 
 class Explorer:
-    """Sliders and the picture that they redraw; `sliders` by name, `picture()` of their point."""
+    """Sliders for the costs and the point, where these algorithms compete; they begin here.
+
+    Seconds, bytes, bytes per second; `adding` is how many bytes a second a rank adds to others:
+    endless, as in the simplest formulas, unless given. `picture()` is that of the sliders' point.
+    """
 
     def __init__(
         self,
-        algorithms: Sequence[str],
-        latency: float,
-        bandwidth: float,
-        ranks: int,
-        nbytes: float,
-        adding: float,
+        algorithms: Sequence[str] = tuple(ALGORITHMS),
+        *,
+        latency: float = 1e-6,
+        bandwidth: float = 10e9,
+        ranks: int = 16,
+        nbytes: float = 2**16,
+        adding: float = math.inf,
     ) -> None:
+        if ranks < 2 or nbytes <= 0:
+            raise ValueError(
+                f"{ranks} ranks and {nbytes} bytes take no time, whatever the algorithm: begin "
+                "with at least 2 ranks and 1 byte"
+            )
         self._formulas = {name: formula(name) for name in algorithms}
         self.sliders = {
             "latency": _slider("latency", LATENCIES, latency, time_text),
@@ -93,26 +103,7 @@ class Explorer:
         self._shown.display(self.picture())
 
 
-def explore(
-    algorithms: Sequence[str] = tuple(ALGORITHMS),
-    *,
-    latency: float = 1e-6,
-    bandwidth: float = 10e9,
-    ranks: int = 16,
-    nbytes: float = 2**16,
-    adding: float = math.inf,
-) -> Explorer:
-    """Sliders for the costs and the point, where these algorithms compete; they begin here.
-
-    Seconds, bytes, bytes per second; `adding` is how many bytes a second a rank adds to others:
-    endless, as in the simplest formulas, unless given.
-    """
-    if ranks < 2 or nbytes <= 0:
-        raise ValueError(
-            f"{ranks} ranks and {nbytes} bytes take no time, whatever the algorithm: begin with "
-            "at least 2 ranks and 1 byte"
-        )
-    return Explorer(algorithms, latency, bandwidth, ranks, nbytes, adding)
+explore = Explorer
 
 
 def _slider(

@@ -18,8 +18,7 @@ from IPython.core.getipython import get_ipython
 from IPython.display import DisplayHandle
 
 from ddl_class.plots.search import finding, plot_search, progress
-from ddl_class.plots.svg import Drawing
-from ddl_teach.search.records import Record
+from ddl_teach.search.report import Record
 
 EVERY = 0.25  # seconds between two pictures
 WIDE = 110  # letters of a line
@@ -45,14 +44,9 @@ class LiveSearch:
         if over or looked - self._drawn >= EVERY:
             now = latest if over else latest + looked - self._seen
             if self._in_notebook:
-                self._show(plot_search(records, planned=self._planned, now=now))
+                show = self._shown.display if self._drawn < 0 else self._shown.update
+                show(plot_search(records, planned=self._planned, now=now))
             elif sys.stdout.isatty():
                 line = f"{finding(records)}; {progress(records, now, self._planned)}"
                 print(f"\r{line[:WIDE]:<{WIDE}}", end="\n" if over else "", flush=True)
             self._drawn = time.monotonic()
-
-    def _show(self, picture: Drawing) -> None:
-        if self._drawn < 0:
-            self._shown.display(picture)
-        else:
-            self._shown.update(picture)

@@ -16,7 +16,7 @@ import numpy as np
 from ddl_measure.near_and_far import Pings
 from ddl_measure.ping_pong import ping_pong
 from ddl_teach.theory.fit import fit
-from ddl_teach.theory.grids.cluster import Cluster
+from ddl_teach.theory.grids.grid import Cluster
 
 BALLS = 4 ** np.arange(4, 11)  # bytes
 TURNS = 50

@@ -1,9 +1,7 @@
 """Architectures in pictures: a cell, the front of all that were trained, and two ways of scoring.
 
-A cell's places stand in a row, its operations are arcs above them; those that lead nowhere are
-pale. On a front every mark is a trained network, a colour for each search; the staircase joins
-those that no other one dominates. What to look at: where the staircase is flat, more of the price
-buys nothing; and how wide the cloud is where two scores should agree.
+What to look at: where the staircase is flat, more of the price buys nothing; and how wide the
+cloud is where two scores should agree.
 """
 
 from __future__ import annotations
@@ -11,41 +9,40 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
-from ddl_class.plots import frame
-from ddl_class.plots.boxes import round_box, write
-from ddl_class.plots.frame import BESIDE, finish, finish_panels, in_percent
-from ddl_runtime.pictures.style import INK, Look, Points, in_style, new_axes, rank_colour
+from ddl_class.plots.frame import (
+    BESIDE,
+    Plane,
+    finish_panels,
+    in_percent,
+    need,
+    panels,
+    plane,
+)
+from ddl_runtime.pictures.style import INK, Look, Points, in_style, rank_colour
 
 PALE = "#c9ccd1"
-PLACE = 0.16  # half a place's width, in distances between two
+PLACE = 0.16  # half the width of a cell's place, in distances between two
 
 
 @in_style
-def plot_cell(
-    operations: Mapping[str, str],
-    living: Collection[str],
-    *,
-    title: str | None = None,
-    ax: Axes | None = None,
-) -> Figure:
-    """Draw `operations` by their edges, as {"0-1": "conv3"}; those that are `living` in ink."""
-    ax = new_axes(9.0, 3.4) if ax is None else ax
+def plot_cell(operations: Mapping[str, str], living: Collection[str]) -> Figure:
+    """Draw `operations` by their edges, as {"0-1": "conv3"}, as arcs above the cell's places;
+    those that are `living` in ink, those that lead nowhere pale."""
+    ax = plane(height=3.4)
     last = max(int(edge.split("-")[1]) for edge in operations)
     drawn = {edge: name for edge, name in operations.items() if name != "none"}
     for edge, name in drawn.items():
         _draw_arc(ax, edge, name, INK if edge in living else PALE)
     for place in range(last + 1):
         corner = place - PLACE, -PLACE
-        round_box(ax, *corner, 2 * PLACE, 2 * PLACE, 0.05, facecolor=INK)
-        write(ax, place, 0, place, color="white", fontweight="bold", fontsize=10)
+        ax.round_box(*corner, 2 * PLACE, 2 * PLACE, 0.05, facecolor=INK)
+        ax.write(place, 0, place, color="white", fontweight="bold", fontsize=10)
     for place, words in ((0, "what comes in"), (last, "what goes out")):
-        write(ax, place, -0.3, words, va="baseline", color=INK, fontsize=10)
-    ax.set_xlim(-0.6, last + 0.6)
-    ax.set_ylim(-0.4, PLACE + (0.14 + 0.05 * last) * last + 0.15)
+        ax.write(place, -0.3, words, va="baseline", color=INK, fontsize=10)
+    ax.set(xlim=(-0.6, last + 0.6), ylim=(-0.4, PLACE + (0.14 + 0.05 * last) * last + 0.15))
     ax.axis("off")
     alive = sum(edge in living for edge in drawn)
     found = f"{alive} of {len(operations)} edges count"
@@ -56,10 +53,10 @@ def plot_cell(
         for edge, name in drawn.items()
     )
     more = f"{edges or 'No operation'}."
-    return finish(ax, f"A cell of {last + 1} places", found, title, grid="", more=more)
+    return ax.finish(f"A cell of {last + 1} places", found, grid="", more=more)
 
 
-def _draw_arc(ax: Axes, edge: str, name: str, ink: str) -> None:
+def _draw_arc(ax: Plane, edge: str, name: str, ink: str) -> None:
     start, end = map(int, edge.split("-"))
     reach = end - start
     # The end of an arc is a little left of the middle, so that arrows do not meet.
@@ -69,22 +66,16 @@ def _draw_arc(ax: Axes, edge: str, name: str, ink: str) -> None:
     ax.add_patch(FancyArrowPatch(*ends, connectionstyle=bend, **look))
     box = {"facecolor": "white", "edgecolor": ink, "boxstyle": "round,pad=0.25"}
     height = PLACE + (0.14 + 0.05 * reach) * reach
-    write(ax, (start + end) / 2, height, name, color=ink, bbox=box, fontsize=9)
+    ax.write((start + end) / 2, height, name, color=ink, bbox=box, fontsize=9)
 
 
 @in_style
-def plot_architectures(
-    clouds: Mapping[str, Points],
-    front: Points,
-    price: str,
-    *,
-    title: str | None = None,
-    ax: Axes | None = None,
-) -> Figure:
-    """Draw clouds of (prices, errors) by the search's name, and the front through all of them."""
-    if not len(front[0]) or len(front[0]) != len(front[1]):
-        raise ValueError("a front needs at least one point, and as many errors as prices")
-    ax = new_axes(9.0, 4.4) if ax is None else ax
+def plot_architectures(clouds: Mapping[str, Points], front: Points, price: str) -> Figure:
+    """Draw clouds of (prices, errors) by the search's name, and the front through all of them: a
+    mark is a trained network, the staircase joins those that no other one dominates."""
+    words = "a front needs at least one point, and as many errors as prices"
+    need(0 < len(front[0]) == len(front[1]), words)
+    ax = plane(price, "errors on the validation part", 4.4)
     for number, (name, cloud) in enumerate(clouds.items()):
         look: Look = {"color": rank_colour(number), "marker": "osD^v"[number % 5], "linestyle": ""}
         ax.plot(*cloud, label=name, alpha=0.65, markersize=5, **look)
@@ -99,25 +90,20 @@ def plot_architectures(
         f"{len(prices)} of {trained} networks are on the front: {errors[0]:.1%} to "
         f"{errors[-1]:.1%} of errors for {prices[-1] / prices[0]:.3g} times the price"
     )
-    names: Look = {"x": price, "y": "errors on the validation part", "legend": BESIDE}
     more = f"Searches: {', '.join(clouds)}."
-    return finish(ax, f"Errors over {price}", found, title, **names, more=more)
+    return ax.finish(f"Errors over {price}", found, legend=BESIDE, more=more)
 
 
 @in_style
 def plot_agreement(
-    panels: Mapping[str, Points],
-    taus: Mapping[str, tuple[float, float, float]],
-    score: str = "errors when trained alone",
-    *,
-    title: str | None = None,
+    compared: Mapping[str, Points], taus: Mapping[str, tuple[float, float, float]]
 ) -> Figure:
     """Draw for each cheaper way of scoring, by its name, (its scores, those of the costly way).
 
     `taus` are rank correlations with the ends of their intervals.
     """
-    axes = frame.panels(4.2 * len(panels), 4.0, columns=len(panels), sharey=True)
-    for ax, (name, points) in zip(axes, panels.items(), strict=True):
+    axes = panels(4.2 * len(compared), 4.0, columns=len(compared), sharey=True)
+    for ax, (name, points) in zip(axes, compared.items(), strict=True):
         ax.plot(*points, "o", color=rank_colour(0), alpha=0.65)
         tau, low, high = taus[name]
         words = f"tau = {tau:.2f} ({low:.2f} to {high:.2f})"
@@ -125,9 +111,9 @@ def plot_agreement(
         ax.set_xlabel(name)
         in_percent(ax.xaxis, ax.yaxis)
         ax.grid(True)
-    axes[0].set_ylabel(score)
-    alike = {name: (1 + taus[name][0]) / 2 for name in panels}
+    axes[0].set_ylabel("errors when trained alone")
+    alike = {name: (1 + taus[name][0]) / 2 for name in compared}
     found = "; ".join(f"{name}: {share:.0%} of pairs alike" for name, share in alike.items())
     more = "; ".join(f"{n}: tau {t:.2f}, {a:.2f} to {b:.2f}" for n, (t, a, b) in taus.items())
-    about = f"Scores of {len(next(iter(panels.values()))[0])} architectures"
-    return finish_panels(axes, about, found, title, more=f"{more}.")
+    about = f"Scores of {len(next(iter(compared.values()))[0])} architectures"
+    return finish_panels(axes, about, found, more=f"{more}.")

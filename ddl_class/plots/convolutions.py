@@ -1,41 +1,58 @@
-"""Time, operations and memory of convolutions, over whatever is varied.
+"""Convolutions: time, operations and memory over whatever is varied, and what each method does.
 
-One panel below another over the same axis, a colour for each method, and a column for each
-quantity that is varied. A dotted vertical line is a crossover, each with its source: counted,
-predicted, measured. What to look at: methods that meet at one place in operations, and at quite
-another in time.
+A dotted vertical line is a crossover, each with its source: counted, predicted, measured. What to
+look at: methods that meet at one place in operations, and at quite another in time; how often a
+pixel's colour comes back in the matrix of im2col; the size of the blot that one bad pixel makes,
+which is that of what a method transforms at once; Winograd's error, which grows by the same factor
+with each larger tile while there is ever less left to save; and the border between two colours of
+a map, which moves when the rates of a processor change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from ddl_class.plots.frame import BESIDE, Text, count_in_short, finish_panels, log_scale, panels
-from ddl_runtime.pictures.style import INK, Look, in_style, size_text, time_text
-
-METHOD_COLOURS: Mapping[str, str] = MappingProxyType(
-    {
-        "direct": "#ccbb44",
-        "im2col": "#4477aa",
-        "fft": "#ee6677",
-        "winograd_2x2": "#66ccee",
-        "winograd_4x4": "#228833",
-        "torch": "#555555",
-    }
+from ddl_class.plots.curves import Numbers
+from ddl_class.plots.frame import (
+    BESIDE,
+    Plane,
+    Text,
+    extremes,
+    finish_panels,
+    need,
+    panels,
+    plane,
 )
+from ddl_runtime.pictures.style import INK, Look, in_style
+from ddl_runtime.pictures.words import count_in_short, size_text, time_text
+
+if TYPE_CHECKING:
+    from ddl_measure.experiments.convolution.sweep import Sweep
+
+METHOD_COLOURS: Mapping[str, str] = {
+    "direct": "#ccbb44",
+    "im2col": "#4477aa",
+    "fft": "#ee6677",
+    "winograd_2x2": "#66ccee",
+    "winograd_4x4": "#228833",
+    "torch": "#555555",
+}
 OTHER = "#aa3377"
 
 SPOKEN = {"fft": "FFT", "winograd_2x2": "Winograd 2x2", "winograd_4x4": "Winograd 4x4"}
 UNITS: Mapping[str, Text] = {"time": time_text, "memory": size_text}
 PANEL = 2.1  # inches
+LARGEST = 25 * 30  # numbers of a matrix that one can still read
+GOOD, BAD = "#dfe8f2", "#cc3311"
+FAR_AHEAD = 3.0  # times as fast as the next: the full colour
+PALEST = 0.35
 
 
 def method_name(method: str) -> str:
@@ -52,14 +69,6 @@ def method_colour(method: str) -> str:
     return METHOD_COLOURS.get(method, OTHER)
 
 
-class ConvolutionSweep(Protocol):
-    """A sweep as `ddl_measure.experiments.convolution.sweep` makes it."""
-
-    panels: Mapping[str, Mapping[str, Sequence[float]]]
-
-    def crossings(self, varied: Sequence[float]) -> Mapping[str, float | None]: ...
-
-
 @dataclass(frozen=True)
 class Swept:
     """What stands over the `varied` values of `quantity`: `panels`, by name, of curves by method.
@@ -69,27 +78,24 @@ class Swept:
     """
 
     quantity: str
-    varied: Sequence[float]
-    panels: Mapping[str, Mapping[str, Sequence[float]]]  # "time", "operations", "memory"
+    varied: Numbers
+    panels: Mapping[str, Mapping[str, Numbers | np.ndarray]]  # "time", "operations", ...
     crossings: Mapping[str, float | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, quantity: str, varied: Sequence[float], found: ConvolutionSweep) -> Self:
+    def of(cls, quantity: str, varied: Numbers, found: Sweep) -> Self:
         """What is drawn of a sweep: measured time, operations, memory, and all crossings."""
         return cls(quantity, varied, found.panels, found.crossings(varied))
 
     def __post_init__(self) -> None:
         for name, panel in self.panels.items():
             for method, curve in panel.items():
-                if len(curve) != len(self.varied):
-                    raise ValueError(
-                        f"{name} of {method} has {len(curve)} values over {len(self.varied)} of "
-                        f"{self.quantity}"
-                    )
+                words = f"{name} of {method} has {len(curve)} values over {len(self.varied)} of "
+                need(len(curve) == len(self.varied), words + self.quantity)
 
 
 @in_style
-def plot_sweep(*columns: Swept, title: str | None = None) -> Figure:
+def plot_sweep(*columns: Swept) -> Figure:
     """Draw each of `columns` beside the others, its panels below one another."""
     names = list(columns[0].panels)
     size = max(9.0, 4.4 * len(columns)), 0.9 + PANEL * len(names)
@@ -100,12 +106,16 @@ def plot_sweep(*columns: Swept, title: str | None = None) -> Figure:
             for method, curve in column.panels[name].items():
                 look: Look = {"color": method_colour(method), "label": method_name(method)}
                 ax.plot(column.varied, curve, "o-", markersize=4, **look)
-            log_scale(ax, "y", UNITS.get(name, count_in_short))
+            ax.log_scale("y", UNITS.get(name, count_in_short))
             base = 4 if name == "memory" else 10
             ax.yaxis.set_major_locator(LogLocator(base=base, numticks=6))
             ax.grid(True)
             _mark_crossings(ax, column.crossings, named=ax is own[0])
-        _scale_varied(own[-1], column)
+        if column.varied[-1] / column.varied[0] >= 16:
+            own[-1].set_xscale("log", base=2)
+        own[-1].set_xticks(column.varied, [f"{value:g}" for value in column.varied])
+        own[-1].xaxis.set_minor_locator(NullLocator())
+        own[-1].set_xlabel(column.quantity)
     for ax, name in zip(axes[:: len(columns)], names, strict=True):
         ax.set_ylabel(name)
     axes[len(columns) - 1].legend(**BESIDE)
@@ -117,7 +127,7 @@ def plot_sweep(*columns: Swept, title: str | None = None) -> Figure:
         for name, panel in column.panels.items()
         for method, curve in panel.items()
     ]
-    return finish_panels(axes, " and ".join(names), found, title, more=" ".join(words))
+    return finish_panels(axes, " and ".join(names), found, more=" ".join(words))
 
 
 def _finding(crossings: Mapping[str, float | None], quantity: str) -> str:
@@ -131,23 +141,149 @@ def _finding(crossings: Mapping[str, float | None], quantity: str) -> str:
     return f"The FFT wins by {quantity}: {listed}"
 
 
-def _mark_crossings(ax: Axes, crossings: Mapping[str, float | None], named: bool) -> None:
+def _mark_crossings(ax: Plane, crossings: Mapping[str, float | None], named: bool) -> None:
     for place, value in enumerate(sorted({it for it in crossings.values() if it is not None})):
-        line = (":", "--", "-.")[place % 3]
-        ax.axvline(value, color=INK, linestyle=line, linewidth=1.3)
+        ax.axvline(value, color=INK, linestyle=(":", "--", "-.")[place % 3], linewidth=1.3)
         if named:
             sources = ", ".join(source for source, where in crossings.items() if where == value)
             high: Look = {"xycoords": ("data", "axes fraction"), "va": "top", "rotation": 90}
             ax.annotate(f" {sources}", (value, 0.98), ha="right", color=INK, size=9, **high)
 
 
-def _scale_varied(ax: Axes, column: Swept) -> None:
-    if column.varied[-1] / column.varied[0] >= 16:
-        ax.set_xscale("log", base=2)
-    ax.set_xticks(column.varied, [f"{value:g}" for value in column.varied])
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xlabel(column.quantity)
-
-
 def _text(name: str, value: float) -> str:
     return UNITS.get(name, count_in_short)(value) if np.isfinite(value) else "not possible"
+
+
+@in_style
+def plot_im2col(image: np.ndarray, matrix: np.ndarray) -> Figure:
+    """Draw an `image` of whole numbers and the `matrix` of its patches, in the same colours."""
+    image, matrix = np.atleast_2d(image), np.atleast_2d(matrix)
+    for name, numbers in {"image": image, "matrix": matrix}.items():
+        words = f"{name} has shape {numbers.shape}: give one with two axes and at most {LARGEST} "
+        words += "numbers, of one image and one channel"
+        need(numbers.ndim == 2 and 0 < numbers.size <= LARGEST, words)
+    height = 0.9 + 0.36 * max(image.shape[0], matrix.shape[0], 6)
+    widths = [image.shape[1], matrix.shape[1]]
+    left, right = axes = panels(9.5, height, columns=2, width_ratios=widths)
+    low, high = image.min(), image.max()
+    for ax, numbers in zip(axes, (image, matrix), strict=True):
+        ax.imshow(numbers, cmap="viridis", vmin=low, vmax=high, alpha=0.75, aspect="auto")
+        small = 9 if numbers.shape[1] <= 12 else 7
+        ax.write_numbers_into(numbers, (low + high) / 2, fontsize=small)
+        ax.part_pixels(numbers.shape, width=1.2)
+        ax.spines[:].set_visible(False)
+    left.set_xlabel("the image")
+    right.set(xlabel="a column for each output", ylabel="a row for each weight")
+    found = (
+        f"{image.size} pixels become {matrix.shape[0]} x {matrix.shape[1]} = {matrix.size} "
+        f"numbers: {matrix.size / image.size:.3g} times the memory"
+    )
+    rows = "; ".join(" ".join(f"{number:g}" for number in row) for row in matrix[:3])
+    more = f"The matrix begins with {rows}."
+    return finish_panels(axes, "An image and its im2col matrix", found, more=more)
+
+
+@in_style
+def plot_spread(outputs: Mapping[str, np.ndarray]) -> Figure:
+    """Draw one output image of each method; numbers that are not finite are the bad ones."""
+    need(outputs, "nothing to draw: give the output of at least one method")
+    bad = {name: ~np.isfinite(np.asarray(image)) for name, image in outputs.items()}
+    for name, image in bad.items():
+        need(image.ndim == 2, f"{name} has shape {image.shape}: give one image, of two axes")
+    axes = panels(2.6 * len(bad) + 0.4, 3.2, columns=len(bad))
+    for ax, (name, image) in zip(axes, bad.items(), strict=True):
+        ax.imshow(image, cmap=ListedColormap([GOOD, BAD]), vmin=0, vmax=1)
+        ax.set_title(f"{name}: {image.sum():,}", weight="normal", size=10)
+        ax.part_pixels(image.shape, width=0.8)
+    listed = ", ".join(f"{image.sum():,} by {name}" for name, image in bad.items())
+    found = f"One bad pixel spoils outputs: {listed}"
+    return finish_panels(axes, "Outputs that one bad pixel spoils, in red", found)
+
+
+@in_style
+def plot_errors(tiles: Sequence[int], errors: Numbers) -> Figure:
+    """Draw the `errors` of Winograd's F(m x m, 3 x 3), in units of the definition's, over m, and
+    the multiplications that it saves."""
+    words = f"{len(tiles)} tiles and {len(errors)} errors: give one for each"
+    need(len(tiles) == len(errors) > 0, words)
+    m = np.asarray(tiles, float)
+    saved = 9 * m**2 / (m + 2) ** 2
+    ax = plane("outputs m of a tile, F(m x m, 3 x 3)", "times the definition", 3.8, 8.0)
+    for marks, numbers, method, words in (
+        ("o-", errors, "fft", "error, times the definition's"),
+        ("s-", saved, "winograd_4x4", "multiplications, times fewer"),
+    ):
+        ax.plot(tiles, numbers, marks, color=METHOD_COLOURS[method], label=words)
+    ax.log_scale("y", "{:,g}".format)
+    ax.yaxis.set_major_locator(LogLocator(numticks=8))
+    ax.set_xticks(tiles, [f"{tile:g}" for tile in tiles])
+    found = (
+        f"m = {tiles[-1]:g}: {saved[-1]:.2g} times fewer multiplications, {errors[-1]:,.3g} times "
+        "the error"
+    )
+    listed = ", ".join(f"{tile:g}: {error:.3g}" for tile, error in zip(tiles, errors, strict=True))
+    about, legend = "Error of Winograd's convolution over its tile", {"loc": "upper left"}
+    return ax.finish(about, found, legend=legend, more=f"{listed}.")
+
+
+@in_style
+def plot_method_map(
+    maps: Mapping[str, Mapping[str, np.ndarray]],
+    rows: Numbers,
+    columns: Numbers,
+    *,
+    row_quantity: str,
+    column_quantity: str,
+) -> Figure:
+    """Draw one map beside another, by name; each holds the times [row, column] of every method.
+
+    Where a method cannot be used its time is inf. A cell's colour is the method that is predicted
+    to be the fastest there, its strength how far ahead of the next one it is.
+    """
+    winners, strength, said = {}, {}, []
+    shape = len(rows), len(columns)
+    for name, times in maps.items():
+        stack = np.stack(list(times.values()))
+        words = f"the times of {name} have shape {stack.shape[1:]}; with {len(rows)} rows and "
+        need(stack.shape[1:] == shape, f"{words}{len(columns)} columns it must be {shape}")
+        winners[name] = np.array(list(times))[stack.argmin(axis=0)]
+        first, second, *_ = np.sort([*stack, np.full(shape, np.inf)], axis=0)
+        strength[name] = np.clip(np.log(second / first) / np.log(FAR_AHEAD), PALEST, 1.0)
+        wins = {method: float((winners[name] == method).mean()) for method in times}
+        _, best = extremes(wins)
+        said.append(f"{name}: {method_name(best)} wins {wins[best]:.0%}")
+    won = np.unique([*winners.values()])
+    every = dict.fromkeys(method for times in maps.values() for method in times)
+    colours = {method: method_colour(method) for method in every if method in won}
+    axes = draw_names(winners, colours, strength, (1.6 + 3.9 * len(maps), 4.2))
+    for ax in axes:
+        ax.set_xticks(*_ticks(columns))
+        ax.set_xlabel(column_quantity)
+    axes[0].set_yticks(*_ticks(rows))
+    axes[0].set_ylabel(row_quantity)
+    axes[-1].explain_colours({method_name(method): it for method, it in colours.items()})
+    about = f"Maps of the fastest method over {row_quantity} and {column_quantity}"
+    return finish_panels(axes, about, "; ".join(said))
+
+
+def _ticks(values: Numbers) -> tuple[Sequence[int], Sequence[str]]:
+    places = range(0, len(values), max(1, -(-len(values) // 10)))
+    return places, [f"{values[place]:g}" for place in places]
+
+
+def draw_names(
+    tables: Mapping[str, np.ndarray],
+    colours: Mapping[str, Any],
+    strength: Mapping[str, np.ndarray],
+    size: tuple[float, float],
+) -> list[Plane]:
+    """Tables beside each other, each cell in the colour of the name in it; the first row is below.
+
+    The `strength` of a colour is between 0, which is white, and 1. An empty name is white too.
+    """
+    axes = panels(*size, columns=len(tables), sharey=True)
+    for ax, (title, names) in zip(axes, tables.items(), strict=True):
+        full = np.array([[to_rgb(colours.get(name, "white")) for name in row] for row in names])
+        ax.imshow(1 - strength[title][..., None] * (1 - full), origin="lower", aspect="auto")
+        ax.set_title(title, weight="normal", size=10)
+    return axes

@@ -1,21 +1,23 @@
-"""What every picture has around its data: axes with units, a legend, a title, and its words.
+"""What every picture is made of: axes that say what they show, and draw as the course does.
 
-`finish` and `finish_panels` are the last call of each picture: the title says what was found, or
-what the caller asks for, and the text for those who cannot see it says both what is drawn and what
-was found.
+A picture begins with `plane`, or with `panels`, and ends with `finish` or `finish_panels`: the
+title says what was found, or what the caller asks for, and the text for those who cannot see it
+says both what is drawn and what was found. Each curve is drawn as what it is: a prediction is a
+line, a simulation hollow squares, a measurement dots with their intervals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyBboxPatch, Patch
 from matplotlib.ticker import (
     FixedLocator,
     FuncFormatter,
@@ -25,128 +27,255 @@ from matplotlib.ticker import (
     PercentFormatter,
 )
 
-from ddl_runtime.pictures.style import (
-    INK,
-    Look,
-    Picture,
-    describe,
-    figure_of,
-    in_style,
-    size_text,
-    time_text,
-)
+from ddl_class.plots.curves import LOOKS, Curve, Curves, by_position
+from ddl_runtime.pictures.style import INK, Look, Picture, describe, figure_of, in_style, ink_on
+from ddl_runtime.pictures.words import size_text, time_text
 
 Text = Callable[[float], str]
 """How a number on an axis is written."""
 
-BESIDE: Mapping[str, Any] = MappingProxyType(
-    {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
-)
+BESIDE: Look = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
 """Where a legend lies beside the axes: within them it would cover data."""
 
 plain: Text = "{:g}".format
 count: Text = "{:,.0f}".format
+DIGIT = 7.0  # points that a digit is wide
+AXES = 0.8  # of a picture's width, where a legend may lie beside them
 
 
-def count_in_short(number: float) -> str:
-    """A count in three digits, in powers of 1000.
+def need(given: object, words: str) -> None:
+    """Refuse what cannot be drawn: without what is to be given, an error that says it."""
+    if not given:
+        raise ValueError(words)
 
-    >>> count_in_short(130_000_000), count_in_short(20)
-    ('130 M', '20')
-    """
-    for size, letter in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if number >= size:
-            return f"{number / size:.3g} {letter}"
-    return f"{number:.3g}"
+
+class Plane(Axes):
+    """Axes that say what they show, and draw as the course does."""
+
+    @in_style
+    def finish(
+        self,
+        about: str,
+        found: str,
+        title: str | None = None,
+        *,
+        grid: Literal["both", "x", "y", ""] = "both",
+        legend: Mapping[str, Any] | None = None,
+        more: str = "",
+    ) -> Figure:
+        """Show what was `found` as the title unless one is given, and say it in words.
+
+        The words are what the picture is `about`, what was found, and `more`.
+        """
+        if grid:
+            self.grid(True, axis=grid)
+        if legend is not None:
+            self.legend(**legend)
+        self.set_title(found if title is None else title, wrap=True)
+        return _described(self, about, found, more)
+
+    def log_scale(
+        self,
+        which: Literal["x", "y"],
+        text: Text = plain,
+        *,
+        base: float = 10.0,
+        subs: Sequence[float] = (1.0, 2.0, 5.0),
+        at: Sequence[float] | None = None,
+    ) -> None:
+        """Make an axis logarithmic, its numbers written out by `text`.
+
+        They stand `at` the places given, or at powers of the base, those of ten times `subs`.
+        """
+        (self.set_xscale if which == "x" else self.set_yscale)("log", base=base)
+        axis: Axis = self.xaxis if which == "x" else self.yaxis
+        if at is not None:
+            axis.set_major_locator(FixedLocator(at))
+            axis.set_minor_locator(NullLocator())
+        else:
+            axis.set_major_locator(LogLocator(base, subs if base == 10 else (1.0,)))
+        axis.set_major_formatter(FuncFormatter(lambda number, _: text(number)))
+        axis.set_minor_formatter(NullFormatter())
+
+    def scale_sizes_and_times(self, sizes: str, times: str) -> None:
+        """Two logarithmic axes, with their names: bytes to the right, seconds upwards."""
+        self.log_scale("x", size_text, base=2)
+        low, high = np.log2(self.get_xlim())
+        # Every second power of two, or every fourth: labels that do not touch.
+        step = max(1, int(np.ceil((high - low) / 8)))
+        self.xaxis.set_major_locator(LogLocator(base=2.0**step, numticks=20))
+        self.set_yscale("log")
+        decades = np.ptp(np.log10(self.get_ylim()))
+        self.log_scale("y", time_text, subs=(1.0,) if decades > 3 else (1.0, 2.0, 5.0))
+        self.grid(True)
+        self.set_xlabel(sizes)
+        self.set_ylabel(times)
+
+    def name_rows(self, names: Collection[str]) -> None:
+        """A row for each name, the first on top."""
+        self.set_yticks(range(len(names)), list(names))
+        self.set_ylim(len(names) - 0.5, -0.5)
+        self.tick_params(axis="y", length=0)
+
+    def explain_colours(self, colours: Mapping[str, Any], **place: Any) -> None:
+        """A legend that names colours; beside the axes unless another place is given."""
+        patches = [Patch(facecolor=colour, label=name) for name, colour in colours.items()]
+        self.legend(handles=patches, **(place or BESIDE))
+
+    def note(
+        self, words: str, at: tuple[float, float], by: tuple[float, float] = (4, 0), **look: Any
+    ) -> None:
+        """Words beside a place of the data, `by` so many points away from it."""
+        look = {"color": INK, "fontsize": 9, **look}
+        self.annotate(words, at, by, textcoords="offset points", **look)
+
+    def mark(self, x: float, words: str = "", up: float = 0.97, **line: Any) -> None:
+        """A vertical line with words beside it, `up` as a share of the picture's height."""
+        self.axvline(x, **{"color": INK, "linestyle": ":", "linewidth": 1.2, **line})
+        place: Look = {
+            "xycoords": ("data", "axes fraction"),
+            "va": "top" if up > 0.5 else "bottom",
+        }
+        self.note(words, (x, up), fontsize=8.5, **place)
+
+    # -- curves: a prediction is a line, a simulation hollow squares, a measurement dots ----------
+
+    def draw_curve(
+        self, ground: str, curve: Curve | None, colour: Any, label: str | None = None, **look: Any
+    ) -> None:
+        """Draw a curve, if there is one, as what it is: "simulated", "measured" or predicted."""
+        if curve is None:
+            return
+        x, y, *intervals = curve
+        self.plot(x, y, **{**LOOKS.get(ground, {}), "color": colour, "label": label, **look})
+        for lows, highs in intervals:
+            self.vlines(x, lows, highs, color=colour, linewidth=3, alpha=0.5)
+
+    def draw_lines(
+        self, curves: Curves, colour: Callable[[str, int], Any] = by_position, **look: Any
+    ) -> None:
+        """A line with its name for each curve, whatever ground it comes from."""
+        self.draw_all({"": curves}, colour, "{name}", **look)
+
+    def draw_all(
+        self,
+        grounds: Mapping[str, Curves | None],
+        colour: Callable[[str, int], Any] = by_position,
+        label: str | Mapping[str, str] = "{name}, {ground}",
+        **look: Any,
+    ) -> dict[str, Any]:
+        """Draw curves by their ground and name, and return each name's colour.
+
+        `label` is the pattern of a curve's words, or that of each ground that has some.
+        """
+        names = dict.fromkeys(name for curves in grounds.values() for name in curves or ())
+        colours = {name: colour(name, place) for place, name in enumerate(names)}
+        for ground, curves in grounds.items():
+            pattern = label if isinstance(label, str) else label.get(ground, "")
+            for name, curve in (curves or {}).items():
+                words = pattern.format(name=name, ground=ground) or None
+                self.draw_curve(ground, curve, colours[name], words, **look)
+        return colours
+
+    def explain(self, colours: Mapping[str, Any], grounds: Iterable[str], **place: Any) -> None:
+        """A legend that says what the colours are, and then what lines, squares and dots are."""
+        names = [Line2D([], [], color=it, linewidth=4, label=name) for name, it in colours.items()]
+        marks = [Line2D([], [], color=INK, label=it, **LOOKS.get(it, {})) for it in grounds]
+        self.legend(handles=names + marks, **(place or BESIDE))
+
+    # -- boxes, tables and words ------------------------------------------------------------------
+
+    def write(self, x: float, y: float, words: object, **look: Any) -> None:
+        """Words around a place; the keyword `on` is the colour of what lies below them."""
+        if "on" in look:
+            look["color"] = ink_on(look.pop("on"))
+        self.text(x, y, str(words), **{"ha": "center", "va": "center", "fontsize": 8, **look})
+
+    def draw_boxes(
+        self,
+        rows: Iterable[float],
+        begins: Iterable[float],
+        ends: Iterable[float],
+        half: float = 0.42,
+        **look: Any,
+    ) -> None:
+        """A box in a row for each begin and end, `half` a row high above and below its middle."""
+        corners = [
+            [(begin, row - half), (begin, row + half), (end, row + half), (end, row - half)]
+            for row, begin, end in zip(rows, begins, ends, strict=True)
+        ]
+        self.add_collection(PolyCollection(corners, **{"edgecolors": "white", **look}))
+
+    def write_into_boxes(
+        self,
+        rows: Iterable[float],
+        begins: Iterable[float],
+        ends: Iterable[float],
+        words: Iterable[object],
+        on: Iterable[Any],
+        reach: float,
+    ) -> None:
+        """Words into each box that is wide enough for them, of axes that are `reach` long."""
+        points = 72 * AXES * figure_of(self).get_figwidth() / reach
+        for row, begin, end, text, colour in zip(rows, begins, ends, words, on, strict=True):
+            if (end - begin) * points > DIGIT * len(str(text)):
+                self.write((begin + end) / 2, row, text, on=colour)
+
+    def round_box(
+        self, x: float, y: float, width: float, height: float, radius: float, **look: Any
+    ) -> None:
+        """A box with round corners, by its lower left corner."""
+        style = f"round,pad=0,rounding_size={radius}"
+        look = {"edgecolor": INK, **look}
+        self.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=style, **look))
+
+    def write_numbers_into(self, table: np.ndarray, dark_below: float, **look: Any) -> None:
+        """A whole number into each cell that has one, white on what is dark: less than so much."""
+        for (row, column), number in np.ndenumerate(table):
+            if np.isfinite(number):
+                ink = INK if number >= dark_below else "white"
+                self.write(column, row, f"{number:.0f}", color=ink, **look)
+
+    def part_pixels(self, shape: tuple[int, ...], width: float) -> None:
+        """White lines between the pixels of an image of this shape, in place of ticks."""
+        self.set_xticks([])
+        self.set_yticks([])
+        self.set_xticks(np.arange(1, shape[1]) - 0.5, minor=True)
+        self.set_yticks(np.arange(1, shape[0]) - 0.5, minor=True)
+        self.grid(True, which="minor", color="white", linewidth=width)
+        self.tick_params(which="both", length=0)
+        self.set_axisbelow(False)
+
+
+def plane(x: str = "", y: str = "", height: float = 4.2, width: float = 9.0) -> Plane:
+    """Empty axes with their names, in a picture of so many inches."""
+    [ax] = panels(width, height)
+    ax.set(xlabel=x, ylabel=y)
+    return ax
 
 
 @in_style
-def finish(
-    ax: Axes,
-    about: str,
-    found: str,
-    title: str | None = None,
-    *,
-    x: str = "",
-    y: str = "",
-    grid: Literal["both", "x", "y", ""] = "both",
-    legend: Mapping[str, Any] | None = None,
-    more: str = "",
-) -> Figure:
-    """Name the axes, show what was `found` as the title unless one is given, and say it in words.
-
-    The words are what the picture is `about`, what was found, and `more`; `legend` is its place.
-    """
-    if x:
-        ax.set_xlabel(x)
-    if y:
-        ax.set_ylabel(y)
-    if grid:
-        ax.grid(True, axis=grid)
-    if legend is not None:
-        ax.legend(**legend)
-    ax.set_title(found if title is None else title, wrap=True)
-    return _described(ax, about, found, more)
-
-
-def panels(width: float, height: float, rows: int = 1, columns: int = 1, **how: Any) -> list[Axes]:
+def panels(
+    width: float, height: float, rows: int = 1, columns: int = 1, **how: Any
+) -> list[Plane]:
     """Axes in one picture, row by row; sizes in inches, `how` as for matplotlib's subplots."""
-    grid = Picture(figsize=(width, height)).subplots(rows, columns, squeeze=False, **how)
-    return list(grid.ravel())
+    look: Look = {"squeeze": False, "subplot_kw": {"axes_class": Plane}}
+    return list(Picture(figsize=(width, height)).subplots(rows, columns, **look, **how).ravel())
 
 
 def finish_panels(
-    axes: Sequence[Axes], about: str, found: str, title: str | None = None, *, more: str = ""
+    axes: Sequence[Plane], about: str, found: str, title: str | None = None, *, more: str = ""
 ) -> Figure:
     """The same for a picture of several axes: its title stands above all of them."""
-    words = found if title is None else title
-    axes[0].figure.suptitle(words, x=0.01, ha="left", weight="bold", size=11.5, wrap=True)
+    look: Look = {"x": 0.01, "ha": "left", "weight": "bold", "size": 11.5, "wrap": True}
+    axes[0].figure.suptitle(found if title is None else title, **look)
     return _described(axes[0], about, found, more)
 
 
-def _described(ax: Axes, about: str, found: str, more: str) -> Figure:
+def _described(ax: Plane, about: str, found: str, more: str) -> Figure:
     figure, words = figure_of(ax), f"{about.rstrip('.')}. {found.rstrip('.')}. {more}"
     describe(figure, " ".join(words.split()))
     return figure
-
-
-def log_scale(
-    ax: Axes,
-    which: Literal["x", "y"],
-    text: Text = plain,
-    *,
-    base: float = 10.0,
-    subs: Sequence[float] = (1.0, 2.0, 5.0),
-    at: Sequence[float] | None = None,
-) -> None:
-    """Make an axis logarithmic, its numbers written out by `text`.
-
-    They stand `at` the places given, or at powers of the base, those of ten times `subs`.
-    """
-    (ax.set_xscale if which == "x" else ax.set_yscale)("log", base=base)
-    axis: Axis = ax.xaxis if which == "x" else ax.yaxis
-    if at is not None:
-        axis.set_major_locator(FixedLocator(at))
-        axis.set_minor_locator(NullLocator())
-    else:
-        axis.set_major_locator(LogLocator(base, subs if base == 10 else (1.0,)))
-    axis.set_major_formatter(FuncFormatter(lambda number, _: text(number)))
-    axis.set_minor_formatter(NullFormatter())
-
-
-def scale_sizes_and_times(ax: Axes, sizes: str, times: str) -> None:
-    """Two logarithmic axes: sizes in bytes to the right, seconds upwards, each with its name."""
-    log_scale(ax, "x", size_text, base=2)
-    low, high = np.log2(ax.get_xlim())
-    # Every second power of two, or every fourth: labels that do not touch.
-    step = max(1, int(np.ceil((high - low) / 8)))
-    ax.xaxis.set_major_locator(LogLocator(base=2.0**step, numticks=20))
-    ax.set_yscale("log")
-    decades = np.ptp(np.log10(ax.get_ylim()))
-    log_scale(ax, "y", time_text, subs=(1.0,) if decades > 3 else (1.0, 2.0, 5.0))
-    ax.grid(True)
-    ax.set_xlabel(sizes)
-    ax.set_ylabel(times)
 
 
 def write_numbers(axis: Axis, text: Text) -> None:
@@ -158,34 +287,6 @@ def in_percent(*axes: Axis) -> None:
     """Write shares on these axes as percent."""
     for axis in axes:
         axis.set_major_formatter(PercentFormatter(1.0))
-
-
-def name_rows(ax: Axes, names: Collection[str]) -> None:
-    """A row for each name, the first on top."""
-    ax.set_yticks(range(len(names)), list(names))
-    ax.set_ylim(len(names) - 0.5, -0.5)
-    ax.tick_params(axis="y", length=0)
-
-
-def explain_colours(ax: Axes, colours: Mapping[str, Any], **place: Any) -> None:
-    """A legend that names colours; beside the axes unless another place is given."""
-    patches = [Patch(facecolor=colour, label=name) for name, colour in colours.items()]
-    ax.legend(handles=patches, **(place or BESIDE))
-
-
-def note(
-    ax: Axes, words: str, at: tuple[float, float], by: tuple[float, float] = (4, 0), **look: Any
-) -> None:
-    """Words beside a place of the data, `by` so many points away from it."""
-    look = {"color": INK, "fontsize": 9, **look}
-    ax.annotate(words, at, by, textcoords="offset points", **look)
-
-
-def mark(ax: Axes, x: float, words: str = "", up: float = 0.97, **line: Any) -> None:
-    """A vertical line with words beside it, `up` as a share of the picture's height."""
-    ax.axvline(x, **{"color": INK, "linestyle": ":", "linewidth": 1.2, **line})
-    place: Look = {"xycoords": ("data", "axes fraction"), "va": "top" if up > 0.5 else "bottom"}
-    note(ax, words, (x, up), fontsize=8.5, **place)
 
 
 def extremes(numbers: Mapping[str, float]) -> tuple[str, str]:

@@ -1,9 +1,9 @@
-"""Ranks that average with neighbours: who speaks to whom, and how far apart they are.
+"""Servers and gossip: bytes in at the busiest port, who speaks to whom, how far apart ranks are.
 
 Graphs are drawn as circles of ranks; where links change from step to step, each step's have a
-colour of their own. Distances from the mean are drawn over steps (dots measured, lines predicted)
-on a logarithmic axis, where a constant second eigenvalue is a straight line. What to look at: the
-slope, and for the one-peer exponential graph that there is none: it ends.
+colour of their own. On a logarithmic axis of distances from the mean a constant second eigenvalue
+is a straight line. What to look at: the slope, and for the one-peer exponential graph that there
+is none: it ends; and which path takes in more bytes with more workers, and which does not.
 """
 
 from __future__ import annotations
@@ -11,22 +11,48 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
+from matplotlib.ticker import LogLocator
 
-from ddl_class.plots.curves import BRIGHT, bright, draw_all
-from ddl_class.plots.frame import BESIDE, extremes, finish, finish_panels, log_scale, panels
-from ddl_runtime.pictures.style import INK, Look, Points, in_style, new_axes, rank_colour
+from ddl_class.plots.curves import BRIGHT, NO_CURVES, Curves, Series, bright
+from ddl_class.plots.frame import BESIDE, Plane, extremes, finish_panels, panels, plane
+from ddl_runtime.pictures.style import INK, Look, Points, in_style, rank_colour
+from ddl_runtime.pictures.words import size_text
 
 NOTHING = 1e-12  # of what was there at the beginning: only rounding is left
-
 Rounds = Sequence[Sequence[Sequence[int]]]
 """For each step and each rank, to whom it sends."""
 
 
 @in_style
-def plot_graphs(graphs: Mapping[str, Rounds], title: str | None = None) -> Figure:
+def plot_ingress(
+    predicted: Curves, simulated: Curves = NO_CURVES, measured: Curves = NO_CURVES
+) -> Figure:
+    """Draw bytes over workers, for each path by its name; the last point of a line says it."""
+    x = "workers   (line: predicted, square: simulated, dot: measured)"
+    ax = plane(x, "bytes in, at the busiest port", 4.4)
+    grounds = {"predicted": predicted, "simulated": simulated, "measured": measured}
+    ax.draw_all(grounds, label="")
+    ax.log_scale("x", base=2)
+    ax.log_scale("y", size_text, base=2)
+    ax.yaxis.set_major_locator(LogLocator(base=8.0))
+    for name, (workers, nbytes) in predicted.items():
+        ax.note(f"  {name}", (workers[-1], nbytes[-1]), (0, 0), va="center", fontsize=10)
+    left, right = ax.get_xlim()
+    ax.set_xlim(left, right * 4)  # room for the names
+    grown = {name: np.max(nbytes) / np.min(nbytes) for name, (_, nbytes) in predicted.items()}
+    least, most = extremes(grown)
+    workers = predicted[most][0]
+    found = (
+        f"From {min(workers):g} to {max(workers):g} workers: {most} takes in {grown[most]:.3g} "
+        f"times as much, {least} {grown[least]:.2g} times"
+    )
+    return ax.finish("Bytes that come in at the busiest port over workers", found)
+
+
+@in_style
+def plot_graphs(graphs: Mapping[str, Rounds]) -> Figure:
     """Draw each graph, by its name, as a circle of ranks with arrows."""
     axes = panels(2.4 * len(graphs), 2.9, columns=len(graphs))
     busiest = []
@@ -36,10 +62,10 @@ def plot_graphs(graphs: Mapping[str, Rounds], title: str | None = None) -> Figur
         most = max(len(targets) for links in rounds for targets in links)
         busiest.append(f"{most} ({name})")
     found = f"Messages a rank sends in a step: {', '.join(busiest)}"
-    return finish_panels(axes, "Graphs of ranks", found, title)
+    return finish_panels(axes, "Graphs of ranks", found)
 
 
-def _draw_graph(ax: Axes, rounds: Rounds) -> None:
+def _draw_graph(ax: Plane, rounds: Rounds) -> None:
     ranks = len(rounds[0])
     angles = np.pi / 2 - 2 * np.pi * np.arange(ranks) / ranks
     places = np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -57,13 +83,11 @@ def _draw_graph(ax: Axes, rounds: Rounds) -> None:
 
 @in_style
 def plot_consensus(
-    measured: Mapping[str, Sequence[float]],
-    predicted: Mapping[str, Sequence[float]] | None = None,
-    *,
-    title: str | None = None,
+    measured: Series, predicted: Series | None = None, *, title: str | None = None
 ) -> Figure:
     """Distances from the mean after 0, 1, ... steps, by name, as shares of the first one."""
-    ax = new_axes(9.0, 4.2)
+    x = "steps" + (" (dots measured, lines predicted)" if predicted else "")
+    ax = plane(x, "distance from the mean / first")
     ax.set_yscale("log")
     for place, (name, distances) in enumerate(measured.items()):
         colour = bright(name, place)
@@ -75,25 +99,23 @@ def plot_consensus(
         size, inside = (7, "none") if place % 2 else (4, colour)
         look: Look = {"color": colour, "markersize": size, "markerfacecolor": inside}
         ax.plot(steps, dots[steps], "o", label=name, **look)
-    x = "steps" + (" (dots measured, lines predicted)" if predicted else "")
-    about, y = "Distance of ranks from their mean, over steps", "distance from the mean / first"
-    return finish(ax, about, _nearest(measured), title, x=x, y=y, legend=BESIDE)
+    about = "Distance of ranks from their mean, over steps"
+    return ax.finish(about, _nearest(measured), title, legend=BESIDE)
 
 
 @in_style
-def plot_disagreement(
-    measured: Mapping[str, Points], predicted: Mapping[str, Points], *, title: str | None = None
-) -> Figure:
+def plot_disagreement(measured: Mapping[str, Points], predicted: Mapping[str, Points]) -> Figure:
     """How far apart noise keeps ranks, by the name of the graph: (second eigenvalues, distances),
     over what is missing to 1 of the eigenvalue. The black line is the most that it can allow."""
-    ax = new_axes(9.0, 4.2)
+    x = "1 - second eigenvalue (dots measured, lines predicted)"
+    ax = plane(x, "distance from the mean / noise of a step")
     grounds = {
         ground: {name: (1 - np.asarray(second), apart) for name, (second, apart) in points.items()}
         for ground, points in (("measured", measured), ("predicted", predicted))
     }
-    colours = draw_all(ax, grounds, bright, {"measured": "{name}"}, linewidth=1.2)
-    log_scale(ax, "x")
-    log_scale(ax, "y")
+    colours = ax.draw_all(grounds, bright, {"measured": "{name}"}, linewidth=1.2)
+    ax.log_scale("x")
+    ax.log_scale("y")
     gaps = np.geomspace(*ax.get_xlim(), 100)
     gaps = gaps[gaps < 1]
     ax.plot(gaps, 1 / np.sqrt(gaps * (2 - gaps)), ":", color=INK, linewidth=1.2, label="at most")
@@ -104,15 +126,10 @@ def plot_disagreement(
         f"With noise of size 1 in each step, ranks end up to {largest[far]:.2g} apart on {far}, "
         f"{largest[near]:.2g} on {near}"
     )
-    names: Look = {
-        "x": "1 - second eigenvalue (dots measured, lines predicted)",
-        "y": "distance from the mean / noise of a step",
-    }
-    about = "Distance of ranks from their mean under noise"
-    return finish(ax, about, found, title, **names, legend=BESIDE)
+    return ax.finish("Distance of ranks from their mean under noise", found, legend=BESIDE)
 
 
-def _nearest(measured: Mapping[str, Sequence[float]]) -> str:
+def _nearest(measured: Series) -> str:
     """Who ends nearest and who furthest, in one line."""
     last = {name: distances[-1] / distances[0] for name, distances in measured.items()}
     near, far = extremes(last)

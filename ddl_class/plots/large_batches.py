@@ -6,43 +6,33 @@ line is what one hopes for, half the steps for twice the batch; the horizontal o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ddl_class.plots.curves import BRIGHT, bright, draw
-from ddl_class.plots.frame import BESIDE, count, finish, log_scale
-from ddl_runtime.pictures.style import INK, Look, Points, in_style, new_axes
+from ddl_class.plots.curves import BRIGHT, Series, bright, over_steps
+from ddl_class.plots.frame import BESIDE, Plane, count, plane
+from ddl_runtime.pictures.style import INK, Points, in_style
 
-HOPE, WALL = "#999999", "#ee6677"
+HOPE = "#999999"
 
 
 @in_style
-def plot_steps(
-    measured: Points,
-    predicted: Points,
-    *,
-    fewest: float,
-    title: str | None = None,
-    ax: Axes | None = None,
-) -> Figure:
+def plot_steps(measured: Points, predicted: Points, *, fewest: float) -> Figure:
     """Draw steps to a target over the samples of a batch, both logarithmic."""
-    ax = new_axes(9.0, 4.2) if ax is None else ax
+    ax = plane("samples in a batch", "steps to the target")
     batches, steps = (np.asarray(part, float) for part in measured)
     hoped = steps[0] * batches[0] / batches
     ax.plot(batches, hoped, "--", color=HOPE, linewidth=1.2, label="as many samples as before")
-    ax.axhline(fewest, color=WALL, linestyle=":", label="the wall")
-    draw(ax, "predicted", predicted, BRIGHT[0], "formula")
-    draw(ax, "measured", measured, INK, "measured")
-    _scale(ax)
+    _draw_wall(ax, fewest)
+    ax.draw_curve("predicted", predicted, BRIGHT[0], "formula")
+    ax.draw_curve("measured", measured, INK, "measured")
     ax.set_ylim(fewest * 0.5, steps.max() * 1.6)
     more, fewer = batches[-1] / batches[0], steps[0] / steps[-1]
     found = f"{more:.0f} times the batch: {fewer:.2g} times fewer steps"
-    about = "Steps to the target over the samples of a batch"
-    names: Look = {"x": "samples in a batch", "y": "steps to the target"}
-    return finish(ax, about, found, title, **names, legend={"loc": "upper right", "ncols": 2})
+    legend = {"loc": "upper right", "ncols": 2}
+    return ax.finish("Steps to the target over the samples of a batch", found, legend=legend)
 
 
 @in_style
@@ -53,19 +43,14 @@ def plot_speed_ups(
     measured: Points | None = None,
     *,
     wall: float,
-    title: str | None = None,
-    ax: Axes | None = None,
 ) -> Figure:
     """Draw over the ranks how many times as fast samples pass, and as soon the target is there."""
-    ax = new_axes(9.0, 4.2) if ax is None else ax
+    ax = plane("ranks", "times one rank")
     ax.plot(*throughput, "--", color=HOPE, label="throughput")
-    ax.axhline(wall, color=WALL, linestyle=":", label="the wall")
-    draw(ax, "predicted", predicted, BRIGHT[0], "target: formula")
-    if simulated:
-        draw(ax, "simulated", simulated, BRIGHT[0], "target: simulated")
-    if measured:
-        draw(ax, "measured", measured, INK, "target: measured")
-    _scale(ax)
+    _draw_wall(ax, wall)
+    ax.draw_curve("predicted", predicted, BRIGHT[0], "target: formula")
+    ax.draw_curve("simulated", simulated, BRIGHT[0], "target: simulated")
+    ax.draw_curve("measured", measured, INK, "target: measured")
     ranks = int(throughput[0][-1])
     found = (
         f"{ranks:,} ranks: {throughput[1][-1]:.0f} times the throughput, there "
@@ -75,24 +60,20 @@ def plot_speed_ups(
         own, times = measured[0][-1], measured[1][-1]
         told = np.interp(own, *predicted)
         found = f"{own} ranks of yours: there {times:.2g} times as soon; by the formula {told:.2g}"
-    about, legend = "Throughput and time to the target over ranks", {"loc": "upper left"}
-    return finish(ax, about, found, title, x="ranks", y="times one rank", legend=legend)
+    about = "Throughput and time to the target over ranks"
+    return ax.finish(about, found, legend={"loc": "upper left"})
 
 
 @in_style
-def plot_losses(
-    runs: Mapping[str, Sequence[float]], *, target: float | None = None, title: str | None = None
-) -> Figure:
+def plot_losses(runs: Series, *, target: float, title: str | None = None) -> Figure:
     """Draw the losses of runs, by name, over the steps; what is no number is left out."""
-    ax = new_axes(9.0, 3.8)
-    for place, (name, losses) in enumerate(runs.items()):
-        ax.semilogy(losses, color=bright(name, place), label=name)
-    if target is not None:
-        ax.axhline(target, color=HOPE, linestyle=":", label="the target")
+    ax = plane("step of training", "loss of what was held out", 3.8)
+    ax.set_yscale("log")
+    ax.draw_lines(over_steps(runs), bright)
+    ax.axhline(target, color=HOPE, linestyle=":", label="the target")
     ends = "; ".join(f"{name} {losses[-1]:.2g}" for name, losses in runs.items())
     about, found = "Losses over the steps of training", f"Loss at the end: {ends}"
-    names: Look = {"x": "step of training", "y": "loss of what was held out"}
-    return finish(ax, about, found, title, **names, legend=BESIDE)
+    return ax.finish(about, found, title, legend=BESIDE)
 
 
 @in_style
@@ -100,25 +81,25 @@ def plot_descents(
     paths: Mapping[str, np.ndarray], eigenvalues: tuple[float, float], *, title: str | None = None
 ) -> Figure:
     """Draw ways down a bowl, by name: points (steps, 2) over its lines of equal loss."""
-    ax = new_axes(9.0, 4.2)
+    ax = plane("first weight", "second weight")
     points = np.concatenate([np.zeros((1, 2)), *paths.values()])
     low, high = points.min(axis=0) - 0.15, points.max(axis=0) + 0.15
-    x, y = np.meshgrid(np.linspace(low[0], high[0], 80), np.linspace(low[1], high[1], 80))
+    x, y = np.meshgrid(*(np.linspace(*ends, 80) for ends in zip(low, high, strict=True)))
     loss = (eigenvalues[0] * x**2 + eigenvalues[1] * y**2) / 2
     levels = loss.max() * np.linspace(0.05, 1, 9) ** 2
     ax.contour(x, y, loss, levels=levels, colors="#dddddd", linewidths=0.8)
-    for place, (name, path) in enumerate(paths.items()):
-        style: Look = {"color": bright(name, place), "linewidth": 1.2, "markersize": 3}
-        ax.plot(*np.asarray(path).T, "o-", **style, label=name)
+    ways = {name: tuple(np.asarray(path).T) for name, path in paths.items()}
+    ax.draw_lines(ways, bright, marker="o", linewidth=1.2, markersize=3)
     ax.plot(0, 0, "+", color=INK, markersize=12)
     steps = len(next(iter(paths.values()))) - 1
     ends = ", ".join(f"{name} {np.linalg.norm(path[-1]):.2f}" for name, path in paths.items())
     found = f"Distance from the bottom after {steps} steps: {ends}"
-    names: Look = {"x": "first weight", "y": "second weight"}
     about = "Ways down a bowl with noisy gradients"
-    return finish(ax, about, found, title, **names, grid="", legend=BESIDE)
+    return ax.finish(about, found, title, grid="", legend=BESIDE)
 
 
-def _scale(ax: Axes) -> None:
-    log_scale(ax, "x", count, base=2)
-    log_scale(ax, "y", "{:,g}".format)
+def _draw_wall(ax: Plane, height: float) -> None:
+    """What no batch gets past, and logarithmic axes."""
+    ax.axhline(height, color="#ee6677", linestyle=":", label="the wall")
+    ax.log_scale("x", count, base=2)
+    ax.log_scale("y", "{:,g}".format)

@@ -1,32 +1,122 @@
-"""Memory as bars, over time, and against time.
+"""Memory: time against workspace, what a limit makes of a batch, and what a rank keeps.
 
-A bar is one rank's memory, a colour each for weights, gradients, optimizer states and activations.
-A curve over time rises while a forward pass keeps activations and falls as the backward pass uses
-them; computing again makes it rise once more. What to look at: how high, not how long.
+A front of workspace is a staircase: who has so many bytes gets the time below the step. Bars of a
+batch are divisions: a piece is as wide as its examples are many. Of what a rank keeps, a bar is
+its memory, a colour each for weights, gradients, optimizer states and activations; a curve over
+time rises while a forward pass keeps activations and falls as the backward pass uses them. What to
+look at: how few steps a staircase has, which method each limit brings, and how high, not how long.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 
-from ddl_class.plots.curves import draw_all
-from ddl_class.plots.frame import BESIDE, finish, name_rows, write_numbers
-from ddl_runtime.pictures.style import Look, in_style, new_axes, size_text
+from ddl_class.plots.convolutions import METHOD_COLOURS, method_colour, method_name
+from ddl_class.plots.curves import Numbers, Series, colours_of
+from ddl_class.plots.frame import BESIDE, Plane, need, plane, write_numbers
+from ddl_runtime.pictures.style import INK, Look, in_style
+from ddl_runtime.pictures.words import size_text, time_text
 
-KINDS: Mapping[str, str] = MappingProxyType(
-    {
-        "weights": "#4477aa",
-        "gradients": "#ccbb44",
-        "states": "#ee6677",
-        "activations": "#66ccee",
+LIMIT_COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44")
+LEAST = 2**10  # bytes; what needs less is drawn there, as a logarithmic axis has no zero
+FEW = 48  # pieces up to which each is drawn with its edges
+
+
+@in_style
+def plot_front(
+    workspace: Numbers, seconds: Numbers, whole: Mapping[str, tuple[float, float]]
+) -> Figure:
+    """Draw a front, and other points as (workspace, seconds): `whole` batches by method."""
+    words = "a front needs at least one point, and as many seconds as workspaces"
+    need(0 < len(workspace) == len(seconds), words)
+    order = np.argsort(workspace)
+    sizes, times = np.asarray(workspace, float)[order], np.asarray(seconds, float)[order]
+    drawn = np.maximum(sizes, LEAST)
+    ax = plane(height=4.2)
+    far = 1.6 * max(sizes[-1], *(size for size, _ in whole.values()), 0.0)
+    ax.step([*drawn, far], [*times, times[-1]], where="post", color=INK, linewidth=1.4)
+    ax.plot(drawn, times, "o", color=INK, markersize=4.5, label="can be best")
+    for method, (size, time) in whole.items():
+        look: Look = {"markersize": 9, "markerfacecolor": "none", "markeredgewidth": 2}
+        name = f"whole, {method_name(method)}" if method in METHOD_COLOURS else method
+        ax.plot(max(size, LEAST), time, "s", color=method_colour(method), label=name, **look)
+    ax.scale_sizes_and_times("workspace (bytes)", "time")
+    found = (
+        f"{len(sizes)} divisions can be best: {time_text(times[0])} in {size_text(sizes[0])} to "
+        f"{time_text(times[-1])} in {size_text(sizes[-1])}"
+    )
+    points = ", ".join(
+        f"{method_name(method)} {time_text(time)} in {size_text(size)}"
+        for method, (size, time) in whole.items()
+    )
+    more = f"Whole batches by one method: {points}." if points else ""
+    return ax.finish("Time over workspace", found, legend=BESIDE, more=more)
+
+
+@in_style
+def plot_limits(
+    limits: Numbers, predicted: Series, measured: Series | None = None, *, title: str
+) -> Figure:
+    """Draw times over the limit: lines are predicted, dots measured; nan where nothing fits."""
+    ax = plane(height=4.2)
+    grounds = {
+        ground: {name: (limits, times) for name, times in curves.items()}
+        for ground, curves in (("predicted", predicted), ("measured", measured or {}))
     }
-)
+    ax.draw_all(grounds, colours_of(LIMIT_COLOURS))
+    ax.scale_sizes_and_times("limit of the workspace (bytes)", "time")
+    listed = []
+    for ground, curves in grounds.items():
+        for name, (_, times) in curves.items():
+            there = np.flatnonzero(np.isfinite(times))
+            listed += [
+                f"{name}, {ground}: {time_text(times[k])} in {size_text(limits[k])}"
+                for k in dict.fromkeys([*there[:1], *there[-1:]])
+            ]
+    about, more = "Time over the limit of the workspace", f"{'; '.join(listed)}."
+    return ax.finish(about, title, legend=BESIDE, more=more)
+
+
+@in_style
+def plot_divisions(divisions: Mapping[str, Sequence[tuple[str, int]]], *, title: str) -> Figure:
+    """Draw a row for each division, by its name: its pieces as (method, examples)."""
+    need(divisions, "no division was given")
+    ax = plane("examples of the batch", height=1.2 + 0.4 * len(divisions))
+    most = max(sum(size for _, size in parts) for parts in divisions.values())
+    for row, parts in enumerate(divisions.values()):
+        few, start = len(parts) <= FEW, 0
+        edge: Look = {"edgecolor": "white", "linewidth": 1.2} if few else {}
+        for method, size in parts:
+            ax.barh(row, size, 0.72, start, color=method_colour(method), **edge)
+            if few and size >= most / 20:
+                ax.write(start + size / 2, row, size, color="white", fontsize=10)
+            start += size
+        if not few:
+            sizes = Counter(size for _, size in parts)
+            words = ", ".join(f"{count} pieces of {size}" for size, count in sizes.items())
+            ax.write(start / 2, row, words, color="white", fontsize=10)
+    ax.set_xlim(0, most)
+    ax.name_rows(divisions)
+    methods = dict.fromkeys(method for parts in divisions.values() for method, _ in parts)
+    ax.explain_colours({method_name(method): method_colour(method) for method in methods})
+    rows = "; ".join(
+        f"{name}: {', '.join(f'{method_name(method)} of {size}' for method, size in parts)}"
+        for name, parts in divisions.items()
+    )
+    return ax.finish(title, rows, title, grid="")
+
+
+KINDS: Mapping[str, str] = {
+    "weights": "#4477aa",
+    "gradients": "#ccbb44",
+    "states": "#ee6677",
+    "activations": "#66ccee",
+}
 CURVES = ("#4477aa", "#ee6677", "#228833", "#aa3377", "#ccbb44")
 Pairs = Mapping[str, Sequence[tuple[float, float]]]
 
@@ -37,12 +127,10 @@ def plot_held(
     marks: Mapping[str, float] | None = None,
     *,
     title: str,
-    ax: Axes | None = None,
 ) -> Figure:
     """Draw a bar for each row, of its bytes by kind; `marks` are totals to lay beside it."""
-    if not rows:
-        raise ValueError("no row of memory was given")
-    ax = new_axes(9.0, 1.3 + 0.42 * len(rows)) if ax is None else ax
+    need(rows, "no row of memory was given")
+    ax = plane("memory of one rank (bytes)", height=1.3 + 0.42 * len(rows))
     kinds = [kind for kind in KINDS if any(row.get(kind) for row in rows.values())]
     ends = np.zeros(len(rows))
     for kind in kinds:
@@ -55,24 +143,21 @@ def plot_held(
             label = "formula" if name == next(iter(marks)) else None
             ax.plot([marks[name]] * 2, [place - 0.42, place + 0.42], color="black", label=label)
     ax.margins(x=0.12)
-    name_rows(ax, rows)
+    ax.name_rows(rows)
     _count_in_binary(ax)
     listed = "; ".join(
         f"{name}: " + ", ".join(f"{kind} {size_text(row.get(kind, 0))}" for kind in kinds)
         for name, row in rows.items()
     )
-    look: Look = {"x": "memory of one rank (bytes)", "grid": "", "legend": BESIDE}
-    return finish(ax, "Memory of one rank as bars", title, more=f"{listed}.", **look)
+    about, more = "Memory of one rank as bars", f"{listed}."
+    return ax.finish(about, title, grid="", legend=BESIDE, more=more)
 
 
 @in_style
-def plot_over_time(
-    curves: Mapping[str, Sequence[float]], *, title: str, ax: Axes | None = None
-) -> Figure:
+def plot_over_time(curves: Series, *, title: str) -> Figure:
     """Draw what is held after each layer that is computed, a curve for each plan."""
-    if not curves:
-        raise ValueError("no curve was given")
-    ax = new_axes(9.0, 3.6) if ax is None else ax
+    need(curves, "no curve was given")
+    ax = plane("layers computed so far, forward and backward", "activations held", 3.6)
     for place, (name, held) in enumerate(curves.items()):
         look: Look = {"color": CURVES[place % len(CURVES)], "where": "mid"}
         ax.step(range(1, len(held) + 1), held, label=name, **look)
@@ -81,22 +166,18 @@ def plot_over_time(
         f"{name}: at most {max(held):g}, over {len(held)} layers computed"
         for name, held in curves.items()
     )
-    names: Look = {"x": "layers computed so far, forward and backward", "y": "activations held"}
-    about = "Activations held over time"
-    return finish(ax, about, title, **names, legend=BESIDE, more=f"{listed}.")
+    return ax.finish("Activations held over time", title, legend=BESIDE, more=f"{listed}.")
 
 
 @in_style
-def plot_tradeoff(
-    curves: Pairs, measured: Pairs | None = None, *, title: str, ax: Axes | None = None
-) -> Figure:
+def plot_tradeoff(curves: Pairs, measured: Pairs, *, title: str) -> Figure:
     """Draw layers computed over bytes held: lines are formulas, dots are `measured`."""
-    ax = new_axes(9.0, 3.8) if ax is None else ax
+    ax = plane("activations held at most (bytes)", "layers computed forward", 3.8)
     grounds = {
         ground: {name: tuple(zip(*sorted(pairs), strict=True)) for name, pairs in points.items()}
-        for ground, points in (("formula", curves), ("measured", measured or {}))
+        for ground, points in (("formula", curves), ("measured", measured))
     }
-    draw_all(ax, grounds, lambda _, place: CURVES[place % len(CURVES)])
+    ax.draw_all(grounds, colours_of(CURVES))
     ax.set_xlim(left=0)
     ax.set_ylim(bottom=0)
     _count_in_binary(ax)
@@ -106,11 +187,10 @@ def plot_tradeoff(
         for ground, points in grounds.items()
         for name, (held, computed) in points.items()
     )
-    names: Look = {"x": "activations held at most (bytes)", "y": "layers computed forward"}
-    return finish(ax, "Computation over memory", title, **names, legend=BESIDE, more=f"{listed}.")
+    return ax.finish("Computation over memory", title, legend=BESIDE, more=f"{listed}.")
 
 
-def _count_in_binary(ax: Axes) -> None:
+def _count_in_binary(ax: Plane) -> None:
     """Ticks at whole powers of two of bytes, so that their labels are short."""
     step = 2.0 ** np.ceil(np.log2(max(ax.get_xlim()[1], 1.0) / 8))
     ax.xaxis.set_major_locator(MultipleLocator(step))

@@ -10,40 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ddl_class.plots.svg import Drawing, Frame, Scale, linear, logarithmic
-from ddl_runtime.pictures.style import Look, ink_on, time_text, time_unit
+from ddl_runtime.pictures.style import Look, ink_on
+from ddl_runtime.pictures.words import time_text, time_unit
+from ddl_teach.search.report import Record
 
-
-class Done(Protocol):
-    """A job: `steps` more of a trial, by a worker, from `start` to `end` in seconds."""
-
-    trial: int
-    settings: Mapping[str, Any]
-    rung: int
-    steps: int
-    loss: float | None
-    decision: str
-    worker: int
-    start: float
-    end: float | None
-
-
-DECISIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "stopped": ("#b8b8b8", "stopped, or behind at the end"),
-        "interrupted": ("#aa4499", "interrupted"),
-        "waiting": ("#e8c547", "done, not yet decided"),
-        "promoted": ("#56b4e9", "goes on"),
-        "running": ("#332288", "running"),
-        "crashed": ("#000000", "crashed"),
-        "best": ("#d55e00", "best"),
-    }
-)
+DECISIONS: Mapping[str, tuple[str, str]] = {
+    "stopped": ("#b8b8b8", "stopped, or behind at the end"),
+    "interrupted": ("#aa4499", "interrupted"),
+    "waiting": ("#e8c547", "done, not yet decided"),
+    "promoted": ("#56b4e9", "goes on"),
+    "running": ("#332288", "running"),
+    "crashed": ("#000000", "crashed"),
+    "best": ("#d55e00", "best"),
+}
 """The colour of each decision and what it says; later ones are drawn above."""
 OVER = ("running", "interrupted")  # what has no end yet, or never will
 
@@ -57,13 +41,13 @@ DIGIT = 7.0  # pixels that a digit is wide
 
 
 def plot_search(
-    records: Sequence[Done], *, planned: int | None = None, now: float | None = None
+    records: Sequence[Record], *, planned: int | None = None, now: float | None = None
 ) -> Drawing:
     """Draw what was done until `now`, in seconds, or until the last event; `planned` is how many
     steps it will be in all."""
     latest = max((max(it.start, it.end or 0.0) for it in records), default=0.0)
     now = latest if now is None else max(now, latest)
-    trials: dict[int, list[Done]] = {}
+    trials: dict[int, list[Record]] = {}
     for record in records:
         trials.setdefault(record.trial, []).append(record)
     best, found = leader(records), finding(records)
@@ -79,13 +63,13 @@ def plot_search(
     return drawing
 
 
-def leader(records: Sequence[Done]) -> Done | None:
+def leader(records: Sequence[Record]) -> Record | None:
     """The best, and while none is called so, the one with the lowest loss so far."""
     done = [record for record in records if record.loss is not None]
     return min(done, key=lambda it: (it.decision != "best", it.loss), default=None)
 
 
-def finding(records: Sequence[Done]) -> str:
+def finding(records: Sequence[Record]) -> str:
     """Who leads, and what has become of the others."""
     best, last = leader(records), {record.trial: record for record in records}
     if best is None:
@@ -103,7 +87,7 @@ def finding(records: Sequence[Done]) -> str:
     return f"Trial {best.trial} {verb} with a loss of {best.loss:.3g}, {of}"
 
 
-def progress(records: Sequence[Done], now: float, planned: int | None = None) -> str:
+def progress(records: Sequence[Record], now: float, planned: int | None = None) -> str:
     """How far it is, and how long it will go on if it goes on so."""
     running, steps = sum(it.decision == "running" for it in records), _steps(records)
     said = [f"{_count(len(records) - running, 'job')} done in {time_text(now)}"]
@@ -122,7 +106,7 @@ def _in_words(settings: Mapping[str, Any]) -> str:
     )
 
 
-def _steps(records: Sequence[Done]) -> int:
+def _steps(records: Sequence[Record]) -> int:
     return sum(record.steps for record in records if record.loss is not None)
 
 
@@ -147,10 +131,9 @@ def _draw_legend(drawing: Drawing, there: set[str]) -> None:
             x += 44 + DIGIT * len(label)
 
 
-# -- losses -----------------------------------------------------------------------------------
-
-
-def _draw_losses(drawing: Drawing, trials: Mapping[int, Sequence[Done]], best: int | None) -> None:
+def _draw_losses(
+    drawing: Drawing, trials: Mapping[int, Sequence[Record]], best: int | None
+) -> None:
     """Every trial as a line; where none has more than one job, as a point at its number."""
     several = any(len(jobs) > 1 for jobs in trials.values())
     lines = {}
@@ -218,10 +201,7 @@ def _upwards(drawing: Drawing, losses: np.ndarray) -> Scale:
     return lambda loss: max(y(loss), TOP + 6.0)
 
 
-# -- workers ----------------------------------------------------------------------------------
-
-
-def _draw_workers(drawing: Drawing, records: Sequence[Done], now: float) -> None:
+def _draw_workers(drawing: Drawing, records: Sequence[Record], now: float) -> None:
     """Every worker as a row of boxes, with the trial's number where there is room."""
     workers = sorted({record.worker for record in records})
     now = now or 1.0  # second: an axis needs a length
@@ -239,7 +219,7 @@ def _draw_workers(drawing: Drawing, records: Sequence[Done], now: float) -> None
 
 
 def _draw_box(
-    drawing: Drawing, record: Done, begin: float, end: float, middle: float, high: float
+    drawing: Drawing, record: Record, begin: float, end: float, middle: float, high: float
 ) -> None:
     colour, _ = DECISIONS[record.decision]
     wide, words = max(end - begin, 0.6), f"{record.trial}"
@@ -250,9 +230,6 @@ def _draw_box(
         drawing.text(begin + wide / 2, middle + 4, words, **look)
     if record.decision == "crashed":
         _cross(drawing, end, middle, min(5.0, high / 2))
-
-
-# -- both -------------------------------------------------------------------------------------
 
 
 def _round_numbers(most: float) -> np.ndarray:

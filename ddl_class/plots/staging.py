@@ -1,8 +1,9 @@
 """Messages between devices: their time over the chunk's size, over their own size, and decisions.
 
-Lines are computed, hollow squares simulated, dots measured: medians with their 95% intervals. What
-to look at: the valley over the chunk's size, whose two slopes are the pipe's filling and the price
-of a start for each chunk; and in pictures of recorded runs the words that say on what they ran.
+What to look at: the valley over the chunk's size, whose two slopes are the pipe's filling and the
+price of a start for each chunk; in pictures of recorded runs the words that say on what they ran;
+and in rows of kernels, copies and messages those that are busy at the same time: where they take
+turns two of three stages stand idle, in chunks all three work at once.
 """
 
 from __future__ import annotations
@@ -11,33 +12,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from ddl_class.plots.boxes import write
-from ddl_class.plots.curves import draw
-from ddl_class.plots.frame import (
-    BESIDE,
-    finish,
-    finish_panels,
-    log_scale,
-    mark,
-    name_rows,
-    panels,
-    scale_sizes_and_times,
-)
-from ddl_runtime.pictures.style import (
-    INK,
-    Look,
-    Points,
-    in_style,
-    new_axes,
-    rate_text,
-    size_text,
-    time_text,
-)
+from ddl_class.plots.frame import BESIDE, Plane, finish_panels, need, panels, plane
+from ddl_runtime.pictures.activity import Spans
+from ddl_runtime.pictures.style import INK, KIND_COLOURS, Look, Points, in_style
+from ddl_runtime.pictures.words import rate_text, size_text, time_text, time_unit
 
 Interval = tuple[float, float, float]
 """A median and the two ends of its interval."""
@@ -60,7 +42,21 @@ PATH_COLOURS: Mapping[str, str] = {
     "gloo": "#66ccee",
     "NCCL": "#222255",
 }
-DOTS = {"markersize": 5, "linewidth": 1.0, "zorder": 4}
+SMALLEST = 1024  # bytes, where a picture of decisions begins
+DOTS: Look = {"markersize": 5, "linewidth": 1.0, "zorder": 4}
+
+STREAM_COLOURS: Mapping[str, str] = {
+    "kernel": KIND_COLOURS["work"],
+    "copy out": "#cc79a7",
+    "send": KIND_COLOURS["send"],
+    "recv": KIND_COLOURS["recv"],
+    "copy in": "#882255",
+}
+NAMES = {"send": "on the wire", "recv": "wait, receive"}
+STAGES = ("copy out", "send", "copy in")
+MOST_NUMBERS = 12  # chunks that are numbered
+LETTER = 0.02  # of the picture: a bar must be as wide to carry a number
+HEIGHT = 0.62
 
 
 @in_style
@@ -73,86 +69,62 @@ def plot_chunk_sizes(
     measured: Measured | None = None,
     others: Mapping[str, float] | None = None,
     label: str = "",
-    title: str | None = None,
-    ax: Axes | None = None,
 ) -> Figure:
     """Draw the time of one message of `nbytes` over the size of its chunks.
 
     `best` is the size that the formula recommends; `others` are times of paths without chunks,
     drawn across; `label` says on what it was measured.
     """
-    ax = new_axes(9.0, 4.2) if ax is None else ax
-    colour = PATH_COLOURS["pipelined"]
-    draw(ax, "computed", computed, colour, "computed")
-    if simulated is not None:
-        draw(ax, "simulated", simulated, INK, "simulated", zorder=3)
+    ax, colour = plane(height=4.2), PATH_COLOURS["pipelined"]
+    ax.draw_curve("computed", computed, colour, "computed")
+    ax.draw_curve("simulated", simulated, INK, "simulated", zorder=3)
     found = f"{size_text(nbytes)} in chunks of {_valley(computed)} take least by the formula"
     if measured:
-        draw(ax, "measured", _curve(measured), colour, "measured", **DOTS)
+        ax.draw_curve("measured", _curve(measured), colour, "measured", **DOTS)
         found += f", of {_valley(_curve(measured))} measured"
     for name, seconds in (others or {}).items():
         ax.axhline(seconds, color=path_colour(name), linestyle="--", linewidth=1.2, label=name)
     if best is not None:
-        mark(ax, best, f"best: {size_text(best)}")
-    scale_sizes_and_times(ax, "size of a chunk (bytes)", f"time of {size_text(nbytes)}")
-    return _finish(ax, found, label, title)
+        ax.mark(best, f"best: {size_text(best)}")
+    ax.scale_sizes_and_times("size of a chunk (bytes)", f"time of {size_text(nbytes)}")
+    return _finish(ax, found, label)
 
 
 @in_style
 def plot_paths(
-    computed: Mapping[str, Points] | None = None,
+    measured: Mapping[str, Measured],
     *,
-    simulated: Mapping[str, Points] | None = None,
-    measured: Mapping[str, Measured] | None = None,
-    crossovers: Mapping[str, float] | None = None,
     bandwidth: bool = False,
     label: str = "",
     title: str | None = None,
-    ax: Axes | None = None,
+    ax: Plane | None = None,
 ) -> Figure:
     """Draw the time of a message over its size, a colour for each path, by name.
 
-    `crossovers` are sizes to mark, each with its words. With `bandwidth` bytes a second are drawn
-    in place of seconds.
+    With `bandwidth` bytes a second are drawn in place of seconds.
     """
-    dots = {name: _curve(found) for name, found in (measured or {}).items()}
-    grounds = {"computed": computed or {}, "simulated": simulated or {}, "measured": dots}
-    names = list(dict.fromkeys(name for curves in grounds.values() for name in curves))
-    if not names:
-        raise ValueError("nothing to draw: give computed, simulated or measured times of a path")
-    ax = new_axes(9.0, 4.4) if ax is None else ax
-    medians: dict[str, dict[float, float]] = {}
-    for ground, curves in grounds.items():
-        for name, (sizes, times, *interval) in curves.items():
-            look: dict[str, Any] = DOTS if ground == "measured" else {}
-            if ground == "measured" and name not in grounds["computed"]:
-                look = {**look, "linestyle": "-"}
-            rates = [np.divide(sizes, part) if bandwidth else part for part in (times, *interval)]
-            draw(ax, ground, (sizes, *rates), path_colour(name, names), **look)
-            medians[name] = dict(zip(sizes, times, strict=True))  # measured ones count most
+    need(measured, "nothing to draw: give the measured times of a path")
+    names = list(measured)
+    ax = plane(height=4.4) if ax is None else ax
     for name in names:
-        ax.plot([], [], color=path_colour(name, names), label=name)
-    for words, size in (crossovers or {}).items():
-        mark(ax, size, f"{words}\n{size_text(size)}", up=0.02)
-    scale_sizes_and_times(ax, "size of one message (bytes)", "time of one message")
+        sizes, times, interval = _curve(measured[name])
+        rates = [np.divide(sizes, part) if bandwidth else part for part in (times, interval)]
+        colour = path_colour(name, names)
+        ax.draw_curve("measured", (sizes, *rates), colour, **{**DOTS, "linestyle": "-"})
+        ax.plot([], [], color=colour, label=name)
+    ax.scale_sizes_and_times("size of one message (bytes)", "time of one message")
     if bandwidth:
-        log_scale(ax, "y", rate_text)
+        ax.log_scale("y", rate_text)
         ax.set_ylabel("bandwidth")
-    return _finish(ax, _quickest(medians, bandwidth), label, title)
+    return _finish(ax, _quickest(measured, bandwidth), label, title)
 
 
 @in_style
 def plot_decisions(
-    tables: Mapping[str, Sequence[tuple[float, str]]],
-    *,
-    largest: float,
-    smallest: float = 1024,
-    label: str = "",
-    title: str | None = None,
-    ax: Axes | None = None,
+    tables: Mapping[str, Sequence[tuple[float, str]]], *, largest: float, label: str, title: str
 ) -> Figure:
     """Draw a bar for each table: from which size on which path is taken, (begin, name) each."""
-    ax = new_axes(9.0, 1.5 + 0.55 * len(tables)) if ax is None else ax
+    ax = plane("size of one message (bytes)", height=1.5 + 0.55 * len(tables))
     paths, said = {}, []
     for row, (table, decisions) in enumerate(tables.items()):
         ends = [begin for begin, _ in decisions[1:]] + [largest]
@@ -162,18 +134,17 @@ def plot_decisions(
             paths[path] = path_colour(path)
             if path != next(reversed(changes), ""):
                 changes[path] = f"{path} from {size_text(begin)} on" if begin else path
-            begin = max(begin, smallest)
+            begin = max(begin, SMALLEST)
             if begin < end:
                 look: Look = {"edgecolor": "white", "linewidth": 1.5, "color": paths[path]}
                 ax.barh(row, end - begin, 0.7, begin, **look)
                 middle = np.sqrt(begin * end)
-                write(ax, middle, row, words, color="white", fontsize=7.5, clip_on=True)
+                ax.write(middle, row, words, color="white", fontsize=7.5, clip_on=True)
         said.append(f"{table}: {', '.join(changes.values())}")
-    log_scale(ax, "x", size_text, base=2)
-    ax.set_xlim(smallest, largest)
+    ax.log_scale("x", size_text, base=2)
+    ax.set_xlim(SMALLEST, largest)
     ax.xaxis.set_major_locator(LogLocator(base=16.0, numticks=20))
-    name_rows(ax, tables)
-    ax.set_xlabel("size of one message (bytes)")
+    ax.name_rows(tables)
     for path, colour in paths.items():
         ax.plot([], [], "s", color=colour, markersize=9, label=path)
     return _finish(ax, "; ".join(said), label, title, grid="")
@@ -181,12 +152,7 @@ def plot_decisions(
 
 @in_style
 def plot_recorded(
-    yours: Mapping[str, Measured],
-    recorded: Mapping[str, Mapping[str, Measured]],
-    *,
-    label: str,
-    bandwidth: bool = False,
-    title: str | None = None,
+    yours: Mapping[str, Measured], recorded: Mapping[str, Mapping[str, Measured]], *, label: str
 ) -> Figure:
     """Draw what you measured and, beside it on the same scale, each recorded run under its label.
 
@@ -196,22 +162,19 @@ def plot_recorded(
     columns = max(2, len(runs))
     axes = panels(4.6 * columns, 4.4, columns=columns, sharex=True, sharey=True)
     for ax, (words, measured) in zip(axes, runs.items(), strict=False):
-        plot_paths(measured=measured, bandwidth=bandwidth, ax=ax, title="")
+        plot_paths(measured, ax=ax, title="")
         ax.legend(loc="best", fontsize=8)
         ax.xaxis.set_major_locator(LogLocator(base=16.0, numticks=20))
         ax.set_title(words, size=9, weight="normal", style="italic", color=LABEL)
     if not recorded:
         axes[1].set_axis_off()
         here: Look = {"transform": axes[1].transAxes, "color": LABEL, "fontsize": 10}
-        write(axes[1], 0.5, 0.5, NOTHING_RECORDED, **here)
+        axes[1].write(0.5, 0.5, NOTHING_RECORDED, **here)
     for ax in axes[1:]:
         ax.set_ylabel("")
-    medians = {
-        name: {size: one[0] for size, one in found.items()} for name, found in yours.items()
-    }
-    found = f"Yours, {_quickest(medians, bandwidth)}"
     more = f"Beside it: {'; '.join(recorded) or NOTHING_RECORDED}"
-    return finish_panels(axes, "Your run beside recorded ones", found, title, more=more)
+    found = f"Yours, {_quickest(yours)}"
+    return finish_panels(axes, "Your run beside recorded ones", found, more=more)
 
 
 def path_colour(name: str, among: Sequence[str] = ()) -> tuple[float, float, float]:
@@ -224,20 +187,19 @@ def path_colour(name: str, among: Sequence[str] = ()) -> tuple[float, float, flo
     return red, green, blue
 
 
-def _quickest(medians: Mapping[str, Mapping[float, float]], bandwidth: bool = False) -> str:
-    """Who is the fastest at the smallest and at the largest size with a rival, in one line."""
-    sizes = sorted({size for times in medians.values() for size in times})
-    rivals = {size: [name for name in medians if size in medians[name]] for size in sizes}
-    met = [size for size in sizes if len(rivals[size]) > 1] if len(medians) > 1 else sizes
+def _quickest(measured: Mapping[str, Measured], bandwidth: bool = False) -> str:
+    """Which is the fastest at the smallest and at the largest size with a rival, in one line."""
+    sizes = sorted({size for times in measured.values() for size in times})
+    rivals = {size: [name for name in measured if size in measured[name]] for size in sizes}
+    alone = len(measured) == 1
+    met = [size for size in sizes if alone or len(rivals[size]) > 1]
     if not met:
         return "Paths that were not measured at the same sizes"
     parts = []
     for size in dict.fromkeys((met[0], met[-1])):
-        name = min(rivals[size], key=lambda one: medians[one][size])
-        seconds = medians[name][size]
+        seconds, name = min((measured[name][size][0], name) for name in rivals[size])
         value = rate_text(size / seconds) if bandwidth else time_text(seconds)
-        who = f"{name} is fastest, " if len(medians) > 1 else ""
-        parts.append(f"{size_text(size)}: {who}{value}")
+        parts.append(f"{size_text(size)}: {'' if alone else f'{name} is fastest, '}{value}")
     return "; ".join(parts)
 
 
@@ -251,11 +213,69 @@ def _valley(curve: Sequence[Any]) -> str:
     return size_text(curve[0][int(np.argmin(curve[1]))])
 
 
-def _finish(ax: Axes, found: str, label: str, title: str | None, grid: Any = "both") -> Figure:
+def _finish(
+    ax: Plane, found: str, label: str, title: str | None = None, grid: Any = "both"
+) -> Figure:
     """Title, legend, and the words that say on what it was measured."""
     shown = (found if title is None else title) + ("\n" if label else "")
     if label:
         corner: Look = {"ha": "right", "va": "bottom", "transform": ax.transAxes}
         ax.text(1.0, 1.01, label, fontsize=8, color=LABEL, style="italic", **corner)
     about = "Messages between devices"
-    return finish(ax, about, found, shown, grid=grid, legend=BESIDE, more=label)
+    return ax.finish(about, found, shown, grid=grid, legend=BESIDE, more=label)
+
+
+@in_style
+def plot_copies(timeline: Spans, *, title: str | None = None) -> Figure:
+    """Draw a run on few ranks: kernels, copies and messages, until the last of these has come, a
+    row for each thing that a rank and its device do; chunks of one message are numbered."""
+    bars = _bars(timeline)
+    need(bars, "no kernel, copy or message is on this timeline: was trace=False?")
+    moving = [span for (_, kind), spans in bars.items() if kind in STAGES for span in spans]
+    # A kernel that goes on behind the last copy is cut off: the message is what is looked at.
+    spans_shown = moving or [span for spans in bars.values() for span in spans]
+    end = max(last for _, last in spans_shown)
+    factor, unit = time_unit(end)
+    ax = plane(f"time ({unit})", height=1.3 + 0.34 * len(bars))
+    for row, ((_, kind), spans) in enumerate(bars.items()):
+        pieces = [(first * factor, (last - first) * factor) for first, last in spans]
+        look: Look = {"color": STREAM_COLOURS[kind], "edgecolor": "white"}
+        ax.broken_barh(pieces, (row - HEIGHT / 2, HEIGHT), **look)
+        narrowest = min(width for _, width in pieces)
+        if kind in STAGES and 1 < len(spans) <= MOST_NUMBERS and narrowest > LETTER * end * factor:
+            for number, (first, width) in enumerate(pieces):
+                ax.write(first + width / 2, row, number, color="white", fontsize=10)
+    ax.set_yticks(range(len(bars)), [f"rank {r}: {NAMES.get(kind, kind)}" for r, kind in bars])
+    ranks = [rank for rank, _ in bars]
+    for row in np.flatnonzero(np.diff(ranks)).tolist():
+        ax.axhline(row + 0.5, color=INK, linewidth=0.6)
+    ax.invert_yaxis()
+    ax.set_xlim(0, end * factor * 1.01)
+    found = "Nothing is copied and nothing is sent"
+    if moving:
+        whole, busy = end - min(first for first, _ in moving), busy_at_once(moving)
+        together = f"{busy / whole:.0%} of it" if busy else "never"
+        found = f"{time_text(whole)} from device to device; several stages at once: {together}"
+    who = " and ".join(f"rank {rank}" for rank in dict.fromkeys(ranks))
+    about = f"Kernels, copies and messages of {who} over time"
+    return ax.finish(about, found, title, grid="")
+
+
+def busy_at_once(spans: Sequence[tuple[float, float]]) -> float:
+    """Seconds in which at least two of these spans lie over each other."""
+    edges = sorted([(first, 1) for first, _ in spans] + [(last, -1) for _, last in spans])
+    total, active, before = 0.0, 0, edges[0][0]
+    for moment, change in edges:
+        total += (moment - before) * (active > 1)
+        active, before = active + change, moment
+    return total
+
+
+def _bars(timeline: Spans) -> dict[tuple[int, str], list[tuple[float, float]]]:
+    """The spans of each rank and kind, in the order in which a message passes them."""
+    bars = {
+        (rank, kind): sorted((span[2], span[3]) for span in timeline.of(rank) if span[1] == kind)
+        for rank in range(timeline.ranks)
+        for kind in STREAM_COLOURS
+    }
+    return {row: spans for row, spans in bars.items() if spans}

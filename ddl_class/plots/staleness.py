@@ -1,50 +1,40 @@
 """Stale gradients in pictures: how old they are, how large a step they bear, and who waits.
 
-A line is predicted, a hollow square simulated, a dot measured. What to look at: the stable step
-falls like one over the staleness, on a plane of two logarithms a straight line; and behind a
-straggler every bounded line bends up to the straggler's own.
+What to look at: the stable step falls like one over the staleness, on a plane of two logarithms a
+straight line; behind a straggler every bounded line bends up to the straggler's own; and of losses
+against epochs (what an idea is worth), seconds (what it is worth on this machine) and bytes (what
+it asks of the network) no order holds in all three.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ddl_class.plots.curves import draw
-from ddl_class.plots.frame import finish, in_percent
-from ddl_runtime.pictures.style import (
-    Look,
-    Points,
-    in_style,
-    new_axes,
-    rank_colour,
-    time_text,
-    time_unit,
-)
+from ddl_class.plots.curves import Numbers, Series, over_steps
+from ddl_class.plots.frame import extremes, finish_panels, in_percent, panels, plane
+from ddl_runtime.pictures.style import Look, Points, in_style, rank_colour
+from ddl_runtime.pictures.words import time_text, time_unit
 
 SAME = 0.01  # swings as large as before: a peak between two updates is missed by less
+SIZES = ((1.0, "B"), (2.0**10, "KiB"), (2.0**20, "MiB"), (2.0**30, "GiB"))
 
 
 @in_style
-def plot_walks(
-    walks: Mapping[str, Sequence[float]], *, title: str | None = None, ax: Axes | None = None
-) -> Figure:
+def plot_walks(walks: Series) -> Figure:
     """Draw what becomes of a weight, for a few steps by their names."""
-    ax = new_axes(9.0, 3.6) if ax is None else ax
-    for number, (name, walk) in enumerate(walks.items()):
-        ax.plot(walk, color=rank_colour(number), label=name)
+    ax = plane("updates", "weight; the minimum is at 0", 3.6)
+    ax.draw_lines(over_steps(walks))
     reach = max(np.max(np.abs(walk)) for walk in walks.values())
     ax.set_ylim(-1.5 * reach, 1.1 * reach)
     legend = {"ncols": len(walks), "loc": "lower left"}
-    names: Look = {"x": "updates", "y": "weight; the minimum is at 0"}
-    about, found = "A weight over the updates", walks_finding(walks)
-    return finish(ax, about, found, title, **names, legend=legend)
+    return ax.finish("A weight over the updates", walks_finding(walks), legend=legend)
 
 
-def walks_finding(walks: Mapping[str, Sequence[float]]) -> str:
+def walks_finding(walks: Series) -> str:
     """How the swings of each walk went on: its last quarter beside the quarter before."""
     names: dict[str, list[str]] = {"shrink": [], "hardly change": [], "grow": []}
     for name, walk in walks.items():
@@ -59,28 +49,26 @@ def walks_finding(walks: Mapping[str, Sequence[float]]) -> str:
 
 @in_style
 def plot_stable_steps(
-    formula: Callable[[int], float],
-    simulated: Points,
-    measured: Points | None = None,
-    *,
-    title: str | None = None,
-    ax: Axes | None = None,
+    formula: Callable[[int], float], simulated: Points, measured: Points | None = None
 ) -> Figure:
     """Draw the largest stable step (rate x curvature) over the mean staleness.
 
     `formula(staleness)` is the line; points are ages and steps.
     """
-    ax = new_axes(9.0, 4.2) if ax is None else ax
+    x = "mean staleness τ (updates of others between reading and writing)"
+    ax = plane(x, "largest stable step, rate × curvature")
     ages = np.arange(int(np.ceil(max(simulated[0]))) + 2)
     steps = np.array([formula(age) for age in ages.tolist()])
-    draw(ax, "predicted", (ages, steps), rank_colour(0), "predicted: 2 sin(π / (2 (2 τ + 1)))")
-    draw(ax, "simulated", simulated, rank_colour(0), "simulated")
+    ax.draw_curve(
+        "predicted", (ages, steps), rank_colour(0), "predicted: 2 sin(π / (2 (2 τ + 1)))"
+    )
+    ax.draw_curve("simulated", simulated, rank_colour(0), "simulated")
+    ax.draw_curve("measured", measured, rank_colour(3), "measured")
     found = (
         f"With gradients {ages[-1]:g} updates old the largest stable step is "
         f"{steps[0] / steps[-1]:.0f} times smaller"
     )
     if measured is not None:
-        draw(ax, "measured", measured, rank_colour(3), "measured")
         ratios = measured[1] / np.exp(np.interp(measured[0], ages, np.log(steps)))
         low, high = ratios.min(), ratios.max()
         found = f"Largest stable steps: measured is {low:.2f} to {high:.2f} of predicted"
@@ -88,18 +76,14 @@ def plot_stable_steps(
     ax.set_yscale("log", base=2)
     ax.xaxis.set_major_formatter("{x:g}")
     ax.yaxis.set_major_formatter("{x:.3g}")
-    about = "The largest stable step over the staleness"
-    x = "mean staleness τ (updates of others between reading and writing)"
-    y = "largest stable step, rate × curvature"
-    return finish(ax, about, found, title, x=x, y=y, legend={})
+    return ax.finish("The largest stable step over the staleness", found, legend={})
 
 
 @in_style
-def plot_ages(
-    ages: Mapping[str, Sequence[int]], *, title: str | None = None, ax: Axes | None = None
-) -> Figure:
+def plot_ages(ages: Mapping[str, Sequence[int]]) -> Figure:
     """Draw the staleness histograms of some runs, each by its name."""
-    ax = new_axes(9.0, 3.6) if ax is None else ax
+    x = "staleness (updates of others between reading and writing)"
+    ax = plane(x, "share of gradients", 3.6)
     oldest = {name: int(np.max(each)) for name, each in ages.items()}
     width = max(1, -(-(max(oldest.values()) + 1) // 30))  # at most thirty bars
     edges = np.arange(0, max(oldest.values()) + width + 1, width)
@@ -113,24 +97,69 @@ def plot_ages(
     ax.set_xlim(-0.6, edges[-1] - 0.4)
     listed = ", ".join(f"{name} {most}" for name, most in oldest.items())
     found = f"The oldest gradients are so many updates old: {listed}"
-    about = "How old gradients are, as histograms"
-    x, y = "staleness (updates of others between reading and writing)", "share of gradients"
-    return finish(ax, about, found, title, x=x, y=y, grid="y", legend={})
+    return ax.finish("How old gradients are, as histograms", found, grid="y", legend={})
 
 
 @in_style
-def plot_paces(
-    ends: Mapping[str, Sequence[float]], *, title: str | None = None, ax: Axes | None = None
-) -> Figure:
+def plot_paces(ends: Series) -> Figure:
     """Draw when each step ended, for one worker of each of some runs, by the runs' names."""
-    ax = new_axes(9.0, 4.2) if ax is None else ax
     factor, unit = time_unit(max(max(each) for each in ends.values()))
+    ax = plane("step", f"time when it ended ({unit})")
+    ax.draw_lines(over_steps({name: np.multiply(it, factor) for name, it in ends.items()}, 1))
     late = []
-    for number, (name, each) in enumerate(ends.items()):
-        steps = np.arange(1, len(each) + 1)
-        ax.plot(steps, np.multiply(each, factor), color=rank_colour(number), label=name)
+    for name, each in ends.items():
         quarter = len(each) // 4
         late.append(f"{name} {time_text((each[-1] - each[-1 - quarter]) / quarter)}")
-    found = f"What a late step takes: {', '.join(late)}"
-    y = f"time when it ended ({unit})"
-    return finish(ax, "Time over steps", found, title, x="step", y=y, legend={})
+    return ax.finish("Time over steps", f"What a late step takes: {', '.join(late)}", legend={})
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Losses of one run, and how many epochs, seconds and bytes had been spent by then."""
+
+    epochs: Numbers | np.ndarray
+    seconds: Numbers | np.ndarray
+    nbytes: Numbers | np.ndarray
+    losses: Numbers | np.ndarray
+
+
+def mean_curve(
+    diaries: Sequence[tuple[Numbers, Numbers, Numbers]], epochs_a_step: float, width: int = 10
+) -> Curve:
+    """Of workers' losses, seconds and bytes at each step: the means, of losses over `width` steps.
+
+    A minibatch's loss jumps up and down; what a run has learnt shows in the mean of a few.
+    """
+    steps, seconds, nbytes = (np.mean(each, axis=0) for each in zip(*diaries, strict=True))
+    smooth = np.convolve(steps, np.ones(width) / width, mode="valid")
+    epochs = epochs_a_step * np.arange(1, len(steps) + 1)
+    return Curve(epochs[width - 1 :], seconds[width - 1 :], nbytes[width - 1 :], smooth)
+
+
+@in_style
+def plot_losses(curves: Mapping[str, Curve]) -> Figure:
+    """Draw three panels, a line for each run, by name."""
+    axes = panels(9.5, 3.6, columns=3, sharey=True)
+    seconds = max(curve.seconds[-1] for curve in curves.values())
+    nbytes = max(curve.nbytes[-1] for curve in curves.values())
+    factor, unit = time_unit(seconds)
+    size, size_unit = max(unit for unit in SIZES if unit[0] <= max(nbytes, 1.0))
+    measures = (
+        ("epochs", "epochs", 1.0),
+        ("seconds", f"time ({unit})", factor),
+        ("nbytes", f"sent by a worker ({size_unit})", 1 / size),
+    )
+    goal = max(min(curve.losses) for curve in curves.values())
+    first = {name: int(np.argmax(np.asarray(it.losses) <= goal)) for name, it in curves.items()}
+    winners = []
+    for ax, (measure, label, scale) in zip(axes, measures, strict=True):
+        spent = {name: np.asarray(getattr(curve, measure)) for name, curve in curves.items()}
+        ax.draw_lines({name: (scale * spent[name], it.losses) for name, it in curves.items()})
+        ax.set(xlabel=label, yscale="log")
+        ax.grid(True)
+        winners.append(extremes({name: spent[name][first[name]] for name in curves})[0])
+    axes[0].set_ylabel("loss")
+    axes[0].legend()
+    by = "{} by epochs, {} by seconds, {} by bytes".format(*winners)
+    found = f"First at a loss of {goal:.2g}: {by}"
+    return finish_panels(axes, "Loss against epochs, seconds and bytes sent", found)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ddl_runtime.pictures.style import size_text, spoken
+from ddl_runtime.pictures.words import size_text, spoken
 
 MOST_NAMED = 6  # messages named one by one in words
 

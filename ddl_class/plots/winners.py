@@ -13,8 +13,13 @@ from itertools import groupby
 
 import numpy as np
 
+from ddl_class.plots.curves import Numbers, Series
 from ddl_class.plots.svg import Drawing, Frame, Scale, logarithmic
-from ddl_runtime.pictures.style import INK, Look, algorithm_colour, size_text, spoken, time_text
+from ddl_runtime.pictures.style import INK, Look, algorithm_colour
+from ddl_runtime.pictures.words import size_text, spoken, time_text
+
+Colours = Mapping[str, tuple[float, ...]]
+Point = tuple[int, float]  # ranks and bytes
 
 WIDTH, HEIGHT = 980, 400
 TOP, BOTTOM = 78, 345  # of both frames
@@ -28,9 +33,9 @@ QUIET = "#666666"
 def plot_winners(
     winners: np.ndarray,
     ranks: Sequence[int],
-    nbytes: Sequence[float],
-    times: Mapping[str, Sequence[float]],
-    here: tuple[int, float],
+    nbytes: Numbers,
+    times: Series,
+    here: Point,
     *,
     costs: str = "",
 ) -> Drawing:
@@ -64,7 +69,7 @@ def plot_winners(
     return drawing
 
 
-def finding(times: Mapping[str, float], here: tuple[int, float]) -> str:
+def finding(times: Mapping[str, float], here: Point) -> str:
     """Who wins at one point, and by how much, in one line."""
     where = f"{_count(here[0])}, {size_text(here[1])}"
     order = sorted(times, key=times.__getitem__)
@@ -78,11 +83,7 @@ def finding(times: Mapping[str, float], here: tuple[int, float]) -> str:
 
 
 def in_words(
-    row: Sequence[str],
-    nbytes: Sequence[float],
-    times: Mapping[str, float],
-    here: tuple[int, float],
-    costs: str = "",
+    row: Sequence[str], nbytes: Numbers, times: Mapping[str, float], here: Point, costs: str = ""
 ) -> str:
     """The picture for those who cannot see it: the point, all times there, and its row."""
     order = sorted(times, key=times.__getitem__)
@@ -98,7 +99,7 @@ def in_words(
     )
 
 
-def _place(what: str, value: float, values: Sequence[float]) -> int:
+def _place(what: str, value: float, values: Numbers) -> int:
     """Where a value stands among those of the map."""
     found = np.flatnonzero(np.isclose(np.asarray(values, float), value))
     if not len(found):
@@ -108,11 +109,7 @@ def _place(what: str, value: float, values: Sequence[float]) -> int:
 
 
 def _draw_map(
-    drawing: Drawing,
-    winners: np.ndarray,
-    ranks: Sequence[int],
-    nbytes: Sequence[float],
-    colours: Mapping[str, tuple[float, ...]],
+    drawing: Drawing, winners: np.ndarray, ranks: Sequence[int], nbytes: Numbers, colours: Colours
 ) -> tuple[Scale, Scale]:
     """Draw the map; returns where a size and where a row lie on it."""
     x, cell = _draw_frame(drawing, MAP, nbytes, "the fastest"), (BOTTOM - TOP) / len(ranks)
@@ -161,10 +158,7 @@ def _widest(region: np.ndarray) -> tuple[int, int] | None:
 
 
 def _draw_row(
-    drawing: Drawing,
-    nbytes: Sequence[float],
-    times: Mapping[str, Sequence[float]],
-    colours: Mapping[str, tuple[float, ...]],
+    drawing: Drawing, nbytes: Numbers, times: Series, colours: Colours
 ) -> tuple[Scale, Scale]:
     """Draw times over sizes; returns where a size and where a time lie."""
     x = _draw_frame(drawing, ROW, nbytes, "time on your row of the map")
@@ -180,7 +174,7 @@ def _draw_row(
     return x, y
 
 
-def _draw_frame(drawing: Drawing, frame: Frame, nbytes: Sequence[float], title: str) -> Scale:
+def _draw_frame(drawing: Drawing, frame: Frame, nbytes: Numbers, title: str) -> Scale:
     """An axis of sizes below, and what the frame shows above; returns where a size lies."""
     x = logarithmic(nbytes[0], nbytes[-1], frame.left, frame.right)
     first, last = (int(np.ceil(np.log2(size) - 1e-9)) for size in (nbytes[0], nbytes[-1]))

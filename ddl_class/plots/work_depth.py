@@ -1,26 +1,29 @@
-"""Time over processors between its two bounds, and the layers of a network by work and depth.
+"""Work and depth: a graph by its levels, who does which operation when, time between its bounds.
 
 No schedule is faster than max(W / p, D), no greedy one slower than (W - D) / p + D. Both lines
 fall with the processors and then lie flat on the depth; they bend at the average parallelism W /
-D. What to look at: how narrow the room between them is, on both sides of the bend.
+D. What to look at: how narrow the room between them is, on both sides of the bend; in a graph how
+wide the lower levels are, and that the thick chain hardly grows with the width; in a schedule
+where the white is: at the end of a sum fewer and fewer have work, whatever the scheduler does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
-from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
 
-from ddl_class.plots.curves import draw
-from ddl_class.plots.frame import BESIDE, count, count_in_short, finish, log_scale, note
-from ddl_class.plots.prediction import amount
-from ddl_runtime.pictures.style import INK, Look, in_style, new_axes, rank_colour, time_text
+from ddl_class.plots.course import amount
+from ddl_class.plots.curves import Numbers
+from ddl_class.plots.frame import BESIDE, Plane, count, need, plane
+from ddl_runtime.pictures.style import INK, Look, in_style, rank_colour
+from ddl_runtime.pictures.words import count_in_short, time_text, time_unit
 
-BETWEEN, SIMULATED, MEASURED = "#e8eef5", INK, "#ee6677"
-BOUND = "#4477aa"
+BETWEEN, MEASURED, BOUND = "#e8eef5", "#ee6677", "#4477aa"
 
 
 @in_style
@@ -31,21 +34,18 @@ def plot_bounds(
     *,
     measured: Mapping[int, float] | None = None,
     unit: str = "steps",
-    title: str | None = None,
-    ax: Axes | None = None,
 ) -> Figure:
     """Draw times by numbers of processors, simulated and measured, between both bounds.
 
     `unit` is "steps", or "s" where work, depth and times are in seconds.
     """
-    if not 0 < depth <= work:
-        raise ValueError(f"depth={depth} and work={work}: a chain is a part of the work, above 0")
+    words = f"depth={depth} and work={work}: a chain is a part of the work, above 0"
+    need(0 < depth <= work, words)
     times = {**(measured or {}), **simulated}
-    if not times:
-        raise ValueError("nothing to draw: give a time for at least one number of processors")
+    need(times, "nothing to draw: give a time for at least one number of processors")
     in_seconds = unit == "s"
     text = time_text if in_seconds else (lambda time: f"{amount(time)} {unit}")
-    ax = new_axes(9.0, 4.6) if ax is None else ax
+    ax = plane("processors", "time" if in_seconds else f"time ({unit})", 4.6)
     crew = np.geomspace(1, max(2, *times), 300)
     low, high = np.maximum(work / crew, depth), (work - depth) / crew + depth
     ax.fill_between(crew, low, high, color=BETWEEN, zorder=0)
@@ -53,80 +53,67 @@ def plot_bounds(
     ax.plot(crew, low, color=BOUND, label="no schedule is below")
     said = [f"Work {text(work)}, longest chain {text(depth)}."]
     for ground, given, colour, label, size in (
-        ("simulated", simulated, SIMULATED, "simulated, greedy", 9),
+        ("simulated", simulated, INK, "simulated, greedy", 9),
         ("measured", measured, MEASURED, "measured", 6),
     ):
         if given:
             points = sorted(given.items())
             curve = list(zip(*points, strict=True))
-            draw(ax, ground, curve, colour, label, markersize=size, zorder=4)
+            ax.draw_curve(ground, curve, colour, label, markersize=size, zorder=4)
             listed = ", ".join(f"{text(time)} on {many:,}" for many, time in points)
             said.append(f"{ground.capitalize()}: {listed}.")
     bend, most = work / depth, max(times)
     if bend <= crew[-1]:
         ax.axvline(bend, color=INK, linewidth=1.0, linestyle=":")
         words, top = f"work / depth\n= {amount(bend)}", (bend, high.max() * 1.3)
-        note(ax, words, top, (4, -2), va="top", fontsize=8.5)
-    log_scale(ax, "x", count, base=2)
+        ax.note(words, top, (4, -2), va="top", fontsize=8.5)
+    ax.log_scale("x", count, base=2)
     ax.xaxis.set_major_locator(LogLocator(base=4.0, numticks=20))
     few = high.max() < 300 * low.min()
     scale = time_text if in_seconds else count_in_short
-    log_scale(ax, "y", scale, subs=(1.0, 2.0, 5.0) if few else (1.0,))
+    ax.log_scale("y", scale, subs=(1.0, 2.0, 5.0) if few else (1.0,))
     ax.set_ylim(low.min() / 1.5, max(high.max(), *times.values()) * 1.5)
-    gained = f"{most:,} processors are {amount(work / times[most])} times as fast as one"
-    found = f"{gained}, with work for {amount(bend)}" if most > bend else gained
-    names: Look = {"x": "processors", "y": "time" if in_seconds else f"time ({unit})"}
-    look: Look = {"legend": {**BESIDE, "labelspacing": 1.0}, "more": " ".join(said)}
-    return finish(ax, "Time over processors", found, title, **names, **look)
+    found = f"{most:,} processors are {amount(work / times[most])} times as fast as one"
+    found += f", with work for {amount(bend)}" if most > bend else ""
+    legend = {**BESIDE, "labelspacing": 1.0}
+    return ax.finish("Time over processors", found, legend=legend, more=" ".join(said))
 
 
 @in_style
 def plot_layers(
-    names: Sequence[str],
-    work: Sequence[float],
-    depth: Sequence[float],
-    *,
-    kinds: Sequence[str] | None = None,
-    title: str | None = None,
-    ax: Axes | None = None,
+    names: Sequence[str], work: Numbers, depth: Numbers, *, kinds: Sequence[str]
 ) -> Figure:
     """Draw layers by work and depth; along a diagonal the average parallelism is the same.
 
     `kinds` colours them; the names of the layers of least and most work stand beside them.
     """
-    if not len(names) == len(work) == len(depth) or not len(names):
-        raise ValueError(
-            f"{len(names)} names, {len(work)} works and {len(depth)} depths: give one of each for "
-            "every layer, and at least one layer"
-        )
+    words = f"{len(names)} names, {len(work)} works and {len(depth)} depths: give one of each for "
+    need(len(names) == len(work) == len(depth) > 0, f"{words}every layer, and at least one layer")
     across, upwards = np.asarray(depth, float), np.asarray(work, float)
-    if min(across.min(), upwards.min()) < 1:
-        raise ValueError("layers without an operation have no place here: leave them out")
-    ax = new_axes(9.0, 4.8) if ax is None else ax
-    groups = np.asarray(["layers"] * len(names) if kinds is None else list(kinds))
-    for place, kind in enumerate(dict.fromkeys(groups)):
-        chosen = groups == kind
+    least = min(across.min(), upwards.min())
+    need(least >= 1, "layers without an operation have no place here: leave them out")
+    ax = plane("depth (steps)", "work (operations)", 4.8)
+    for place, kind in enumerate(dict.fromkeys(kinds)):
+        chosen = np.asarray(kinds) == kind
         look: Look = {"markersize": 7, "alpha": 0.85, "zorder": 3, "label": kind}
         ax.plot(across[chosen], upwards[chosen], "o", color=rank_colour(place), **look)
-    log_scale(ax, "x", count_in_short)
-    log_scale(ax, "y", count_in_short, subs=(1.0,))
+    ax.log_scale("x", count_in_short)
+    ax.log_scale("y", count_in_short, subs=(1.0,))
     ax.set_xlim(across.min() / 2, across.max() * 3)
     ax.set_ylim(upwards.min() / 4, upwards.max() * 8)
     _draw_diagonals(ax)
     for one, above in ((int(upwards.argmax()), 7), (int(upwards.argmin()), -14)):
-        note(ax, names[one], (across[one], upwards[one]), (6, above), fontsize=8.5)
+        ax.note(names[one], (across[one], upwards[one]), (6, above), fontsize=8.5)
     found = f"Work differs {_times(upwards)}-fold from layer to layer, depth {_times(across)}-fold"
     ratio = upwards / across
     more = (
         f"Depth {across.min():,.0f} to {across.max():,.0f}, work {upwards.min():.3g} to "
         f"{upwards.max():.3g}, average parallelism {ratio.min():,.3g} to {ratio.max():,.3g}."
     )
-    legend = None if kinds is None else BESIDE
-    axes: Look = {"x": "depth (steps)", "y": "work (operations)", "grid": "", "legend": legend}
-    return finish(ax, "Layers by depth and work", found, title, **axes, more=more)
+    return ax.finish("Layers by depth and work", found, grid="", legend=BESIDE, more=more)
 
 
-def _draw_diagonals(ax: Axes) -> None:
+def _draw_diagonals(ax: Plane) -> None:
     """Lines of one parallelism each, a factor of a thousand apart, named where they leave."""
     reach, (bottom, top) = np.array(ax.get_xlim()), ax.get_ylim()
     low, high = np.log10(bottom / reach[1]), np.log10(top / reach[0])
@@ -142,3 +129,136 @@ def _draw_diagonals(ax: Axes) -> None:
 def _times(numbers: np.ndarray) -> str:
     ratio = numbers.max() / numbers.min()
     return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
+
+
+MOST_DRAWN = 200
+ARROWS, CHAIN = "#b5b8bd", "#d55e00"
+
+
+@in_style
+def plot_operation_graph(
+    predecessors: Sequence[Sequence[int]],
+    labels: Sequence[str] | None = None,
+    *,
+    title: str | None = None,
+) -> Figure:
+    """Draw for each operation its number, or its label, above those that it waits for."""
+    many = len(predecessors)
+    words = f"{many} operations: from 1 up to {MOST_DRAWN} can be told apart in a picture"
+    need(0 < many <= MOST_DRAWN, words)
+    names = range(many) if labels is None else labels
+    need(len(names) == many, f"{len(names)} labels for {many} operations: give one each")
+    level = levels(predecessors)
+    place = _places(predecessors, level)
+    ax = plane("", "level (steps)", min(1.4 + 0.62 * level.max(), 7.5))
+    chain = _longest_chain(predecessors, level)
+    steps = set(pairwise(chain))
+    arrows = [(before, one) for one, group in enumerate(predecessors) for before in group]
+    for chosen, colour, width in ((False, ARROWS, 1.0), (True, CHAIN, 2.2)):
+        lines = [(place[a], place[b]) for a, b in arrows if ((a, b) in steps) == chosen]
+        ax.add_collection(LineCollection(lines, colors=colour, linewidths=width, zorder=1))
+    widths = np.bincount(level)[1:]
+    size = float(np.clip(4000 / widths.max() ** 1.15, 30, 330))
+    colours = [CHAIN if one in chain else rank_colour(0) for one in range(many)]
+    ax.scatter(place[:, 0], place[:, 1], size, colours, zorder=2)
+    if size > 90:
+        for name, (x, y) in zip(names, place, strict=True):
+            ax.write(x, y, name, color="white", zorder=3)
+    ax.set(xlim=(-0.04, 1.04), ylim=(0.4, level.max() + 0.6), xticks=[])
+    ax.spines["bottom"].set_visible(False)
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    found = f"{many} operations, and the longest chain has {level.max()}"
+    more = f"Operations on each level, the first first: {', '.join(map(str, widths))}."
+    return ax.finish("Graph by levels", found, title, grid="", more=more)
+
+
+def levels(predecessors: Sequence[Sequence[int]]) -> np.ndarray:
+    """One more than the highest level among those an operation waits for."""
+    level = np.zeros(len(predecessors), int)
+    for _ in range(len(predecessors) + 1):
+        above = [1 + max((level[b] for b in group), default=0) for group in predecessors]
+        if (level == above).all():
+            return level
+        level = np.array(above)
+    raise ValueError("predecessors: an operation waits for itself; such a graph has no levels")
+
+
+def _places(predecessors: Sequence[Sequence[int]], level: np.ndarray) -> np.ndarray:
+    """Across: the first level in order, each other operation above the middle of what it needs."""
+    across = np.zeros(len(level))
+    for height in range(1, level.max() + 1):
+        row = np.flatnonzero(level == height)
+        wanted = [
+            across[[*predecessors[one]]].mean() if predecessors[one] else one / len(level)
+            for one in row.tolist()
+        ]
+        order = row[np.argsort(np.array(wanted), kind="stable")]
+        across[order] = (np.arange(len(row)) + 0.5) / len(row)
+    return np.stack([across, level], axis=1)
+
+
+def _longest_chain(predecessors: Sequence[Sequence[int]], level: np.ndarray) -> list[int]:
+    """Down from an operation of the highest level, always to one of the level below."""
+    chain = [int(level.argmax())]
+    while predecessors[chain[-1]]:
+        chain.append(max(predecessors[chain[-1]], key=lambda one: level[one]))
+    return chain[::-1]
+
+
+MOST_PROCESSORS = 64
+MOST_NUMBERED = 120  # operations whose number stands in their box
+MARGIN = 0.04  # of a step, left and right of a box
+
+
+@in_style
+def plot_schedule(
+    start: Numbers,
+    duration: Numbers,
+    processor: Sequence[int],
+    processors: int,
+    *,
+    kinds: Sequence[str] | None = None,
+    depth: float | None = None,
+    unit: str = "steps",
+    title: str | None = None,
+) -> Figure:
+    """Draw when each operation begins, how long it takes, and who does it.
+
+    `kinds` says what each operation is, which colours it; `depth` is the longest chain. `unit` is
+    "steps", or "s" for times in seconds.
+    """
+    begins, lengths = np.asarray(start, float), np.asarray(duration, float)
+    rows = np.asarray(processor, int)
+    words = f"{len(begins)} starts, {len(lengths)} durations and {len(rows)} processors: give one "
+    words += "of each for every operation, and at least one operation"
+    need(len(begins) == len(lengths) == len(rows) > 0, words)
+    words = f"processors={processors}: a row for each of up to {MOST_PROCESSORS} can be drawn, "
+    words += f"and operations stand on processors up to {max(rows)}"
+    need(max(rows) < processors <= MOST_PROCESSORS, words)
+    end = float((begins + lengths).max())
+    factor, name = (1.0, unit) if unit == "steps" else time_unit(end)
+    begins, lengths, end = begins * factor, lengths * factor, end * factor
+    ax = plane(f"time ({name})", "processor", 1.5 + 0.3 * min(processors, 24))
+    kinds = ["operation"] * len(rows) if kinds is None else list(kinds)
+    colours = {kind: rank_colour(place) for place, kind in enumerate(dict.fromkeys(kinds))}
+    fill, gap = [colours[kind] for kind in kinds], MARGIN * lengths.min()
+    left, right = begins + gap, begins + lengths - gap
+    ax.draw_boxes(rows, left, right, facecolors=fill, linewidths=0)
+    if len(rows) <= MOST_NUMBERED:
+        ax.write_into_boxes(rows, left, right, range(len(rows)), fill, end)
+    longest = ""
+    if depth is not None:
+        ax.axvline(depth * factor, color=INK, linestyle=":", linewidth=1.2)
+        ax.note("longest chain", (depth * factor, -0.5), (4, 3), fontsize=8.5)
+        longest = f"Its longest chain takes {depth * factor:.4g} {name}."
+    ax.set_xlim(0, 1.02 * end)
+    ax.set_ylim(processors - 0.5, -0.9 if depth is not None else -0.5)
+    ax.set_yticks(range(0, processors, -(-processors // 16)))
+    if unit == "steps":
+        ax.xaxis.set_major_locator(MaxNLocator(12, integer=True))
+    if len(colours) > 1:
+        ax.explain_colours(colours, **BESIDE, handlelength=1.2)
+    crew = "one processor" if processors == 1 else f"{processors} processors"
+    idle = 1 - float(lengths.sum()) / (end * processors)
+    found = f"{len(rows):,} operations on {crew}: {end:.4g} {name}, and {idle:.0%} idle"
+    return ax.finish("Schedule", found, title, grid="", more=longest)

@@ -9,24 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from matplotlib.figure import Figure
 
 from ddl_class.exercises.registry import units
-from ddl_class.plots.course_map import MappedUnit, plot_course_map
+from ddl_class.plots.course import MappedUnit, plot_course_map
 
-PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "Start": ("00",),
-        "Operators": ("01", "02", "03", "04"),
-        "Communication": ("05", "06", "07"),
-        "Networks": ("08", "09", "10", "11", "12"),
-        "Training": ("13", "14", "15", "16", "17"),
-        "Honesty": ("18", "19"),
-        "Cluster": ("20",),
-    }
-)
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "Start": ("00",),
+    "Operators": ("01", "02", "03", "04"),
+    "Communication": ("05", "06", "07"),
+    "Networks": ("08", "09", "10", "11", "12"),
+    "Training": ("13", "14", "15", "16", "17"),
+    "Honesty": ("18", "19"),
+    "Cluster": ("20",),
+}
 
 
 @dataclass(frozen=True)
@@ -38,45 +35,42 @@ class Lesson:
     starred: bool = False
 
 
-LESSONS: Mapping[str, Lesson] = MappingProxyType(
-    {
-        "00": Lesson(60, starred=True),
-        "01": Lesson(90, starred=True),
-        "02": Lesson(120, ("01",), starred=True),
-        "03": Lesson(90, ("02",)),
-        "04": Lesson(120, ("00",)),
-        "05": Lesson(60, ("00",), starred=True),
-        "06": Lesson(120, ("00", "05"), starred=True),
-        "07": Lesson(120, ("05",)),
-        "08": Lesson(90, ("06",), starred=True),
-        "09": Lesson(120, ("06",), starred=True),
-        "10": Lesson(120, ("00", "05"), starred=True),
-        "11": Lesson(120, ("06", "08")),
-        "12": Lesson(90, ("06",)),
-        "13": Lesson(90, ("08",), starred=True),
-        "14": Lesson(120, ("08",), starred=True),
-        "15": Lesson(120, ("06",), starred=True),
-        "16": Lesson(100, ("06",)),
-        "17": Lesson(120, ("06", "08")),
-        "18": Lesson(120, ("08",), starred=True),
-        "19": Lesson(80, ("06", "08")),
-        "20": Lesson(120, ("05", "06", "08"), starred=True),
-    }
-)
+LESSONS: Mapping[str, Lesson] = {
+    "00": Lesson(60, starred=True),
+    "01": Lesson(90, starred=True),
+    "02": Lesson(120, ("01",), starred=True),
+    "03": Lesson(90, ("02",)),
+    "04": Lesson(120, ("00",)),
+    "05": Lesson(60, ("00",), starred=True),
+    "06": Lesson(120, ("00", "05"), starred=True),
+    "07": Lesson(120, ("05",)),
+    "08": Lesson(90, ("06",), starred=True),
+    "09": Lesson(120, ("06",), starred=True),
+    "10": Lesson(120, ("00", "05"), starred=True),
+    "11": Lesson(120, ("06", "08")),
+    "12": Lesson(90, ("06",)),
+    "13": Lesson(90, ("08",), starred=True),
+    "14": Lesson(120, ("08",), starred=True),
+    "15": Lesson(120, ("06",), starred=True),
+    "16": Lesson(100, ("06",)),
+    "17": Lesson(120, ("06", "08")),
+    "18": Lesson(120, ("08",), starred=True),
+    "19": Lesson(80, ("06", "08")),
+    "20": Lesson(120, ("05", "06", "08"), starred=True),
+}
 
 
 def stops() -> dict[str, list[MappedUnit]]:
     """The units that there are, part by part, as the map draws them."""
-    titles = {unit.number: unit.title for unit in units()}
-    return {
-        part: [
-            MappedUnit(number, titles[number], LESSONS[number].minutes, LESSONS[number].starred,
-                 _nearest(number))
-            for number in numbers
-            if number in titles
-        ]
-        for part, numbers in PARTS.items()
-    }  # fmt: skip
+    stops: dict[str, list[MappedUnit]] = {part: [] for part in PARTS}
+    for unit in units():
+        part = next(part for part, numbers in PARTS.items() if unit.number in numbers)
+        lesson = LESSONS[unit.number]
+        nearest = _nearest(unit.number)
+        stops[part].append(
+            MappedUnit(unit.number, unit.title, lesson.minutes, lesson.starred, nearest)
+        )
+    return stops
 
 
 def _nearest(number: str) -> tuple[str, ...]:

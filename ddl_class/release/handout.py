@@ -10,11 +10,9 @@ nbgrader itself makes the released notebooks from the others and writes the grad
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import sysconfig
-from collections.abc import Iterator
 from pathlib import Path
 
 from nbgrader.apps import NbGraderAPI
@@ -33,44 +31,38 @@ c.ClearSolutions.code_stub = {{"python": "{release.STUB}"}}
 
 
 def hand_out(folder: Path, sources: Path = SOURCES) -> list[Path]:
-    """Make or renew the folder; returns the notebooks to hand out."""
-    found = [path for path in sorted(sources.glob("*.py")) if release.solved(path) is not None]
-    if not found:
+    """Make or renew the folder, from one source or all in a folder; returns what to hand out."""
+    paths = sorted(sources.glob("*.py")) if sources.is_dir() else [sources]
+    exercises = [path for path in paths if release.solved(path) is not None]
+    if not exercises:
         raise Mistake(
             f"There are no sources with exercises in {sources}: this works in a clone of the "
             "course, not where only the package was installed."
         )
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "nbgrader_config.py").write_text(SETTINGS, encoding="utf-8")
-    made = []
-    for source in found:
-        path = folder / "source" / source.stem / f"{source.stem}.ipynb"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(release.text(release.instructors(source)), encoding="utf-8")
-        with own_commands():
-            outcome = _nbgrader(folder).generate_assignment(source.stem, force=True, create=True)
-        if not outcome["success"]:
-            raise Mistake(f"nbgrader refuses {source.stem}:\n{outcome['log']}")
-        made.append(folder / "release" / source.stem / f"{source.stem}.ipynb")
-    return made
-
-
-@contextlib.contextmanager
-def own_commands() -> Iterator[None]:
-    """nbgrader calls a program of its own environment, which may not have been activated."""
+    nbgrader = NbGraderAPI(config=settings(folder))
+    nbgrader.log.setLevel(logging.ERROR)
+    # nbgrader calls a program of its own environment, which may not have been activated.
     before = os.environ.get("PATH", "")
     os.environ["PATH"] = os.pathsep.join([sysconfig.get_path("scripts"), before])
     try:
-        yield
+        for source in exercises:
+            path = folder / "source" / source.stem / f"{source.stem}.ipynb"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(release.text(release.instructors(source)), encoding="utf-8")
+            outcome = nbgrader.generate_assignment(source.stem, force=True, create=True)
+            if not outcome["success"]:
+                raise Mistake(f"nbgrader refuses {source.stem}:\n{outcome['log']}")
     finally:
         os.environ["PATH"] = before
+    return [folder / "release" / one.stem / f"{one.stem}.ipynb" for one in exercises]
 
 
-def _nbgrader(folder: Path) -> NbGraderAPI:
+def settings(folder: Path) -> Config:
+    """nbgrader's settings for this folder."""
     config = Config()
     config.CourseDirectory.root = str(folder.resolve())
     config.CourseDirectory.course_id = "ddl-teach"
     config.ClearSolutions.code_stub = {"python": release.STUB}
-    nbgrader = NbGraderAPI(config=config)
-    nbgrader.log.setLevel(logging.ERROR)
-    return nbgrader
+    return config

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from pathlib import Path
@@ -17,8 +18,8 @@ FIRST_NOTEBOOK = "notebooks/00_tour.ipynb"
 SETTINGS = Path(__file__).resolve().parent / "lab_settings"
 
 
-def open_lab(options: list[str]) -> NoReturn:
-    """Become JupyterLab, with further ``options``: signals and the exit status are its own."""
+def open_lab(options: argparse.Namespace) -> NoReturn:
+    """Become JupyterLab, with further options: signals and the exit status are its own."""
     if not (ROOT / FIRST_NOTEBOOK).is_file():
         raise Mistake(
             f"There is no {FIRST_NOTEBOOK} in {ROOT}: this works in a clone of the course, not "
@@ -31,7 +32,7 @@ def open_lab(options: list[str]) -> NoReturn:
         "--LabApp.extension_manager=readonly",  # a course has no need to ask the network
         "--KernelManager.transport_encryption=auto",  # or every kernel complains in the terminal
         "--Application.log_level=ERROR",
-        *options,
+        *options.others,
     ]
     if os.geteuid() == 0:
         command.append("--allow-root")

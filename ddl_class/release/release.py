@@ -34,14 +34,8 @@ from nbgrader.preprocessors import (
 from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises.registry import find_exercise
 
-METADATA = {
-    "kernelspec": {
-        "display_name": "Python 3 (ipykernel)",
-        "language": "python",
-        "name": "python3",
-    },
-    "language_info": {"name": "python"},
-}
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+METADATA = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
 STUB = "raise NotImplementedError"
 MARKS = tuple(
     f"{end} {what}" for end in ("### BEGIN", "### END") for what in ("SOLUTION", "HIDDEN TESTS")
@@ -57,8 +51,8 @@ def instructors(source: Path) -> NotebookNode:
         kind = exercise_part(cell)
         if kind and "name" not in cell.metadata:
             raise Mistake(f"{source.name}: a cell with the tag {kind} has no name of an exercise")
-        name = f"{cell.metadata.name}-{kind}" if kind else _digest(cell.source)
-        name = name.replace(".", "-")
+        digest = hashlib.sha256(cell.source.encode()).hexdigest()[:12]
+        name = f"{cell.metadata.name}-{kind}".replace(".", "-") if kind else digest
         repeated = seen[name] = seen.get(name, -1) + 1
         cell.id = name + (f"-{repeated}" if repeated else "")
         if kind:
@@ -71,9 +65,8 @@ def instructors(source: Path) -> NotebookNode:
 
 def exercise_part(cell: NotebookNode) -> str | None:
     """Whether a cell is the "answer" or the "check" of an exercise, or neither."""
-    return next(
-        (kind for kind in ("answer", "check") if kind in cell.metadata.get("tags", ())), None
-    )
+    tags = cell.metadata.get("tags", ())
+    return next((kind for kind in ("answer", "check") if kind in tags), None)
 
 
 def learners(source: Path) -> NotebookNode:
@@ -107,17 +100,6 @@ def text(notebook: NotebookNode) -> str:
 
 def _nbgrader_metadata(cell: NotebookNode, kind: str) -> dict[str, object]:
     answer = kind == "answer"
-    metadata = {
-        "cell_type": "code",
-        "grade": not answer,
-        "grade_id": cell.id,
-        "locked": not answer,
-        "schema_version": 3,
-        "solution": answer,
-        "task": False,
-    }
+    what = {"solution": answer, "grade": not answer, "locked": not answer, "task": False}
+    metadata = {"cell_type": "code", "grade_id": cell.id, "schema_version": 3} | what
     return metadata if answer else metadata | {"points": find_exercise(cell.metadata.name).points}
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:12]

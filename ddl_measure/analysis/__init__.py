@@ -7,7 +7,6 @@ not_traceable   or why there is none, with the line
 recording       the graph run on shapes: who reads what, and what backward keeps
 rules           what each operation computes, by the formulas of theory.work_depth
 accounts        from these to operations and gradients
-chains          depth along the longest chain
 table, text     the result as plain data, and how it reads
 =============== ==========================================================================
 """

@@ -6,9 +6,7 @@ operations share. A gradient is computed only where it leads: from the results b
 that wants it.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from ddl_measure.analysis.recording import Recorded, Recording
 from ddl_measure.analysis.records import Call, OperationCost, Rule, Value
@@ -22,7 +20,7 @@ Made = tuple[int, int]  # a storage, and the operation that wrote it
 def accounts(recording: Recording, rules: Mapping[str, Rule]) -> tuple[Operation, ...]:
     """What each operation costs; mere views of an argument are left out."""
     kept = [place for place, it in enumerate(recording.operations) if not it.is_view]
-    users = _users(recording, kept)
+    uses, makers = _senders(recording, kept)
     places = {old: new for new, old in enumerate(kept)}
     seen: set[int] = set(recording.held)  # what need not be kept for backward once more
     met: set[str] = set()  # parameters that an earlier operation has used
@@ -31,16 +29,16 @@ def accounts(recording: Recording, rules: Mapping[str, Rule]) -> tuple[Operation
         recorded = recording.operations[place]
         call = recorded.call
         cost = _cost(call, rules)
-        into, of_parameters = _gradients(recorded, cost or OperationCost(), place in users.active)
+        into, of_parameters = _gradients(recorded, cost or OperationCost(), place in makers)
         first = {
             it.parameter: it for it in call.inputs if it.parameter and it.parameter not in met
         }
         for value in first.values():
-            shared = _sum_of_gradients(users.of.get((value.storage, -1), []))
+            shared = _sum_of_gradients(uses.get((value.storage, -1), []))
             of_parameters = in_turn(of_parameters, shared)
         met |= first.keys()
         results = {(it.storage, place) for it in call.outputs}
-        arriving = [_sum_of_gradients(users.of.get(made, [])) for made in results]
+        arriving = [_sum_of_gradients(uses.get(made, [])) for made in results]
         keeps = {storage: size for storage, size in recorded.saved.items() if storage not in seen}
         seen |= keeps.keys()
         found.append(
@@ -60,38 +58,30 @@ def accounts(recording: Recording, rules: Mapping[str, Rule]) -> tuple[Operation
                 activation_bytes=sum(keeps.values()),
                 counted=cost is not None,
                 needs=tuple(sorted({places[it] for it in recorded.needs})),
-                gradients_to=tuple(sorted({places[it] for it in users.makers.get(place, ())})),
+                gradients_to=tuple(sorted({places[it] for it in makers.get(place, ())})),
             )
         )
     return tuple(found)
 
 
-class _Users:
-    """Who sends a gradient to whom."""
-
-    def __init__(self) -> None:
-        self.of: dict[Made, list[Value]] = {}
-        self.makers: dict[int, set[int]] = {}
-
-    @property
-    def active(self) -> Iterable[int]:
-        """The operations through which a gradient passes."""
-        return self.makers.keys()
-
-
-def _users(recording: Recording, kept: list[int]) -> _Users:
-    users = _Users()
+def _senders(
+    recording: Recording, kept: list[int]
+) -> tuple[dict[Made, list[Value]], dict[int, set[int]]]:
+    """The uses of each result that send a gradient back to it; and for each operation through
+    which a gradient passes, to which ones it sends gradients."""
+    uses: dict[Made, list[Value]] = {}
+    makers: dict[int, set[int]] = {}
     for place in reversed(kept):
         call = recording.operations[place].call
         if not any(it.needs_gradient for it in call.outputs):
             continue
         results = {(it.storage, place) for it in call.outputs}
-        if place in recording.results or results & users.of.keys():
+        if place in recording.results or results & uses.keys():
             wanting = [it for it in call.inputs if it.needs_gradient]
-            users.makers[place] = {it.maker for it in wanting if it.maker >= 0}
+            makers[place] = {it.maker for it in wanting if it.maker >= 0}
             for value in wanting:
-                users.of.setdefault((value.storage, value.maker), []).append(value)
-    return users
+                uses.setdefault((value.storage, value.maker), []).append(value)
+    return uses, makers
 
 
 def _cost(call: Call, rules: Mapping[str, Rule]) -> OperationCost | None:

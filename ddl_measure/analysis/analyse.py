@@ -1,8 +1,13 @@
-"""Take any torch module, and say what each of its operations costs, forwards and back."""
+"""Take any torch module, and say what each of its operations costs, forwards and back.
 
-from __future__ import annotations
+Depth is that of the longest chain. An operation begins when all that it reads is there. Backwards
+it begins when the gradients of its result have come from all of its users and are added up; the
+gradient of a parameter ends a chain, that of an input hands it on. Branches that do not need each
+other run side by side, so wherever a network has branches, its depth is less than the sum of its
+layers' depths.
+"""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from torch import nn
@@ -10,11 +15,10 @@ from torch.nn.parameter import UninitializedParameter
 
 from ddl_measure.analysis.accounts import accounts
 from ddl_measure.analysis.capture import capture
-from ddl_measure.analysis.chains import backward_chain, forward_chain
 from ddl_measure.analysis.recording import record
 from ddl_measure.analysis.records import Rule
 from ddl_measure.analysis.rules import RULES
-from ddl_measure.analysis.table import Analysis, LayerCosts, Operation, Pass, total
+from ddl_measure.analysis.table import Analysis, LayerCosts, Operation, total
 
 
 def analyse(
@@ -45,16 +49,10 @@ def analyse(
         parameters=sum(weights.numel() for weights in module.parameters()),
         activation_bytes=sum(it.activation_bytes for it in operations),
         forward=total([it.forward for it in operations], forward_chain(operations)),
-        backward=total(_backwards(operations), backward_chain(operations)),
+        backward=total(
+            [part for it in operations for part in it.gradients], backward_chain(operations)
+        ),
     )
-
-
-def _backwards(operations: tuple[Operation, ...]) -> list[Pass]:
-    return [
-        part
-        for it in operations
-        for part in (it.gradient_sum, it.input_gradient, it.parameter_gradient)
-    ]
 
 
 def _layers(operations: tuple[Operation, ...]) -> tuple[LayerCosts, ...]:
@@ -88,3 +86,34 @@ def _result(operations: tuple[Operation, ...], places: list[int]) -> Operation:
     outside = (it for place, it in enumerate(operations) if place not in places)
     read = {needed for it in outside for needed in it.needs}
     return operations[max((place for place in places if place in read), default=places[-1])]
+
+
+def forward_chain(operations: Sequence[Operation], among: Collection[int] | None = None) -> int:
+    """Depth of the forward pass; if told so, of those operations alone that stand `among`."""
+    finished: list[int] = []
+    for place, operation in enumerate(operations):
+        begun = max((finished[needed] for needed in operation.needs), default=0)
+        own = operation.forward.depth if among is None or place in among else 0
+        finished.append(begun + own)
+    return max(finished, default=0)
+
+
+def backward_chain(
+    operations: Sequence[Operation],
+    among: Collection[int] | None = None,
+    to_parameters: bool = True,
+) -> int:
+    """Depth of the gradients, from those of the results on, with or without the parameters'."""
+    begun = [0] * len(operations)
+    longest = 0
+    for place in reversed(range(len(operations))):
+        operation = operations[place]
+        summed = handed_on = begun[place]
+        if among is None or place in among:
+            summed += operation.gradient_sum.depth
+            handed_on = summed + operation.input_gradient.depth
+            aside = operation.parameter_gradient.depth if to_parameters else 0
+            longest = max(longest, handed_on, summed + aside)
+        for maker in operation.gradients_to:
+            begun[maker] = max(begun[maker], handed_on)
+    return longest

@@ -7,8 +7,6 @@ records the same run without asking for more. Both stop where the numbers decide
 names that line.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import io

@@ -6,8 +6,6 @@ by the same name. What to look at: the layers that hold most of the time are not
 hold most of the work.
 """
 
-from __future__ import annotations
-
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Why a module has no graph: the line of its own code at which the graph comes to an end."""
 
-from __future__ import annotations
-
 import linecache
 import os
 import re
@@ -9,10 +7,7 @@ import traceback
 
 import torch
 from torch import fx
-from torch._subclasses.fake_tensor import (
-    DataDependentOutputException,
-    DynamicOutputShapeException,
-)
+from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 DATA_DEPENDENT = (

@@ -40,7 +40,6 @@ class Recorded:
 
     @property
     def needs(self) -> set[int]:
-        """The operations whose results it reads."""
         return {value.maker for value in self.call.inputs if value.maker >= 0}
 
     @property

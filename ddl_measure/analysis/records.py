@@ -1,7 +1,5 @@
 """What is known of one operation of a graph, and what a rule says it costs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -31,7 +29,6 @@ class Value:
 
     @property
     def elements(self) -> int:
-        """How many numbers it has."""
         return math.prod(self.shape)
 
     @property
@@ -42,7 +39,6 @@ class Value:
 
     @property
     def nbytes(self) -> int:
-        """The bytes of its distinct numbers."""
         return self.distinct * self.itemsize
 
 
@@ -68,7 +64,6 @@ class Call:
 
     @property
     def inputs(self) -> tuple[Value, ...]:
-        """All tensors among the arguments."""
         return tuple(values_in(self.arguments.values()))
 
     def values(self, name: str) -> tuple[Value, ...]:

@@ -1,7 +1,5 @@
 """What a network costs, operation by operation and layer by layer: plain data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -29,7 +27,6 @@ class Pass:
 
     @property
     def intensity(self) -> float:
-        """Operations for each byte that moves."""
         return self.work / self.nbytes if self.nbytes else 0.0
 
     @property
@@ -84,6 +81,10 @@ class Operation:
     needs: tuple[int, ...]  # places of the operations whose results it reads
     gradients_to: tuple[int, ...]  # ... and of those to which it sends gradients
 
+    @property
+    def gradients(self) -> tuple[Pass, Pass, Pass]:
+        return self.gradient_sum, self.input_gradient, self.parameter_gradient
+
 
 @dataclass(frozen=True)
 class LayerCosts:
@@ -132,12 +133,11 @@ class Analysis:
         A number in which something uncounted is missing is marked.
         """
         works = [(it.input_gradient.work, it.parameter_gradient.work) for it in self.layers]
-        layers = [
-            _row(it.name or "(itself)", it.kind, it.output, it, gradients, it.counted)
-            for it, gradients in zip(self.layers, works, strict=True)
-        ]
-        both = [sum(gradients[side] for gradients in works) for side in (0, 1)]
-        return [*layers, _row(self.network, "network", (), self, both, not self.uncounted)]
+        both = tuple(sum(column) for column in zip((0, 0), *works, strict=True))
+        named = [((it.name or "(itself)", it.kind), it.output, it.counted) for it in self.layers]
+        named.append(((self.network, "network"), (), not self.uncounted))
+        every = zip(named, (*self.layers, self), (*works, both), strict=True)
+        return [_row(*name, costs, gradients) for name, costs, gradients in every]
 
     @property
     def notes(self) -> list[str]:
@@ -163,17 +163,12 @@ class Analysis:
 
 
 def _row(
-    name: str,
-    kind: str,
-    output: Sequence[int],
-    costs: LayerCosts | Analysis,
+    name: tuple[str, str], output: Sequence[int], counted: bool, costs: LayerCosts | Analysis,
     gradients: Iterable[int],
-    counted: bool,
-) -> list[str]:
+) -> list[str]:  # fmt: skip
     forward, mark = costs.forward, "" if counted else "+ ?"
     return [
-        name,
-        kind,
+        *name,
         " x ".join(map(str, output)),
         count_text(costs.parameters),
         f"{count_text(costs.activation_bytes)}B",

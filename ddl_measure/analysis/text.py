@@ -1,7 +1,5 @@
 """How an analysis reads, in a terminal and in a notebook: rows of cells, with notes below."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Sequence
 

@@ -8,8 +8,6 @@ level 3. What to look at: bytes per rank over the ranks, beside the formula of t
 the same ranks' weights, bit for bit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -83,12 +81,11 @@ def measure_distributed(
             seconds[count].append(last[count].time)
     found = tuple(
         OnRanks(
-            Measured(count, work(count), tuple(seconds[count])),
-            traffic(last[count].ledger),
+            Measured(count, work(count), tuple(seconds[count])), traffic(last[count].ledger),
             _apart([weights(result) for result in last[count].results]),
         )
         for count in ranks
-    )
+    )  # fmt: skip
     return Distributed(found, kinds[kind]([each.measured for each in found], baseline))
 
 

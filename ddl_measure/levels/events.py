@@ -43,7 +43,6 @@ class Events:
             listener(name, "end", end)
 
     def seconds(self, name: str) -> list[float]:
-        """How long each event of that name took."""
         return [end - start for own, _, start, end, *_ in self.spans if own == name]
 
     def total(self, name: str) -> float:

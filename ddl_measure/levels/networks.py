@@ -7,16 +7,14 @@ Ben-Nun et al. 2019 (Deep500), level 1. What to look at: backward takes about tw
 forward where weights have gradients too; peak memory belongs to the part with the most to keep.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ddl_measure.allocations import peak_allocation, peak_numpy_allocation
+from ddl_measure.interval import Summary, summarise
 from ddl_measure.levels.events import Events, fresh
 from ddl_measure.reports.report import Series
-from ddl_measure.summary import Summary, summarise
 
 FORWARD, BACKWARD = "forward", "backward"
 
@@ -55,7 +53,6 @@ class NetworkCost:
     events: Events
 
     def series(self, ground: str = "measured") -> tuple[Series, ...]:
-        """For an entry of a report."""
         whole = ((FORWARD, self.forward), (BACKWARD, self.backward))
         return tuple(
             Series(

@@ -11,17 +11,15 @@ Ben-Nun et al. 2019 (Deep500), level 0. What to look at: an error that is the sa
 rounding; one in a corner is a bug.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ddl_measure.interval import Summary, summarise
 from ddl_measure.repetitions import side_by_side
 from ddl_measure.reports.report import Series
-from ddl_measure.summary import Summary, summarise
 
 STEP = float(np.finfo(float).eps ** (1 / 3))
 GOOD = 1e-6  # relative error of a right gradient in double precision, with room
@@ -52,7 +50,6 @@ class Candidate:
     repeats: bool
 
     def series(self, ground: str = "measured") -> tuple[Series, ...]:
-        """For an entry of a report."""
         values = self.times.times
         return (
             Series(

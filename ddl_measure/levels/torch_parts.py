@@ -6,8 +6,6 @@ before each pass, as a training does. What to look at: the sum over parts agains
 through all of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

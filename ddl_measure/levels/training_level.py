@@ -8,8 +8,6 @@ What to look at: a step that waits for its input is no faster with a faster proc
 rule still trains, but walks away from the right one at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -39,7 +37,6 @@ class TrainingRecord:
 
     @property
     def input_share(self) -> float:
-        """Of the training's seconds."""
         waited = sum(self.input_seconds)
         return waited / (waited + sum(self.learn_seconds))
 

@@ -7,8 +7,6 @@ ratio of medians says how many times, with its interval.
 What to look at: lines marked by a star differ, and could be the reason.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

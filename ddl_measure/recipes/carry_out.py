@@ -7,8 +7,6 @@ settings and what came of it. What to look at: nothing is chosen here; the repor
 values as seeds, or it is not yet finished.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -72,7 +70,9 @@ def carry_out(
             error = f"{type(raised).__name__}: {raised}"
         seconds = time.perf_counter() - begun
         found.append(one)
-        trials += [_told(recipe, trial, seed, seconds) for trial in one.trials]
+        if recipe.about == "training":
+            one = replace(one, trials=tuple(replace(it, seconds=seconds) for it in one.trials))
+        trials += [replace(it, entry=recipe.title, seed=seed) for it in one.trials]
         report = _report(recipe, settings, found, trials)
         report = replace(report, made=origin, machines={MACHINE: machine})
         keep(report, error)
@@ -104,13 +104,6 @@ def _found(recipe: Recipe, returned: Sequence[Looks | Searched | None]) -> Searc
             "Searched: of a search one rank does, with all trials; of a training none"
         )
     return searched[0]
-
-
-def _told(recipe: Recipe, trial: Trial, seed: int, seconds: float) -> Trial:
-    """A trial with all that the program need not say."""
-    if recipe.about == "training":
-        trial = replace(trial, seconds=seconds)
-    return replace(trial, entry=recipe.title, seed=seed)
 
 
 def has_worked(report: Report) -> bool:

@@ -9,8 +9,6 @@ that no trial has seen, and every trial is kept.
 What to look at: epochs to the target must be the same for whoever repeats it; seconds need not.
 """
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import tomllib
@@ -92,7 +90,6 @@ class Recipe:
 
     @property
     def unit(self) -> str:
-        """What one seed makes: a training, or a search."""
         return ABOUT[self.about]
 
     @property

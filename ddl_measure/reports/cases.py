@@ -1,7 +1,5 @@
 """A claim with the entries and series that it names: what the rules look at."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,8 +38,8 @@ class Case:
     @cached_property
     def baseline(self) -> Entry | None:
         """What they are compared with."""
-        named = [it for it in self.report.entries or () if it.name == self.claim.baseline]
-        return named[0] if self.claim.baseline is not None and named else None
+        named = (it for it in self.report.entries or () if it.name == self.claim.baseline)
+        return next(named, None) if self.claim.baseline is not None else None
 
     @property
     def everybody(self) -> tuple[Entry, ...]:
@@ -51,32 +49,45 @@ class Case:
 
     @property
     def training(self) -> bool:
-        """Whether it speaks of training."""
         return self.claim.about == "training"
 
     @property
     def to_target(self) -> bool:
-        """Whether it tells how long a target takes."""
         return self.claim.quantity in TO_TARGET
 
     def series(self, entry: Entry | None) -> Series | None:
         """What it cites of an entry."""
         wanted = self.claim.quantity, self.claim.of
-        found = (it for it in (entry.series if entry else None) or ())
-        return next((it for it in found if (it.quantity, it.of) == wanted), None)
+        own = (entry.series if entry else None) or ()
+        return next((it for it in own if (it.quantity, it.of) == wanted), None)
+
+    @property
+    def cited(self) -> list[Series]:
+        return [it for entry in self.everybody if (it := self.series(entry)) is not None]
 
     @property
     def pair(self) -> tuple[Series, Series] | None:
         """What `number` compares: of the last contestant, and of the baseline; with values."""
-        cited = [self.series(self.entries[-1] if self.entries else None)]
-        cited.append(self.series(self.baseline))
-        return tuple(cited) if all(it is not None and it.values for it in cited) else None
+        mine, its = (self.series(it) for it in ((self.entries or (None,))[-1], self.baseline))
+        return (mine, its) if mine and its and mine.values and its.values else None
 
 
 def cases(report: Report) -> Iterator[Case]:
     """All claims of a report."""
     for place, claim in enumerate(report.claims or ()):
         yield Case(f"claims[{place}]", report, claim)
+
+
+def each_series(report: Report) -> Iterator[tuple[Series, str]]:
+    """Every series, and where it stands."""
+    for entry in report.entries or ():
+        yield from ((it, place_of(entry, it)) for it in entry.series or ())
+
+
+def place_of(entry: Entry, series: Series | None = None) -> str:
+    """Where an entry, or one of its series, stands in a report."""
+    within = f".series['{series.quantity}']" if series else ""
+    return f"entries['{entry.name}']{within}"
 
 
 def trained(report: Report) -> tuple[Entry, ...]:
@@ -110,8 +121,7 @@ def same_numbers(entry: Entry) -> bool:
 
 def higher_is_better(series: Series) -> bool:
     """Which way is up."""
-    usual = QUANTITIES.get(series.quantity or "", (None, series.better))
-    return usual[1] == HIGHER
+    return QUANTITIES.get(series.quantity or "", ("", series.better))[1] == HIGHER
 
 
 def timed(series: Series) -> bool:

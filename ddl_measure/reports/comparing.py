@@ -5,232 +5,42 @@ contestant had: machine, cores, samples in a step, size of a sample, as many tri
 settings.
 """
 
-from __future__ import annotations
-
+import math
 from collections.abc import Iterator
 
-from ddl_measure.reports.cases import (
-    Case,
-    cases,
-    find,
-    same_numbers,
-    timed,
-)
+from ddl_measure.reports.cases import Case, cases, find, place_of, same_numbers, timed
 from ddl_measure.reports.findings import Finding
 from ddl_measure.reports.numbers import good_ratio
-from ddl_measure.reports.report import Entry, Report
+from ddl_measure.reports.report import Entry
 
 FAR_APART = 2  # years between two machines that are compared
 OUTCOME = ("accuracy", "loss")  # may be compared whatever the batch
 PRECISION = "precision"  # the setting that says in what numbers it computes
 
 
-def hardware(report: Report) -> Iterator[Finding]:
-    """The same machine, as many cores, and what is measured beside what is measured."""
-    for case in cases(report):
-        if case.baseline is None:
-            continue
-        for entry in case.entries:
-            if entry.machine != case.baseline.machine:
-                yield from _machines(case, entry)
-        cores = [it.cores for it in case.entries if it.cores is not None]
-        scarce = case.baseline.cores is not None and cores and case.baseline.cores < min(cores)
-        yield from _cores_of_a_rank(case)
-        if scarce and case.claim.scaling is None and case.claim.baseline_is != "other machine":
-            yield Finding(
-                "single-core baseline",
-                case.where,
-                f"the baseline has {case.baseline.cores} cores, the others {min(cores)}",
-                "give the baseline as many, or call it scaling and show one's own on one core",
-            )
-        if case.pair is not None and case.claim.baseline_is != "theory":
-            one, other = (it.ground for it in case.pair)
-            if one is not None and other is not None and one != other:
-                yield Finding(
-                    "unlike grounds",
-                    case.where,
-                    f"{one} is compared with {other}",
-                    "compare measured with measured and simulated with simulated",
-                )
+def hardware(case: Case) -> Iterator[Finding]:
+    """The same machine, and what is measured beside what is measured."""
+    for entry in case.entries if case.baseline else ():
+        if entry.machine != case.baseline.machine:
+            yield from _machines(case, entry, case.baseline)
+    if case.pair is not None and case.claim.baseline_is != "theory":
+        one, other = (it.ground for it in case.pair)
+        if one is not None and other is not None and one != other:
+            yield Finding("unlike grounds", case.where, f"{one} is compared with {other}")
 
 
-def all_ranks(report: Report) -> Iterator[Finding]:
-    """How it scales is told up to the most ranks that were tried, not up to those that suit."""
-    told = {
-        (case.claim.quantity, case.claim.of, it.name)
-        for case in cases(report)
-        for it in case.everybody
-    }
-    for case in cases(report):
-        if case.claim.scaling is None or not case.entries:
-            continue
-        last = case.entries[-1]
-        alike = ["machine", "settings", "shape"] + ["batch"] * (case.claim.scaling == "strong")
-        for entry in report.entries or ():
-            said = (case.claim.quantity, case.claim.of, entry.name) in told
-            same = all(getattr(entry, it) == getattr(last, it) for it in alike)
-            if not said and same and (entry.ranks or 0) > (last.ranks or 0) and case.series(entry):
-                yield Finding(
-                    "best of n",
-                    case.where,
-                    f"'{entry.name}' was measured as well, with {entry.ranks} ranks",
-                    "name all ranks that were tried in 'entries'; where it stops scaling is a "
-                    "result",
-                )
-
-
-def batches(report: Report) -> Iterator[Finding]:
-    """The same work in a step, or a word about it."""
-    for case in cases(report):
-        claim, known = case.claim, [it for it in case.everybody if it.batch is not None]
-        sizes = {it.batch for it in known}
-        shown = f"samples of a step: {', '.join(f'{it.batch} ({it.name})' for it in known)}"
-        if case.to_target or len(known) < 2:
-            continue
-        if claim.scaling == "strong" and len(sizes) > 1:
-            yield Finding(
-                "weak scaling sold as strong",
-                case.where,
-                shown,
-                "keep the whole batch as it is while ranks grow, or say 'weak'",
-            )
-        elif claim.scaling == "weak" and len({it.batch / (it.ranks or 1) for it in known}) > 1:
-            yield Finding(
-                "other batch size",
-                case.where,
-                f"{shown}: not as many on each rank",
-                "give each rank as many samples, whatever the number of ranks",
-            )
-        elif claim.scaling is None and len(sizes) > 1 and claim.quantity not in OUTCOME:
-            yield Finding(
-                "other batch size",
-                case.where,
-                shown,
-                "compare with the same batch, or compare times to a target",
-            )
-
-
-def inputs(report: Report) -> Iterator[Finding]:
-    """Samples of the size that the task has; larger ones must be worth it."""
-    natural = report.data.shape if report.data else None
-    for case in cases(report):
-        for entry in case.everybody:
-            if natural is None or entry.shape is None or _size(entry.shape) <= _size(natural):
-                continue
-            if not any(_worth(entry, it, natural) for it in report.entries or ()):
-                yield Finding(
-                    "unreasonably large inputs",
-                    f"entries['{entry.name}'].shape",
-                    f"samples are {natural}, it was given {entry.shape}",
-                    "take them as they are, or show beside it how much accuracy that would lose",
-                )
-
-
-def operations(report: Report) -> Iterator[Finding]:
-    """Operations are a cost: what counts is what they led to, in the same precision."""
-    for case in cases(report):
-        if case.claim.quantity == "operations a second":
-            last = case.entries[-1:]
-            useful = any(
-                timed(it) and it.quantity != "operations a second"
-                for entry in last
-                for it in entry.series or ()
-            )
-            if case.training or not useful:
-                yield Finding(
-                    "operations instead of results",
-                    case.where,
-                    "operations a second are claimed, not what was achieved",
-                    "say in how many seconds the work was done, and claim that",
-                )
-                continue
-        if case.baseline is None or case.training:
-            continue
-        before = (case.baseline.settings or {}).get(PRECISION)
-        for entry in case.entries:
-            now = (entry.settings or {}).get(PRECISION)
-            if now != before and not find(entry, "error"):
-                yield Finding(
-                    "operations instead of results",
-                    case.where,
-                    f"'{entry.name}' computes in {now}, the baseline in {before}",
-                    "compare in one precision, or add the error of the result",
-                )
-
-
-def state_of_the_art(report: Report) -> Iterator[Finding]:
-    """The baseline is the best there is, and as well tuned."""
-    contestants = {name for case in cases(report) for name in case.claim.entries or ()}
-    for case in cases(report):
-        baseline, claim = case.baseline, case.claim
-        if baseline is None or not case.entries:
-            continue
-        trials = max((it.searched or 0 for it in case.entries), default=0)
-        proven = all(map(same_numbers, case.entries))
-        if (
-            case.training
-            and trials > 2 * (baseline.searched or 0)
-            and not (claim.scaling or proven or case.entries[-1].settings == baseline.settings)
-        ):
-            yield Finding(
-                "poor baseline",
-                case.where,
-                f"{trials} trials chose the settings, {baseline.searched or 0} the baseline's",
-                "spend as many trials on the baseline",
-            )
-        if claim.baseline_is not in ("best known", "best serial"):
-            continue
-        for entry in report.entries or ():
-            if entry.name not in contestants and _stronger(case, entry):
-                yield Finding(
-                    "poor baseline",
-                    case.where,
-                    f"'{entry.name}' is better than the baseline '{baseline.name}'",
-                    "compare with it",
-                )
-
-
-def _machines(case: Case, entry: Entry) -> Iterator[Finding]:
-    named = f"'{entry.machine}' is compared with '{case.baseline.machine}'"
-    if case.claim.baseline_is != "other machine":
-        yield Finding(
-            "other hardware",
-            case.where,
-            named,
-            "measure both on one machine; or if machines are compared, say 'other machine'",
-        )
+def cores(case: Case) -> Iterator[Finding]:
+    """As many cores; where ranks grow, each of them must not grow as well."""
+    base, known = case.baseline, [it.cores for it in case.entries if it.cores is not None]
+    if base is None or base.cores is None:
         return
-    machines = case.report.machines or {}
-    years = [machines.get(it, {}).get("year", "") for it in (entry.machine, case.baseline.machine)]
-    if not all(year.isdigit() for year in years):
-        yield Finding(
-            "other hardware",
-            case.where,
-            f"{named}, of unknown age",
-            "write the year each came out, as 'year' of the machine",
-        )
-    elif abs(int(years[0]) - int(years[1])) > FAR_APART:
-        yield Finding(
-            "other hardware",
-            case.where,
-            f"{named}: of {years[0]} and {years[1]}",
-            "compare machines of one time",
-        )
-    elif case.claim.about != "training" and entry.settings != case.baseline.settings:
-        yield Finding(
-            "other hardware",
-            case.where,
-            f"{named}, with other settings",
-            "run the same program with the same settings on both",
-        )
-
-
-def _cores_of_a_rank(case: Case) -> Iterator[Finding]:
-    """Ranks that grow must not each grow as well."""
-    base = case.baseline
-    if case.claim.scaling is None or not (base.cores and base.ranks):
+    if case.claim.scaling is None:
+        scarce = known and base.cores < min(known)
+        if scarce and case.claim.baseline_is != "other machine":
+            counts = f"the baseline has {base.cores} cores, the others {min(known)}"
+            yield Finding("single-core baseline", case.where, counts)
         return
-    for entry in case.entries:
+    for entry in case.entries if base.cores and base.ranks else ():
         if not (entry.cores and entry.ranks) or entry.ranks == base.ranks:
             continue
         if entry.cores * base.ranks > base.cores * entry.ranks:
@@ -243,6 +53,112 @@ def _cores_of_a_rank(case: Case) -> Iterator[Finding]:
             )
 
 
+def all_ranks(case: Case) -> Iterator[Finding]:
+    """How it scales is told up to the most ranks that were tried, not up to those that suit."""
+    if case.claim.scaling is None or not case.entries:
+        return
+    claimed = {
+        it.name
+        for other in cases(case.report)
+        for it in other.everybody
+        if (other.claim.quantity, other.claim.of) == (case.claim.quantity, case.claim.of)
+    }
+    last = case.entries[-1]
+    alike = ["machine", "settings", "shape"] + ["batch"] * (case.claim.scaling == "strong")
+    for entry in case.report.entries or ():
+        same = all(getattr(entry, it) == getattr(last, it) for it in alike)
+        more = (entry.ranks or 0) > (last.ranks or 0)
+        if entry.name not in claimed and same and more and case.series(entry):
+            as_well = f"'{entry.name}' was measured as well, with {entry.ranks} ranks"
+            advice = (
+                "name all ranks that were tried in 'entries'; where it stops scaling is a result"
+            )
+            yield Finding("best of n", case.where, as_well, advice)
+
+
+def batches(case: Case) -> Iterator[Finding]:
+    """The same work in a step, or a word about it."""
+    scaling, known = case.claim.scaling, [it for it in case.everybody if it.batch is not None]
+    if case.to_target or len(known) < 2:
+        return
+    differ = len({it.batch for it in known}) > 1
+    shown = f"samples of a step: {', '.join(f'{it.batch} ({it.name})' for it in known)}"
+    if scaling == "strong" and differ:
+        yield Finding("weak scaling sold as strong", case.where, shown)
+    elif scaling == "weak" and len({it.batch / (it.ranks or 1) for it in known}) > 1:
+        advice = "give each rank as many samples, whatever the number of ranks"
+        unequal = f"{shown}: not as many on each rank"
+        yield Finding("other batch size", case.where, unequal, advice)
+    elif scaling is None and differ and case.claim.quantity not in OUTCOME:
+        yield Finding("other batch size", case.where, shown)
+
+
+def inputs(case: Case) -> Iterator[Finding]:
+    """Samples of the size that the task has; larger ones must be worth it."""
+    natural = case.report.data.shape if case.report.data else None
+    for entry in case.everybody if natural is not None else ():
+        if entry.shape is None or math.prod(entry.shape) <= math.prod(natural):
+            continue
+        if not any(_worth(entry, it, natural) for it in case.report.entries or ()):
+            given = f"samples are {natural}, it was given {entry.shape}"
+            yield Finding("unreasonably large inputs", f"{place_of(entry)}.shape", given)
+
+
+def operations(case: Case) -> Iterator[Finding]:
+    """Operations are a cost: what counts is what they led to, in the same precision."""
+    if case.claim.quantity == "operations a second":
+        own = [it for entry in case.entries[-1:] for it in entry.series or ()]
+        useful = any(timed(it) and it.quantity != "operations a second" for it in own)
+        if case.training or not useful:
+            instead = "operations a second are claimed, not what was achieved"
+            yield Finding("operations instead of results", case.where, instead)
+            return
+    if case.baseline is None or case.training:
+        return
+    before = (case.baseline.settings or {}).get(PRECISION)
+    for entry in case.entries:
+        now = (entry.settings or {}).get(PRECISION)
+        if now != before and not find(entry, "error"):
+            both = f"'{entry.name}' computes in {now}, the baseline in {before}"
+            advice = "compare in one precision, or add the error of the result"
+            yield Finding("operations instead of results", case.where, both, advice)
+
+
+def state_of_the_art(case: Case) -> Iterator[Finding]:
+    """The baseline is the best there is, and as well tuned."""
+    baseline, claim = case.baseline, case.claim
+    if baseline is None or not case.entries:
+        return
+    its, trials = baseline.searched or 0, max(it.searched or 0 for it in case.entries)
+    alike = case.entries[-1].settings == baseline.settings or all(map(same_numbers, case.entries))
+    if case.training and trials > 2 * its and not (claim.scaling or alike):
+        counts = f"{trials} trials chose the settings, {its} the baseline's"
+        yield Finding("poor baseline", case.where, counts, "spend as many trials on the baseline")
+    if claim.baseline_is in ("best known", "best serial"):
+        contestants = {name for it in cases(case.report) for name in it.claim.entries or ()}
+        for entry in case.report.entries or ():
+            if entry.name not in contestants and _stronger(case, entry):
+                better = f"'{entry.name}' is better than the baseline '{baseline.name}'"
+                yield Finding("poor baseline", case.where, better)
+
+
+def _machines(case: Case, entry: Entry, base: Entry) -> Iterator[Finding]:
+    named = f"'{entry.machine}' is compared with '{base.machine}'"
+    machines = case.report.machines or {}
+    years = [machines.get(it or "", {}).get("year", "") for it in (entry.machine, base.machine)]
+    if case.claim.baseline_is != "other machine":
+        yield Finding("other hardware", case.where, named)
+    elif not all(year.isdigit() for year in years):
+        advice = "write the year each came out, as 'year' of the machine"
+        yield Finding("other hardware", case.where, f"{named}, of unknown age", advice)
+    elif abs(int(years[0]) - int(years[1])) > FAR_APART:
+        ages = f"{named}: of {years[0]} and {years[1]}"
+        yield Finding("other hardware", case.where, ages, "compare machines of one time")
+    elif not case.training and entry.settings != base.settings:
+        advice = "run the same program with the same settings on both"
+        yield Finding("other hardware", case.where, f"{named}, with other settings", advice)
+
+
 def _worth(large: Entry, other: Entry, natural: tuple[int, ...]) -> bool:
     """Whether `other`, with samples as they come, is less accurate beyond the noise."""
     if other.shape != natural or other.settings != large.settings:
@@ -250,13 +166,6 @@ def _worth(large: Entry, other: Entry, natural: tuple[int, ...]) -> bool:
     pairs = [(one, two) for one in find(large, "accuracy") for two in find(other, "accuracy")
              if one.values and two.values]  # fmt: skip
     return any((good_ratio(one, two, "medians") or (0, 0, 0))[1] > 1 for one, two in pairs)
-
-
-def _size(shape: tuple[int, ...]) -> int:
-    size = 1
-    for length in shape:
-        size *= length
-    return size
 
 
 def _stronger(case: Case, entry: Entry) -> bool:

@@ -7,8 +7,6 @@ misspelt name would be a fact that nobody finds. What is not said may be missing
 `review` to find.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
 import math

@@ -5,16 +5,14 @@ files differ from that commit; else the package's own. The lock's hash says whic
 asked for, and what is installed is compared with it, package by package.
 """
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import re
-import subprocess
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
+from ddl_measure.machine import output_of, version_of
 from ddl_measure.reports.report import Provenance
 from ddl_runtime import OURS
 
@@ -30,13 +28,12 @@ def made(command: str, seeds: Sequence[int] = ()) -> Provenance:
 
 def code_version(root: Path) -> str | None:
     """The commit, or the version of the package where there is no repository; None: unknown."""
-    commit = _git(root, "rev-parse", "HEAD") if (root / ".git").exists() else None
-    if commit is None:
-        try:
-            return f"ddl-teach {metadata.version('ddl-teach')}"
-        except metadata.PackageNotFoundError:
-            return None
-    changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", *OURS)
+    git = ("git", "-C", str(root))
+    commit = output_of(*git, "rev-parse", "HEAD") if (root / ".git").exists() else ""
+    if not commit:
+        version = version_of("ddl-teach")
+        return f"ddl-teach {version}" if version else None
+    changed = output_of(*git, "status", "--porcelain", "--untracked-files=no", "--", *OURS)
     return f"{commit[:12]}{'+changes' if changed else ''}"
 
 
@@ -72,12 +69,3 @@ def _usual(name: str) -> str:
 
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _git(root: Path, *words: str) -> str | None:
-    command = ["git", "-C", str(root), *words]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None

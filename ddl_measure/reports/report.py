@@ -15,8 +15,6 @@ not from the median. Hoefler and Belli, "Scientific benchmarking of parallel com
 SC 2015. What to look at: `review` reads the same fields that a reader would ask for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

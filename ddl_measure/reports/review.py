@@ -9,41 +9,45 @@ what is claimed follows from what is shown; not that what is shown is true, nor 
 doing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
-from ddl_measure.reports import chance, comparing, numbers, saying, training_faults, trials
+from ddl_measure.reports import comparing, numbers, saying, training_faults, trials
+from ddl_measure.reports.cases import cases, each_series, trained
 from ddl_measure.reports.findings import FAULTS, Finding
 from ddl_measure.reports.report import Report
 from ddl_runtime.diagnosis.page import folded
 
-RULES: tuple[Callable[[Report], Iterator[Finding]], ...] = (
-    saying.what_is_missing,
-    saying.what_is_unclear,
-    numbers.uncertainty,
-    numbers.claimed_numbers,
-    chance.few_samples,
-    chance.few_answers,
-    chance.coarse_ticks,
-    training_faults.accuracy,
-    training_faults.the_way_there,
-    trials.all_trials,
-    trials.seeds,
-    trials.budgets,
-    training_faults.what_time_includes,
-    comparing.hardware,
-    comparing.all_ranks,
-    comparing.batches,
-    comparing.inputs,
-    comparing.operations,
-    comparing.state_of_the_art,
-)
+RULES: tuple[tuple[Callable[[Report], Any], tuple[Callable[..., Iterator[Finding]], ...]], ...] = (
+    (lambda report: [(report,)], (saying.what_is_missing, saying.what_is_unclear, trials.seeds)),
+    (each_series, (numbers.repetitions, numbers.enough, numbers.coarse_ticks)),
+    (
+        lambda report: ((case,) for case in cases(report)),
+        (
+            numbers.claimed_numbers, numbers.few_samples, numbers.few_answers,
+            training_faults.accuracy,
+            training_faults.the_way_there, trials.same_seeds, trials.budgets,
+            training_faults.what_time_includes,
+            comparing.hardware, comparing.cores, comparing.all_ranks, comparing.batches,
+            comparing.inputs, comparing.operations, comparing.state_of_the_art,
+        ),
+    ),
+    (lambda report: ((report, entry) for entry in trained(report)), (trials.all_trials,)),
+)  # fmt: skip
+"""What rules look at, and the rules that do."""
 
 
 def review(report: Report) -> tuple[Finding, ...]:
     """All that is wrong with a report, each thing once."""
-    return tuple(dict.fromkeys(finding for rule in RULES for finding in rule(report)))
+    return tuple(
+        dict.fromkeys(
+            finding
+            for things, rules in RULES
+            for rule in rules
+            for thing in things(report)
+            for finding in rule(*thing)
+        )
+    )
 
 
 def told(findings: Sequence[Finding]) -> str:

@@ -4,12 +4,10 @@ Which fields are necessary depends on what is claimed: an all-reduce has no accu
 has one. `None` is found, an empty tuple is an answer.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ddl_measure.reports.cases import Case, cases, timed, trained
+from ddl_measure.reports.cases import Case, cases, place_of, timed, trained
 from ddl_measure.reports.findings import Finding
 from ddl_measure.reports.report import (
     BASELINES,
@@ -27,7 +25,6 @@ from ddl_measure.reports.report import (
 NEEDED: Mapping[str, str] = {
     "report": "title made machines entries claims left_out",
     "made": "date command code lock seeds",
-    "machine": "processor cores memory system",
     "entry": "name machine ranks cores settings series",
     "series": "quantity of unit values repeated ground deterministic",
     "trial": "entry seed settings outcome",
@@ -42,6 +39,8 @@ WORDS: Mapping[str, Sequence[str]] = {
     "taken": ("at the end", "on the way", "best on the way"),
     "over_ranks": ("slowest", "mean", "rank 0", "fastest"),
 }  # fmt: skip
+MACHINE = "processor cores memory system".split()
+MAY_BE_EMPTY = ("seeds", "left_out", "claims")
 COUNTS = "ranks cores batch repeated".split()
 
 
@@ -51,28 +50,23 @@ def what_is_missing(report: Report) -> Iterator[Finding]:
     if report.made is not None:
         yield from _said("made", report.made, "made")
         if (report.made.code or "").endswith("+changes"):
-            yield Finding(
-                "not repeatable",
-                "made.code",
-                f"{report.made.code}: nobody else has these changes",
-                "commit them and measure again",
-            )
+            changes = f"{report.made.code}: nobody else has these changes"
+            yield Finding("not repeatable", "made.code", changes)
     for name, machine in (report.machines or {}).items():
-        for field in NEEDED["machine"].split():
-            if not machine.get(field):
-                yield _missing(f"machines['{name}']", field)
+        yield from (_missing(f"machines['{name}']", it) for it in MACHINE if not machine.get(it))
     for place, entry in enumerate(report.entries or ()):
         where = f"entries[{place}]"
         yield from _said("entry", entry, where)
         for number, series in enumerate(entry.series or ()):
             yield from _said("series", series, f"{where}.series[{number}]")
-            yield from _said_of_series(entry, series, f"{where}.series[{number}]")
+            for field in _needed_of_series(entry, series):
+                if not getattr(series, field):
+                    yield _missing(f"{where}.series[{number}]", field)
     for place, trial in enumerate(report.trials or ()):
         yield from _said("trial", trial, f"trials[{place}]")
     for entry in trained(report):
-        for field in ("batch", "shape", "searched", *(("chosen_on",) if entry.searched else ())):
-            if getattr(entry, field) is None:
-                yield _missing(f"entries['{entry.name}']", field)
+        chosen = ("chosen_on",) if entry.searched else ()
+        yield from _lacking(entry, ("batch", "shape", "searched", *chosen))
     for case in cases(report):
         yield from _said("claim", case.claim, case.where)
         yield from _said_for_claim(case)
@@ -86,16 +80,19 @@ def what_is_unclear(report: Report) -> Iterator[Finding]:
         where = f"entries[{place}]"
         yield from _words(entry, where)
         if entry.machine is not None and entry.machine not in (report.machines or {}):
-            yield _unclear(f"{where}.machine", f"no machine is called '{entry.machine}'")
+            unknown = f"no machine is called '{entry.machine}'"
+            yield Finding("unclear", f"{where}.machine", unknown)
         if names.count(entry.name) > 1:
-            yield _unclear(f"{where}.name", f"two entries are called '{entry.name}'")
+            yield Finding("unclear", f"{where}.name", f"two entries are called '{entry.name}'")
         for number, series in enumerate(entry.series or ()):
             yield from _words(series, f"{where}.series[{number}]")
             yield from _unclear_series(series, f"{where}.series[{number}]")
     for place, trial in enumerate(report.trials or ()):
         yield from _words(trial, f"trials[{place}]")
         if trial.entry is not None and trial.entry not in names:
-            yield _unclear(f"trials[{place}].entry", f"no entry is called '{trial.entry}'")
+            yield Finding(
+                "unclear", f"trials[{place}].entry", f"no entry is called '{trial.entry}'"
+            )
     if report.target is not None:
         yield from _words(report.target, "target")
     for case in cases(report):
@@ -103,33 +100,38 @@ def what_is_unclear(report: Report) -> Iterator[Finding]:
         yield from _words(claim, case.where)
         for name in (*(claim.entries or ()), *((claim.baseline,) if claim.baseline else ())):
             if name not in names:
-                yield _unclear(f"{case.where}.entries", f"no entry is called '{name}'")
+                yield Finding("unclear", f"{case.where}.entries", f"no entry is called '{name}'")
         yield from _what_the_baseline_is(case)
         summary = (claim.summary or SUMMARIES[0]).removeprefix("percentile ")
         if summary not in SUMMARIES and not summary.isdigit():
-            yield _unclear(f"{case.where}.summary", f"'{summary}' is not one of {SUMMARIES}")
+            unknown = f"'{summary}' is not one of {SUMMARIES}"
+            yield Finding("unclear", f"{case.where}.summary", unknown)
 
 
 def _said(kind: str, thing: Any, where: str) -> Iterator[Finding]:
     for field in NEEDED[kind].split():
-        if getattr(thing, field) is None or (
-            getattr(thing, field) in ((), "") and field not in ("seeds", "left_out", "claims")
-        ):
+        value = getattr(thing, field)
+        if value is None or (value in ((), "") and field not in MAY_BE_EMPTY):
             yield _missing(where, field)
 
 
-def _said_of_series(entry: Entry, series: Series, where: str) -> Iterator[Finding]:
+def _lacking(entry: Entry, fields: Iterable[str]) -> Iterator[Finding]:
+    return (_missing(place_of(entry), it) for it in fields if getattr(entry, it) is None)
+
+
+def _needed_of_series(entry: Entry, series: Series) -> Iterator[str]:
+    """The fields that such a quantity needs besides."""
     quantity = series.quantity
-    if (timed(series) or quantity == "joules") and not series.includes:
-        yield _missing(where, "includes")
-    if timed(series) and (entry.ranks or 1) > 1 and series.over_ranks is None:
-        yield _missing(where, "over_ranks")
+    if timed(series) or quantity == "joules":
+        yield "includes"
+    if timed(series) and (entry.ranks or 1) > 1:
+        yield "over_ranks"
     if quantity in ("accuracy", "loss"):
-        yield from (_missing(where, it) for it in ("split", "taken") if not getattr(series, it))
-    if quantity == "operations a second" and not series.counted:
-        yield _missing(where, "counted")
-    if quantity is not None and quantity not in QUANTITIES and not series.better:
-        yield _missing(where, "better")
+        yield from ("split", "taken")
+    if quantity == "operations a second":
+        yield "counted"
+    if quantity is not None and quantity not in QUANTITIES:
+        yield "better"
 
 
 def _said_for_claim(case: Case) -> Iterator[Finding]:
@@ -137,32 +139,29 @@ def _said_for_claim(case: Case) -> Iterator[Finding]:
     learnt = case.training or claim.about == "inference"
     for entry in case.everybody:
         if case.series(entry) is None and claim.quantity is not None and claim.of is not None:
-            yield Finding(
-                "missing",
-                f"entries['{entry.name}']",
-                f"{case.where} speaks of {claim.quantity} of {claim.of}, which was not measured",
-                "add the series, with all its repetitions, or leave the entry out of the claim",
+            unseen = (
+                f"{case.where} speaks of {claim.quantity} of {claim.of}, which was not measured"
             )
-        for field in ("batch", "shape") if claim.about == "inference" else ():
-            if getattr(entry, field) is None:
-                yield _missing(f"entries['{entry.name}']", field)
-    if learnt or claim.about == "search":
-        if report.data is None:
-            yield _missing("report", "data")
-        else:
-            yield from _said("data", report.data, "data")
-    if case.training and report.trials is None:
-        yield _missing("report", "trials")
-    if case.to_target:
-        if report.target is None:
-            yield _missing("report", "target")
-        else:
-            yield from _said("target", report.target, "target")
+            advice = (
+                "add the series, with all its repetitions, or leave the entry out of the claim"
+            )
+            yield Finding("missing", place_of(entry), unseen, advice)
+        if claim.about == "inference":
+            yield from _lacking(entry, ("batch", "shape"))
+    several = len({entry.ranks for entry in case.everybody}) > 1
+    wanted = {
+        "data": learnt or claim.about == "search", "trials": case.training,
+        "target": case.to_target,
+    }  # fmt: skip
+    for field in (it for it in wanted if wanted[it]):
+        if getattr(report, field) is None:
+            yield _missing("report", field)
+        elif field in NEEDED:
+            yield from _said(field, getattr(report, field), field)
     if claim.baseline is not None and claim.baseline_is is None:
         yield _missing(case.where, "baseline_is")
     if claim.baseline_is is not None and claim.baseline is None:
         yield _missing(case.where, "baseline")
-    several = len({entry.ranks for entry in case.everybody}) > 1
     if several and learnt and not case.to_target and claim.scaling is None:
         yield _missing(case.where, "scaling")
 
@@ -172,53 +171,50 @@ def _what_the_baseline_is(case: Case) -> Iterator[Finding]:
     base, series = case.baseline, case.series(case.baseline)
     if base is None:
         return
-    machines = {entry.machine for entry in case.entries}
+    parallel = base.ranks not in (None, 1) and f"it has {base.ranks} ranks"
+    same = {entry.machine for entry in case.entries} == {base.machine}
     contrary = {
-        "one rank": base.ranks not in (None, 1) and f"it has {base.ranks} ranks",
-        "best serial": base.ranks not in (None, 1) and f"it has {base.ranks} ranks",
-        "other machine": machines == {base.machine} and "it is the same machine",
+        "one rank": parallel,
+        "best serial": parallel,
+        "other machine": same and "it is the same machine",
         "theory": series is not None and series.ground == "measured" and "it was measured",
     }.get(case.claim.baseline_is or "")
     if contrary:
-        yield _unclear(
-            f"{case.where}.baseline_is",
-            f"'{base.name}' is called '{case.claim.baseline_is}', and {contrary}",
-        )
+        called = f"'{base.name}' is called '{case.claim.baseline_is}', and {contrary}"
+        yield Finding("unclear", f"{case.where}.baseline_is", called)
 
 
 def _words(thing: Any, where: str) -> Iterator[Finding]:
     for field, allowed in WORDS.items():
         word = getattr(thing, field, None)
         if word is not None and word not in allowed:
-            yield _unclear(f"{where}.{field}", f"'{word}' is not one of {', '.join(allowed)}")
+            unknown = f"'{word}' is not one of {', '.join(allowed)}"
+            yield Finding("unclear", f"{where}.{field}", unknown)
     for field in COUNTS:
         count = getattr(thing, field, None)
         if count is not None and count < 1:
-            yield _unclear(f"{where}.{field}", f"{count} is less than 1")
+            yield Finding("unclear", f"{where}.{field}", f"{count} is less than 1")
 
 
 def _unclear_series(series: Series, where: str) -> Iterator[Finding]:
-    unit = QUANTITIES.get(series.quantity or "", (series.unit,))[0]
-    if series.unit is not None and series.unit != unit:
-        yield _unclear(f"{where}.unit", f"{series.quantity} is kept in {unit}, not {series.unit}")
-    if series.values and series.repeated is not None and series.repeated < len(series.values):
-        yield _unclear(
-            f"{where}.repeated", f"{len(series.values)} values of {series.repeated} repetitions"
-        )
-    if series.quantity == "accuracy" and not all(0 <= it <= 1 for it in series.values or ()):
-        yield _unclear(f"{where}.values", "an accuracy is a share, from 0 to 1")
-    if series.deterministic and len(set(series.values or ())) > 1:
-        yield _unclear(f"{where}.deterministic", "the values differ, so chance is in them")
+    values, unit = series.values or (), QUANTITIES.get(series.quantity or "", (series.unit,))[0]
+    contradictions = {
+        "unit": series.unit not in (None, unit)
+        and f"{series.quantity} is kept in {unit}, not {series.unit}",
+        "repeated": series.repeated is not None and series.repeated < len(values)
+        and f"{len(values)} values of {series.repeated} repetitions",
+        "values": series.quantity == "accuracy" and not all(0 <= it <= 1 for it in values)
+        and "an accuracy is a share, from 0 to 1",
+        "deterministic": series.deterministic and len(set(values)) > 1
+        and "the values differ, so chance is in them",
+    }  # fmt: skip
+    for field, contradiction in contradictions.items():
+        if contradiction:
+            yield Finding("unclear", f"{where}.{field}", contradiction)
 
 
 def _missing(where: str, field: str) -> Finding:
-    return Finding(
-        "missing", f"{where}.{field}", f"'{field}' is not said", ADVICE.get(field, "say it")
-    )
-
-
-def _unclear(where: str, found: str) -> Finding:
-    return Finding("unclear", where, found, "write it as report.py says")
+    return Finding("missing", f"{where}.{field}", f"'{field}' is not said", ADVICE.get(field, ""))
 
 
 ADVICE: Mapping[str, str] = {

@@ -6,8 +6,6 @@ configuration that it speaks of, found under the same settings as the times; or 
 learn the same numbers; or a target, fixed before, that all must reach.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,137 +13,96 @@ import numpy as np
 from ddl_measure.interval import interval
 from ddl_measure.reports.cases import (
     Case,
-    cases,
     find,
     higher_is_better,
     parts_of_a_step,
+    place_of,
     qualities,
     same_numbers,
     timed,
 )
 from ddl_measure.reports.findings import Finding
 from ddl_measure.reports.numbers import POINT, ROUNDING
-from ddl_measure.reports.report import (
-    COMMUNICATION,
-    HELD_OUT,
-    STEP_PARTS,
-    Entry,
-    Report,
-    Series,
-)
+from ddl_measure.reports.report import COMMUNICATION, HELD_OUT, STEP_PARTS, Entry, Series, Target
 
 
-def accuracy(report: Report) -> Iterator[Finding]:
+def accuracy(case: Case) -> Iterator[Finding]:
     """Every configuration that a claim about training speaks of has learnt, and what."""
-    for case in cases(report):
-        about, baseline = case.claim.about, case.baseline
-        other_answers = about == "inference" and any(
-            baseline is not None and it.settings != baseline.settings for it in case.entries
-        )
-        if not (case.training or other_answers or about == "search"):
-            continue
-        learning = case.training and not case.to_target
-        if (learning or other_answers) and case.claim.quantity not in ("accuracy", "loss"):
-            yield from _learnt(case)
-        for entry in case.everybody:
-            yield from _judged(case, entry)
-        yield from _worse(case)
+    base = case.baseline
+    other_answers = case.claim.about == "inference" and any(
+        base is not None and it.settings != base.settings for it in case.entries
+    )
+    if not (case.training or other_answers or case.claim.about == "search"):
+        return
+    learning = case.training and not case.to_target
+    if (learning or other_answers) and case.claim.quantity not in ("accuracy", "loss"):
+        yield from _learnt(case)
+    for entry in case.everybody:
+        yield from _judged(case, entry)
+    yield from _worse(case)
 
 
-def the_way_there(report: Report) -> Iterator[Finding]:
+def the_way_there(case: Case) -> Iterator[Finding]:
     """When training was stopped, and who decided that."""
-    target = report.target
-    for case in cases(report):
-        for entry in case.everybody if case.training else ():
-            for series in (*find(entry, "accuracy"), *find(entry, "loss")):
-                if series.taken == "best on the way":
-                    yield Finding(
-                        "stopped at the right time",
-                        f"entries['{entry.name}']",
-                        f"its {series.quantity} is the best on the way",
-                        "take that at the end, or stop by validation data",
-                    )
-        if target is None or not case.to_target:
-            continue
-        if target.fixed == "after":
-            yield Finding(
-                "stopped at the right time",
-                "target",
-                f"{target.accuracy} was fixed after the runs",
-                "fix a target that is usual for these data, then run",
-            )
-        if target.split is not None and target.split != HELD_OUT:
-            yield Finding(
-                "no test accuracy",
-                "target",
-                f"the target is on {target.split} data",
-                "take the accuracy on held-out data as the target",
-            )
-        yield from _reached(case)
+    for entry in case.everybody if case.training else ():
+        for series in (*find(entry, "accuracy"), *find(entry, "loss")):
+            if series.taken == "best on the way":
+                best = f"its {series.quantity} is the best on the way"
+                yield Finding("stopped at the right time", place_of(entry), best)
+    target = case.report.target
+    if target is None or not case.to_target:
+        return
+    if target.fixed == "after":
+        advice = "fix a target that is usual for these data, then run"
+        after = f"{target.accuracy} was fixed after the runs"
+        yield Finding("stopped at the right time", "target", after, advice)
+    if target.split is not None and target.split != HELD_OUT:
+        advice = "take the accuracy on held-out data as the target"
+        yield Finding(
+            "no test accuracy", "target", f"the target is on {target.split} data", advice
+        )
+    for entry in case.entries:
+        yield from _reached(case, entry, target)
 
 
-def what_time_includes(report: Report) -> Iterator[Finding]:
+def what_time_includes(case: Case) -> Iterator[Finding]:
     """A training reads its data, and all of its parts take time."""
-    for case in cases(report):
-        told = {it.name: case.series(it) for it in case.everybody}
-        for entry in case.everybody:
-            series = told[entry.name]
-            if series is None or not timed(series) or not series.includes:
-                continue
-            where = f"entries['{entry.name}'].series['{series.quantity}']"
-            needed = parts_of_a_step(entry) if case.training else ()
-            if case.claim.about == "inference":
-                needed = "input", "forward"
-            absent = [part for part in needed if part not in series.includes]
-            if "input" in absent:
-                yield Finding(
-                    "no input time",
-                    where,
-                    "reading and preparing samples is not in it",
-                    "measure with the loader at work, or the whole training by the wall's clock",
-                )
-            rest = [part for part in absent if part != "input"]
-            if rest:
-                yield Finding(
-                    "kernel only",
-                    where,
-                    f"{', '.join(rest)} not in it: no {case.claim.about}",
-                    "measure whole steps, or speak of the part only: about='an operator'",
-                )
-        yield from _unlike_parts(case)
+    for entry in case.everybody:
+        series = case.series(entry)
+        if series is None or not timed(series) or not series.includes:
+            continue
+        needed = parts_of_a_step(entry) if case.training else ()
+        if case.claim.about == "inference":
+            needed = "input", "forward"
+        absent = [part for part in needed if part not in series.includes]
+        if "input" in absent:
+            absent.remove("input")
+            unread = "reading and preparing samples is not in it"
+            yield Finding("no input time", place_of(entry, series), unread)
+        if absent:
+            lacking = f"{', '.join(absent)} not in it: no {case.claim.about}"
+            yield Finding("kernel only", place_of(entry, series), lacking)
+    yield from _unlike_parts(case)
 
 
 def _learnt(case: Case) -> Iterator[Finding]:
     others = [it for it in case.entries if it is not case.baseline]
-    proven = all(map(same_numbers, others)) and others
     without = [it for it in case.everybody if not qualities(it)]
-    if proven or not without:
+    if not without or (others and all(map(same_numbers, others))):
         return
-    names = ", ".join(str(it.name) for it in without)
-    found = f"{case.claim.quantity} of {names}, and no accuracy"
+    silent = f"{case.claim.quantity} of {_names(without)}, and no accuracy"
     having = [it for it in case.report.entries or () if qualities(it)]
     if case.claim.scaling and len(without) < len(case.everybody):
-        yield Finding(
-            "accuracy left behind",
-            case.where,
-            found,
-            "measure held-out accuracy at every number of ranks",
-        )
+        yield Finding("accuracy left behind", case.where, silent)
     elif any(_twin(one, other) for one in without for other in having):
-        yield Finding(
-            "other settings for accuracy",
-            case.where,
-            f"{found}: that is of {', '.join(str(it.name) for it in having)}",
-            "measure time and accuracy in one and the same training",
-        )
+        elsewhere = f"{silent}: that is of {_names(having)}"
+        yield Finding("other settings for accuracy", case.where, elsewhere)
     else:
-        yield Finding(
-            "throughput without accuracy",
-            case.where,
-            found,
-            "add the accuracy on held-out data at the end of training, a value for each seed; or "
-            "an 'error' that proves the same weights",
-        )
+        yield Finding("throughput without accuracy", case.where, silent)
+
+
+def _names(entries: list[Entry]) -> str:
+    return ", ".join(str(it.name) for it in entries)
 
 
 def _twin(one: Entry, other: Entry) -> bool:
@@ -158,15 +115,11 @@ def _twin(one: Entry, other: Entry) -> bool:
 def _judged(case: Case, entry: Entry) -> Iterator[Finding]:
     judging = {it.quantity for it in entry.series or () if it.split}
     # The loss on what is learnt is what training watches: a fault where a claim is made of it.
-    for quantity in sorted(judging - ({"loss"} - {case.claim.quantity})):
-        splits = {it.split for it in find(entry, quantity)} - {None}
-        if splits and HELD_OUT not in splits:
-            yield Finding(
-                "no test accuracy",
-                f"entries['{entry.name}']",
-                f"its {quantity} is on {' and '.join(sorted(splits))} data",
-                "measure it on data that neither training nor choosing has seen",
-            )
+    for quantity in sorted(judging - ({"loss"} - {case.claim.quantity}), key=str):
+        splits = {it.split for it in find(entry, quantity) if it.split}
+        if HELD_OUT not in splits:
+            on = f"its {quantity} is on {' and '.join(sorted(splits))} data"
+            yield Finding("no test accuracy", place_of(entry), on)
 
 
 def _worse(case: Case) -> Iterator[Finding]:
@@ -183,14 +136,11 @@ def _worse(case: Case) -> Iterator[Finding]:
         upwards = higher_is_better(before)
         apart = around[1] < between[0] if upwards else around[0] > between[1]
         least = POINT if before.quantity == "accuracy" else ROUNDING * abs(old)
-        said = (case.claim.accuracy_change or 0.0) * (-1 if upwards else 1)
-        if apart and abs(new - old) > max(least, said + least):
-            yield Finding(
-                "faster but worse",
-                case.where,
-                f"'{entry.name}' ends at {new:.3f}, the baseline at {old:.3f}",
-                f"say accuracy_change={new - old:.3f}, or compare times to one target",
-            )
+        admitted = (case.claim.accuracy_change or 0.0) * (-1 if upwards else 1)
+        if apart and abs(new - old) > max(least, admitted + least):
+            ends = f"'{entry.name}' ends at {new:.3f}, the baseline at {old:.3f}"
+            advice = f"say accuracy_change={new - old:.3f}, or compare times to one target"
+            yield Finding("faster but worse", case.where, ends, advice)
 
 
 def _held_out(entry: Entry | None) -> Series | None:
@@ -203,22 +153,17 @@ def _held_out(entry: Entry | None) -> Series | None:
     return min(ends, key=lambda it: it.quantity != "accuracy", default=None)
 
 
-def _reached(case: Case) -> Iterator[Finding]:
-    for entry in case.entries:
-        times, last = case.series(entry), _held_out(entry)
-        if times is None or not times.values:
-            continue
-        never = sum(not np.isfinite(it) for it in times.values)
-        goal = case.report.target.accuracy
-        below = last is not None and goal is not None and np.median(last.values) < goal
-        if 2 * never >= len(times.values) or below:
-            yield Finding(
-                "target not reached",
-                f"entries['{entry.name}']",
-                f"{never} of {len(times.values)} trainings never came to the target"
-                + (f"; they end at {np.median(last.values):.3f}, not {goal}" if below else ""),
-                "train longer, or say that it does not get there",
-            )
+def _reached(case: Case, entry: Entry, target: Target) -> Iterator[Finding]:
+    times, last = case.series(entry), _held_out(entry)
+    if times is None or not times.values:
+        return
+    never = sum(not np.isfinite(it) for it in times.values)
+    end = float(np.median(last.values)) if last is not None else np.inf
+    below = target.accuracy is not None and end < target.accuracy
+    if 2 * never >= len(times.values) or below:
+        count = f"{never} of {len(times.values)} trainings never came to the target"
+        ends = f"; they end at {end:.3f}, not {target.accuracy}" if below else ""
+        yield Finding("target not reached", place_of(entry), count + ends)
 
 
 def _unlike_parts(case: Case) -> Iterator[Finding]:

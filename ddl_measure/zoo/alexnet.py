@@ -11,8 +11,6 @@ networks", 2014. What to look at: the convolutions hold 4% of the parameters and
 work.
 """
 
-from __future__ import annotations
-
 from torch import nn
 
 IMAGE = (3, 224, 224)

@@ -9,8 +9,6 @@ learners", 2019. What to look at: of the smallest GPT-2's work for 1024 tokens, 
 alone is a quarter.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 from torch.nn import functional

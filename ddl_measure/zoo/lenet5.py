@@ -10,8 +10,6 @@ Proceedings of the IEEE 86(11), 1998: section II.B and table I. What to look at:
 of the parameters, C1 and C3 do four fifths of the work.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 from torch.nn import functional
@@ -30,7 +28,6 @@ class Squash(nn.Module):
     """f(a) = 1.7159 tanh(2a/3), which maps 1 to 1 and -1 to -1."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Elementwise."""
         return 1.7159 * torch.tanh(2 / 3 * x)
 
 

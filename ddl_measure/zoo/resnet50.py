@@ -8,8 +8,6 @@ He, Zhang, Ren and Sun, "Deep residual learning for image recognition", CVPR 201
 look at: with three times as many layers, a fifth of VGG-16's parameters and a quarter of its work.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import torch

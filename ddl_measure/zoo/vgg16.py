@@ -7,8 +7,6 @@ Simonyan and Zisserman, "Very deep convolutional networks for large-scale image 
 quarters of the parameters and does 0.7% of the work.
 """
 
-from __future__ import annotations
-
 from torch import nn
 
 IMAGE = (3, 224, 224)

@@ -188,12 +188,7 @@ def _phantom_parts(size: int, itemsize: int, parts: int) -> tuple[Phantom, ...]:
     return tuple(small if b - a == small.size else large for a, b in itertools.pairwise(bounds))
 
 
-_NUMPY_OPERATIONS = {
-    "sum": np.add,
-    "max": np.maximum,
-    "min": np.minimum,
-    "product": np.multiply,
-}
+_NUMPY_OPERATIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum, "product": np.multiply}
 
 
 def combine(op: Operation, a: Array, b: Array, out: Array) -> None:

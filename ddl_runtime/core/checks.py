@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ddl_runtime.diagnosis.deadlock import NoSuchRank
+from ddl_runtime.diagnosis.waits import RECEIVES
 
 ANY = -1  # receive from whoever sends first
 HIGHEST_TAG = 32767
 LARGEST_INT = 2**31 - 1  # what MPI takes as a colour or a key
-RECEIVES = ("recv", "irecv", "sendrecv")
 
 
 def check_peer(peer: int, tag: int, verb: str, size: int) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NoReturn, overload
 
 import numpy as np
@@ -25,8 +25,7 @@ from ddl_runtime.core.checks import LARGEST_INT, check_work, whole_number
 from ddl_runtime.core.meetings import Meetings
 from ddl_runtime.core.parts import Clock, Failures, Groups, PointToPoint, RankContext, Windows
 from ddl_runtime.core.request import Request
-from ddl_runtime.core.shared_memory import SharedMemory
-from ddl_runtime.core.window import Window, check_dtype, check_size
+from ddl_runtime.core.window import SharedMemory, Window, check_dtype
 from ddl_runtime.devices.choice import Table, check_path, check_table
 from ddl_runtime.records.ledger import Ledger
 
@@ -162,9 +161,7 @@ class Comm(ABC):
                 f"split: colour {colour} and key {key} must fit into 32 bits, and a colour is "
                 "not negative; a rank that joins no group passes None"
             )
-        self.groups.announce(colour, key)
-        self.meetings.meet("split")
-        return self.groups.form(colour, key)
+        return self.groups.split(colour, key, partial(self.meetings.meet, "split"))
 
     def background(self, function: Callable[..., Any], *args: Any) -> Request:
         """Run `function(comm, *args)` beside this rank's own work.
@@ -200,7 +197,9 @@ class Comm(ABC):
         They read, write and add to it without this rank's doing anything. All ranks must call
         it, each with a size of its own, perhaps 0. It lasts until the program ends.
         """
-        element, count = check_dtype(dtype), check_size(whole_number(size, "window: a size"))
+        element, count = check_dtype(dtype), whole_number(size, "window: a size")
+        if count < 0:
+            raise ValueError(f"window: a size is zero or more elements, not {count}")
         return self.windows.window(count, element)
 
     def aside(self, label: str) -> Comm:

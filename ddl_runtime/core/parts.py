@@ -11,14 +11,14 @@ Each part takes a `RankContext` and stands in a file of the same name in `mpi` a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from ddl_runtime.core.arrays import Array, Operation
 from ddl_runtime.core.request import Request
-from ddl_runtime.core.shared_memory import SharedMemory
-from ddl_runtime.core.window import Window
+from ddl_runtime.core.window import SharedMemory, Window
 from ddl_runtime.devices.choice import Preference
 from ddl_runtime.records.ledger import Entry
 from ddl_runtime.records.timeline import SpanEntry
@@ -27,37 +27,38 @@ C = TypeVar("C")  # a communicator
 C_co = TypeVar("C_co", covariant=True)
 
 
-class RankContext(Protocol):
-    """This rank's place in one communicator, and what its parts write down."""
+class RankContext(ABC):
+    """This rank's place in one communicator, and what its parts write down.
+
+    `members` are the ranks of all in the whole program. `label` is what messages of the library's
+    own are called in the ledger, "" for the program's. `ledger` holds every message that this rank
+    has sent, on whatever communicator; `spans` is None if nobody wants to know.
+    """
+
+    __slots__ = ("kind", "label", "ledger", "members", "node", "rank", "size", "spans")
+
+    def __init__(
+        self, members: Sequence[int], rank: int, node: int, label: str, ledger: list[Entry],
+        spans: list[SpanEntry] | None,
+    ) -> None:  # fmt: skip
+        self.rank = rank
+        self.size = len(members)
+        self.node = node
+        self.members = members
+        self.label = label
+        self.kind = label or "host"
+        self.ledger = ledger
+        self.spans = None if label else spans
 
     @property
-    def rank(self) -> int: ...
-
-    @property
-    def size(self) -> int: ...
-
-    @property
-    def node(self) -> int: ...
-
-    @property
-    def label(self) -> str:
-        """What messages of the library's own are called in the ledger; "" for the program's."""
-
-    @property
-    def members(self) -> Sequence[int]:
-        """The rank of each member in the whole program."""
-
-    @property
-    def ledger(self) -> list[Entry]:
-        """Every message that this rank has sent, on whatever communicator."""
-
-    @property
-    def spans(self) -> list[SpanEntry] | None:
-        """What it did when; None if nobody wants to know."""
-
-    @property
+    @abstractmethod
     def preference(self) -> Preference:
         """Which way messages of arrays on devices are to go."""
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """All members but this rank."""
+        return tuple(m for rank, m in enumerate(self.members) if rank != self.rank)
 
 
 class PointToPoint(Protocol):
@@ -76,15 +77,28 @@ class PointToPoint(Protocol):
     def wait_any(self, requests: Sequence[Any]) -> int: ...
 
 
-class Clock(Protocol):
+class Clock(ABC):
     """Time, and what spends it."""
 
+    @abstractmethod
     def now(self) -> float: ...
 
-    def span(self, name: str, kind: str = "span") -> AbstractContextManager[None]: ...
+    @abstractmethod
+    def note(self, name: str, kind: str, begun: float, nbytes: int = 0) -> None:
+        """Put what began then and ends now on the timeline."""
 
+    @contextmanager
+    def span(self, name: str, kind: str = "span") -> Iterator[None]:
+        begun = self.now()
+        try:
+            yield
+        finally:
+            self.note(name, kind, begun)
+
+    @abstractmethod
     def work(self, seconds: float, flops: float) -> None: ...
 
+    @abstractmethod
     def combine(self, a: Array, b: Array, out: Array, op: Operation) -> None: ...
 
 
@@ -101,11 +115,8 @@ class Groups(Protocol[C]):
     def duplicate(self) -> C:
         """A place for background functions, where their messages meet no others."""
 
-    def announce(self, colour: int | None, key: int) -> None:
-        """Say which group this rank wants to be in, before all ranks meet."""
-
-    def form(self, colour: int | None, key: int) -> C | None:
-        """Make the group; every rank has announced itself by now."""
+    def split(self, colour: int | None, key: int, meet: Callable[[], None]) -> C | None:
+        """The group that this rank asks for; `meet` waits until all ranks have asked."""
 
     def start(self, place: C, function: Callable[..., Any], args: tuple[Any, ...]) -> Request:
         """Begin `function` concurrently, with the communicator of that place and `args`."""

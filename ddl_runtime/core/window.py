@@ -11,12 +11,17 @@ the bytes stand in the owner's ledger, as kind "get"; written ones in the writer
 "add". MPI Forum, "MPI: A message-passing interface standard", chapter on one-sided
 communications; Hoefler et al., "Remote memory access programming in MPI-3", TOPC 2015.
 What to look at: the owner's timeline shows no receive, and its ledger no request.
+
+On one node a message need not be copied at all: of a shared memory each rank owns a part, reads
+those of the others directly, and announces its progress by counting up a number that all can see.
+`fence` is a barrier made of these counters: whoever leaves it sees everything that anybody wrote
+before entering it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,13 +41,6 @@ def check_dtype(dtype: Any) -> np.dtype[Any]:
     return found
 
 
-def check_size(size: int) -> int:
-    """A number of elements that can be shown."""
-    if size < 0:
-        raise ValueError(f"window: a size is zero or more elements, not {size}")
-    return size
-
-
 class Window(ABC):
     """What each rank shows of its memory: `own`, as many elements as it asked for, zeros at first.
 
@@ -52,21 +50,35 @@ class Window(ABC):
     own: np.ndarray
     sizes: Sequence[int]
 
-    @abstractmethod
     def get(self, out: np.ndarray, source: int, start: int = 0) -> None:
         """Read as many elements as `out` has from rank `source`, from its element `start` on."""
+        self._check(out, source, start, "get")
+        self._read(out, source, start)
 
-    @abstractmethod
     def put(self, x: np.ndarray, to: int, start: int = 0) -> None:
         """Write `x` over the elements of rank `to` from `start` on."""
+        self._check(x, to, start, "put")
+        self._write("put", x, to, start)
 
-    @abstractmethod
     def add(self, x: np.ndarray, to: int, start: int = 0) -> None:
         """Add `x` to the elements of rank `to` from `start` on; no sum is ever lost."""
+        self._check(x, to, start, "add")
+        self._write("add", x, to, start)
 
-    @abstractmethod
     def fetch_and_add(self, amount: float, to: int, place: int = 0) -> float:
         """Add to one element, and return what it was."""
+        x = np.array([amount], self.own.dtype)
+        self._check(x, to, place, "fetch_and_add")
+        return self._fetch(x, to, place)
+
+    @abstractmethod
+    def _read(self, out: np.ndarray, source: int, start: int) -> None: ...
+
+    @abstractmethod
+    def _write(self, verb: str, x: np.ndarray, to: int, start: int) -> None: ...
+
+    @abstractmethod
+    def _fetch(self, x: np.ndarray, to: int, place: int) -> float: ...
 
     def _check(self, x: np.ndarray, rank: int, start: int, verb: str) -> None:
         if not 0 <= rank < len(self.sizes):
@@ -93,3 +105,29 @@ class Window(ABC):
             )
         if verb == "get":
             check_writable(x)
+
+
+def check_one_node(nodes: Iterable[int]) -> None:
+    """Refuse ranks that are on several nodes."""
+    if len(set(nodes)) > 1:
+        raise ValueError(
+            "shared_memory: these ranks are on several nodes, which share no memory; make a "
+            "communicator for each node first: comm.split(comm.node)"
+        )
+
+
+class SharedMemory:
+    """One part of `nbytes` bytes per rank; `parts[r]` is rank r's, for all to read and write.
+
+    On simulated ranks, which live in one process anyway, the parts are plain arrays and a fence
+    costs a barrier's time. After `comm.work` a rank finds there what had been written by then.
+    """
+
+    def __init__(self, parts: list[np.ndarray], fence: Callable[[], None]) -> None:
+        self.parts = parts
+        self.fence = fence
+
+    def arrays(self, dtype: np.dtype[Any], size: int, offset: int = 0) -> list[np.ndarray]:
+        """Each rank's part as an array of `size` elements, from byte `offset` on."""
+        end = offset + size * dtype.itemsize
+        return [part[offset:end].view(dtype) for part in self.parts]

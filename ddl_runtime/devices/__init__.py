@@ -5,7 +5,7 @@ room holds what the communicator needs to know of such arrays (`device`), how th
 (`device_of`, here), which way their messages take (`choice`), who may read their memory
 (`awareness`), and which GPU belongs to which rank (`placement`). To learn how it works, read
 `device` and `staging`, and how a message is carried: `device_protocols`, `chunked` and
-`progress` of `mpi` on real ranks, `device_protocols` of `simulator` in virtual time.
+`requests` of `mpi` on real ranks, `device_protocols` of `simulator` in virtual time.
 `stand_in` needs no GPU.
 """
 
@@ -36,14 +36,10 @@ def device_of(x: Any) -> Device | None:
     if torch is not None and isinstance(x, torch.Tensor):
         if not x.is_cuda:
             return None
-    elif not _claims_cuda(x):
+    elif not hasattr(x, "__cuda_array_interface__") and not (
+        hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] in DLPACK_CUDA
+    ):
         return None
     from ddl_runtime.devices.cuda import cuda_device
 
     return cuda_device(x)
-
-
-def _claims_cuda(x: Any) -> bool:
-    if hasattr(x, "__cuda_array_interface__"):
-        return True
-    return hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] in DLPACK_CUDA

@@ -28,6 +28,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ddl_runtime.records.whole_file import write_whole
+
 PROBE = (sys.executable, "-m", "ddl_runtime.devices.probe")
 BELIEVED = "DDL_TEACH_CUDA_AWARE"  # "yes" or "no": who knows better is believed, nobody asked
 TIME_LIMIT = 60  # seconds; the first use of a GPU alone takes several
@@ -68,20 +70,20 @@ def awareness() -> Awareness:
         return Awareness(library, None, believed == "yes", f"{BELIEVED}={believed} says so")
     answers = dict(_answers(ctypes.CDLL(path), mpi.MPI))
     said = ", ".join(f"{question} says {answer}" for question, answer in answers.items())
+    if not answers:
+        return Awareness(library, None, None, "the library cannot be asked")
     if not any(answers.values()):
-        says = False if answers else None
-        why = (
-            f"the library is not CUDA-aware: {said}" if answers else "the library cannot be asked"
-        )
-        return Awareness(library, says, None, why)
-    key = json.dumps([library, _time_of(path), sys.executable, _settings()])
-    found = _remembered(KEPT_IN.expanduser(), key)
-    if found is None:
-        found, why, certain = try_it(PROBE, TIME_LIMIT)
-        found = Awareness(library, True, found, f"{said}; {why}")
+        return Awareness(library, False, None, f"the library is not CUDA-aware: {said}")
+    built = os.path.getmtime(path) if path else 0.0
+    settings = sorted(item for item in os.environ.items() if item[0].startswith(SETTINGS))
+    key = json.dumps([library, built, sys.executable, settings])
+    known = _remembered(KEPT_IN.expanduser(), key)
+    if known is None:
+        works, why, certain = try_it(PROBE, TIME_LIMIT)
+        known = Awareness(library, True, works, f"{said}; {why}")
         if certain:
-            _remember(KEPT_IN.expanduser(), key, found)
-    return found
+            _remember(KEPT_IN.expanduser(), key, known)
+    return known
 
 
 def try_it(words: Sequence[str], time_limit: float) -> tuple[bool, str, bool]:
@@ -136,14 +138,6 @@ def _answers(library: ctypes.CDLL, mpi: Any) -> Iterator[tuple[str, bool]]:
         yield "mpi_memory_alloc_kinds", "cuda" in kinds
 
 
-def _time_of(path: str | None) -> float:
-    return os.path.getmtime(path) if path else 0.0
-
-
-def _settings() -> list[tuple[str, str]]:
-    return sorted(item for item in os.environ.items() if item[0].startswith(SETTINGS))
-
-
 def _remembered(file: Path, key: str) -> Awareness | None:
     with contextlib.suppress(OSError, ValueError, TypeError):
         kept = json.loads(file.read_text())
@@ -156,6 +150,4 @@ def _remember(file: Path, key: str, found: Awareness) -> None:
     """Keep the answer; where no file can be written, the next process tries again."""
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        whole = file.with_suffix(f".{os.getpid()}")
-        whole.write_text(json.dumps({"key": key, "awareness": asdict(found)}))
-        whole.replace(file)
+        write_whole(file, json.dumps({"key": key, "awareness": asdict(found)}))

@@ -60,10 +60,9 @@ def check_table(table: Table) -> None:
                 f"device_table: the reaches of {operation!r} must begin at 0 bytes and then at "
                 f"more and more, not at {begins}"
             )
-        if operation == "message":
-            for reach in reaches:
-                check_path(reach.path)
         for reach in reaches:
+            if operation == "message":
+                check_path(reach.path)
             if reach.path == "pipelined" and reach.chunk < 1:
                 raise ValueError(f"device_table: {reach} needs a chunk of at least one byte")
     if "message" not in table:

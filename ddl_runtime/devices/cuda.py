@@ -15,6 +15,7 @@ What to look at: nsys, or torch.profiler: copies beside kernels, on other stream
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,11 +31,11 @@ from ddl_runtime.devices.awareness import awareness
 from ddl_runtime.devices.device import Array, Device
 
 
+@dataclass(frozen=True)
 class CudaEvent:
     """A mark in a stream of CUDA."""
 
-    def __init__(self, event: torch.cuda.Event) -> None:
-        self.event = event
+    event: torch.cuda.Event
 
     def done(self) -> bool:
         return self.event.query()

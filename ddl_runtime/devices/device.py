@@ -47,9 +47,9 @@ class Device(ABC):
         """`(nbytes, name of the element type)`, or a TypeError that says what to send instead.
         The names are those of `element_types.TYPE_NAMES`; the elements lie one after another."""
 
-    @abstractmethod
     def flat(self, x: Array) -> Array:
         """`x` as one row of elements that shares its memory; slices of it do so too."""
+        return x.reshape(-1)
 
     @abstractmethod
     def empty_like(self, x: Array) -> Array:

@@ -37,8 +37,8 @@ def own_first(gpus: Sequence[str], local_rank: int) -> list[str]:
 
 def local_rank(environment: Mapping[str, str]) -> int:
     """The rank's number among those of its node; 0 where no launcher says it."""
-    said = (environment[name] for name in LOCAL_RANK if name in environment)
-    return int(next(said, 0))
+    numbers = (environment[name] for name in LOCAL_RANK if name in environment)
+    return int(next(numbers, 0))
 
 
 def visible_gpus(environment: Mapping[str, str]) -> list[str]:

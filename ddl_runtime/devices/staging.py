@@ -13,9 +13,11 @@ What to look at: `DEPTH`. With two buffers a copy runs beside a message; more ev
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,13 +29,13 @@ SMALLEST = 4096  # bytes of the smallest piece of pinned memory
 MOST_KEPT = 8  # pieces of one size that are kept for later messages
 
 
+@dataclass(eq=False)
 class Staging:
     """What MPI sees of an array on a device: as many bytes of host memory, and their type."""
 
-    def __init__(self, nbytes: int, code: int, memory: Any) -> None:
-        self.nbytes = nbytes
-        self.code = code
-        self.memory = memory
+    nbytes: int
+    code: int
+    memory: Any
 
 
 class Copies:
@@ -46,11 +48,9 @@ class Copies:
     def borrow(self, device: Device, nbytes: int) -> np.ndarray:
         """Pinned memory of at least so many bytes."""
         size = max(SMALLEST, 1 << (nbytes - 1).bit_length())
-        kept = self._pinned.setdefault((device, size), [])
-        try:
-            return kept.pop()
-        except IndexError:  # also when a function in the background was faster
-            return device.pinned(size)
+        with contextlib.suppress(IndexError):  # also when a function in the background was faster
+            return self._pinned.setdefault((device, size), []).pop()
+        return device.pinned(size)
 
     def give_back(self, device: Device, pinned: np.ndarray) -> None:
         kept = self._pinned[device, len(pinned)]
@@ -59,9 +59,8 @@ class Copies:
 
     def stream(self, device: Device, after: Event) -> Stream:
         """A stream whose copies run after that mark."""
-        kept = self._streams.setdefault(device, [])
         try:
-            stream = kept.pop()
+            stream = self._streams.setdefault(device, []).pop()
         except IndexError:
             stream = device.new_stream()
         device.wait(stream, after)

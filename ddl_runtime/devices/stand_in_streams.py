@@ -24,25 +24,22 @@ import random
 import threading
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import inf
 
 Schedule = str | int
 
 
+@dataclass(slots=True)
 class Work:
     """A kernel or a copy on a stream, or the stream's wait for an event.
 
     It can be slow: it does not end before it was looked at so many times, or released.
     """
 
-    __slots__ = ("after", "looks", "run")
-
-    def __init__(
-        self, run: Callable[[], None], after: StandInEvent | None = None, looks: float = 0
-    ) -> None:
-        self.run = run
-        self.after = after
-        self.looks = looks
+    run: Callable[[], None]
+    after: StandInEvent | None = None
+    looks: float = 0
 
     @property
     def free(self) -> bool:
@@ -66,33 +63,18 @@ class StandInStream:
         """Ask for some work; returns at once."""
         self.streams.put(self, work)
 
-    def record(self) -> StandInEvent:
-        """An event that is done when everything is that was asked for so far."""
-        return StandInEvent(self, self.ended + len(self.open))
 
-    def wait(self, event: StandInEvent) -> None:
-        """What is asked for from now on begins after the event; the caller goes on at once."""
-        if not event.reached:
-            self.put(Work(_nothing, after=event))
-
-    def step(self) -> None:
-        """Do what is first in the queue."""
-        work = self.open.popleft()
-        self.ended += 1
-        work.run()
-
-
+@dataclass(eq=False)
 class StandInEvent:
     """A mark on a stream."""
 
-    def __init__(self, stream: StandInStream, position: int) -> None:
-        self.stream = stream
-        self._position = position
+    stream: StandInStream
+    position: int
 
     @property
     def reached(self) -> bool:
         """Whether the stream has passed it; unlike `done`, this moves nothing on."""
-        return self.stream.ended >= self._position
+        return self.stream.ended >= self.position
 
     def done(self) -> bool:
         """Look whether the stream has passed it, which lets the device move on a little."""
@@ -127,14 +109,17 @@ class Streams:
     def look(self, event: StandInEvent) -> bool:
         """Whether an event was reached before the device moved on by one step."""
         with self._lock:
-            reached = event.reached
-            if not reached:
-                self._towards(event)
+            needed = self._needed_on(event)
+            if needed is not None:
+                if needed.open[0].looks > 0:
+                    needed.open[0].looks -= 1
+                else:
+                    self._step(needed)
                 if self._dice:
                     self._throw_dice()
             if self._early:
                 self._run_what_is_free()
-            return reached
+            return needed is None
 
     def drain(self, event: StandInEvent) -> None:
         """Look until the event is reached, as a host does that can do nothing else meanwhile."""
@@ -153,24 +138,18 @@ class Streams:
         after = event.stream.open[0].after
         return (self._needed_on(after) if after else None) or event.stream
 
-    def _towards(self, event: StandInEvent) -> None:
-        stream = self._needed_on(event)
-        if stream.open[0].looks > 0:
-            stream.open[0].looks -= 1
-        else:
-            self._step(stream)
-
     def _step(self, stream: StandInStream) -> None:
+        work = stream.open.popleft()
+        stream.ended += 1
         try:
-            stream.step()
+            work.run()
         finally:
             if not stream.open:
                 del self._busy[stream]
 
     def _free(self) -> list[StandInStream]:
         """Streams whose next work may begin, and is not slow."""
-        firsts = ((stream, stream.open[0]) for stream in self._busy)
-        return [stream for stream, work in firsts if work.free]
+        return [stream for stream in self._busy if stream.open[0].free]
 
     def _run_what_is_free(self) -> None:
         while free := self._free():
@@ -178,10 +157,5 @@ class Streams:
                 self._step(stream)
 
     def _throw_dice(self) -> None:
-        free = self._free()
-        if free and self._dice.random() < 0.5:
+        if (free := self._free()) and self._dice.random() < 0.5:
             self._step(self._dice.choice(free))
-
-
-def _nothing() -> None:
-    """A wait does nothing but wait."""

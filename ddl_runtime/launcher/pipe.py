@@ -3,6 +3,11 @@
 One line carries orders and reports. One carries what the rank prints, taken from its file
 descriptors, so that the last words of a crash arrive as well. A third stays silent until a rank
 that does not answer is asked where it is.
+
+On the screen stand whole lines, and below them one that has begun. A line that a rank has not
+ended stands there as a preview, and so does progress, which a rank rewrites by carriage returns.
+What comes next is written over it. So lines of several ranks are never mixed, each has its rank in
+front, and a rank that waits in the middle of a line is seen.
 """
 
 from __future__ import annotations
@@ -10,18 +15,56 @@ from __future__ import annotations
 import codecs
 import contextlib
 import os
-import re
 import select
+import shutil
 import signal
 import time
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from ddl_runtime.launcher.screen import Screen
-
 MOST_READS = 64  # more than lies in a line, however fast the rank prints
 MOST_PREVIEW = 400  # characters of a line that has begun: more than a row of a screen
 STACK_ENDS = (b"in _run_module_as_main\n", b"  ...\n")  # its outermost line, or too many of them
+
+
+def rewritten(line: str) -> str:
+    """What stays of a line when each carriage return begins it anew."""
+    return line.rstrip("\r").rpartition("\r")[2]
+
+
+class Screen:
+    """The last line on it belongs to nobody, or is the preview of one rank's line."""
+
+    def __init__(self) -> None:
+        self._preview = ""
+
+    def show(self, rank: int, line: str) -> None:
+        """A line that has ended."""
+        self._put(f"[{rank}] {line}", "\n")
+        self._preview = ""
+
+    def preview(self, rank: int, begun: str) -> None:
+        """A line that goes on; of a long one its end, for only one row can be written over."""
+        room = shutil.get_terminal_size().columns - 1 - len(mark := f"[{rank}] ")
+        shown = f"{mark}{begun if len(begun) <= room else '...' + begun[3 - room :]}"
+        shown += " " * (len(self._preview) - len(shown))
+        if shown != self._preview:
+            self._put(shown, "")
+            self._preview = shown
+
+    def clear(self) -> None:
+        """Take the preview away."""
+        if self._preview:
+            print("\r" + " " * len(self._preview), end="\r", flush=True)
+            self._preview = ""
+
+    def _put(self, text: str, end: str) -> None:
+        """Write over the preview, or only what it lacks."""
+        if text.startswith(self._preview):
+            text = text[len(self._preview) :]
+        else:
+            text = "\r" + text.ljust(len(self._preview))
+        print(text, end=end, flush=True)
 
 
 class RankPipe:
@@ -38,7 +81,6 @@ class RankPipe:
         self.stack: Connection | None = None
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._begun: list[str] = []  # of a line that has not ended yet, since it was begun anew
-        self._returns = False  # a carriage return has come: what follows begins the line anew
         self._unseen_since: float | None = None  # when the first of what is to preview came
 
     @property
@@ -113,24 +155,20 @@ class RankPipe:
             length += len(piece)
             if length > MOST_PREVIEW:
                 break
-        return "".join(reversed(pieces))
+        return rewritten("".join(reversed(pieces)))
 
     def _go_on(self, text: str) -> None:
         """More of a line; after a carriage return it begins anew, as soon as there is more."""
-        for piece in re.findall(r"\r+|[^\r]+", text):
-            if piece[0] == "\r":
-                self._returns = True
-                continue
-            if self._returns:
-                self._begun.clear()
-                self._returns = False
-            self._begun.append(piece)
+        before = self._begun[-1][-1] if self._begun else ""
+        if "\r" in (before + text).rstrip("\r"):
+            self._begun.clear()
+        if text.strip("\r") or (text and self._begun):
+            self._begun.append(text)
 
     def _end_line(self) -> None:
         """Show the line that has begun: it has ended, or nothing more of it will come."""
-        self.show("".join(self._begun))
+        self.show(rewritten("".join(self._begun)))
         self._begun.clear()
-        self._returns = False
 
     def ask_for_stack(self) -> None:
         """Have the rank's stack written on its third line, even from within compiled code."""

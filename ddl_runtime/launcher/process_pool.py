@@ -25,10 +25,9 @@ from pathlib import Path
 
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.launcher import mpiexec as processes
-from ddl_runtime.launcher.hosts import SharedHosts
-from ddl_runtime.launcher.pipe import RankPipe
+from ddl_runtime.launcher.mpiexec import SharedHosts
+from ddl_runtime.launcher.pipe import RankPipe, Screen
 from ddl_runtime.launcher.reaper import Reaper
-from ddl_runtime.launcher.screen import Screen
 
 LINES = 3  # to each rank
 START_LIMIT = 60  # seconds until all processes must have said hello
@@ -114,9 +113,7 @@ class ProcessPool:
             answer_challenge(line_end, key)
             what, told = line_end.recv()
             pid = number or told
-            if pid not in by_pid:
-                by_pid[pid] = self._line(pid, self.screen)
-            setattr(by_pid[pid], what, line_end)
+            setattr(by_pid.setdefault(pid, self._line(pid, self.screen)), what, line_end)
         for ready, line in enumerate(by_pid.values()):
             progress((LINES + ready / self.size) / (LINES + 1))
             if not line.control.poll(max(0.0, deadline - time.monotonic())):
@@ -137,7 +134,7 @@ class ProcessPool:
         for line in by_pid.values():
             if line.output is not None:
                 line.drain_output()
-        said = self._end(list(by_pid)).strip()
+        said = processes.kill(self.mpiexec, by_pid, self._folder, self.place).strip()
         return DiagnosedError(
             f"{self.size} MPI processes could not be started; {len(by_pid)} of them answered."
             + (f" The launcher said:\n\n{said}\n" if said else "\n")
@@ -154,16 +151,14 @@ class ProcessPool:
             self.mpiexec.wait(timeout=3)
         self.kill()
 
-    def _end(self, pids: list[int]) -> str:
-        return processes.kill(self.mpiexec, pids, self._folder, self.place)
-
     def kill(self) -> None:
         """End the processes, whatever they do."""
         if self.mpiexec is not None:
             if len(self.lines) < self.size:  # the others are known to mpiexec only
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self.mpiexec.pid, signal.SIGTERM)
-            self._end([line.pid for line in self.lines])
+            pids = [line.pid for line in self.lines]
+            processes.kill(self.mpiexec, pids, self._folder, self.place)
         if self._guard is not None:
             self._guard.dismiss()
         for line in self.lines:

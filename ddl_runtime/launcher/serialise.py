@@ -36,8 +36,10 @@ def ship(program: Callable[..., Any], kwargs: dict[str, Any]) -> bytes:
             if module.__name__ not in cloudpickle.list_registry_pickle_by_value():
                 cloudpickle.register_pickle_by_value(module)
                 stack.callback(cloudpickle.unregister_pickle_by_value, module)
+        # The lines of a notebook's cells, so that ranks can show those that they tell of.
+        cells = {name: lines for name, lines in linecache.cache.items() if "ipykernel_" in name}
         try:
-            return cloudpickle.dumps((program, kwargs, _cells()))
+            return cloudpickle.dumps((program, kwargs, cells))
         except Exception as error:
             name = getattr(program, "__name__", repr(program))
             raise TypeError(
@@ -45,11 +47,6 @@ def ship(program: Callable[..., Any], kwargs: dict[str, Any]) -> bytes:
                 "may hold data and functions, but no open files, locks, generators or "
                 "communicators."
             ) from error
-
-
-def _cells() -> dict[str, tuple]:
-    """The lines of a notebook's cells, so that ranks can show those that they tell of."""
-    return {name: entry for name, entry in linecache.cache.items() if "ipykernel_" in name}
 
 
 def _functions(*values: Any) -> Iterator[Any]:
@@ -66,16 +63,12 @@ def _functions(*values: Any) -> Iterator[Any]:
 
 
 def _module(value: Any) -> ModuleType | None:
-    """The module that the code of a function, class or object comes from, if it must travel."""
+    """The module that the code of a function, class or object comes from, if it must travel:
+    unless other processes can import it as it is."""
     name = getattr(value, "__module__", None)
     module = sys.modules.get(name) if isinstance(name, str) and name != "__main__" else None
-    return None if module is None or _is_installed(module) else module
-
-
-def _is_installed(module: ModuleType) -> bool:
-    """Whether other processes can import the module as it is."""
     file = getattr(module, "__file__", None)
-    if file is None or module.__name__.split(".")[0] in OURS:
-        return True
+    if module is None or file is None or module.__name__.split(".")[0] in OURS:
+        return None
     installed = [*site.getsitepackages(), site.getusersitepackages(), sysconfig.get_path("stdlib")]
-    return any(Path(folder) in Path(file).parents for folder in installed)
+    return None if any(Path(folder) in Path(file).parents for folder in installed) else module

@@ -13,6 +13,7 @@ import os
 import pickle
 import subprocess
 import time
+from collections.abc import Callable
 from multiprocessing.connection import wait
 from typing import Any
 
@@ -20,7 +21,7 @@ from ddl_runtime.diagnosis import deadlock as story
 from ddl_runtime.diagnosis.frames import dumped_line
 from ddl_runtime.diagnosis.waits import Wait
 from ddl_runtime.launcher import mpiexec as processes
-from ddl_runtime.launcher.hosts import SharedHosts
+from ddl_runtime.launcher.mpiexec import SharedHosts
 from ddl_runtime.launcher.pipe import RankPipe
 from ddl_runtime.records.run import Run, concluded
 
@@ -60,8 +61,7 @@ class Watchdog:
         self._positions: dict[int, str] = {}
         self._suspects: dict[int, int] = {}
         self._suspected_since = 0.0
-        self._question = 0
-        self._asked = 0
+        self._question = self._asked = 0
         self.held: list[int] = []  # ranks that could not be stopped
 
     def until_the_end(self) -> Run:
@@ -75,9 +75,9 @@ class Watchdog:
                 orphaned = self._mpiexec.poll() is not None
                 self._listen(min(left, 0.02 if self._suspects else 1.0))
                 if orphaned and self._running and not self._dead:
-                    by = "" if self._place is not None else " was ended by somebody else"
+                    how = "was ended by somebody else" if self._place is None else "has ended"
                     raise story.DiagnosedError(
-                        f"mpiexec, which holds the ranks together,{by or ' has ended'}. "
+                        f"mpiexec, which holds the ranks together, {how}. "
                         f"{self._troubles()}{self.afterwards}"
                     )
                 self._look_for_deadlock()
@@ -95,9 +95,7 @@ class Watchdog:
         if not self.held:
             for line in self._running.values():
                 line.tell("stop")
-            deadline = time.monotonic() + self.stop_limit
-            while self._running and not self._dead and time.monotonic() < deadline:
-                self._listen(max(0.0, deadline - time.monotonic()))
+            self._listen_while(lambda: self._running and not self._dead, self.stop_limit)
             self.held = [] if self._dead else sorted(self._running)
         for line in self._talking.values():
             line.drain_output()
@@ -117,6 +115,11 @@ class Watchdog:
         for line in self._talking.values():
             line.preview()
 
+    def _listen_while(self, unfinished: Callable[[], object], seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while unfinished() and (left := deadline - time.monotonic()) > 0:
+            self._listen(left)
+
     def _hear(self, line: RankPipe) -> None:
         try:
             kind, *said = pickle.loads(line.control.recv_bytes())
@@ -132,10 +135,9 @@ class Watchdog:
         if kind == "wait":
             report, serial, asked = said
             self._answers[line.rank] = asked
+            self._waits[line.rank] = report, serial
             if report is None:
-                self._waits.pop(line.rank, None)
-            else:
-                self._waits[line.rank] = (report, serial)
+                del self._waits[line.rank]
         elif kind == "where":
             self._positions[line.rank] = said[0]
         else:
@@ -181,17 +183,14 @@ class Watchdog:
         self._positions.clear()
         for line in self._running.values():
             line.tell("where")
-        deadline = time.monotonic() + ANSWER_LIMIT
-        while len(self._positions) < len(self._running) and time.monotonic() < deadline:
-            self._listen(max(0.0, deadline - time.monotonic()))
+        self._listen_while(lambda: len(self._positions) < len(self._running), ANSWER_LIMIT)
         silent = [line for rank, line in self._running.items() if rank not in self._positions]
         for line in silent:
             line.ask_for_stack()
         for line in silent:
             self._positions[line.rank] = dumped_line(line.read_stack(STACK_LIMIT))
         places = {}
-        for line in self.lines:
-            rank = line.rank
+        for rank in (line.rank for line in self.lines):
             if rank in self._waits:
                 report = self._waits[rank][0]
                 places[rank] = f"waiting in {report.call}\n       | at {report.where}"
@@ -208,19 +207,15 @@ class Watchdog:
         return f"What is wrong there: {'; '.join(known)}. Mend it first: {self._place.cure}\n"
 
     def _time_is_up(self) -> story.TimedOut:
-        headline = (
-            f"The time was up: {self._timeout:g} s, and {len(self._running)} of {len(self.lines)} "
-            "ranks had not returned. Where they were:"
-        )
+        late = f"{len(self._running)} of {len(self.lines)} ranks had not returned"
+        headline = f"The time was up: {self._timeout:g} s, and {late}. Where they were:"
         text = story.tell_positions(headline, self._locate())
         return story.TimedOut(f"{text}\n\n{self._troubles().rstrip() or self.advice}")
 
     def _failure(self) -> story.RankFailed:
         """The error for the rank that failed first."""
         if self._raised:
-            deadline = time.monotonic() + ALIKE_WITHIN
-            while self._running and time.monotonic() < deadline:
-                self._listen(max(0.0, deadline - time.monotonic()))
+            self._listen_while(lambda: self._running, ALIKE_WITHIN)
             self.quiet()
             _, rank, what, traceback, shipped = min(self._raised)
             alike = sorted(r for _, r, same, *_ in self._raised if same == what and r != rank)
@@ -236,19 +231,14 @@ class Watchdog:
         self.quiet()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._mpiexec.wait(timeout=2)
-        said = (
-            os.read(self._mpiexec.stdout.fileno(), 1 << 16)
-            if self._mpiexec.poll() is not None
-            else b""
-        )
-        rank, how = processes.cause_of_death(
-            said.decode(errors="replace"),
-            {line.pid: line.rank for line in self.lines},
-            self._dead[0],
-        )
-        crashed = next((line for line in self.lines if line.rank == rank), None)
-        if crashed is not None and (where := dumped_line(crashed.read_stack(0.1))):
-            how += f" at {where}"
+        ended = self._mpiexec.poll() is not None
+        said = os.read(self._mpiexec.stdout.fileno(), 1 << 16) if ended else b""
+        rank_of_pid = {line.pid: line.rank for line in self.lines}
+        noticed = self._dead[0]
+        rank, how = processes.cause_of_death(said.decode(errors="replace"), rank_of_pid, noticed)
+        for line in self.lines:
+            if line.rank == rank and (where := dumped_line(line.read_stack(0.1))):
+                how += f" at {where}"
         return story.RankFailed(
             f"rank {rank} died: {how}. The other ranks were stopped.\n\nWhat it printed last, if "
             f"anything, stands above. {self._troubles()}{self.afterwards}".rstrip(),
@@ -262,3 +252,31 @@ class Watchdog:
         endings = [self._returned.get(line.rank) for line in self.lines]
         endings = [ending and (*ending[:2], pickle.loads(ending[2])) for ending in endings]
         return concluded(endings, self.survivors)
+
+
+class SurvivorsWatchdog(Watchdog):
+    """A program that is over when all who live have returned; the dead have None for a result."""
+
+    survivors = True
+
+    def __init__(self, *what: Any) -> None:
+        super().__init__(*what)
+        self._lost: list[int] = []
+
+    def _hear(self, line: RankPipe) -> None:
+        super()._hear(line)
+        self._lost += self._dead
+        self._dead.clear()
+
+    def _look_for_deadlock(self) -> None:
+        # Who waits for the dead is about to hear of it.
+        if not self._lost:
+            super()._look_for_deadlock()
+
+    def quiet(self) -> bool:
+        return super().quiet() and not self._lost
+
+    def conclude(self) -> Any:
+        if not self._returned:
+            raise story.RankFailed("All ranks have died: nobody was left to go on.", self._lost[0])
+        return super().conclude()

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import io
 import linecache
 import os
 import pickle
@@ -21,9 +22,9 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Client, Connection
-from typing import Any
+from typing import Any, TextIO
 
 import cloudpickle
 
@@ -36,9 +37,56 @@ from ddl_runtime.diagnosis.frames import (
     telling_mpi,
 )
 from ddl_runtime.diagnosis.waits import Wait
-from ddl_runtime.launcher.environment import AtOnce, surroundings_kept
 from ddl_runtime.mpi.polling import Monitor, Stopped
 from ddl_runtime.simulator.torch_mode import backward_on_this_thread
+
+SIGNALS = (signal.SIGUSR1, signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+
+
+class AtOnce(io.TextIOWrapper):
+    """A rank's standard output or error: what is written goes out before its line has ended."""
+
+    def __init__(self, number: int) -> None:
+        way = io.BufferedWriter(io.FileIO(number, "w", closefd=False))
+        super().__init__(way, "utf-8", "backslashreplace", line_buffering=True)
+
+    def write(self, text: str) -> int:
+        count = super().write(text)
+        if not text.endswith("\n"):
+            self.flush()
+        return count
+
+
+@contextlib.contextmanager
+def surroundings_kept() -> Iterator[None]:
+    """Put back what a program changes of its process, in its main thread, for the next program."""
+    folder = os.open(".", os.O_RDONLY)  # found again even where it has been renamed
+    outputs = {number: os.dup(number) for number in (1, 2)}
+    streams = sys.stdout, sys.stderr
+    environment = dict(os.environ)
+    handlers = {number: signal.getsignal(number) for number in SIGNALS}
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    try:
+        yield
+    finally:
+        os.fchdir(folder)
+        os.close(folder)
+        for number, descriptor in outputs.items():
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+        sys.stdout, sys.stderr = _open(streams[0], 1), _open(streams[1], 2)
+        if os.environ != environment:
+            os.environ.clear()
+            os.environ.update(environment)
+        signal.alarm(0)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+def _open(stream: TextIO, number: int) -> TextIO:
+    """The stream, or another in its place if it has been closed."""
+    return AtOnce(number) if stream.closed else stream
 
 
 class RankWorker:
@@ -223,20 +271,19 @@ def leave(why: str) -> None:
 def main(address: str, kind: type[RankWorker] = RankWorker) -> None:
     """Connect, then serve until told to go."""
     key = bytes.fromhex(os.environ.pop("DDL_TEACH_KEY"))
-    output = Client(address, authkey=key)
-    output.send(("output", os.getpid()))
-    stack = Client(address, authkey=key)
-    stack.send(("stack", os.getpid()))
-    control = Client(address, authkey=key)
-    control.send(("control", os.getpid()))
+    lines = {}
+    for name in ("output", "stack", "control"):  # one after another: so they are let in
+        lines[name] = Client(address, authkey=key)
+        lines[name].send((name, os.getpid()))
     sys.stdout.flush()
     for descriptor in (1, 2):
-        os.dup2(output.fileno(), descriptor)
+        os.dup2(lines["output"].fileno(), descriptor)
     sys.stdout, sys.stderr = AtOnce(1), AtOnce(2)
     # These answer also where no thread of Python's can: after a crash, deep in compiled code.
-    faulthandler.enable(stack.fileno(), all_threads=False)
-    faulthandler.register(signal.SIGUSR2, stack.fileno(), all_threads=False)
-    worker = kind(control)
+    stack = lines["stack"].fileno()
+    faulthandler.enable(stack, all_threads=False)
+    faulthandler.register(signal.SIGUSR2, stack, all_threads=False)
+    worker = kind(lines["control"])
     threading.Thread(target=worker.listen, daemon=True).start()
     status = 0
     try:

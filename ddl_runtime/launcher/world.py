@@ -8,10 +8,9 @@ from typing import Any, NoReturn
 
 from ddl_runtime.devices.staging import Copies
 from ddl_runtime.mpi.communicator import MPIComm
-from ddl_runtime.mpi.context import MPIContext
+from ddl_runtime.mpi.context import MPIContext, Records
 from ddl_runtime.mpi.failures import fault_tolerant
 from ddl_runtime.mpi.polling import Monitor
-from ddl_runtime.mpi.records import Records
 from ddl_runtime.mpi.wire import MPI
 from ddl_runtime.records.run import Books
 

@@ -18,12 +18,11 @@ What to look at: on the timeline, copies out, messages and copies in one above t
 from __future__ import annotations
 
 from collections import deque
-from typing import Protocol
 
 import numpy as np
 
 from ddl_runtime.core.arrays import Array, as_bytes
-from ddl_runtime.devices.staging import DEPTH, in_chunks
+from ddl_runtime.devices.staging import DEPTH, CopyIn, in_chunks
 from ddl_runtime.mpi.context import MPIContext
 from ddl_runtime.mpi.wire import MPI, PART, wire_tag
 
@@ -41,16 +40,6 @@ def chunk_tag(context: MPIContext, number: int) -> int:
     return wire_tag(number, PART, 0, context.channel)
 
 
-class ChunkTarget(Protocol):
-    """Where chunks go."""
-
-    def room(self, first: int, nbytes: int) -> np.ndarray | None:
-        """Memory for the chunk that begins at byte `first`; None if there is none now."""
-
-    def came(self, first: int, nbytes: int) -> None:
-        """It is there."""
-
-
 class InHostMemory:
     """Chunks go where they belong in an array of the host."""
 
@@ -62,6 +51,9 @@ class InHostMemory:
 
     def came(self, first: int, nbytes: int) -> None:
         """Nothing is left to do."""
+
+
+ChunkTarget = InHostMemory | CopyIn  # where chunks go
 
 
 class Chunks:
@@ -84,20 +76,17 @@ class Chunks:
         while self._coming and self._coming[0][0].Test():
             self._place.came(*self._coming.popleft()[1:])
             self._context.monitor.moved()
-        self._ask_for_more()
+        while self._todo and len(self._coming) < DEPTH:
+            room = self._place.room(*self._todo[0])
+            if room is None:
+                break
+            handle = self._context.mpi.Irecv([room, MPI.BYTE], self._source, self._tag)
+            self._coming.append((handle, *self._todo.popleft()))
         if self._coming or self._todo:
             return False
         status.Set_source(self._source)
         status.Set_elements(MPI.BYTE, self.nbytes)
         return True
-
-    def _ask_for_more(self) -> None:
-        while self._todo and len(self._coming) < DEPTH:
-            room = self._place.room(*self._todo[0])
-            if room is None:
-                return
-            handle = self._context.mpi.Irecv([room, MPI.BYTE], self._source, self._tag)
-            self._coming.append((handle, *self._todo.popleft()))
 
     def Get_status(self) -> bool:  # noqa: N802
         """No other message will come here."""

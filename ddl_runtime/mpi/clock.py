@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 
-from ddl_runtime.core import arrays
+from ddl_runtime.core import arrays, parts
 from ddl_runtime.core.arrays import Array, Operation
 from ddl_runtime.mpi.context import MPIContext
 
 
-class Clock:
+class Clock(parts.Clock):
     """The clock that all ranks of a node share, and what passes the time."""
 
     def __init__(self, context: MPIContext) -> None:
         self._context = context
-        self.now = context.now
+        self._records = context.records
 
-    @contextmanager
-    def span(self, name: str, kind: str = "span") -> Iterator[None]:
-        spans = self._context.records.spans
-        begun = self.now()
-        try:
-            yield
-        finally:
-            if spans is not None:
-                spans.append((name, kind, begun, self.now(), -1, -1, 0))
+    def now(self) -> float:
+        return time.perf_counter() - self._records.began
+
+    def note(self, name: str, kind: str, begun: float, nbytes: int = 0) -> None:
+        if self._records.spans is not None:
+            self._records.spans.append((name, kind, begun, self.now(), -1, -1, nbytes))
 
     def work(self, seconds: float, flops: float) -> None:
         with self.span("work", kind="work"):
@@ -39,9 +34,9 @@ class Clock:
         if self._context.spans is None:
             arrays.combine(op, a, b, out)
         else:
-            begun = time.perf_counter()
+            begun = self.now()
             arrays.combine(op, a, b, out)
-            self._context.note("reduce", "reduce", begun, nbytes=out.nbytes)
+            self.note("reduce", "reduce", begun, out.nbytes)
 
 
 def _multiply_and_add(flops: float) -> None:

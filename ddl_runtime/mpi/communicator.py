@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 
 from ddl_runtime.core.communicator import Comm
-from ddl_runtime.core.parts import Failures
 from ddl_runtime.mpi.clock import Clock
 from ddl_runtime.mpi.context import MPIContext
-from ddl_runtime.mpi.failures import NoSurvivors, Survivors, telling_of_losses
+from ddl_runtime.mpi.failures import Failures, telling_of_losses
 from ddl_runtime.mpi.groups import Groups
 from ddl_runtime.mpi.native_collectives import Native
 from ddl_runtime.mpi.point_to_point import PointToPoint
@@ -24,7 +23,9 @@ class MPIComm(Comm):
     def __init__(self, context: MPIContext) -> None:
         messages = PointToPoint(context)
         self.delivery = messages.delivery
-        super().__init__(context, telling_of_losses(messages) if context.survivors else messages)
+        if context.survivors:
+            telling_of_losses(context, messages)
+        super().__init__(context, messages)
 
     @property
     def mpi(self) -> MPI.Intracomm:
@@ -34,7 +35,7 @@ class MPIComm(Comm):
     @property
     def native(self) -> Native:
         """MPI's own collectives, for comparison; their inner messages are not in the ledger."""
-        return Native(self.delivery, MPI)
+        return Native(self.delivery)
 
     @cached_property
     def clock(self) -> Clock:
@@ -49,7 +50,5 @@ class MPIComm(Comm):
         return Windows(self.delivery, self.meetings.meet)
 
     @cached_property
-    def failures(self) -> Failures[MPIComm]:
-        if self.context.survivors:
-            return Survivors(self.delivery, self.clock, MPIComm)
-        return NoSurvivors()
+    def failures(self) -> Failures:
+        return Failures(self.delivery, self.clock, MPIComm)

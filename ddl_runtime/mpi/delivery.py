@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from ddl_runtime.core import arrays
-from ddl_runtime.core.arrays import Array, as_bytes, describe
+from ddl_runtime.core.arrays import Array, as_bytes, describe, type_name
 from ddl_runtime.core.checks import ANY
-from ddl_runtime.core.element_types import TYPE_NAMES
 from ddl_runtime.devices.staging import Landing
 from ddl_runtime.diagnosis.deadlock import MessageMismatch
 from ddl_runtime.diagnosis.waits import Mismatch
@@ -29,7 +28,6 @@ class Delivery:
     def __init__(self, context: MPIContext) -> None:
         self.context = context
         self.diagnosis = Diagnosis(context)
-        self._kind = context.label or "host"
 
     @cached_property
     def for_transfers(self) -> Delivery:
@@ -43,7 +41,7 @@ class Delivery:
         wire, on_wire = memory(x, nbytes), wire_tag(tag, code, nbytes, context.channel)
         count = self.room(nbytes, on_wire) if to == context.rank else nbytes
         handle = context.mpi.Isend([wire, count, MPI.BYTE], to, on_wire)
-        context.records.ledger.append((context.members[to], tag, nbytes, self._kind))
+        context.records.ledger.append((context.members[to], tag, nbytes, context.kind))
         return handle
 
     def room(self, nbytes: int, on_wire: int) -> int:
@@ -96,7 +94,7 @@ class Delivery:
         try:
             return handle.Test(self.context.status)
         except MPI.Exception as error:
-            raise self.diagnosis.misfit(error, x, source, tag) from None
+            raise self.misfit(error, x, source, tag) from None
 
     def received(
         self, begun: float, x: Array, source: int, tag: int, too_long: int = 0
@@ -112,7 +110,7 @@ class Delivery:
                 return None
             raise self._mismatch(x, source, tag, came)
         world = context.members[source]
-        context.records.received.append((world, tag, nbytes, self._kind))
+        context.records.received.append((world, tag, nbytes, context.kind))
         if context.spans is not None:
             context.note("recv", "recv", begun, world, tag, nbytes)
         return source
@@ -124,12 +122,19 @@ class Delivery:
         came = self.context.status.Get_count(MPI.BYTE)
         return nbytes > SHORT and came == HEAD_BYTES and SIZE_HINTS > 1
 
-    def _mismatch(self, x: Array, source: int, tag: int, came: int) -> MessageMismatch:
-        nbytes, code = describe(x)
-        name, sender = TYPE_NAMES[code], self.context.members[source]
-        return MessageMismatch(
-            Mismatch(self.context.me, sender, tag, (came, name), (nbytes, name))
-        )
+    def _mismatch(self, x: Array, source: int, tag: int, came: int | str) -> MessageMismatch:
+        name, sender = type_name(x), self.context.members[source]
+        sent, wanted = (came, name), (x.nbytes, name)
+        return MessageMismatch(Mismatch(self.context.me, sender, tag, sent, wanted))
+
+    def misfit(
+        self, error: MPI.Exception, x: Array, source: int, tag: int
+    ) -> MessageMismatch | MPI.Exception:
+        """What to raise for an error of MPI's: itself, unless it means a message too long."""
+        if error.Get_error_class() != MPI.ERR_TRUNCATE:
+            return error
+        source = self.context.status.Get_source() if source == ANY else source
+        return self._mismatch(x, source, tag, f"more than {x.nbytes}")
 
     def chunks_into(self, x: Array, tag: int) -> Chunks:
         """A head has come to where `x` is; this stands for the rest of its message."""

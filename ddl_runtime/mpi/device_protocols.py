@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,20 +28,11 @@ import numpy as np
 from ddl_runtime.core.arrays import Array, check_writable, describe
 from ddl_runtime.devices import device_of
 from ddl_runtime.devices.device import Device, Event
-from ddl_runtime.devices.staging import (
-    DEPTH,
-    Copies,
-    CopyIn,
-    Landing,
-    Staging,
-    in_chunks,
-    marked,
-)
+from ddl_runtime.devices.staging import DEPTH, Copies, CopyIn, Landing, Staging, in_chunks, marked
 from ddl_runtime.mpi.chunked import NUMBERS, chunk_tag, head_of
 from ddl_runtime.mpi.delivery import Delivery
 from ddl_runtime.mpi.polling import DEVICE, PEER
-from ddl_runtime.mpi.progress import OrderedTurn, Steps, Transfer, until
-from ddl_runtime.mpi.requests import MPIRequest
+from ddl_runtime.mpi.requests import MPIRequest, Steps, Transfer, Turn, in_line, until
 from ddl_runtime.mpi.wire import MPI, SIZE_HINTS, check_size, memory, wire_tag
 from ddl_runtime.records.ledger import DEVICE_KINDS
 
@@ -74,9 +66,9 @@ class Parcel:
     def on_wire(self) -> int:
         return wire_tag(self.tag, self.code, self.nbytes, self.delivery.context.channel)
 
-    def line(self) -> OrderedTurn:
+    def line(self) -> AbstractContextManager[Turn]:
         """Its place among the messages to one rank under one tag."""
-        return OrderedTurn(self.delivery.context.lines, ("send", self.peer, self.on_wire))
+        return in_line(self.delivery.context, "send", self.peer, self.on_wire)
 
     def post(self, wire: Any, nbytes: int) -> MPI.Request:
         """Tell MPI to send these bytes as the message, or as the head of it."""
@@ -131,32 +123,26 @@ def _written_down(parcel: Parcel, steps: Steps) -> Steps:
 # -- sending --------------------------------------------------------------------------------
 
 
-def _send_from_host(parcel: Parcel) -> Steps:
-    with parcel.line() as line:
-        yield from until(line.first, PEER)
-        sent = parcel.post(memory(parcel.x, parcel.nbytes), parcel.nbytes)
-    yield from until(sent.Test, PEER)
-
-
-def _send_direct(parcel: Parcel) -> Steps:
-    written = marked(parcel.device, parcel.x)
-    with parcel.line() as line:
-        yield from until(written.done, DEVICE)
-        yield from until(line.first, PEER)
+def _send_whole(parcel: Parcel) -> Steps:
+    written = None if parcel.on is None else marked(parcel.on, parcel.x)
+    with parcel.line() as my_turn:
+        if written is not None:
+            yield from until(written.done, DEVICE)
+        yield from until(my_turn, PEER)
         sent = parcel.post(memory(parcel.x, parcel.nbytes), parcel.nbytes)
     yield from until(sent.Test, PEER)
 
 
 def _send_staged(parcel: Parcel) -> Steps:
     device, x, nbytes, copies = parcel.device, parcel.x, parcel.nbytes, parcel.copies
-    with parcel.line() as line:
+    with parcel.line() as my_turn:
         stream, begun = copies.stream(device, marked(device, x)), time.perf_counter()
         pinned = copies.borrow(device, nbytes)
         device.to_host(x, 0, pinned[:nbytes], stream)
         yield from until(device.record(stream).done, DEVICE)
         parcel.delivery.copied("copy out", begun, nbytes)
         copies.done_with(device, stream)
-        yield from until(line.first, PEER)
+        yield from until(my_turn, PEER)
         sent = parcel.post(pinned, nbytes)
     yield from until(sent.Test, PEER)
     copies.give_back(device, pinned)
@@ -168,8 +154,8 @@ def _send_pipelined(parcel: Parcel) -> Steps:
     context.records.chunked += 1
     number = context.records.chunked % NUMBERS
     stream = copies.stream(device, marked(device, x))
-    with parcel.line() as line:
-        yield from until(line.first, PEER)
+    with parcel.line() as my_turn:
+        yield from until(my_turn, PEER)
         head = head_of(parcel.nbytes, parcel.chunk, number)
         head_sent = parcel.post(head, len(head))
     todo = deque(in_chunks(parcel.nbytes, parcel.chunk))
@@ -197,8 +183,8 @@ def _send_pipelined(parcel: Parcel) -> Steps:
 
 
 SENDS = {
-    "host": _send_from_host,
-    "direct": _send_direct,
+    "host": _send_whole,
+    "direct": _send_whole,
     "staged": _send_staged,
     "pipelined": _send_pipelined,
 }
@@ -206,22 +192,22 @@ SENDS = {
 # -- receiving ------------------------------------------------------------------------------
 
 
-def _tell_mpi(parcel: Parcel, x: Any, line: OrderedTurn) -> Steps:
+def _tell_mpi(parcel: Parcel, x: Any, my_turn: Turn) -> Steps:
     """Begin to receive into `x` when it is this message's turn; returns the request."""
-    yield from until(line.first, PEER)
+    yield from until(my_turn, PEER)
     delivery, source, tag = parcel.delivery, parcel.peer, parcel.tag
     handle = delivery.begin_receive(x, source, tag)
     return MPIRequest(delivery, handle, "irecv", x, source, tag)
 
 
-def _receiving_line(parcel: Parcel) -> OrderedTurn:
+def _receiving_line(parcel: Parcel) -> AbstractContextManager[Turn]:
     """A message from anybody may be meant by a receive from ANY: one line for all sources."""
-    return OrderedTurn(parcel.delivery.context.lines, ("receive", parcel.on_wire))
+    return in_line(parcel.delivery.context, "receive", parcel.on_wire)
 
 
 def _receive_on_host(parcel: Parcel) -> Steps:
-    with _receiving_line(parcel) as line:
-        message = yield from _tell_mpi(parcel, parcel.x, line)
+    with _receiving_line(parcel) as my_turn:
+        message = yield from _tell_mpi(parcel, parcel.x, my_turn)
     yield from until(message.finished, PEER)
     return message.wait()
 
@@ -230,7 +216,7 @@ def _receive(parcel: Parcel) -> Steps:
     device, x, nbytes = parcel.device, parcel.x, parcel.nbytes
     read, copies = marked(device, x), parcel.copies
     pinned: np.ndarray | None = None
-    with _receiving_line(parcel) as line:
+    with _receiving_line(parcel) as my_turn:
         if parcel.path == "direct":
             yield from until(read.done, DEVICE)
             room = memory(x, nbytes)
@@ -241,7 +227,7 @@ def _receive(parcel: Parcel) -> Steps:
             room = np.empty(nbytes, np.uint8)  # no page of it is used if the message is chunked
         note = parcel.delivery.copied
         landing = Landing(nbytes, parcel.code, room, copies, device, x, read, note)
-        message = yield from _tell_mpi(parcel, landing, line)
+        message = yield from _tell_mpi(parcel, landing, my_turn)
     yield from until(message.finished, lambda: DEVICE if landing.copying() else PEER)
     came_whole = landing.copy_in is None
     if came_whole and pinned is not None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from ddl_runtime.core.arrays import Array, describe
 from ddl_runtime.core.checks import ANY, HIGHEST_TAG
 from ddl_runtime.core.element_types import TYPE_NAMES
-from ddl_runtime.diagnosis.deadlock import MessageMismatch, call_text
+from ddl_runtime.diagnosis.deadlock import call_text
 from ddl_runtime.diagnosis.frames import source_line
 from ddl_runtime.diagnosis.waits import Mismatch, Unasked, Wait
 from ddl_runtime.mpi.context import MPIContext
@@ -20,17 +21,9 @@ class Diagnosis:
     def __init__(self, context: MPIContext) -> None:
         self.context = context
 
-    def explain_call(
-        self,
-        call: str,
-        peers: tuple[int, ...],
-        unasked: Unasked | None = None,
-        misfit: Mismatch | None = None,
-        anyone: bool = False,
-        tag: int | None = None,
-    ) -> Wait:
-        where = source_line(sys._getframe(1))
-        return Wait(self.context.me, call, peers, where, unasked, misfit, anyone, tag)
+    def explain_call(self, call: str, peers: tuple[int, ...], *more: Any, **named: Any) -> Wait:
+        """A wait in such a call for any of these ranks, and what else is known of it."""
+        return Wait(self.context.me, call, peers, source_line(sys._getframe(1)), *more, **named)
 
     def explain(self, call: str, x: Array, peer: int, tag: int) -> Wait:
         """What this rank waits for, and whether something lies here that almost fits."""
@@ -61,35 +54,23 @@ class Diagnosis:
     ) -> tuple[Unasked | None, Mismatch | None]:
         nbytes, code = describe(x)
         context, status = self.context, self.context.status
-        me, sender = context.me, context.members[source]
+        sender, wanted = context.members[source], (nbytes, TYPE_NAMES[code])
+
+        def misfit(name: str) -> Mismatch:
+            return Mismatch(context.me, sender, tag, (_bytes_sent(status), name), wanted)
+
         for other, name in enumerate(TYPE_NAMES):
-            if other != code and context.mpi.Iprobe(
-                source, wire_tag(tag, other, nbytes, context.channel), status
-            ):
-                sent, wanted = (_bytes_sent(status), name), (nbytes, TYPE_NAMES[code])
-                return None, Mismatch(me, sender, tag, sent, wanted)
+            on_wire = wire_tag(tag, other, nbytes, context.channel)
+            if other != code and context.mpi.Iprobe(source, on_wire, status):
+                return None, misfit(name)
         if context.mpi.Iprobe(source, MPI.ANY_TAG, status):
             found = status.Get_tag()
             other = found >> TYPE_SHIFT & 31
             if found & 1 << CHANNEL_SHIFT == context.channel and other != PART:
                 if found & HIGHEST_TAG != tag:
                     return Unasked(sender, found & HIGHEST_TAG), None
-                sent, wanted = (_bytes_sent(status), TYPE_NAMES[other]), (nbytes, TYPE_NAMES[code])
-                return None, Mismatch(me, sender, tag, sent, wanted)
+                return None, misfit(TYPE_NAMES[other])
         return None, None
-
-    def misfit(
-        self, error: MPI.Exception, x: Array, source: int, tag: int
-    ) -> MessageMismatch | MPI.Exception:
-        if error.Get_error_class() != MPI.ERR_TRUNCATE:
-            return error
-        nbytes, code = describe(x)
-        name = TYPE_NAMES[code]
-        context = self.context
-        source = context.status.Get_source() if source == ANY else source
-        sent = (f"more than {nbytes}", name)
-        sender = context.members[source]
-        return MessageMismatch(Mismatch(context.me, sender, tag, sent, (nbytes, name)))
 
 
 def _bytes_sent(status: MPI.Status) -> int | str:

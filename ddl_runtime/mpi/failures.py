@@ -20,15 +20,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ddl_runtime.core.fault_tolerance import RankLost
-from ddl_runtime.diagnosis.waits import Wait
 from ddl_runtime.mpi.clock import Clock
 from ddl_runtime.mpi.context import MPIContext
 from ddl_runtime.mpi.delivery import Delivery
 from ddl_runtime.mpi.point_to_point import PointToPoint
-from ddl_runtime.mpi.polling import Polling
 from ddl_runtime.mpi.wire import MPI
 
 TOLD_BY_MPIEXEC = "OMPI_MCA_mpi_ft_enable"  # where it was started `--with-ft ulfm`
+VERBS = ("isend", "irecv", "send", "recv", "sendrecv", "wait_any")
 LOSSES = (MPI.ERR_PROC_FAILED, MPI.ERR_PROC_FAILED_PENDING, MPI.ERR_REVOKED)
 
 
@@ -46,9 +45,14 @@ def loss(context: MPIContext, error: MPI.Exception) -> RankLost | MPI.Exception:
     return RankLost(context.me, tuple(sorted(ranks)))
 
 
-def telling(context: MPIContext, verb: Callable[..., Any]) -> Callable[..., Any]:
-    """The same verb, which says RankLost when MPI says that a rank has failed."""
+def telling_of_losses(context: MPIContext, messages: PointToPoint) -> None:
+    """Let the verbs of these messages, and all waits on this communicator, raise RankLost when
+    MPI says that a rank has failed."""
+    for part, verb in [(context.patience, "wait"), *((messages, verb) for verb in VERBS)]:
+        setattr(part, verb, _telling(context, getattr(part, verb)))
 
+
+def _telling(context: MPIContext, verb: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(verb)
     def told(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -59,61 +63,9 @@ def telling(context: MPIContext, verb: Callable[..., Any]) -> Callable[..., Any]
     return told
 
 
-class TellingMessages:
-    """Messages whose verbs may end with a loss."""
-
-    def __init__(self, messages: PointToPoint) -> None:
-        context = messages.context
-        self.isend, self.irecv = telling(context, messages.isend), telling(context, messages.irecv)
-        self.send, self.recv = telling(context, messages.send), telling(context, messages.recv)
-        self.sendrecv = telling(context, messages.sendrecv)
-        self.wait_any = telling(context, messages.wait_any)
-
-
-class TellingPatience:
-    """Waits that may end with a loss."""
-
-    def __init__(self, context: MPIContext, patience: Polling) -> None:
-        self.spins = patience.spins
-        self._wait = telling(context, patience.wait)
-
-    def wait(self, finished: Callable[[], Any], explain: Callable[..., Wait], *what: Any) -> None:
-        self._wait(finished, explain, *what)
-
-
-def telling_of_losses(messages: PointToPoint) -> TellingMessages:
-    """The same messages, which say RankLost, also when one waits for their requests."""
-    context = messages.context
-    context.patience = TellingPatience(context, context.patience)
-    return TellingMessages(messages)
-
-
-class NoSurvivors:
-    """Where one death is the death of all."""
-
-    def die(self) -> NoReturn:
-        os.kill(os.getpid(), signal.SIGKILL)
-        raise AssertionError("nobody survives that")
-
-    def revoke(self) -> None:
-        self._refuse("revoke")
-
-    def agree(self, yes: bool) -> bool:
-        self._refuse("agree")
-
-    def shrink(self) -> NoReturn:
-        self._refuse("shrink")
-
-    def _refuse(self, verb: str) -> NoReturn:
-        raise RuntimeError(
-            f"{verb}: these ranks were started without fault tolerance, and when one dies all do. "
-            "Start them with launch(..., survivors=True), or with mpiexec --with-ft ulfm "
-            "--mca mpi_ft_detector true"
-        )
-
-
-class Survivors:
-    """Where ranks may die one by one; `make` makes the communicator of those who live."""
+class Failures:
+    """Ranks that may die one by one where they were started so; elsewhere the first death is the
+    death of all. `make` makes the communicator of those who live."""
 
     def __init__(
         self, delivery: Delivery, clock: Clock, make: Callable[[MPIContext], Any]
@@ -122,13 +74,18 @@ class Survivors:
         self._context = delivery.context
         self._clock = clock
         self._make = make
-        self.die = NoSurvivors().die
+
+    def die(self) -> NoReturn:
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError("nobody survives that")
 
     def revoke(self) -> None:
+        self._check("revoke")
         if not self._context.mpi.Is_revoked():
             self._context.mpi.Revoke()
 
     def agree(self, yes: bool) -> bool:
+        self._check("agree")
         answer = np.array([bool(yes)], np.intc)
         with self._clock.span("agree", kind="barrier"):
             try:
@@ -140,9 +97,20 @@ class Survivors:
         return bool(answer[0])
 
     def shrink(self) -> Any:
+        self._check("shrink")
         self.revoke()
         self.agree(False)
         with self._clock.span("shrink", kind="barrier"):
             mpi: Any = self._context.mpi.Shrink()
-        self._context.records.give_up()
+        records = self._context.records
+        records.given_up += records.open  # nobody will finish it; MPI may still touch its memory
+        records.open.clear()
         return self._make(self._context.of(mpi))
+
+    def _check(self, verb: str) -> None:
+        if not self._context.survivors:
+            raise RuntimeError(
+                f"{verb}: these ranks were started without fault tolerance, and when one dies all "
+                "do. Start them with launch(..., survivors=True), or with mpiexec --with-ft ulfm "
+                "--mca mpi_ft_detector true"
+            )

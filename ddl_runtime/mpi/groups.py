@@ -28,15 +28,13 @@ class Groups:
         return messages
 
     def aside(self, label: str) -> Any:
-        return self._make(self._context.labelled(label))
+        return self._make(self._context.of(self._context.mpi, label))
 
     def duplicate(self) -> Any:
         return self._make(self._context.of(self._context.mpi.Dup()))
 
-    def announce(self, colour: int | None, key: int) -> None:
-        """Nothing to say beforehand: MPI asks when all ranks have come."""
-
-    def form(self, colour: int | None, key: int) -> Any:
+    def split(self, colour: int | None, key: int, meet: Callable[[], None]) -> Any:
+        meet()
         # MPI's split cannot be interrupted, but all ranks have just met: none keeps it waiting.
         mpi: Any = self._context.mpi.Split(MPI.UNDEFINED if colour is None else colour, key)
         return None if mpi == MPI.COMM_NULL else self._make(self._context.of(mpi))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,24 +18,13 @@ from ddl_runtime.core.arrays import Array, describe
 from ddl_runtime.core.checks import check_peer
 from ddl_runtime.core.request import Request, not_waited_for
 from ddl_runtime.devices import device_of
+from ddl_runtime.diagnosis.deadlock import together
 from ddl_runtime.diagnosis.waits import Wait
 from ddl_runtime.mpi.context import MPIContext
 from ddl_runtime.mpi.delivery import Delivery
 from ddl_runtime.mpi.device_protocols import begin_receive, begin_send
 from ddl_runtime.mpi.requests import MPIRequest
 from ddl_runtime.mpi.wire import MPI
-
-
-class Waitable(Protocol):
-    """What `wait_any` can choose from."""
-
-    waited: bool
-
-    def wait(self) -> int: ...
-
-    def finished(self) -> bool: ...
-
-    def explain(self) -> Wait: ...
 
 
 class PointToPoint:
@@ -125,7 +115,7 @@ class PointToPoint:
                 partial(handle.Test, context.status), self._explain, call, x, source, tag
             )
         except MPI.Exception as error:
-            raise delivery.diagnosis.misfit(error, x, source, tag) from None
+            raise delivery.misfit(error, x, source, tag) from None
         except BaseException:
             MPIRequest(delivery, handle, "irecv", x, source, tag)  # MPI still writes into x
             raise
@@ -144,14 +134,10 @@ class PointToPoint:
             return bool(done)
 
         def explain() -> Wait:
-            waits = [request.explain() for request in waiting]
-            peers = tuple(sorted({peer for wait in waits for peer in wait.peers}))
-            call = waits[0].call if len(waits) == 1 else f"wait_any of {len(waits)} requests"
-            unasked = next((wait.unasked for wait in waits if wait.unasked), None)
-            misfit = next((wait.misfit for wait in waits if wait.misfit), None)
-            anyone = any(wait.anyone for wait in waits)
-            tag = waits[0].tag if len(waits) == 1 else None
-            return self.delivery.diagnosis.explain_call(call, peers, unasked, misfit, anyone, tag)
+            waits: list[Wait] = [request.explain() for request in waiting]
+            if len(waits) == 1:
+                return waits[0]
+            return replace(together(waits), call=f"wait_any of {len(waits)} requests", tag=None)
 
         self.context.patience.wait(any_finished, explain)
         return next(i for i, request in enumerate(requests) if request is done[0])

@@ -9,13 +9,14 @@ see a deadlock from the reports of all; and every long wait asks whether it shou
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
-from ddl_runtime.diagnosis.deadlock import together
+from ddl_runtime.diagnosis.deadlock import TimedOut, together
 from ddl_runtime.diagnosis.waits import Wait
 
 YIELDING = 0.002  # seconds of giving way before sleeping
@@ -30,13 +31,16 @@ class Stopped(BaseException):
 
 
 class Monitor:
-    """One rank's reports about its long waits, to whoever watches; nobody by default.
+    """One rank's reports about its long waits, to whoever watches; nobody by default. Where nobody
+    watches, `seconds` say when a wait that lasts ends with an error.
 
     A rank may wait in several strands, its program and what it runs in the background. It is
     reported as waiting when all of them are, for as soon as one goes on, the rank does.
     """
 
-    def __init__(self, report: Callable[[Wait | None, int], None] | None = None) -> None:
+    def __init__(
+        self, report: Callable[[Wait | None, int], None] | None = None, seconds: float = math.inf
+    ) -> None:
         self.stopping = False
         self.stopped = False  # the program itself is on its way out, and not to be stopped again
         self.asked = 0  # the watcher's latest question
@@ -49,6 +53,8 @@ class Monitor:
         self.receives: dict[Any, int] = {}
         self.steps = 0  # that they have taken
         self._report = report
+        self._seconds = seconds
+        self._ends = time.monotonic() + seconds
         self._serial = 0  # changes whenever a strand begins or ends a wait
         self._waits: dict[object, Wait] = {}
         self._question = 0  # the question that is being answered ...
@@ -76,6 +82,11 @@ class Monitor:
         if self.error is not None and _on_main():
             error, self.error = self.error, None
             raise error
+        if time.monotonic() > self._ends and strand in self._waits:
+            wait = self._waits[strand]
+            raise TimedOut(
+                f"The time was up: {self._seconds:g} s. It waited in {wait.call} at {wait.where}."
+            )
         if self.asked != self._question:
             self._question = self.asked
             self._polled.clear()
@@ -117,19 +128,6 @@ class Monitor:
 
 def _on_main() -> bool:
     return threading.current_thread() is threading.main_thread()
-
-
-class Polling(Protocol):
-    """What waits for one strand of a rank."""
-
-    @property
-    def spins(self) -> int:
-        """How often a wait asks at full speed."""
-
-    def wait(
-        self, finished: Callable[[], Any], explain: Callable[..., Wait], *details: Any
-    ) -> None:
-        """Return once `finished()` says so."""
 
 
 class Patience:

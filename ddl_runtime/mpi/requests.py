@@ -1,11 +1,25 @@
-"""What is under way on a real rank: messages, and functions in threads."""
+"""What is under way on a real rank: messages, and functions in threads.
+
+Of an array on a device MPI can send nothing before kernels and copies are done. So such a message
+is a list of steps (`device_protocols`): each begins something, and the next can only follow when
+that is done. A list is a generator that yields where it would have to wait, and says for whom.
+Whenever this rank waits for anything at all, it goes on with every list: MPI promises as much of
+its own.
+
+MPI matches messages in the order in which it was told of them. So who is told of later, in host
+memory or not, waits in line: nothing overtakes what was sent before, to one rank under one tag.
+What to look at: `in_line`; without it an array in host memory takes the place of the one before.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ddl_runtime.core.arrays import Array, describe
@@ -17,38 +31,58 @@ from ddl_runtime.mpi.chunked import Chunks
 from ddl_runtime.mpi.context import MPIContext
 from ddl_runtime.mpi.delivery import Delivery
 from ddl_runtime.mpi.diagnosis import Diagnosis
-from ddl_runtime.mpi.polling import Stopped
+from ddl_runtime.mpi.polling import PEER, Stopped
 from ddl_runtime.mpi.wire import MPI, SHORT, wire_tag
 
+# Yields for whom it waits; returns the rank that a message came from.
+Steps = Generator[str, None, Any]
+Turn = Callable[[], bool]
 
-class MPIRequest(Request):
-    """A message under way."""
 
-    __slots__ = ("_begun", "_context", "_delivery", "_details", "_handle", "_source", "_too_long",
-                 "waited")  # fmt: skip
+class Polled(Request):
+    """What this rank asks after until it is done; `finished` then sets `waited`."""
 
-    def __init__(
-        self, delivery: Delivery, handle: Any, what: str, x: Array, peer: int, tag: int
-    ) -> None:
-        self._delivery = delivery
-        self._context = context = delivery.context
-        self._handle = handle
-        self._details = (what, x, peer, tag)
-        self._begun = time.perf_counter()
+    __slots__ = ("_context", "_source", "waited")
+
+    def __init__(self, context: MPIContext) -> None:
+        self._context = context
         self._source = context.rank
-        self._too_long = 0  # bytes of the message of our own that was cut to fit
         self.waited = False
-        context.records.open[self] = None
-        if what == "irecv" and x.nbytes > SHORT:
-            context.monitor.receives[self] = threading.get_ident()
 
     def wait(self) -> int:
         if not self.waited:
             self._context.patience.wait(self.finished, self.explain)
         return self._source
 
+    @abstractmethod
     def finished(self) -> bool:
-        """Ask MPI once, and keep the books when it is done."""
+        """Ask once whether it is done; raises what went wrong."""
+
+    @abstractmethod
+    def explain(self) -> Wait:
+        """What is waited for."""
+
+
+class MPIRequest(Polled):
+    """A message under way."""
+
+    __slots__ = ("_begun", "_delivery", "_details", "_handle", "_too_long")
+
+    def __init__(
+        self, delivery: Delivery, handle: Any, what: str, x: Array, peer: int, tag: int
+    ) -> None:
+        context = delivery.context
+        super().__init__(context)
+        self._delivery = delivery
+        self._handle = handle
+        self._details = (what, x, peer, tag)
+        self._begun = time.perf_counter()
+        self._too_long = 0  # bytes of the message of our own that was cut to fit
+        context.records.open[self] = None
+        if what == "irecv" and x.nbytes > SHORT:
+            context.monitor.receives[self] = threading.get_ident()
+
+    def finished(self) -> bool:
         what, x, peer, tag = self._details
         delivery = self._delivery
         try:
@@ -108,7 +142,6 @@ class MPIRequest(Request):
         return min(nbytes, x.nbytes)
 
     def explain(self) -> Wait:
-        """What is waited for."""
         return self._delivery.diagnosis.explain(*self._details)
 
     @property
@@ -122,16 +155,16 @@ class MPIRequest(Request):
             self._handle.Cancel()
 
 
-class BackgroundRequest(Request):
+class BackgroundRequest(Polled):
     """A function running in a thread of this rank."""
 
     def __init__(
         self, diagnosis: Diagnosis, function: Callable[..., Any], args: tuple[Any, ...]
     ) -> None:
+        context = diagnosis.context
+        super().__init__(context)
         self._diagnosis = diagnosis
-        self._context = context = diagnosis.context
         self._error: BaseException | None = None
-        self.waited = False
 
         def body() -> None:
             try:
@@ -148,13 +181,7 @@ class BackgroundRequest(Request):
         self._thread = threading.Thread(target=body, daemon=True)
         self._thread.start()
 
-    def wait(self) -> int:
-        if not self.waited:
-            self._context.patience.wait(self.finished, self.explain)
-        return self._context.rank
-
     def finished(self) -> bool:
-        """Whether the function has returned; raises what it raised."""
         if self._thread.is_alive():
             return False
         self.waited = True
@@ -164,5 +191,83 @@ class BackgroundRequest(Request):
         return True
 
     def explain(self) -> Wait:
-        """What is waited for."""
         return self._diagnosis.explain_call("background()", ())
+
+
+class Transfer(Polled):
+    """A message under way, step by step."""
+
+    def __init__(
+        self, diagnosis: Diagnosis, details: tuple[str, Any, int, int], steps: Steps
+    ) -> None:
+        context = diagnosis.context
+        super().__init__(context)
+        self._diagnosis = diagnosis
+        self._details = details  # the call, the array, the other rank, the tag
+        self._steps = steps
+        self._error: Exception | None = None
+        self._ended = False
+        self.waits_for = PEER
+        context.records.open[self] = None
+        context.monitor.transfers[self] = None
+        with context.monitor.driving:
+            self.advance()
+
+    def advance(self) -> None:
+        """Go on as far as possible without waiting. Only who holds `driving` may call this."""
+        if self._ended:
+            return
+        try:
+            self.waits_for = next(self._steps)
+            return
+        except StopIteration as end:
+            self._source = self._context.rank if end.value is None else end.value
+        except Exception as error:
+            self._error = error  # for whoever waits for this message, which may be nobody yet
+        self._ended = True
+        self._context.monitor.transfers.pop(self, None)
+
+    def finished(self) -> bool:
+        self._context.monitor.drive()
+        if not self._ended:
+            return False
+        self.waited = True
+        self._context.records.open.pop(self, None)
+        if self._error is not None:
+            raise self._error
+        return True
+
+    def explain(self) -> Wait:
+        return self._diagnosis.explain(*self._details)
+
+    @property
+    def sends(self) -> bool:
+        return self._details[0].endswith("send")
+
+    def takes(self, context: MPIContext, on_wire: int) -> bool:
+        """Not this: the receive that it has told MPI of does."""
+        return False
+
+    def abandon(self) -> None:
+        """The program has ended without it; it is kept, for copies may still use its memory."""
+
+
+@contextmanager
+def in_line(context: MPIContext, *key: Any) -> Iterator[Turn]:
+    """`with in_line(...) as my_turn:` is a place among messages of which MPI must be told in
+    order; `my_turn()` says whether it is the first. It is left when MPI has been told, or will
+    never be."""
+    line, place = context.lines.setdefault(key, deque()), object()
+    line.append(place)
+    try:
+        yield lambda: line[0] is place
+    finally:
+        line.remove(place)
+        if not line:
+            del context.lines[key]
+
+
+def until(done: Callable[[], bool], whom: Callable[[], str] | str) -> Steps:
+    """Wait for something."""
+    while not done():
+        yield whom if isinstance(whom, str) else whom()

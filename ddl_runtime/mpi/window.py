@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ddl_runtime.core.shared_memory import SharedMemory
-from ddl_runtime.core.window import Window
+from ddl_runtime.core.window import SharedMemory, Window, check_one_node
+from ddl_runtime.diagnosis.waits import Wait
+from ddl_runtime.mpi.context import MPIContext
 from ddl_runtime.mpi.delivery import Delivery
-from ddl_runtime.mpi.fence import STRIDE, Fence
+from ddl_runtime.mpi.diagnosis import Diagnosis
 from ddl_runtime.mpi.wire import MPI
 
 PAGE = 4096
+STRIDE = 8  # counters of 8 bytes, one per cache line of 64: ranks do not jostle for a line
 
 
 class Windows:
@@ -29,11 +32,7 @@ class Windows:
     def shared_memory(self, nbytes: int) -> SharedMemory:
         context = self._context
         self._meet("shared_memory")
-        if len({context.nodes[member] for member in context.members}) > 1:
-            raise ValueError(
-                "shared_memory: these ranks are on several nodes, which share no memory; "
-                "make a communicator for each node first: comm.split(comm.node)"
-            )
+        check_one_node(context.nodes[member] for member in context.members)
         # Page by page, so that no two parts share a cache line; the counters come last.
         part = -(-nbytes // PAGE) * PAGE
         own = part + (context.size * STRIDE * 8 if context.rank == 0 else 0)
@@ -69,22 +68,14 @@ class MPIWindow(Window):
         self.own[...] = 0
         context.mpi.Barrier()
 
-    def get(self, out: np.ndarray, source: int, start: int = 0) -> None:
-        self._check(out, source, start, "get")
+    def _read(self, out: np.ndarray, source: int, start: int) -> None:
         begun = time.perf_counter()
         self._finish(self._window.Rget(out, source, start), "get", source)
         # The owner's memory sent these bytes: its ledger gets them when the program is over.
         self._context.records.fetched.append((self._context.members[source], out.nbytes))
         self._note("get", "recv", begun, source, out.nbytes)
 
-    def put(self, x: np.ndarray, to: int, start: int = 0) -> None:
-        self._write("put", x, to, start)
-
-    def add(self, x: np.ndarray, to: int, start: int = 0) -> None:
-        self._write("add", x, to, start)
-
     def _write(self, verb: str, x: np.ndarray, to: int, start: int) -> None:
-        self._check(x, to, start, verb)
         begun = time.perf_counter()
         if verb == "put":
             handle = self._window.Rput(x, to, start)
@@ -95,16 +86,15 @@ class MPIWindow(Window):
         self._context.records.ledger.append((self._context.members[to], 0, x.nbytes, verb))
         self._note(verb, "send", begun, to, x.nbytes)
 
-    def fetch_and_add(self, amount: float, to: int, place: int = 0) -> float:
-        x = np.array([amount], self.own.dtype)
-        self._check(x, to, place, "fetch_and_add")
+    def _fetch(self, x: np.ndarray, to: int, place: int) -> float:
         before = np.empty_like(x)
         self._window.Fetch_and_op(x, before, to, place, MPI.SUM)
         self._window.Flush(to)
         records = self._context.records
         records.ledger.append((self._context.members[to], 0, x.nbytes, "add"))
         records.fetched.append((self._context.members[to], x.nbytes))
-        return before[0].item()
+        value: float = before[0].item()
+        return value
 
     def _finish(self, handle: Any, verb: str, peer: int) -> None:
         # The handle holds the array.
@@ -113,3 +103,39 @@ class MPIWindow(Window):
 
     def _note(self, verb: str, kind: str, begun: float, peer: int, nbytes: int) -> None:
         self._context.note(verb, kind, begun, self._context.members[peer], 0, nbytes)
+
+
+class Fence:
+    """A barrier on counters in shared memory: each rank counts up its own, and waits until those
+    of all others are as high."""
+
+    def __init__(self, diagnosis: Diagnosis, window: Any, counters: Any) -> None:
+        self._diagnosis = diagnosis
+        self._context: MPIContext = diagnosis.context
+        self._window = window
+        self._counters = memoryview(counters)
+        self._count = 0
+        self._spins = range(self._context.patience.spins)
+        self._others = [r for r in range(self._context.size) if r != self._context.rank]
+
+    def __call__(self) -> None:
+        context, window, counters = self._context, self._window, self._counters
+        self._count = count = self._count + 1
+        window.Sync()  # what was written before is visible before the counter is
+        counters[context.rank * STRIDE] = count
+        for rank in self._others:
+            place = rank * STRIDE
+            for _ in self._spins:
+                if counters[place] >= count:
+                    break
+            else:
+                arrived = partial(self._arrived, place)
+                context.patience.wait(arrived, self._explain, rank)
+        window.Sync()
+
+    def _arrived(self, place: int) -> bool:
+        count: int = self._counters[place]
+        return count >= self._count
+
+    def _explain(self, rank: int) -> Wait:
+        return self._diagnosis.explain_call("fence()", (self._context.members[rank],))

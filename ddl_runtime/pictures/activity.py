@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ddl_runtime.pictures.style import KIND_COLOURS, KIND_LABELS, time_text
+from ddl_runtime.pictures.style import KIND_COLOURS, KIND_LABELS
+from ddl_runtime.pictures.words import time_text
 
 KINDS = tuple(KIND_COLOURS)
 MESSAGES = ("send", "recv", "barrier")

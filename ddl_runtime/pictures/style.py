@@ -12,7 +12,6 @@ import base64
 import html
 import io
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import matplotlib
@@ -33,65 +32,57 @@ INK = "#333333"
 RANK_COLOURS = "#332288 #88ccee #117733 #cc6677 #ddcc77 #aa4499 #44aa99 #882255 #999933".split()
 """Rank 0 is indigo, rank 1 light blue, and so on; `rank_colour` goes on beyond."""
 
-KIND_COLOURS: Mapping[str, str] = MappingProxyType(
-    {
-        "work": "#009e73",
-        "reduce": "#cc79a7",
-        "send": "#e69f00",
-        "recv": "#56b4e9",
-        "barrier": "#bfc1c4",
-        "span": "#ece7d8",
-    }
-)
+KIND_COLOURS: Mapping[str, str] = {
+    "work": "#009e73",
+    "reduce": "#cc79a7",
+    "send": "#e69f00",
+    "recv": "#56b4e9",
+    "barrier": "#bfc1c4",
+    "span": "#ece7d8",
+}
 """The kinds of spans, the one that a rank is said to do first where it does several at once."""
 
-KIND_LABELS: Mapping[str, str] = MappingProxyType(
-    {
-        "work": "work",
-        "reduce": "reduce",
-        "send": "send",
-        "recv": "receive, or wait to",
-        "barrier": "wait in a barrier",
-        "span": "named span",
-    }
-)
+KIND_LABELS: Mapping[str, str] = {
+    "work": "work",
+    "reduce": "reduce",
+    "send": "send",
+    "recv": "receive, or wait to",
+    "barrier": "wait in a barrier",
+    "span": "named span",
+}
 
-ALGORITHM_COLOURS: Mapping[str, str] = MappingProxyType(
-    {
-        "ring": "#4477aa",
-        "recursive_doubling": "#ee6677",
-        "rabenseifner": "#228833",
-        "tree": "#ccbb44",
-        "linear": "#aa3377",
-        "hierarchical": "#66ccee",
-        "native": "#555555",
-    }
-)
+ALGORITHM_COLOURS: Mapping[str, str] = {
+    "ring": "#4477aa",
+    "recursive_doubling": "#ee6677",
+    "rabenseifner": "#228833",
+    "tree": "#ccbb44",
+    "linear": "#aa3377",
+    "hierarchical": "#66ccee",
+    "native": "#555555",
+}
 
-STYLE: Mapping[Any, Any] = MappingProxyType(
-    {
-        "figure.facecolor": "white",
-        "figure.constrained_layout.use": True,
-        "font.size": 10.0,
-        "axes.titlesize": 11.5,
-        "axes.titlelocation": "left",
-        "axes.titleweight": "bold",
-        "axes.titlepad": 8.0,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.edgecolor": INK,
-        "axes.grid": False,
-        "axes.axisbelow": True,
-        "grid.color": "#e4e4e4",
-        "grid.linewidth": 0.8,
-        "xtick.color": INK,
-        "ytick.color": INK,
-        "lines.linewidth": 1.8,
-        "lines.markersize": 6.0,
-        "legend.frameon": False,
-        "legend.fontsize": 9.0,
-    }
-)
+STYLE: Mapping[Any, Any] = {
+    "figure.facecolor": "white",
+    "figure.constrained_layout.use": True,
+    "font.size": 10.0,
+    "axes.titlesize": 11.5,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.titlepad": 8.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": INK,
+    "axes.grid": False,
+    "axes.axisbelow": True,
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.8,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 6.0,
+    "legend.frameon": False,
+    "legend.fontsize": 9.0,
+}
 """The style sheet."""
 
 in_style = matplotlib.rc_context({**STYLE})
@@ -161,68 +152,3 @@ def ink_on(colour: ColorType) -> str:
 def algorithm_colour(name: str, position: int = 0) -> tuple[float, float, float]:
     """The colour of an algorithm; one that is not the course's own is coloured by `position`."""
     return to_rgb(ALGORITHM_COLOURS[name]) if name in ALGORITHM_COLOURS else rank_colour(position)
-
-
-def spoken(name: str, first: bool = False) -> str:
-    """An algorithm's name as people write it, `first` in its sentence or not.
-
-    >>> spoken("recursive_doubling"), spoken("rabenseifner"), spoken("ring", first=True)
-    ('recursive doubling', 'Rabenseifner', 'Ring')
-    """
-    words = name.replace("_", " ")
-    return words[:1].upper() + words[1:] if first or name == "rabenseifner" else words
-
-
-def time_unit(seconds: float) -> tuple[float, str]:
-    """How many of which unit make a second, so that `seconds` becomes a number people read.
-
-    >>> time_unit(0.0003)
-    (1000000.0, 'µs')
-    """
-    for factor, name in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
-        if seconds * factor >= 1:
-            return factor, name
-    return 1e9, "ns"
-
-
-def time_text(seconds: float) -> str:
-    """A time with its unit in three digits.
-
-    >>> time_text(0.00031416), time_text(0)
-    ('314 µs', '0 s')
-    """
-    if seconds == 0:
-        return "0 s"
-    factor, name = time_unit(seconds)
-    return f"{_three_digits(seconds * factor)} {name}"
-
-
-def size_text(nbytes: float) -> str:
-    """A number of bytes with its unit, in powers of 1024.
-
-    >>> size_text(65536), size_text(100)
-    ('64 KiB', '100 B')
-    """
-    return _with_unit(nbytes, ("B", "KiB", "MiB", "GiB", "TiB"), 1024, 1024)
-
-
-def rate_text(bytes_per_second: float) -> str:
-    """A bandwidth with its unit, in powers of 1000 as networks are sold.
-
-    >>> rate_text(12.5e9), rate_text(300)
-    ('12.5 GB/s', '300 B/s')
-    """
-    return _with_unit(bytes_per_second, ("B/s", "kB/s", "MB/s", "GB/s", "TB/s"), 1000, 999.5)
-
-
-def _with_unit(number: float, units: Sequence[str], step: float, below: float) -> str:
-    """In the first of the units, each `step` times the last, in which it is `below` that."""
-    for unit in units:
-        if number < below or unit == units[-1]:
-            break
-        number /= step
-    return f"{_three_digits(number)} {unit}"
-
-
-def _three_digits(number: float) -> str:
-    return f"{number:.0f}" if number >= 100 else f"{number:.3g}"

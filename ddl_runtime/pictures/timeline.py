@@ -9,7 +9,6 @@ sending and receiving, waits included.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -30,8 +29,8 @@ from ddl_runtime.pictures.style import (
     ink_on,
     new_axes,
     rank_colour,
-    time_unit,
 )
+from ddl_runtime.pictures.words import time_unit
 
 MOST_BARS = 20_000
 MOST_RANKS_AS_BARS = 32
@@ -73,7 +72,13 @@ def plot_timeline(
     else:
         kinds = _draw_image(ax, doings, factor)
     if arrows or (arrows is None and len(doings.row) <= 4 * MOST_ARROWS):
-        visible = _messages_between(timeline, set(shown), start, end)
+        among = set(shown)
+        visible = [
+            message
+            for message in timeline.messages
+            if message[0] in among and message[1] in among
+            if message[3] >= start and message[2] <= end
+        ]
         if arrows or len(visible) <= MOST_ARROWS:
             draw_arrows(ax, visible, shown, shape, factor)
     room_for_arrowheads = 0.008 * (end - start) if as_bars else 0.0
@@ -85,15 +90,6 @@ def plot_timeline(
     figure = figure_of(ax)
     describe(figure, in_words(doings))
     return figure
-
-
-def _messages_between(timeline: Spans, ranks: set[int], start: float, end: float) -> list[Any]:
-    return [
-        message
-        for message in timeline.messages
-        if message[0] in ranks and message[1] in ranks
-        if message[3] >= start and message[2] <= end
-    ]
 
 
 def _draw_image(ax: Axes, doings: Activity, factor: float) -> set[str]:

@@ -69,11 +69,11 @@ def _events(timeline: Spans) -> Iterator[dict[str, Any]]:
                 thread = next(numbers)
                 if process is None:
                     process = thread
-                    yield _name("process_name", process, thread, f"rank {rank}")
-                    yield _order("process_sort_index", process, thread, rank)
+                    yield _about("process_name", process, thread, name=f"rank {rank}")
+                    yield _about("process_sort_index", process, thread, sort_index=rank)
                 title = name if lane == 0 else f"{name} {lane + 1}"
-                yield _name("thread_name", process, thread, title)
-                yield _order("thread_sort_index", process, thread, thread)
+                yield _about("thread_name", process, thread, name=title)
+                yield _about("thread_sort_index", process, thread, sort_index=thread)
                 for begins, ends, span in nested:
                     yield from _span_events(rank, process, thread, begins, ends, span, flows)
 
@@ -158,9 +158,5 @@ def _microseconds(nanoseconds: int) -> float:
     return number if int(number * 1000) == nanoseconds else math.nextafter(number, math.inf)
 
 
-def _name(what: str, process: int, thread: int, name: str) -> dict[str, Any]:
-    return {"ph": "M", "name": what, "pid": process, "tid": thread, "args": {"name": name}}
-
-
-def _order(what: str, process: int, thread: int, order: int) -> dict[str, Any]:
-    return {"ph": "M", "name": what, "pid": process, "tid": thread, "args": {"sort_index": order}}
+def _about(what: str, process: int, thread: int, **value: Any) -> dict[str, Any]:
+    return {"ph": "M", "name": what, "pid": process, "tid": thread, "args": value}

@@ -55,9 +55,7 @@ class DrawnWait(Protocol):
 
 
 @in_style
-def plot_waits(
-    waits: Sequence[DrawnWait], cycle: Sequence[int], *, ax: Axes | None = None
-) -> Figure:
+def plot_waits(waits: Sequence[DrawnWait], cycle: Sequence[int]) -> Figure:
     """Draw waits and the ring among them, a list of ranks each waiting for the next."""
     if not waits:
         raise ValueError("nobody waits: there is nothing to draw")
@@ -68,11 +66,9 @@ def plot_waits(
     turns = {rank: math.pi - 2 * math.pi * place / len(shown) for place, rank in enumerate(shown)}
     places = {rank: (math.cos(turn), math.sin(turn)) for rank, turn in turns.items()}
     half = 0.6 if len(shown) < 3 else 1.6  # two lie side by side
-    ax = new_axes(9.0, 0.4 + 1.3 * 2 * half) if ax is None else ax
+    ax = new_axes(9.0, 0.4 + 1.3 * 2 * half)
     ax.set_axis_off()
-    ax.set_aspect("equal")
-    ax.set_xlim(-3.2, 3.2)
-    ax.set_ylim(-half, half)
+    ax.set(aspect="equal", xlim=(-3.2, 3.2), ylim=(-half, half))
     following = dict(zip(cycle, [*cycle[1:], *cycle[:1]], strict=True))
     for rank, place in places.items():
         wait = by_rank.get(rank)

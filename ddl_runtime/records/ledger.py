@@ -7,7 +7,6 @@ agree: a ring all-reduce of n bytes on P ranks sends 2 (P-1)/P n bytes per rank.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from ddl_runtime.devices.choice import PATHS
@@ -82,15 +81,3 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({self.messages_sent} messages, {self.bytes_sent} bytes sent)"
-
-
-def with_what_was_read(
-    ledgers: Sequence[list[Entry]], fetched: Sequence[list[tuple[int, int]]]
-) -> list[list[Entry]]:
-    """Ranks know what they have read in whose window, as `fetched`; but it was the owner's memory
-    that sent it, and in the owner's ledger it stands."""
-    whole = [list(entries) for entries in ledgers]
-    for reader, taken in enumerate(fetched):
-        for owner, nbytes in taken:
-            whole[owner].append((reader, 0, nbytes, "get"))
-    return whole

@@ -9,7 +9,7 @@ from typing import Any
 
 from ddl_runtime.diagnosis import deadlock
 from ddl_runtime.diagnosis.waits import Lost
-from ddl_runtime.records.ledger import DEVICE_KINDS, Entry, Ledger, with_what_was_read
+from ddl_runtime.records.ledger import DEVICE_KINDS, Entry, Ledger
 from ddl_runtime.records.timeline import SpanEntry, Timeline
 
 
@@ -49,10 +49,15 @@ def concluded(endings: Sequence[Ending | None], survivors: bool = False) -> Run:
     """
     seconds, books, results = zip(*(ending or DIED for ending in endings), strict=True)
     ledgers, received, traces, fetched = zip(*books, strict=True)
+    # What a rank has read in another's window, the owner's memory has sent: so its ledger has it.
+    whole = [list(entries) for entries in ledgers]
+    for reader, taken in enumerate(fetched):
+        for owner, nbytes in taken:
+            whole[owner].append((reader, 0, nbytes, "get"))
     run = Run(
         list(results),
         max(seconds),
-        [Ledger(entries) for entries in with_what_was_read(ledgers, fetched)],
+        [Ledger(entries) for entries in whole],
         Timeline([spans or [] for spans in traces]),
     )
     left = Counter(

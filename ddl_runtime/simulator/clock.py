@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-from ddl_runtime.core import arrays
+from ddl_runtime.core import arrays, parts
 from ddl_runtime.core.arrays import Array, Operation, Phantom
 from ddl_runtime.simulator.context import SimulatedContext
 
 
-class Clock:
+class Clock(parts.Clock):
     """The virtual clock of one strand."""
 
     __slots__ = ("_context",)
@@ -21,20 +18,12 @@ class Clock:
     def now(self) -> float:
         return self._context.strand.clock
 
-    @contextmanager
-    def span(self, name: str, kind: str = "span") -> Iterator[None]:
-        begun = self.now()
-        try:
-            yield
-        finally:
-            self._note(name, kind, begun, 0)
-
     def work(self, seconds: float, flops: float) -> None:
         context = self._context
         strand, simulation = context.strand, context.simulation
         begun = strand.clock
         strand.clock = begun + simulation.duration(context.host, seconds, flops)
-        self._note("work", "work", begun, 0)
+        self.note("work", "work", begun)
         if simulation.memories:
             # What this rank finds in shared memory then is what had been written by that time.
             context.await_turn(strand.clock)
@@ -46,9 +35,9 @@ class Clock:
         if context.simulation.reduce_per_byte:
             begun = context.strand.clock
             context.strand.clock += a.nbytes * context.simulation.reduce_per_byte
-            self._note("reduce", "reduce", begun, a.nbytes)
+            self.note("reduce", "reduce", begun, a.nbytes)
 
-    def _note(self, name: str, kind: str, begun: float, nbytes: int) -> None:
+    def note(self, name: str, kind: str, begun: float, nbytes: int = 0) -> None:
         host = self._context.host
         if host.spans is not None:
             host.spans.append((name, kind, begun, self._context.strand.clock, -1, -1, nbytes))

@@ -8,12 +8,10 @@ from ddl_runtime.core.arrays import Array, Operation, Phantom
 from ddl_runtime.core.communicator import Comm
 from ddl_runtime.simulator.clock import Clock
 from ddl_runtime.simulator.context import SimulatedContext
-from ddl_runtime.simulator.engine import Simulation
 from ddl_runtime.simulator.failures import Failures
-from ddl_runtime.simulator.fast_sendrecv import Lanes, fast_sendrecv
+from ddl_runtime.simulator.fast_sendrecv import fast_sendrecv
 from ddl_runtime.simulator.groups import Groups
 from ddl_runtime.simulator.point_to_point import PointToPoint
-from ddl_runtime.simulator.rank_state import Host
 from ddl_runtime.simulator.window import Windows
 
 
@@ -26,7 +24,6 @@ class SimulatedComm(Comm):
     def __init__(self, context: SimulatedContext) -> None:
         super().__init__(context, PointToPoint(context))
         self.host_link = context.simulation.host_link
-        self.lanes = Lanes(self.point_to_point)
         self._arithmetic_is_free = not context.simulation.reduce_per_byte
 
     # Two verbs of which there are millions: each takes the short way where it can.
@@ -52,9 +49,3 @@ class SimulatedComm(Comm):
     @cached_property
     def failures(self) -> Failures:
         return Failures(self.context, self.clock, SimulatedComm)
-
-
-def whole_program(simulation: Simulation, host: Host) -> SimulatedComm:
-    """The communicator of all ranks, as the rank of this host has it."""
-    ranks = range(len(simulation.hosts))
-    return SimulatedComm(SimulatedContext(simulation, host.main, ranks, host.index, 0))

@@ -6,49 +6,38 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
+from ddl_runtime.core.parts import RankContext
 from ddl_runtime.devices.choice import Preference
 from ddl_runtime.records.ledger import Entry
-from ddl_runtime.records.timeline import SpanEntry
 from ddl_runtime.simulator.engine import Simulation
 from ddl_runtime.simulator.rank_state import Host, Strand
 
 
-class SimulatedContext:
+class SimulatedContext(RankContext):
     """One simulated rank's place in one communicator; `number` is what tells its messages from
     those of all others."""
 
-    __slots__ = ("entries", "family", "host", "label", "members", "node", "number", "rank",
-                 "simulation", "size", "spans", "strand")  # fmt: skip
+    __slots__ = ("entries", "family", "host", "number", "simulation", "strand")
 
     def __init__(
         self, simulation: Simulation, strand: Strand, members: Sequence[int], rank: int,
         number: int, label: str = "", family: int | None = None,
     ) -> None:  # fmt: skip
-        self.rank = rank
-        self.size = len(members)
-        self.node: int = simulation.network.node(strand.host.index)
-        self.label = label
+        node = simulation.network.node(strand.host.index)
+        super().__init__(members, rank, node, label, strand.host.ledger, strand.host.spans)
         self.simulation = simulation
         self.strand = strand
         self.host: Host = strand.host
-        self.members = members
         self.number = number
         # Of a meeting: the number of the communicator that meets.
         self.family = number if family is None else family
         # Ranks that share memory count up numbers there, which are no messages.
         counts_up = label == "fence"
         self.entries: Any = deque[Entry](maxlen=0) if counts_up else strand.host.ledger
-        self.spans: list[SpanEntry] | None = None if label else strand.host.spans
         simulation.groups.members.setdefault(number, members)
 
     @property
-    def ledger(self) -> list[Entry]:
-        """What this rank has sent, on whatever communicator."""
-        return self.host.ledger
-
-    @property
     def preference(self) -> Preference:
-        """Which way messages of arrays on devices are to go."""
         if self.host.preference is None:
             self.host.preference = Preference()
         return self.host.preference

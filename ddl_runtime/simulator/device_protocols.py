@@ -55,13 +55,12 @@ def leave(
     """Copy out and send chunk after chunk: when the first begins to leave, when the last has
     left, and when each will arrive."""
     host, now = context.host, context.strand.clock
+    copies_out = way.path != "direct" and context.simulation.host_link is not None
     chunks, first = [], None
     for _, size in in_chunks(nbytes, way.chunk if way.path == "pipelined" else nbytes):
-        ready = now
-        if way.path != "direct" and context.simulation.host_link is not None:
-            ready = host.copy_out_free = _copy(
-                context, "copy out", max(now, host.copy_out_free), size
-            )
+        ready = max(now, host.copy_out_free) if copies_out else now
+        if copies_out:
+            ready = host.copy_out_free = _copy(context, "copy out", ready, size)
         start = max(ready, host.out_free)
         first = start if first is None else first
         left = start + size * per_byte

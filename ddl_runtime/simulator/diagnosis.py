@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Any
 
-from ddl_runtime.core.arrays import describe
+from ddl_runtime.core.arrays import type_name
 from ddl_runtime.core.checks import ANY
 from ddl_runtime.core.element_types import TYPE_NAMES
 from ddl_runtime.diagnosis import deadlock, frames
@@ -23,11 +23,9 @@ def find_misfit(strands: Iterable[Strand]) -> tuple[Strand, deadlock.MessageMism
         for place, verb, source, tag, y in _wanted(strand):
             for sender, other_tag, code, nbytes in _lying_here(place, source):
                 if other_tag == tag and verb not in SENDS:
-                    nbytes_wanted, wanted_code = describe(y)
-                    rank, sender = strand.host.index, place.members[sender]
-                    sent = nbytes, TYPE_NAMES[code]
-                    wanted = nbytes_wanted, TYPE_NAMES[wanted_code]
-                    mismatch = Mismatch(rank, sender, tag, sent, wanted)
+                    sent, wanted = (nbytes, TYPE_NAMES[code]), (y.nbytes, type_name(y))
+                    ends = strand.host.index, place.members[sender]
+                    mismatch = Mismatch(*ends, tag, sent, wanted)
                     return strand, deadlock.MessageMismatch(mismatch)
     return None
 
@@ -61,29 +59,27 @@ def left_behind(hosts: Iterable[Host], members: Mapping[int, Sequence[int]]) -> 
 def _explain(strand: Strand) -> Wait:
     """The call a strand hangs in, in words, and the ranks (of the whole program) it waits for."""
     place, verb, requests, _ = strand.wait
-    wanted = list(_wanted(strand))
-    unasked, message_tag = None, None
-    for group, name, source, _, _ in wanted:
-        if name in SENDS:
-            continue
-        for sender, tag, _, _ in _lying_here(group, source):
-            unasked = Unasked(group.members[sender], tag)
-    if place.label:
-        call, unasked = f"{place.label}()", None
-    elif verb == "wait_any" and len(requests) > 1:
-        call = f"wait_any of {len(requests)} requests"
-    elif not wanted:
-        call = f"{verb}()"
-    else:
-        group, name, source, message_tag, y = wanted[0]
-        nbytes, code = describe(y)
-        peer = "ANY" if source == ANY else source
-        size = 0 if group.whole else group.size
-        call = deadlock.call_text(name, peer, message_tag, nbytes, TYPE_NAMES[code], size)
     where = frames.source_line(strand.stack.frame)
-    peers = tuple(dict.fromkeys(waits_for(strand)))
-    anyone = not place.label and any(source == ANY for _, _, source, _, _ in wanted)
-    return Wait(strand.host.index, call, peers, where, unasked, anyone=anyone, tag=message_tag)
+    waits = [_wait(strand.host.index, where, *wanted) for wanted in _wanted(strand)]
+    if place.label or not waits:
+        peers = tuple(dict.fromkeys(waits_for(strand)))
+        return Wait(strand.host.index, f"{place.label or verb}()", peers, where)
+    if verb == "wait_any" and len(requests) > 1:
+        call = f"wait_any of {len(requests)} requests"
+        return replace(deadlock.together(waits), call=call, tag=None)
+    return waits[0]
+
+
+def _wait(
+    rank: int, where: str, place: Membership, verb: str, source: int, tag: int, y: Any
+) -> Wait:
+    """The wait for one message."""
+    lying = () if verb in SENDS else _lying_here(place, source)
+    unasked = next((Unasked(place.members[sender], other) for sender, other, *_ in lying), None)
+    peer, group = "ANY" if source == ANY else source, 0 if place.whole else place.size
+    call = deadlock.call_text(verb, peer, tag, y.nbytes, type_name(y), group)
+    peers = tuple(_members(place, source))
+    return Wait(rank, call, peers, where, unasked, anyone=source == ANY, tag=tag)
 
 
 def waits_for(strand: Strand) -> list[int]:

@@ -65,14 +65,14 @@ class Simulation:
     # -- strands ----------------------------------------------------------------------------
 
     def spawn(
-        self, strand: Strand, request: SimulatedRequest | None, function: Callable, args: tuple,
-        kwargs: dict | None = None, results: list | None = None,
+        self, strand: Strand, function: Callable[[], Any],
+        request: SimulatedRequest | None = None, results: list[Any] | None = None,
     ) -> None:  # fmt: skip
         """Let a strand run `function`; its result goes into `results`, its end into `request`."""
 
         def body() -> None:
             try:
-                value = function(*args, **(kwargs or {}))
+                value = function()
             except Stopped:
                 return
             except BaseException as error:
@@ -112,18 +112,11 @@ class Simulation:
             if changed:
                 mode.put_back()
 
-    def run(
-        self,
-        program: Callable[..., Any],
-        communicator: Callable[[Simulation, Host], object],
-        own_arguments: Callable[[], dict[str, Any]],
-    ) -> list[Any]:
-        """Run the program on all ranks, each with its own communicator and arguments, to its end
-        or to the first failure or deadlock."""
+    def run(self, program_of: Callable[[Host], Callable[[], Any]]) -> list[Any]:
+        """Run the programs of all ranks to their end, or to the first failure or deadlock."""
         results: list[Any] = [None] * len(self.hosts)
         for host in self.hosts:
-            comm = communicator(self, host)
-            self.spawn(host.main, None, program, (comm,), own_arguments(), results)
+            self.spawn(host.main, program_of(host), results=results)
         while self.live:
             # Fresh ones only from here: a stack begins at the recursion depth of its starter.
             queue = self.ready or self._fresh

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from ddl_runtime.simulator.clock import Clock
 from ddl_runtime.simulator.context import SimulatedContext
 from ddl_runtime.simulator.fibers import Stopped
+from ddl_runtime.simulator.losses import Vote
 
 
 class Failures:
@@ -45,7 +46,8 @@ class Failures:
     def _vote(self, verb: str, yes: bool) -> tuple[bool, list[int]]:
         self._votes += 1
         context, strand = self._context, self._context.strand
-        vote = self._losses.vote((context.family, verb, self._votes), context.members)
+        key = context.family, verb, self._votes
+        vote = self._losses.votes.setdefault(key, Vote(context.members, self._losses.dead))
         vote.said[context.host.index] = yes
         vote.strands.append(strand)
         with self._clock.span(verb, kind="barrier"):

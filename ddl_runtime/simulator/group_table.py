@@ -7,15 +7,6 @@ that name the same get the same number, the context, and it is part of what must
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
-
-
-class Group(NamedTuple):
-    """One group of a split."""
-
-    context: int
-    ranks: list[int]
-    position: dict[int, int]
 
 
 class GroupTable:
@@ -24,7 +15,7 @@ class GroupTable:
     def __init__(self) -> None:
         self.members: dict[int, Sequence[int]] = {}  # of every group, by its context
         self._wishes: dict[tuple[int, int], dict[int, tuple[int | None, int]]] = {}
-        self._split: dict[tuple[int, int], dict[int, Group]] = {}
+        self._split: dict[tuple[int, int], dict[int, list[tuple[int, int]]]] = {}
         self._contexts: dict[tuple[object, ...], int] = {}
 
     def context(self, origin: tuple[object, ...]) -> int:
@@ -35,19 +26,13 @@ class GroupTable:
         """A rank says which colour and key it has in a split of a context."""
         self._wishes.setdefault(split, {})[rank] = wish
 
-    def of_split(self, split: tuple[int, int]) -> dict[int, Group]:
-        """Its groups by colour; made when the first rank asks, as all have announced by then."""
+    def of_split(self, split: tuple[int, int]) -> dict[int, list[tuple[int, int]]]:
+        """Key and rank of all in each group, in order, by colour; made when the first rank asks,
+        as all have announced by then."""
         if split not in self._split:
             by_colour: dict[int, list[tuple[int, int]]] = {}
             for rank, (colour, key) in self._wishes.pop(split).items():
                 if colour is not None:
                     by_colour.setdefault(colour, []).append((key, rank))
-            self._split[split] = {
-                colour: Group(
-                    self.context((*split, colour)),
-                    [rank for _, rank in sorted(wishes)],
-                    {rank: place for place, (_, rank) in enumerate(sorted(wishes))},
-                )
-                for colour, wishes in by_colour.items()
-            }
+            self._split[split] = {colour: sorted(group) for colour, group in by_colour.items()}
         return self._split[split]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 from ddl_runtime.core.request import Request
@@ -42,21 +44,20 @@ class Groups:
         self._places += 1
         return self._make(twin)
 
-    def announce(self, colour: int | None, key: int) -> None:
+    def split(self, colour: int | None, key: int, meet: Callable[[], None]) -> Any:
         self._splits += 1
-        split = self._context.number, self._splits
-        self._context.simulation.groups.announce(split, self._context.rank, (colour, key))
-
-    def form(self, colour: int | None, key: int) -> Any:
+        context, split = self._context, (self._context.number, self._splits)
+        groups = context.simulation.groups
+        groups.announce(split, context.rank, (colour, key))
+        meet()
         if colour is None:
             return None
-        context = self._context
-        groups = context.simulation.groups
-        group = groups.of_split((context.number, self._splits))[colour]
-        members = [context.members[rank] for rank in group.ranks]
-        place = group.position[context.rank]
+        group = groups.of_split(split)[colour]
+        members = [context.members[rank] for _, rank in group]
+        place = bisect_left(group, (key, context.rank))
+        number = groups.context((*split, colour))
         return self._make(
-            SimulatedContext(context.simulation, context.strand, members, place, group.context)
+            SimulatedContext(context.simulation, context.strand, members, place, number)
         )
 
     def start(
@@ -69,5 +70,5 @@ class Groups:
         request = SimulatedRequest(self._point_to_point, "background")
         context.simulation.checks_who_waits = True
         context.host.strand_begins()
-        context.simulation.spawn(strand, request, function, (place, *args))
+        context.simulation.spawn(strand, partial(function, place, *args), request)
         return request

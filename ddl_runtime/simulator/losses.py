@@ -44,7 +44,7 @@ class Losses:
         self._network = network
         self.dead: dict[int, float] = {}  # and when
         self.revoked: dict[int, float] = {}  # contexts, and when
-        self._votes: dict[tuple[int, str, int], Vote] = {}  # by family, verb, how manieth
+        self.votes: dict[tuple[int, str, int], Vote] = {}  # by family, verb, how manieth
 
     def tell(self, live: dict[Strand, None], ready: deque[Strand]) -> bool:
         """Nobody can run: tell who is to know, or end a vote; False if there is nothing to do."""
@@ -57,10 +57,6 @@ class Losses:
         ready.extend(over)
         return bool(told or over)
 
-    def vote(self, key: tuple[int, str, int], members: Sequence[int]) -> Vote:
-        """The vote of this communicator's family, verb and count."""
-        return self._votes.setdefault(key, Vote(members, self.dead))
-
     def _of_the_dead(self, live: dict[Strand, None]) -> Told:
         told: Told = []
         for strand in live if self.dead else ():
@@ -69,7 +65,7 @@ class Losses:
             if me in self.dead:
                 told.append((strand, Stopped()))  # what it still ran in the background
             elif lost:
-                heard = min(self.dead[one] + self._latency(one, me) for one in lost)
+                heard = min(self.dead[one] + self.latency(one, me) for one in lost)
                 strand.clock = max(strand.clock, heard)
                 numbers = strand.wait[0].members.index
                 told.append((strand, RankLost(me, tuple(sorted(map(numbers, lost))))))
@@ -80,27 +76,28 @@ class Losses:
         for strand in live:
             context, verb = strand.wait[:2]
             if context.family in self.revoked and verb not in VOTES:
-                news = self._latency(context.members[0], context.members[-1])
+                news = self.latency(context.members[0], context.members[-1])
                 strand.clock = max(strand.clock, self.revoked[context.family] + news)
                 told.append((strand, RankLost(strand.host.index, ())))
         return told
 
     def _over(self) -> list[Strand]:
         """Those whose vote is."""
-        key = next((key for key, vote in self._votes.items() if not vote.absent()), None)
+        key = next((key for key, vote in self.votes.items() if not vote.absent()), None)
         if key is None:
             return []
-        vote = self._votes.pop(key)
+        vote = self.votes.pop(key)
         living = [one for one in vote.members if one not in self.dead]
         yes = len(living) == len(vote.members) and all(vote.said.values())
         rounds = 2 * (len(living) - 1).bit_length()
         end = max(strand.clock for strand in vote.strands)
-        end += rounds * self._latency(living[0], living[-1])
+        end += rounds * self.latency(living[0], living[-1])
         for strand in vote.strands:
             strand.clock, strand.message, strand.blocked_on = end, (yes, living), None
         return vote.strands
 
-    def _latency(self, one: int, other: int) -> float:
+    def latency(self, one: int, other: int) -> float:
+        """Seconds that the news of one takes to another."""
         network = self._network
         return network.latency(one, other) if network.shared else network.link(one, other)[0]
 

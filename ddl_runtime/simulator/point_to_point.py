@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from ddl_runtime.core import arrays
-from ddl_runtime.core.arrays import Array, Phantom, describe
-from ddl_runtime.core.checks import ANY, check_peer
-from ddl_runtime.core.element_types import TYPE_NAMES
+from ddl_runtime.core.arrays import Array, Phantom, describe, type_name
+from ddl_runtime.core.checks import ANY, HIGHEST_TAG, check_peer
 from ddl_runtime.core.request import not_waited_for
 from ddl_runtime.devices import device_of
 from ddl_runtime.diagnosis.deadlock import MessageMismatch
@@ -30,18 +30,44 @@ from ddl_runtime.simulator.matching import (
 )
 from ddl_runtime.simulator.rank_state import SimulatedRequest
 
+Lane = tuple[Any, ...]
+
 
 class PointToPoint:
     """The messages of one simulated rank on one communicator."""
 
-    __slots__ = ("_kind", "_overhead", "context", "fixed_link")
+    __slots__ = ("_fixed_link", "_overhead", "context", "host", "known", "spans")
 
     def __init__(self, context: SimulatedContext) -> None:
         network = context.simulation.network
         self.context = context
-        self._kind = context.label or "host"
+        self.host = context.host
+        self.spans = context.spans
         self._overhead: float = network.overhead
-        self.fixed_link = None if network.shared else network.fixed_link
+        self._fixed_link = None if network.shared else network.fixed_link
+        self.known: dict[tuple[int, int, int], Lane] = {}  # from the second message on
+
+    def lane(self, to: int, source: int, tag: int) -> Lane | None:
+        """What messages of phantoms between neighbours need to know: the channels to and from
+        them, and what each message costs. None where some cost more than that."""
+        context, link, simulation = self.context, self._fixed_link, self.context.simulation
+        if not (
+            link is not None
+            and simulation.eager == inf
+            and not simulation.jitters
+            and simulation.network.overhead == simulation.gap == 0
+            and to.__class__ is source.__class__ is tag.__class__ is int
+            and 0 <= to < context.size > source >= 0 <= tag <= HIGHEST_TAG
+        ):
+            return None
+        dest = simulation.hosts[context.members[to]]
+        outgoing = dest.channel(context.rank, tag, 0, context.number)
+        incoming = self.host.channel(source, tag, 0, context.number)
+        lane = (outgoing, incoming, dest, context.strand, *link)
+        if outgoing.used:
+            self.known[to, source, tag] = lane
+        outgoing.used = True
+        return lane
 
     # -- sending ----------------------------------------------------------------------------
 
@@ -51,7 +77,7 @@ class PointToPoint:
         to, tag = check_peer(to, tag, verb, context.size)
         nbytes, code = describe(x)
         host, strand, simulation = context.host, context.strand, context.simulation
-        kind, device = self._kind, None
+        kind, device = context.kind, None
         if code and x.__class__ is not np.ndarray and nbytes:
             device = device_of(x)
         if device is None:
@@ -70,7 +96,7 @@ class PointToPoint:
         eager = nbytes <= simulation.eager
         strand.clock += self._overhead
         if simulation.flows is None:
-            latency, per_byte = self.fixed_link or simulation.network.link(host.index, dest.index)
+            latency, per_byte = self._fixed_link or simulation.network.link(host.index, dest.index)
             cost = nbytes * per_byte
             if host.strands > 1:
                 context.await_turn(strand.clock)
@@ -218,10 +244,9 @@ class PointToPoint:
         source, tag = key[0], key[1]
         nbytes = message[NBYTES]
         if nbytes != y.nbytes:
-            wanted, code = describe(y)
-            name = TYPE_NAMES[code]
-            world, sender = strand.host.index, context.members[source]
-            raise MessageMismatch(Mismatch(world, sender, tag, (nbytes, name), (wanted, name)))
+            name, sender = type_name(y), context.members[source]
+            sent, wanted = (nbytes, name), (y.nbytes, name)
+            raise MessageMismatch(Mismatch(strand.host.index, sender, tag, sent, wanted))
         if message[PAYLOAD] is not None:
             hand_over(message[PAYLOAD], y, device)
         if context.spans is not None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any, Protocol
 
 from ddl_runtime.core.checks import ANY
@@ -130,7 +131,7 @@ class Host:
         if self.gaps.maxlen == FEW_GAPS:
             self.gaps = deque(self.gaps, MANY_GAPS)
         gaps = self.gaps
-        for position in range(bisect_left(gaps, head + cost, key=_end), len(gaps)):
+        for position in range(bisect_left(gaps, head + cost, key=itemgetter(1)), len(gaps)):
             begin, end = gaps[position]
             start = max(begin, head)
             if start + cost <= end:
@@ -149,10 +150,6 @@ class Host:
         """One fewer does."""
         self.strands -= 1
         self.crowded = self.strands > 1 or bool(self.turns)
-
-
-def _end(gap: tuple[float, float]) -> float:
-    return gap[1]
 
 
 class Strand:

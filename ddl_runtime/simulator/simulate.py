@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -13,10 +14,12 @@ from ddl_runtime.diagnosis import deadlock, frames
 from ddl_runtime.records.ledger import Ledger
 from ddl_runtime.records.run import Run
 from ddl_runtime.records.timeline import Timeline
-from ddl_runtime.simulator.communicator import whole_program
+from ddl_runtime.simulator.communicator import SimulatedComm
+from ddl_runtime.simulator.context import SimulatedContext
 from ddl_runtime.simulator.diagnosis import left_behind
 from ddl_runtime.simulator.engine import Simulation
 from ddl_runtime.simulator.fibers import MOST_THREADS
+from ddl_runtime.simulator.rank_state import Host
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 
 
@@ -64,12 +67,13 @@ def simulate(
     gc.disable()
     simulation = Simulation(ranks, network, machine, trace, threads)
     try:
-        results = simulation.run(
-            program,
-            whole_program,
-            lambda: {name: _own_copy(name, value) for name, value in kwargs.items()},
-        )
-        return _conclude(simulation, results)
+
+        def program_of(host: Host) -> Callable[[], Any]:
+            own = {name: _own_copy(name, value) for name, value in kwargs.items()}
+            context = SimulatedContext(simulation, host.main, range(ranks), host.index, 0)
+            return partial(program, SimulatedComm(context), **own)
+
+        return _conclude(simulation, simulation.run(program_of))
     finally:
         simulation.dissolve()
         if collecting:

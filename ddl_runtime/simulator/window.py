@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_runtime.core.shared_memory import SharedMemory
-from ddl_runtime.core.window import Window
+from ddl_runtime.core.window import SharedMemory, Window, check_one_node
 from ddl_runtime.simulator.context import SimulatedContext
 from ddl_runtime.simulator.matching import HEAD
 from ddl_runtime.simulator.point_to_point import PointToPoint
@@ -26,11 +25,7 @@ class Windows:
 
     def shared_memory(self, nbytes: int) -> SharedMemory:
         context = self._context
-        if len({context.simulation.network.node(member) for member in context.members}) > 1:
-            raise ValueError(
-                "shared_memory: these ranks are on several nodes, which share no memory; "
-                "make a communicator for each node first: comm.split(comm.node)"
-            )
+        check_one_node(map(context.simulation.network.node, context.members))
         parts = self._shown(np.zeros(nbytes, np.uint8), "shared_memory")
         return SharedMemory(parts, lambda: self._meet("fence"))
 
@@ -58,8 +53,7 @@ class SimulatedWindow(Window):
         self._arrays = arrays
         self._messages = messages
 
-    def get(self, out: np.ndarray, source: int, start: int = 0) -> None:
-        self._check(out, source, start, "get")
+    def _read(self, out: np.ndarray, source: int, start: int) -> None:
         context, begun = self._context, self._begin()
         owner = self._host(source)
         asked_at = begun + self._latency(context.host, owner)
@@ -69,26 +63,18 @@ class SimulatedWindow(Window):
         owner.ledger.append((context.host.index, 0, out.nbytes, "get"))
         self._note("get", "recv", begun, owner, out.nbytes)
 
-    def put(self, x: np.ndarray, to: int, start: int = 0) -> None:
-        self._check(x, to, start, "put")
-        place = self._write("put", x, to, start)
-        place[...] = x
+    def _write(self, verb: str, x: np.ndarray, to: int, start: int) -> None:
+        there = self._reach(verb, x, to, start)
+        there[...] = x if verb == "put" else there + x
 
-    def add(self, x: np.ndarray, to: int, start: int = 0) -> None:
-        self._check(x, to, start, "add")
-        place = self._write("add", x, to, start)
-        place += x
-
-    def fetch_and_add(self, amount: float, to: int, place: int = 0) -> float:
-        x = np.array([amount], self.own.dtype)
-        self._check(x, to, place, "fetch_and_add")
-        there = self._write("add", x, to, place)
-        before = there[0].item()
+    def _fetch(self, x: np.ndarray, to: int, place: int) -> float:
+        there = self._reach("add", x, to, place)
+        before: float = there[0].item()
         there += x
         self._host(to).ledger.append((self._context.host.index, 0, x.nbytes, "get"))
         return before
 
-    def _write(self, verb: str, x: np.ndarray, to: int, start: int) -> np.ndarray:
+    def _reach(self, verb: str, x: np.ndarray, to: int, start: int) -> np.ndarray:
         """Let the bytes travel; returns the place that they reach, when it is time to write."""
         context, begun = self._context, self._begin()
         owner = self._host(to)
@@ -126,16 +112,12 @@ class SimulatedWindow(Window):
         return message[HEAD]
 
     def _latency(self, source: Host, dest: Host) -> float:
-        network = self._context.simulation.network
-        if network.shared:
-            return network.latency(source.index, dest.index)
-        return network.link(source.index, dest.index)[0]
+        return self._context.simulation.losses.latency(source.index, dest.index)
 
     def _host(self, rank: int) -> Host:
         return self._context.simulation.hosts[self._context.members[rank]]
 
     def _note(self, verb: str, kind: str, begun: float, owner: Host, nbytes: int) -> None:
-        context = self._context
-        if context.spans is not None:
-            span = (verb, kind, begun, context.strand.clock, owner.index, 0, nbytes)
-            context.spans.append(span)
+        spans, end = self._context.spans, self._context.strand.clock
+        if spans is not None:
+            spans.append((verb, kind, begun, end, owner.index, 0, nbytes))

@@ -101,26 +101,3 @@ class Dragonfly(Topology):
         for taken in (low // per_group, high // per_group):
             by += by >= taken
         return by
-
-    def switch(self, host: int) -> str:
-        return self._router_name(*divmod(host // self.hosts_per_router, self.routers))
-
-    def switch_link_ends(self, link: int) -> tuple[str, str]:
-        if link < self.local_links:
-            router, end = divmod(link, self.routers - 1)
-            group, start = divmod(router, self.routers)
-            end += end >= start
-            return self._router_name(group, start), self._router_name(group, end)
-        group, ahead = divmod(link - self.local_links, self.groups - 1)
-        other = (group + 1 + ahead) % self.groups
-        return (
-            self._router_name(group, self._gateway(group, other)),
-            self._router_name(other, self._gateway(other, group)),
-        )
-
-    def _router_name(self, group: int, router: int) -> str:
-        return f"router {router} of group {group}"
-
-    def bisection_bandwidth(self) -> float:
-        half = self.groups // 2
-        return half * (self.groups - half) * self.bandwidth

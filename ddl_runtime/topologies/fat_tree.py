@@ -90,23 +90,3 @@ class FatTree(Topology):
         summit_rise = first + 2 * ((pod * self.up + middle) * self.pod_leaves + core)
         summit_fall = first + 2 * ((last_pod * self.up + middle) * self.pod_leaves + core) + 1
         return rise, summit_rise, summit_fall, fall
-
-    def switch(self, host: int) -> str:
-        return f"leaf {host // self.down}"
-
-    def switch_link_ends(self, link: int) -> tuple[str, str]:
-        cable, falling = divmod(link, 2)
-        if cable < self.leaves * self.up:
-            leaf, middle = divmod(cable, self.up)
-            above = f"spine {middle}"
-            if self.levels == 3:
-                above = f"middle {middle} of pod {leaf // self.pod_leaves}"
-            ends = f"leaf {leaf}", above
-        else:
-            middle, core = divmod(cable - self.leaves * self.up, self.pod_leaves)
-            pod, middle = divmod(middle, self.up)
-            ends = f"middle {middle} of pod {pod}", f"core {middle * self.pod_leaves + core}"
-        return ends[::-1] if falling else ends
-
-    def bisection_bandwidth(self) -> float:
-        return self.hosts / 2 * self.bandwidth / self.oversubscription

@@ -32,6 +32,11 @@ def check_positive(**amounts: float) -> None:
             raise ValueError(f"{name} must be zero or more, and finite, not {amount!r}")
 
 
+def check_fields(owner: object, *names: str) -> None:
+    """Refuse such values of these fields."""
+    check_positive(**{name: getattr(owner, name) for name in names})
+
+
 @dataclass(frozen=True)
 class HostLink:
     """Between a rank's device and the memory of its host: a copy of n bytes takes
@@ -41,7 +46,7 @@ class HostLink:
     bandwidth: float = 12e9
 
     def __post_init__(self) -> None:
-        check_positive(start=self.start, bandwidth=self.bandwidth)
+        check_fields(self, "start", "bandwidth")
 
     def seconds(self, nbytes: int) -> float:
         """How long one copy takes."""
@@ -69,9 +74,7 @@ class Uniform:
     shared = False
 
     def __post_init__(self) -> None:
-        check_positive(
-            latency=self.latency, bandwidth=self.bandwidth, overhead=self.overhead, gap=self.gap
-        )
+        check_fields(self, "latency", "bandwidth", "overhead", "gap")
         check_host_link(self.host_link)
 
     @property
@@ -111,7 +114,7 @@ class TwoLevel:
                     f"{name} has a host_link, but a rank has one, whomever it sends to: give it "
                     "to the TwoLevel(..., host_link=...)"
                 )
-        check_positive(overhead=self.overhead, gap=self.gap)
+        check_fields(self, "overhead", "gap")
         check_host_link(self.host_link)
 
     def link(self, source: int, dest: int) -> tuple[float, float]:
@@ -144,14 +147,9 @@ class Machine:
     eager: float = math.inf
 
     def __post_init__(self) -> None:
-        check_positive(
-            jitter=self.jitter,
-            latency_jitter=self.latency_jitter,
-            flops=self.flops,
-            reduce_bandwidth=self.reduce_bandwidth,
-        )
+        check_fields(self, "jitter", "latency_jitter", "flops", "reduce_bandwidth")
         if self.eager != math.inf:
-            check_positive(eager=self.eager)
+            check_fields(self, "eager")
         if not isinstance(self.stragglers or {}, Mapping):
             raise TypeError(
                 "stragglers says how many times slower which rank is, as {3: 2.0} does, not "

@@ -17,24 +17,23 @@ For P hosts with links of bandwidth B:
     Dragonfly           about 3/2 P               3               about P/4 * B
 
 Dally and Towles, "Principles and practices of interconnection networks", 2004. What to look at:
-`link_loads` of an algorithm's messages. No schedule is faster than max(load / capacity), and
-`link_name` says which link that is.
+the bytes that an algorithm sends over each link. No schedule is faster than max(bytes / capacity).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from ddl_runtime.core.checks import whole_number
-from ddl_runtime.topologies.point_to_point import check_positive
+from ddl_runtime.topologies.point_to_point import check_fields, check_positive
 
 
 @dataclass(frozen=True, kw_only=True)
-class Topology:
+class Topology(ABC):
     """What all topologies share: hosts, each with one link to its switch, and ranks on the hosts.
 
     Ranks fill the hosts in order, `ranks_per_node` on each. Messages between the ranks of one
@@ -58,46 +57,25 @@ class Topology:
     shared = True
 
     def __post_init__(self) -> None:
-        check_positive(
-            base_latency=self.base_latency,
-            hop_latency=self.hop_latency,
-            overhead=self.overhead,
-            local_latency=self.local_latency or 0.0,
-        )
-        check_positive(bandwidth=self.bandwidth)
+        check_fields(self, "base_latency", "hop_latency", "overhead", "bandwidth")
+        check_positive(local_latency=self.local_latency or 0.0)
         if self.local_bandwidth is not None:
             check_positive(bandwidth=self.local_bandwidth)
         whole_number(self.ranks_per_node, "ranks_per_node", 1)
 
-    # -- what a topology says of itself ------------------------------------------------------
-
     @property
+    @abstractmethod
     def hosts(self) -> int:
         """How many hosts there are."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def switch_links(self) -> int:
         """How many links run between switches, each direction counted."""
-        raise NotImplementedError
 
+    @abstractmethod
     def route(self, source: int, dest: int) -> tuple[int, ...]:
         """The links between switches that lead from one host's switch to another's."""
-        raise NotImplementedError
-
-    def switch(self, host: int) -> str:
-        """The name of the switch that a host hangs on."""
-        raise NotImplementedError
-
-    def switch_link_ends(self, link: int) -> tuple[str, str]:
-        """From which switch to which a link between switches runs."""
-        raise NotImplementedError
-
-    def bisection_bandwidth(self) -> float:
-        """Bytes per second from one half of the hosts to the other."""
-        raise NotImplementedError
-
-    # -- what the simulator asks -------------------------------------------------------------
 
     @cached_property
     def most_ranks(self) -> int:
@@ -147,32 +125,24 @@ class Topology:
         capacities[: 2 * self.most_ranks] = local
         return capacities
 
-    # -- for pictures and theory -------------------------------------------------------------
 
-    def link_ends(self, link: int) -> tuple[str, str]:
-        """Where a link starts and where it ends."""
-        ports, hosts = 2 * self.most_ranks, 2 * self.hosts
-        last = ports + hosts + self.switch_links - 1
-        if not 0 <= link <= last:
-            raise ValueError(f"no link {link}: links are 0..{last}")
-        if link < ports:
-            rank, inward = divmod(link, 2)
-            ends = f"rank {rank}", f"memory of host {self.node(rank)}"
-        elif link < ports + hosts:
-            host, inward = divmod(link - ports, 2)
-            ends = f"host {host}", self.switch(host)
-        else:
-            return self.switch_link_ends(link - ports - hosts)
-        return ends[::-1] if inward else ends
+@dataclass(frozen=True)
+class _OneSwitch(Topology):
+    """All hosts in one place."""
 
-    def link_name(self, link: int) -> str:
-        """A link's name in a picture: 'host 3 -> leaf 0'."""
-        start, end = self.link_ends(link)
-        return f"{start} -> {end}"
+    ports: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole_number(self.ports, "ports", 1)
+
+    @property
+    def hosts(self) -> int:
+        return self.ports
 
 
 @dataclass(frozen=True)
-class Star(Topology):
+class Star(_OneSwitch):
     """One switch that never blocks, with a host on each port.
 
     Only the hosts' own links can be shared, so this is `Uniform` told in links, and where no two
@@ -180,72 +150,21 @@ class Star(Topology):
     after another, and here they share: the last ends at the same time, but the first ends later.
     """
 
-    ports: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole_number(self.ports, "ports", 1)
-
-    @property
-    def hosts(self) -> int:
-        return self.ports
-
-    @property
-    def switch_links(self) -> int:
-        return 0
+    switch_links = 0
 
     def route(self, source: int, dest: int) -> tuple[int, ...]:
         return ()
 
-    def switch(self, host: int) -> str:
-        return "switch"
-
-    def bisection_bandwidth(self) -> float:
-        return self.hosts // 2 * self.bandwidth
-
 
 @dataclass(frozen=True)
-class SharedBus(Topology):
+class SharedBus(_OneSwitch):
     """One wire for all: the first Ethernet, a hub, a radio channel.
 
     k messages at a time each get a k-th of the bandwidth, whoever sends them to whom. What is
     parallel on any other network takes turns here.
     """
 
-    ports: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole_number(self.ports, "ports", 1)
-
-    @property
-    def hosts(self) -> int:
-        return self.ports
-
-    @property
-    def switch_links(self) -> int:
-        return 1
+    switch_links = 1
 
     def route(self, source: int, dest: int) -> tuple[int, ...]:
         return (0,)
-
-    def switch(self, host: int) -> str:
-        return "bus"
-
-    def switch_link_ends(self, link: int) -> tuple[str, str]:
-        return "bus", "bus"
-
-    def bisection_bandwidth(self) -> float:
-        return self.bandwidth
-
-
-def link_loads(topology: Topology, messages: Iterable[tuple[int, int, float]]) -> np.ndarray:
-    """The bytes on every link if all the messages (source, dest, bytes) are sent.
-
-    max(loads / topology.capacities()) seconds is a lower bound for any schedule of them.
-    """
-    loads = np.zeros(len(topology.capacities()))
-    for source, dest, nbytes in messages:
-        for link in topology.path(source, dest):
-            loads[link] += nbytes
-    return loads

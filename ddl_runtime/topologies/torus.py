@@ -44,14 +44,6 @@ class Torus(Topology):
     def switch_links(self) -> int:
         return 2 * len(self.sizes) * self.hosts
 
-    def coordinates(self, host: int) -> tuple[int, ...]:
-        """Where in the grid a host stands."""
-        place = []
-        for size in reversed(self.sizes):
-            host, coordinate = divmod(host, size)
-            place.append(coordinate)
-        return tuple(reversed(place))
-
     def route(self, source: int, dest: int) -> tuple[int, ...]:
         links = []
         here = source
@@ -67,18 +59,3 @@ class Torus(Topology):
                 here += (after - at) * stride
                 at = after
         return tuple(links)
-
-    def switch(self, host: int) -> str:
-        return f"router {self.coordinates(host)}"
-
-    def switch_link_ends(self, link: int) -> tuple[str, str]:
-        port, downwards = divmod(link, 2)
-        host, dimension = divmod(port, len(self.sizes))
-        place = list(self.coordinates(host))
-        place[dimension] += -1 if downwards else 1
-        place[dimension] %= self.sizes[dimension]
-        return self.switch(host), f"router {tuple(place)}"
-
-    def bisection_bandwidth(self) -> float:
-        largest = max(self.sizes)
-        return (2 if largest > 2 else 1) * self.hosts // largest * self.bandwidth

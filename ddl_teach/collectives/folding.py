@@ -41,29 +41,19 @@ def fold(comm: Comm, core: Core, x: Array, op: Operation) -> None:
     """The odd rank of a pair sends `x`, the even one combines it with its own."""
     if comm.rank >= 2 * core.pairs:
         return
-    if comm.rank % 2:
-        comm.send(x, comm.rank - 1)
-    else:
-        arriving = empty_like(x)
-        comm.recv(arriving, comm.rank + 1)
+    arriving = x if comm.rank % 2 else empty_like(x)
+    hand_in(comm, core, arriving)
+    if comm.rank % 2 == 0:
         comm.combine(x, arriving, out=x, op=op)
 
 
-def hand_in(comm: Comm, core: Core, x: Array) -> None:
+def hand_in(comm: Comm, core: Core, x: Array, sender: int = 1) -> None:
     """The odd rank of a pair sends `x`, the even one receives it."""
-    if comm.rank >= 2 * core.pairs:
-        return
-    if comm.rank % 2:
-        comm.send(x, comm.rank - 1)
-    else:
-        comm.recv(x, comm.rank + 1)
+    if comm.rank < 2 * core.pairs:
+        verb = comm.send if comm.rank % 2 == sender else comm.recv
+        verb(x, comm.rank ^ 1)
 
 
 def unfold(comm: Comm, core: Core, x: Array) -> None:
     """The even rank of a pair sends `x`, the odd one receives it."""
-    if comm.rank >= 2 * core.pairs:
-        return
-    if comm.rank % 2:
-        comm.recv(x, comm.rank - 1)
-    else:
-        comm.send(x, comm.rank + 1)
+    hand_in(comm, core, x, sender=0)

@@ -17,15 +17,8 @@ What to look at: on one node the ledger holds no bytes, because nothing was sent
 from collections.abc import Iterator
 from typing import Any
 
-from ddl_runtime.core.arrays import (
-    Array,
-    Operation,
-    as_elements,
-    copy_into,
-    flat,
-    split_evenly,
-)
-from ddl_runtime.core.shared_memory import SharedMemory
+from ddl_runtime.core.arrays import Array, Operation, as_elements, copy_into, flat, split_evenly
+from ddl_runtime.core.window import SharedMemory
 from ddl_runtime.devices.on_host import on_host
 from ddl_teach.collectives import ring
 from ddl_teach.collectives.blocks import chunk_start
@@ -109,17 +102,15 @@ def _add_up_by_parts(comm: Comm, window: SharedBlocks, block: Array, op: Operati
     mine, size = comm.rank, comm.size
     shown = [split_evenly(each, size) for each in window.next_block(block)]
     parts = split_evenly(block, size)
-    for rank in range(size):
-        if rank != mine:
-            copy_into(shown[mine][rank], parts[rank])
+    others = [rank for rank in range(size) if rank != mine]
+    for rank in others:
+        copy_into(shown[mine][rank], parts[rank])
     window.fence()
-    others = [shown[rank][mine] for rank in range(size) if rank != mine]
-    _add_up(comm, [parts[mine], *others], parts[mine], op)
+    _add_up(comm, [parts[mine], *(shown[rank][mine] for rank in others)], parts[mine], op)
     copy_into(shown[mine][mine], parts[mine])
     window.fence()
-    for rank in range(size):
-        if rank != mine:
-            copy_into(parts[rank], shown[rank][rank])
+    for rank in others:
+        copy_into(parts[rank], shown[rank][rank])
 
 
 def allreduce_in_place(

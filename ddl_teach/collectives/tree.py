@@ -23,32 +23,22 @@ def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
 
 def reduce(comm: Comm, x: Array, root: int = 0, op: Operation = "sum") -> None:
     """Combine all `x` in the root's `x`; the other ranks' `x` hold partial results afterwards."""
-    check_root(comm, root)
-    place = (comm.rank - root) % comm.size
-    reach = subtree(place, comm.size)
+    above, below, _ = relatives(comm, root)
     arriving = empty_like(x)
-    distance = 1
-    while distance < reach:
-        if place + distance < comm.size:
-            comm.recv(arriving, (comm.rank + distance) % comm.size)
-            comm.combine(x, arriving, out=x, op=op)
-        distance *= 2
-    if place > 0:
-        comm.send(x, (comm.rank - reach) % comm.size)
+    for child, _ in below:
+        comm.recv(arriving, child)
+        comm.combine(x, arriving, out=x, op=op)
+    if above is not None:
+        comm.send(x, above)
 
 
 def broadcast(comm: Comm, x: Array, root: int = 0) -> None:
     """Copy the root's `x` into everybody's `x`."""
-    check_root(comm, root)
-    place = (comm.rank - root) % comm.size
-    reach = subtree(place, comm.size)
-    if place > 0:
-        comm.recv(x, (comm.rank - reach) % comm.size)
-    distance = reach // 2
-    while distance > 0:
-        if place + distance < comm.size:
-            comm.send(x, (comm.rank + distance) % comm.size)
-        distance //= 2
+    above, below, _ = relatives(comm, root)
+    if above is not None:
+        comm.recv(x, above)
+    for child, _ in reversed(below):
+        comm.send(x, child)
 
 
 def gather(comm: Comm, x: Array, out: Array | None, root: int = 0) -> None:
@@ -56,20 +46,14 @@ def gather(comm: Comm, x: Array, out: Array | None, root: int = 0) -> None:
 
     Twice as many blocks travel in each step: ceil(log2 P) latency + (P-1)/P n per_byte.
     """
-    check_root(comm, root)
-    place = (comm.rank - root) % comm.size
-    reach = subtree(place, comm.size)
-    blocks = blocks_on_root(comm, out, x) if place == 0 else []
-    held, length = room_for_subtree(comm, place, x)
+    above, below, reach = relatives(comm, root)
+    blocks = blocks_on_root(comm, out, x) if above is None else []
+    held, length = room_for_subtree(comm, root, reach, x)
     copy_into(held[:length], x)
-    distance = 1
-    while distance < reach:
-        if place + distance < comm.size:
-            theirs = held[distance * length : 2 * distance * length]
-            comm.recv(theirs, (comm.rank + distance) % comm.size)
-        distance *= 2
-    if place > 0:
-        comm.send(held, (comm.rank - reach) % comm.size)
+    for child, distance in below:
+        comm.recv(held[distance * length : 2 * distance * length], child)
+    if above is not None:
+        comm.send(held, above)
     for number, block in enumerate(blocks):
         begin = (number - root) % comm.size * length
         copy_into(block, held[begin : begin + length])
@@ -77,35 +61,34 @@ def gather(comm: Comm, x: Array, out: Array | None, root: int = 0) -> None:
 
 def scatter(comm: Comm, x: Array | None, out: Array, root: int = 0) -> None:
     """Hand block r of the root's `x` to rank r's `out`; the others may give None as `x`."""
-    check_root(comm, root)
-    place = (comm.rank - root) % comm.size
-    reach = subtree(place, comm.size)
-    blocks = blocks_on_root(comm, x, out) if place == 0 else []
-    held, length = room_for_subtree(comm, place, out)
+    above, below, reach = relatives(comm, root)
+    blocks = blocks_on_root(comm, x, out) if above is None else []
+    held, length = room_for_subtree(comm, root, reach, out)
     for number, block in enumerate(blocks):
         begin = (number - root) % comm.size * length
         copy_into(held[begin : begin + length], block)
-    if place > 0:
-        comm.recv(held, (comm.rank - reach) % comm.size)
-    distance = reach // 2
-    while distance > 0:
-        if place + distance < comm.size:
-            theirs = held[distance * length : 2 * distance * length]
-            comm.send(theirs, (comm.rank + distance) % comm.size)
-        distance //= 2
+    if above is not None:
+        comm.recv(held, above)
+    for child, distance in reversed(below):
+        comm.send(held[distance * length : 2 * distance * length], child)
     copy_into(out, held[:length])
 
 
-def subtree(place: int, size: int) -> int:
-    """How many places the subtree of `place` spans in a tree that is full: 1, 2, 4, ..."""
-    reach = 1
+def relatives(comm: Comm, root: int) -> tuple[int | None, list[tuple[int, int]], int]:
+    """The rank above this one, None for the root; those below with their distances; and how many
+    places this one's subtree spans in a tree that is full: 1, 2, 4, ..."""
+    check_root(comm, root)
+    rank, size = comm.rank, comm.size
+    place, reach, below = (rank - root) % size, 1, []
     while reach < size and place % (2 * reach) == 0:
+        if place + reach < size:
+            below.append(((rank + reach) % size, reach))
         reach *= 2
-    return reach
+    return ((rank - reach) % size if place else None), below, reach
 
 
-def room_for_subtree(comm: Comm, place: int, block: Array) -> tuple[Array, int]:
+def room_for_subtree(comm: Comm, root: int, reach: int, block: Array) -> tuple[Array, int]:
     """A row for the blocks of this rank's subtree, in order of place, and one block's length."""
     length = len(flat(block))
-    places = min(subtree(place, comm.size), comm.size - place)
+    places = min(reach, comm.size - (comm.rank - root) % comm.size)
     return room_for(places * length, block), length

@@ -16,27 +16,7 @@ from ddl_runtime.topologies.shared_links import SharedBus, Star
 from ddl_runtime.topologies.torus import Torus
 
 __all__ = [
-    "ANY",
-    "Comm",
-    "Deadlock",
-    "DiagnosedError",
-    "Dragonfly",
-    "FatTree",
-    "HostLink",
-    "Machine",
-    "MessageMismatch",
-    "Phantom",
-    "RankFailed",
-    "Ranks",
-    "Request",
-    "Run",
-    "SharedBus",
-    "Star",
-    "Torus",
-    "TwoLevel",
-    "Uniform",
-    "join",
-    "launch",
-    "simulate",
-    "split_evenly",
-]
+    "ANY", "Comm", "Deadlock", "DiagnosedError", "Dragonfly", "FatTree", "HostLink", "Machine",
+    "MessageMismatch", "Phantom", "RankFailed", "Ranks", "Request", "Run", "SharedBus", "Star",
+    "Torus", "TwoLevel", "Uniform", "join", "launch", "simulate", "split_evenly",
+]  # fmt: skip

@@ -6,7 +6,6 @@ restarting     a rank dies, and all with it: the next start resumes from what wa
 under_torchrun the same with torchrun's elastic restart
 progress       what a step needs, whatever the number of ranks: batches, shares, the rate
 checkpoints    whole files, newest step that all ranks have: resumed = undisturbed, bit for bit
-generators     the state of a random generator, which a checkpoint must hold too
 preemption     asked to go: all ranks agree at which step, save, and ask to be started again
 again          start a program again until it is done
 long_run       checkpoints, preemption and again in one program

@@ -8,8 +8,10 @@
 - *All or nobody.* Each rank writes its own file, and one who dies early has not written his. So
   ranks resume from the newest step that all of them have, and nobody forgets an older one before
   everybody has the new one.
-- *Everything.* Weights, the optimizer's states, random generators (`generators`), the place in the
-  data: one left out, and the resumed training is another one.
+- *Everything.* Weights, the optimizer's states, random generators, the place in the data: one left
+  out, and the resumed training is another one. A generator that is seeded again after a crash
+  draws its first numbers once more: the same dropout, the same order of the data, twice.
+  `state_of` is for NumPy's; torch's own is an array already, `torch.get_rng_state().numpy()`.
 
 Young, "A first order approximation to the optimum checkpoint interval", CACM 17, 1974.
 What to look at: kill it anywhere. Resumed, it ends with the same weights, bit for bit.
@@ -19,6 +21,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import os
 import re
 from collections.abc import Callable
@@ -205,3 +208,19 @@ def read(folder: Path, step: int) -> Checkpoint:
     if told != b"step %d" % step:
         raise Damaged(f"{path} is of {told.decode()}: it has been renamed")
     return Checkpoint(step, unpack(np.frombuffer(packed, np.uint8)))
+
+
+def state_of(generator: np.random.Generator) -> str:
+    """All that decides what a generator draws next, as text."""
+    return json.dumps(generator.bit_generator.state, default=np.ndarray.tolist)
+
+
+def restore(generator: np.random.Generator, state: str) -> None:
+    """From now on it draws what the other would have drawn; both are of one kind."""
+    told, kind = json.loads(state), type(generator.bit_generator).__name__
+    if told["bit_generator"] != kind:
+        raise ValueError(
+            f"this is the state of a {told['bit_generator']}, and the generator is a {kind}: make "
+            "the same as the one whose state it was"
+        )
+    generator.bit_generator.state = told

@@ -26,8 +26,7 @@ from ddl_runtime.launcher.join import join
 from ddl_runtime.records.whole_file import write_whole
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
-from ddl_teach.fault_tolerance.checkpoints import Checkpoints
-from ddl_teach.fault_tolerance.generators import restore, state_of
+from ddl_teach.fault_tolerance.checkpoints import Checkpoints, restore, state_of
 from ddl_teach.fault_tolerance.preemption import Preemption
 from ddl_teach.training.optimizers.adam import Adam
 from ddl_teach.training.tasks.digits import Digits

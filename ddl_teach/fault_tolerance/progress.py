@@ -24,7 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from ddl_teach.training.consistency.rates import at, linear_scaling
+from ddl_teach.training.consistency.rates import linear_scaling
+from ddl_teach.training.optimizers.settings import at
 from ddl_teach.training.optimizers.update import Update
 from ddl_teach.training.tasks.task import Task
 

@@ -19,94 +19,82 @@ et al., "Reducing activation recomputation in large transformer models", 2022 (w
 What to look at: a sum on the way in only ever happens backwards, one on the way out forwards.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd import Function
 
 from ddl_teach.comm import Comm
-from ddl_teach.networks.axis_collectives import all_gather, reduce_scatter
-from ddl_teach.networks.replicated import all_reduce
+from ddl_teach.networks.axis_collectives import all_gather, all_reduce, reduce_scatter
 from ddl_teach.networks.shares import own_slice
+
+Way = Callable[[Tensor], Tensor]
+
+
+class _Both(Function):
+    @staticmethod
+    def forward(ctx: Any, forwards: Way, backwards: Way, x: Tensor) -> Tensor:
+        ctx.backwards = backwards
+        return forwards(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, Tensor]:
+        return None, None, ctx.backwards(gradient)
+
+
+def both(forwards: Way, backwards: Way, x: Tensor) -> Tensor:
+    """Do one thing with `x` forwards, and another one with its gradient backwards."""
+    result: Tensor = _Both.apply(forwards, backwards, x)  # type: ignore[no-untyped-call]
+    return result
 
 
 def copy_in(comm: Comm, x: Tensor) -> Tensor:
     """Copy forwards; backwards sum the gradients of all ranks."""
-    return _CopyIn.apply(comm, x)
+    return both(lambda x: x.view_as(x), lambda gradient: all_reduce(comm, gradient), x)
 
 
 def sum_out(comm: Comm, x: Tensor) -> Tensor:
     """Sum the `x` of all ranks forwards; backwards copy the gradient."""
-    return _SumOut.apply(comm, x)
+    return both(lambda x: all_reduce(comm, x), lambda gradient: gradient, x)
 
 
 def gather_in(comm: Comm, x: Tensor, axis: int, total: int) -> Tensor:
     """All parts forwards, `total` along `axis`; backwards this part of the gradients' sum."""
-    return _GatherIn.apply(comm, x, axis, total)
+    return both(
+        lambda x: all_gather(comm, x, axis, total),
+        lambda of_x: reduce_scatter(comm, of_x, axis),
+        x,
+    )
 
 
 def scatter_out(comm: Comm, x: Tensor, axis: int) -> Tensor:
     """This rank's part of the sum of all `x` forwards; backwards the gradients of all parts."""
-    return _ScatterOut.apply(comm, x, axis)
+    total = x.shape[axis]
+    return both(
+        lambda x: reduce_scatter(comm, x, axis),
+        lambda of_x: all_gather(comm, of_x, axis, total),
+        x,
+    )
 
 
 def gather_out(comm: Comm, x: Tensor, axis: int, total: int) -> Tensor:
     """All parts forwards, `total` along `axis`; backwards this rank's part of the gradient."""
-    return _GatherOut.apply(comm, x, axis, total)
+    mine = own_slice(total, comm)
+
+    def own_part(gradient: Tensor) -> Tensor:
+        return gradient.narrow(axis, mine.start, mine.stop - mine.start)
+
+    return both(lambda x: all_gather(comm, x, axis, total), own_part, x)
 
 
-class _CopyIn(Function):
-    @staticmethod
-    def forward(ctx: Any, comm: Comm, x: Tensor) -> Tensor:
-        ctx.comm = comm
-        return x.view_as(x)
+def sum_gradients(comm: Comm, parameters: Iterable[nn.Parameter | None]) -> None:
+    """From now on each backward pass sums the gradients of these parameters over the ranks: by an
+    all-reduce for each, 2 (P-1)/P of its bytes by the ring.
 
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple:
-        return None, all_reduce(ctx.comm, gradient)
-
-
-class _SumOut(Function):
-    @staticmethod
-    def forward(ctx: Any, comm: Comm, x: Tensor) -> Tensor:
-        return all_reduce(comm, x)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple:
-        return None, gradient
-
-
-class _GatherIn(Function):
-    @staticmethod
-    def forward(ctx: Any, comm: Comm, x: Tensor, axis: int, total: int) -> Tensor:
-        ctx.comm, ctx.axis = comm, axis
-        return all_gather(comm, x, axis, total)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple:
-        return None, reduce_scatter(ctx.comm, gradient, ctx.axis), None, None
-
-
-class _ScatterOut(Function):
-    @staticmethod
-    def forward(ctx: Any, comm: Comm, x: Tensor, axis: int) -> Tensor:
-        ctx.comm, ctx.axis, ctx.total = comm, axis, x.shape[axis]
-        return reduce_scatter(comm, x, axis)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple:
-        return None, all_gather(ctx.comm, gradient, ctx.axis, ctx.total), None
-
-
-class _GatherOut(Function):
-    @staticmethod
-    def forward(ctx: Any, comm: Comm, x: Tensor, axis: int, total: int) -> Tensor:
-        ctx.comm, ctx.axis = comm, axis
-        return all_gather(comm, x, axis, total)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple:
-        mine = own_slice(gradient.shape[ctx.axis], ctx.comm)
-        return None, gradient.narrow(ctx.axis, mine.start, mine.stop - mine.start), None, None
+    For parameters that all ranks hold and that see a part of the work on each: a part of the
+    sequence, of the image, or of the batch if the loss is that of the whole batch.
+    """
+    for parameter in parameters:
+        if parameter is not None and parameter.requires_grad:
+            parameter.register_hook(lambda gradient: all_reduce(comm, gradient))

@@ -1,12 +1,10 @@
-"""Tensors in pieces along an axis: gather all of them, or sum them up and keep one's own.
+"""Sums of tensors, and tensors in pieces along an axis: all of them, or one's own of the sum.
 
 The ring of `collectives.ring`, for any axis and for pieces that differ in length:
 each rank sends all pieces but one, (P-1)/P n bytes where they are equal. Patarasuk and Yuan,
 "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
 What to look at: one is the other one played backwards, and so each is the other's gradient.
 """
-
-from __future__ import annotations
 
 import torch
 from torch import Tensor
@@ -17,9 +15,21 @@ from ddl_teach.networks.shares import share
 from ddl_teach.theory.ring_bytes import even
 
 
+def all_reduce(comm: Comm, x: Tensor) -> Tensor:
+    """The sum of all ranks' `x`, in a tensor of its own."""
+    total = x.detach().contiguous().clone()
+    ring.allreduce(comm, total)
+    return total
+
+
 def all_gather(comm: Comm, x: Tensor, axis: int, total: int) -> Tensor:
     """The `x` of all ranks side by side along `axis`, `total` long; `x` is this rank's share."""
-    check_share(comm, x, axis, total)
+    wanted = len(share(total, comm.size, comm.rank))
+    if x.shape[axis] != wanted:
+        raise ValueError(
+            f"rank {comm.rank}: x has {x.shape[axis]} of {total} along axis {axis}; its share on "
+            f"{comm.size} ranks is {wanted}. Cut the whole with shares.own_slice({total}, comm)."
+        )
     pieces = [x.new_empty(resized(x, axis, length)) for length in even(total, comm.size)]
     pieces[comm.rank] = x.detach().contiguous()
     ring.pass_round(comm, pieces)
@@ -40,16 +50,6 @@ def reduce_scatter(comm: Comm, x: Tensor, axis: int) -> Tensor:
         total = arriving
         comm.combine(arriving, pieces[incoming], out=total)
     return total
-
-
-def check_share(comm: Comm, x: Tensor, axis: int, total: int) -> None:
-    """Refuse a part that is not the rank's own share of the whole."""
-    wanted = len(share(total, comm.size, comm.rank))
-    if x.shape[axis] != wanted:
-        raise ValueError(
-            f"rank {comm.rank}: x has {x.shape[axis]} of {total} along axis {axis}; its share on "
-            f"{comm.size} ranks is {wanted}. Cut the whole with shares.own_slice({total}, comm)."
-        )
 
 
 def resized(x: Tensor, axis: int, length: int) -> list[int]:

@@ -12,8 +12,6 @@ given are cut in halves, so neither its random numbers nor its running statistic
 What to look at: a sum trains without any error, with steps that are too short.
 """
 
-from __future__ import annotations
-
 import copy
 
 import torch

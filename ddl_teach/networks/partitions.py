@@ -16,16 +16,19 @@ What to look at: both regions send the same bytes for what goes in and out; the 
 only 1/P of the activations between the split layers, and pays for it with those sums.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from torch import Tensor, nn
 
 from ddl_teach.comm import Comm
-from ddl_teach.networks.autograd_collectives import copy_in, gather_in, scatter_out, sum_out
-from ddl_teach.networks.replicated import sum_gradients
+from ddl_teach.networks.autograd_collectives import (
+    copy_in,
+    gather_in,
+    scatter_out,
+    sum_gradients,
+    sum_out,
+)
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,6 @@ class Parted:
     total: int  # length of the axis, all shares together
 
     def enter(self, x: Tensor) -> Tensor:
-        """Everything, for work that is split over the ranks."""
         return gather_in(self.comm, x, self.axis, self.total)
 
     def leave(self, x: Tensor) -> Tensor:

@@ -5,8 +5,6 @@ no two ranks differ by more than one. Every split of a network in this room is c
 can tell what any other owns without asking.
 """
 
-from __future__ import annotations
-
 from ddl_teach.collectives.blocks import chunk_start
 from ddl_teach.comm import Comm
 

@@ -10,7 +10,8 @@ What to look at: the loss can fall nicely while the parameters are not the twin'
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import nn
@@ -18,7 +19,29 @@ from torch import nn
 from ddl_teach.networks.models.descent import Descent
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.signatures import Batch, Loss, Optimizer
-from ddl_teach.networks.trained import Trained, copies
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Where training ended, by qualified names, and the loss before each step."""
+
+    parameters: dict[str, torch.Tensor]
+    buffers: dict[str, torch.Tensor]
+    losses: list[float]
+
+    @classmethod
+    def of(cls, networks: Sequence[nn.Module], losses: list[float]) -> Trained:
+        """What these networks, or parts of one, hold now."""
+        return cls(
+            copies(pair for one in networks for pair in one.named_parameters()),
+            copies(pair for one in networks for pair in one.named_buffers()),
+            losses,
+        )
+
+
+def copies(named: Iterable[tuple[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+    """What these tensors hold now, in host memory."""
+    return {name: tensor.detach().to("cpu", copy=True) for name, tensor in named}
 
 
 def train(
@@ -37,7 +60,7 @@ def train(
         error.backward()
         steps.step()
         losses.append(error.item())
-    return Trained(copies(model.named_parameters()), copies(model.named_buffers()), losses)
+    return Trained.of([model], losses)
 
 
 def largest_difference(

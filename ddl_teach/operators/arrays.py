@@ -1,7 +1,5 @@
 """One function for NumPy arrays and torch tensors alike."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

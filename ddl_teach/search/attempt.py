@@ -4,8 +4,6 @@ A training that raises, that ends in a loss which is no number, or that hands ba
 than a state and a loss has *crashed*. The search notes why and goes on with another trial.
 """
 
-from __future__ import annotations
-
 import math
 import numbers
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from ddl_teach.search.job import Job, Settings
 from ddl_teach.training.consistency.states import pack, unpack
 
 State = dict[str, Any]
+Advanced = tuple[State, float]
 
 
 class SearchFailed(RuntimeError):
@@ -26,9 +25,7 @@ class SearchFailed(RuntimeError):
 class ResumableTraining(Protocol):
     """What a search advances: a training that can be stopped, kept, and continued anywhere."""
 
-    def __call__(
-        self, settings: Settings, state: State | None, steps: int, seed: int
-    ) -> tuple[State, float]:
+    def __call__(self, settings: Settings, state: State | None, steps: int, seed: int) -> Advanced:
         """So many more steps; the state after them, and the loss on the validation part."""
 
 
@@ -46,21 +43,16 @@ def attempt(training: ResumableTraining, job: Job, state: np.ndarray | None) -> 
     try:
         before = None if state is None else unpack(state)
         result = training(dict(job.settings), before, job.steps, job.seed)
-        after, loss = _checked(result)
-        return JobOutcome(pack(after), loss)
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise TypeError(f"a training returns (state, loss), not {_short(result)}")
+        after, loss = result
+        if isinstance(loss, (bool, np.bool_)) or not isinstance(loss, (numbers.Real, np.floating)):
+            raise TypeError(f"a training's loss is a number, not {_short(loss)}")
+        if not math.isfinite(loss):
+            raise FloatingPointError(f"the loss is {float(loss)}: training diverged")
+        return JobOutcome(pack(after), float(loss))
     except Exception as error:
         return JobOutcome(None, None, f"{type(error).__name__}: {error}")
-
-
-def _checked(result: Any) -> tuple[Any, float]:
-    if not isinstance(result, tuple) or len(result) != 2:
-        raise TypeError(f"a training returns (state, loss), not {_short(result)}")
-    state, loss = result
-    if isinstance(loss, (bool, np.bool_)) or not isinstance(loss, (numbers.Real, np.floating)):
-        raise TypeError(f"a training's loss is a number, not {_short(loss)}")
-    if not math.isfinite(loss):
-        raise FloatingPointError(f"the loss is {float(loss)}: training diverged")
-    return state, float(loss)
 
 
 def _short(value: Any) -> str:

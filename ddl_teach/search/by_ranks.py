@@ -10,8 +10,6 @@ What to look at: on the timeline of a search by halving, the gaps before each ne
 asynchronous form there are none.
 """
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -25,8 +23,7 @@ from ddl_teach.search.attempt import JobOutcome, ResumableTraining, State, attem
 from ddl_teach.search.conductor import Conductor, PendingJob
 from ddl_teach.search.decider import Decider
 from ddl_teach.search.job import Job, Settings
-from ddl_teach.search.records import Record, SearchProgress
-from ddl_teach.search.report import SearchReport
+from ddl_teach.search.report import Record, SearchProgress, SearchReport
 
 LENGTH, CONTENT = 1, 2  # tags
 
@@ -35,7 +32,7 @@ def search(
     comm: Comm,
     training: ResumableTraining,
     decider: Decider,
-    journal: str | os.PathLike | None = None,
+    journal: str | os.PathLike[str] | None = None,
     *,
     test: Callable[[Settings, State], float] | None = None,
     watch: Callable[[Sequence[Record]], Any] | None = None,
@@ -53,7 +50,8 @@ def search(
     a job costs.
     """
     if comm.rank > 0:
-        _work(comm, training, pace)
+        while (task := _receive(comm, 0)[1]) is not None:
+            _send(comm, (task.job, _train(comm, training, task, pace)), 0)
         return None
     with Conductor(decider, journal, watch, stop, comm.now) as conductor:
         if comm.size > 1:
@@ -75,13 +73,6 @@ def _conduct(comm: Comm, conductor: Conductor) -> None:
         free.append(worker)
     for worker in range(1, comm.size):
         _send(comm, None, worker)
-
-
-def _work(
-    comm: Comm, training: ResumableTraining, pace: Callable[[int, Job], float] | None
-) -> None:
-    while (task := _receive(comm, 0)[1]) is not None:
-        _send(comm, (task.job, _train(comm, training, task, pace)), 0)
 
 
 def _train(

@@ -29,8 +29,7 @@ from ddl_teach.search.attempt import JobOutcome, SearchFailed, State
 from ddl_teach.search.decider import Decider
 from ddl_teach.search.job import Job, Settings
 from ddl_teach.search.journal import Event, Journal
-from ddl_teach.search.records import Record, SearchProgress
-from ddl_teach.search.report import SearchReport, best
+from ddl_teach.search.report import Record, SearchProgress, SearchReport, best
 from ddl_teach.training.consistency.states import unpack
 
 HOPELESS = 20  # crashes before anything is done; so many more for each job that is done
@@ -56,7 +55,7 @@ class Conductor:
     def __init__(
         self,
         decider: Decider,
-        journal: str | os.PathLike | None = None,
+        journal: str | os.PathLike[str] | None = None,
         watch: Callable[[Sequence[Record]], Any] | None = None,
         stop: Callable[[SearchProgress], bool] | None = None,
         now: Callable[[], float] = time.monotonic,
@@ -115,29 +114,21 @@ class Conductor:
                     "while none runs: whatever it waits for cannot come"
                 )
             return None
-        seconds = self.seconds
-        about = {"steps": job.steps, "settings": job.settings, "worker": worker}
-        self._write("begun", job, seconds, **about)
-        self._begin(job, worker, seconds)
-        self._changed(seconds)
+        self._happens("begun", job, steps=job.steps, settings=job.settings, worker=worker)
         return PendingJob(job, self._states.get(job.trial))
 
     def done(self, job: Job, outcome: JobOutcome) -> None:
         """What came of a job."""
-        seconds = self.seconds
-        if outcome.error is not None:
-            self._write("crashed", job, seconds, error=outcome.error)
-            self._crash(job, outcome.error, seconds)
+        if outcome.state is None or outcome.loss is None:
+            self._happens("crashed", job, error=outcome.error)
             self._check_hope()
-        else:
-            if self._journal is not None:
-                self._journal.keep(job.trial, job.rung, outcome.state)
-            self._write("done", job, seconds, loss=outcome.loss)
-            self._finish(job, outcome.loss, seconds)
-            self._states[job.trial] = outcome.state
-            if self._journal is not None:
-                self._journal.forget(job.trial, job.rung - 1)
-        self._changed(seconds)
+            return
+        if self._journal is not None:
+            self._journal.keep(job.trial, job.rung, outcome.state)
+        self._states[job.trial] = outcome.state
+        self._happens("done", job, loss=outcome.loss)
+        if self._journal is not None:
+            self._journal.forget(job.trial, job.rung - 1)
 
     @property
     def finished(self) -> bool:
@@ -161,42 +152,48 @@ class Conductor:
             crashes=sum(record.decision == "crashed" for record in self.records),
             steps=sum(record.steps for record in done),
             planned=self._decider.planned,
-            loss=min((record.loss for record in done), default=None),
+            loss=min((record.loss for record in done if record.loss is not None), default=None),
             seconds=self.seconds,
         )
 
     def report(self, test: Callable[[Settings, State], float] | None = None) -> SearchReport:
         """What came of it all; `test` looks at the test part, once, for the winner."""
-        winner = best(self.records)
-        state = None if winner is None else unpack(self._states[winner.trial])
-        accuracy = None if winner is None or test is None else test(winner.settings, state)
+        winner, state, accuracy = best(self.records), None, None
+        if winner is not None:
+            state = unpack(self._states[winner.trial])
+            accuracy = test(winner.settings, state) if test is not None else None
         records = tuple(self.records)
         return SearchReport(winner, accuracy, state, records, self.progress, self._decider)
 
     # -- the books ---------------------------------------------------------------------------
 
-    def _begin(self, job: Job, worker: int, seconds: float) -> None:
-        key = job.trial, job.rung
-        self._under_way[key] = job
-        self._place[key] = len(self.records)
-        self.records.append(
-            Record(job.trial, job.settings, job.rung, job.steps, None, "running", worker, seconds)
-        )
+    def _happens(self, what: str, job: Job, **more: Any) -> None:
+        event = {what: [job.trial, job.rung], **more, "seconds": self.seconds}
+        if self._journal is not None:
+            self._journal.write(event)
+        self._enter(what, job, event)
+        self._changed(event["seconds"])
 
-    def _finish(self, job: Job, loss: float, seconds: float) -> None:
-        del self._under_way[job.trial, job.rung]
-        self._note(job.trial, job.rung, loss=loss, decision="waiting", end=seconds)
-        self._decider.tell(job, loss)
+    def _enter(self, what: str, job: Job, event: Event) -> None:
+        """Enter an event into the books, whether it happens now or is read in the journal."""
+        key, seconds = (job.trial, job.rung), event["seconds"]
+        if what == "begun":
+            self._under_way[key] = job
+            self._place[key] = len(self.records)
+            about = job.trial, job.settings, job.rung, job.steps
+            self.records.append(Record(*about, None, "running", event["worker"], seconds))
+            return
+        del self._under_way[key]
+        if what == "done":
+            self._note(key, loss=event["loss"], decision="waiting", end=seconds)
+            self._decider.tell(job, event["loss"])
+        else:
+            error = event["error"]
+            self._note(key, decision="crashed", end=seconds, decided=seconds, error=error)
+            self._decider.crashed(job, error)
 
-    def _crash(self, job: Job, error: str, seconds: float) -> None:
-        del self._under_way[job.trial, job.rung]
-        self._note(
-            job.trial, job.rung, decision="crashed", end=seconds, decided=seconds, error=error
-        )
-        self._decider.crashed(job, error)
-
-    def _note(self, trial: int, rung: int, **changes: Any) -> None:
-        place = self._place[trial, rung]
+    def _note(self, key: Key, **changes: Any) -> None:
+        place = self._place[key]
         self.records[place] = dataclasses.replace(self.records[place], **changes)
 
     def _changed(self, seconds: float) -> None:
@@ -206,14 +203,14 @@ class Conductor:
             for record in list(self.records):
                 if record is winner or record.decision == "waiting":
                     what = "best" if record is winner else "stopped"
-                    self._note(record.trial, record.rung, decision=what, decided=seconds)
+                    self._note((record.trial, record.rung), decision=what, decided=seconds)
         if self._watch is not None:
             self._watch(self.records)
 
     def _take_decisions(self, seconds: float) -> None:
         decisions = self._decider.decisions
         for it in decisions[self._decided :]:
-            self._note(it.trial, it.rung, decision=it.what, decided=seconds)
+            self._note((it.trial, it.rung), decision=it.what, decided=seconds)
         self._decided = len(decisions)
 
     def _check_hope(self) -> None:
@@ -229,17 +226,16 @@ class Conductor:
 
     # -- the journal -------------------------------------------------------------------------
 
-    def _write(self, what: str, job: Job, seconds: float, **more: Any) -> None:
-        if self._journal is not None:
-            self._journal.write({what: [job.trial, job.rung], **more, "seconds": seconds})
-
     def _resume(self, journal: Journal, events: list[Event]) -> None:
         for event in events:
-            self._replay(event)
+            (what,) = {"begun", "done", "crashed"} & set(event)
+            key = tuple(event[what])
+            job = self._met_again(key) if what == "begun" else self._under_way[key]
+            self._enter(what, job, event)
             self._take_decisions(event["seconds"])
         self._again.extend(self._under_way.values())
-        for trial, rung in self._under_way:
-            self._note(trial, rung, decision="interrupted")
+        for key in self._under_way:
+            self._note(key, decision="interrupted")
         self._under_way.clear()
         reached = {record.trial: record.rung for record in self.records if record.loss is not None}
         self._states = {trial: journal.state(trial, rung) for trial, rung in reached.items()}
@@ -247,19 +243,9 @@ class Conductor:
             self._begun -= events[-1]["seconds"]
             self._changed(events[-1]["seconds"])
 
-    def _replay(self, event: Event) -> None:
-        (what,) = {"begun", "done", "crashed"} & set(event)
-        key, seconds = tuple(event[what]), event["seconds"]
-        if what == "begun":
-            self._begin(self._met_again(key), event["worker"], seconds)
-        elif what == "done":
-            self._finish(self._under_way[key], event["loss"], seconds)
-        else:
-            self._crash(self._under_way[key], event["error"], seconds)
-
     def _met_again(self, key: Key) -> Job:
         if key in self._under_way:  # a job that an earlier kill had interrupted
-            self._note(*key, decision="interrupted")
+            self._note(key, decision="interrupted")
             return self._under_way[key]
         job = self._decider.next()
         if job is None or (job.trial, job.rung) != key:

@@ -8,8 +8,6 @@ A decider knows nothing of workers, so it runs on any ground: simulated ranks, r
 What to look at: whether `next()` ever says None while work is left. That is a worker waiting.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
@@ -20,9 +18,7 @@ from ddl_teach.search.job import Decision, Job
 class Decider(Protocol):
     """Which trial is trained for how long."""
 
-    @property
-    def seed(self) -> int:
-        """What all random numbers of the search come from."""
+    seed: int  # what all random numbers of the search come from
 
     @property
     def planned(self) -> int:

@@ -9,8 +9,6 @@ the disk, and only then does it write the line.
 What to look at: a journal that was begun on three ranks goes on on five.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Mapping
@@ -30,7 +28,6 @@ class Generations:
         self._journal, self._writes = Journal(folder), comm.rank == 0
 
     def before(self, search: str) -> list[np.ndarray]:
-        """The losses of all generations that this search has behind it, alike on all ranks."""
         lines = []
         if self._writes:
             lines = [event["losses"] for event in self._journal.open(search)]
@@ -45,20 +42,17 @@ class Generations:
     def states(
         self, generation: int, losses: np.ndarray, mine: range
     ) -> dict[int, np.ndarray | None]:
-        """The packed states of one's own members after this generation."""
         return {
             member: self._journal.state(member, generation) if losses[member] < np.inf else None
             for member in mine
         }
 
     def keep(self, generation: int, states: Mapping[int, np.ndarray | None]) -> None:
-        """Put down one's own members' states after this generation."""
         for member, state in states.items():
             if state is not None:
                 self._journal.keep(member, generation, state)
 
     def write(self, generation: int, losses: np.ndarray, mine: range) -> None:
-        """All states of this generation are kept: say so."""
         if self._writes:
             row = [loss if math.isfinite(loss) else None for loss in losses.tolist()]
             self._journal.write({"losses": row})
@@ -67,6 +61,5 @@ class Generations:
             self._journal.forget(member, generation - 2)
 
     def close(self) -> None:
-        """Let another search write here."""
         if self._writes:
             self._journal.close()

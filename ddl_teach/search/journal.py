@@ -11,8 +11,6 @@ beside it, in `7-0.npz`, and is on the disk before the line is: one without a li
 What to look at: `tail -f events.jsonl` while a search runs; kill it and start it again.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
@@ -27,7 +25,7 @@ Event = dict[str, Any]
 class Journal:
     """A folder for one search; made where it is not there yet."""
 
-    def __init__(self, folder: str | os.PathLike) -> None:
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         self._path = self.folder / "events.jsonl"
 
@@ -38,34 +36,28 @@ class Journal:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._file = open(self._path, "a+b")  # noqa: SIM115 -- open as long as the search runs
         try:
-            self._lock()
+            # A process that is killed lets go of it.
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             events = self._read()
             if not events:
                 events.append({"search": search})
                 self.write(events[0])
-            self._check(events[0], search)
-        except BaseException:
-            self.close()
-            raise
-        return events[1:]
-
-    def _lock(self) -> None:
-        try:
-            # A process that is killed lets go of it.
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if events[0] != {"search": search}:
+                raise ValueError(
+                    f"the journal in {self.folder} is of another search:\n    "
+                    f"{events[0].get('search', events[0])}\nand this one is\n    {search}\nGive "
+                    "the same settings and seed to go on with it, or another folder to begin anew"
+                )
         except BlockingIOError:
+            self.close()
             raise RuntimeError(
                 f"another search is writing its journal in {self.folder}: let it end, or take "
                 "another folder"
             ) from None
-
-    def _check(self, first: Event, search: str) -> None:
-        if first != {"search": search}:
-            raise ValueError(
-                f"the journal in {self.folder} is of another search:\n    "
-                f"{first.get('search', first)}\nand this one is\n    {search}\nGive the same "
-                "settings and seed to go on with it, or another folder to begin anew"
-            )
+        except BaseException:
+            self.close()
+            raise
+        return events[1:]
 
     def _read(self) -> list[Event]:
         self._file.seek(0)

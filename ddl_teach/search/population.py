@@ -14,8 +14,6 @@ What to look at: lines that end above and begin anew below; how the rate falls f
 generation, though nobody has planned it. After a few all members descend from one or two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
@@ -194,7 +192,13 @@ def train_population(
                     kept.write(generation, losses, mine)
             family.add(losses, settings, parents)
     family.states = states
-    family.winner = _told_to_all(comm, states, family.best, plan.members)
+    # The state of the best, unpacked, on every rank.
+    owner, own = _owners(comm, plan.members)[family.best], states.get(family.best)
+    size = np.array([0 if own is None else len(own)])
+    broadcast(comm, size, owner)
+    winner = np.empty(int(size[0]), np.uint8) if own is None else own
+    broadcast(comm, winner, owner)
+    family.winner = unpack(winner)
     return family
 
 
@@ -249,14 +253,3 @@ def copy_states(comm: Comm, parents: np.ndarray, states: States) -> States:
 
 def _owners(comm: Comm, members: int) -> list[int]:
     return [rank for rank in range(comm.size) for _ in share(members, comm.size, rank)]
-
-
-def _told_to_all(comm: Comm, states: States, best: int, members: int) -> State:
-    """The state of the best, unpacked, on every rank."""
-    owner = _owners(comm, members)[best]
-    own = states.get(best)
-    size = np.array([0 if own is None else len(own)])
-    broadcast(comm, size, owner)
-    state = np.empty(int(size[0]), np.uint8) if own is None else own
-    broadcast(comm, state, owner)
-    return unpack(state)

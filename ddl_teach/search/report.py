@@ -7,17 +7,57 @@ at once.
 What to look at: the median of a rung beside its best.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ddl_runtime.diagnosis.page import folded
 from ddl_teach.search.decider import Decider
-from ddl_teach.search.records import Record, SearchProgress
+
+
+@dataclass(frozen=True)
+class Record:
+    """One job: so many steps more of one trial, by one worker, from `start` to `end` in seconds.
+
+    Its `decision` is "running", then "waiting" (done, nothing decided yet), and in the end
+    "promoted", "stopped", "crashed" or "best", since the second `decided`. `loss` is None until
+    the job is done, and of one that crashed, which has an `error` instead. A job that was under
+    way when the search was killed stays as "interrupted": it cost time, and was done again.
+    """
+
+    trial: int
+    settings: dict[str, Any]
+    rung: int
+    steps: int
+    loss: float | None
+    decision: Literal[
+        "running", "waiting", "promoted", "stopped", "crashed", "best", "interrupted"
+    ]
+    worker: int
+    start: float
+    end: float | None = None
+    error: str | None = None
+    decided: float | None = None
+
+
+@dataclass(frozen=True)
+class SearchProgress:
+    """How far a search is: what a bar shows, and what a condition to stop may look at.
+
+    `steps` are those of jobs that are done; `planned` is what they will be. `loss` is the lowest
+    so far of all that were done (None before the first).
+    """
+
+    trials: int
+    jobs: int
+    running: int
+    crashes: int
+    steps: int
+    planned: int
+    loss: float | None
+    seconds: float
 
 
 def best(records: Sequence[Record]) -> Record | None:
@@ -49,7 +89,15 @@ class SearchReport:
         return sum(record.end - record.start for record in self.records if record.end is not None)
 
     def __str__(self) -> str:
-        lines = [self._about_the_winner(), self._about_all()]
+        decided = Counter(record.decision for record in self.records)
+        workers = len({record.worker for record in self.records})
+        lines = [
+            self._about_the_winner(),
+            f"it took {self.runs} runs of {self.progress.trials} trials, {decided['crashed']} of "
+            f"them crashed and {decided['interrupted']} interrupted\n  "
+            f"{self.progress.steps:,} steps in {self.progress.seconds:.3g} s, for which {workers} "
+            f"workers were busy {self.busy:.3g} s",
+        ]
         errors = Counter(it.error for it in self.records if it.decision == "crashed")
         lines += [f"  {times} x crashed: {error}" for error, times in errors.most_common(3)]
         for rung in sorted({record.rung for record in self.records}):
@@ -68,24 +116,11 @@ class SearchReport:
             told += f"\n  accuracy {self.accuracy:.1%} on the test part, looked at once"
         return told
 
-    def _about_all(self) -> str:
-        crashed, interrupted = (
-            sum(record.decision == what for record in self.records)
-            for what in ("crashed", "interrupted")
-        )
-        workers = len({record.worker for record in self.records})
-        return (
-            f"it took {self.runs} runs of {self.progress.trials} trials, {crashed} of them "
-            f"crashed and {interrupted} interrupted\n  {self.progress.steps:,} steps in "
-            f"{self.progress.seconds:.3g} s, for which {workers} workers were busy "
-            f"{self.busy:.3g} s"
-        )
-
 
 def _about_a_rung(records: Sequence[Record]) -> str:
     losses = [record.loss for record in records if record.loss is not None]
     steps = sorted({record.steps for record in records})
-    counts = {what: sum(it.decision == what for it in records) for what in ("promoted", "stopped")}
+    counts = Counter(record.decision for record in records)
     said = f"median loss {statistics.median(losses):.4g}, best {min(losses):.4g}" if losses else ""
     return (
         f"  rung {records[0].rung}: {len(losses)} of {len(records)} runs done, "

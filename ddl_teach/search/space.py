@@ -10,8 +10,6 @@ What to look at: a rate spans decades, so it is drawn by its logarithm; drawn ev
 of all trials would lie in the highest decade.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,7 +45,6 @@ class UniformNumber:
         _check_bounds(self, self.low, self.high)
 
     def draw(self, random: np.random.Generator) -> float:
-        """Any number between the bounds."""
         return float(random.uniform(self.low, self.high))
 
     def near(self, value: float, random: np.random.Generator) -> float:
@@ -68,7 +65,6 @@ class LogUniform(UniformNumber):
             )
 
     def draw(self, random: np.random.Generator) -> float:
-        """Any number between the bounds."""
         drawn = math.exp(random.uniform(math.log(self.low), math.log(self.high)))
         return min(max(drawn, self.low), self.high)  # the exponential rounds
 
@@ -86,7 +82,6 @@ class WholeNumber:
             raise TypeError(f"{self}: both bounds must be whole numbers")
 
     def draw(self, random: np.random.Generator) -> int:
-        """Any of them."""
         return int(random.integers(self.low, self.high, endpoint=True))
 
     def near(self, value: int, random: np.random.Generator) -> int:
@@ -95,7 +90,7 @@ class WholeNumber:
         moved = round(value * factor)
         if moved == value:
             moved += 1 if factor > 1 else -1
-        return min(max(moved, self.low), self.high)
+        return int(min(max(moved, self.low), self.high))
 
 
 @dataclass(frozen=True, init=False)
@@ -113,7 +108,6 @@ class Choice:
         return f"Choice({', '.join(map(repr, self.options))})"
 
     def draw(self, random: np.random.Generator) -> Any:
-        """Any of them."""
         return self.options[random.integers(len(self.options))]
 
     def near(self, value: Any, random: np.random.Generator) -> Any:
@@ -139,6 +133,17 @@ class Space:
                     f"Space: {name!r} must be UniformNumber(low, high), LogUniform(low, high), "
                     f"WholeNumber(low, high) or Choice(...), not {axis!r}"
                 )
+
+    def options(self, who: str) -> dict[str, tuple[Any, ...]]:
+        """Those of each axis, for `who` cannot draw a number."""
+        found = {}
+        for name, axis in self.axes.items():
+            if not isinstance(axis, Choice):
+                raise TypeError(
+                    f"{who} chooses among options: {name} must be a Choice, not {axis!r}"
+                )
+            found[name] = axis.options
+        return found
 
     def sample(self, seed: int, number: int) -> Settings:
         """Settings number `number` of this seed."""

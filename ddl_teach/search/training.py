@@ -11,13 +11,11 @@ part where it was chosen it looks better than it is.
 What to look at: 2 x 10 steps end where 20 steps end.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.search.attempt import State
+from ddl_teach.search.attempt import Advanced, State
 from ddl_teach.search.job import Settings
 from ddl_teach.training.optimizers.momentum import Momentum
 from ddl_teach.training.tasks.digits import Digits
@@ -47,9 +45,7 @@ class DigitsTraining:
     hidden: int = 32
     batch: int = 16
 
-    def __call__(
-        self, settings: Settings, state: State | None, steps: int, seed: int
-    ) -> tuple[State, float]:
+    def __call__(self, settings: Settings, state: State | None, steps: int, seed: int) -> Advanced:
         """So many more steps; the state after them, and the loss on the validation part."""
         task = self._task(settings, seed)
         rule = Momentum(settings["rate"], settings.get("momentum", self.momentum))

@@ -16,25 +16,13 @@ and what goes out last arrives L later, so this adds to one latency.
 Chan, Heimlich, Purkayastha & van de Geijn, CCPE 19(13), 2007; Patarasuk & Yuan, JPDC 69(2), 2009.
 """
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from ddl_teach.theory.inputs import Bytes, Seconds, ceil_log2, checked, larger
 
-PORT_VOLUME: Mapping[str, tuple[int, int]] = MappingProxyType(
-    {
-        "allreduce": (2, 2),
-        "reduce_scatter": (1, 1),
-        "allgather": (1, 1),
-        "alltoall": (1, 1),
-        "gather": (1, 1),
-        "scatter": (1, 1),
-        "broadcast": (1, 0),
-        "reduce": (1, 0),
-        "scan": (1, 0),
-        "barrier": (0, 0),
-    }
-)
+PORT_VOLUME = {
+    "allreduce": (2, 2), "reduce_scatter": (1, 1), "allgather": (1, 1), "alltoall": (1, 1),
+    "gather": (1, 1), "scatter": (1, 1), "broadcast": (1, 0), "reduce": (1, 0), "scan": (1, 0),
+    "barrier": (0, 0),
+}  # fmt: skip
 """Per operation (a, b): some port must carry (a - b/P) n bytes."""
 
 COMBINING = frozenset({"allreduce", "reduce_scatter", "reduce", "scan"})

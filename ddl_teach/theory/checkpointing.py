@@ -22,9 +22,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from functools import cache
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple, TypeAlias
 
 Plan: TypeAlias = "Sequence[int | Plan]"
 
@@ -110,7 +110,7 @@ def check_plan(plan: Plan, layers: int) -> None:
         )
 
 
-def equal_stretches(layers: int, stretches: int | None = None) -> list:
+def equal_stretches(layers: int, stretches: int | None = None) -> list[Any]:
     """So many stretches of equal length, sqrt(L) unless said otherwise; the last one is kept.
 
     >>> equal_stretches(9)
@@ -122,7 +122,7 @@ def equal_stretches(layers: int, stretches: int | None = None) -> list:
     return [*filter(None, forgotten), *last]
 
 
-def shrinking_stretches(layers: int) -> list:
+def shrinking_stretches(layers: int) -> list[Any]:
     """Stretches of p, p-1, p-2, ... layers, the last one kept: nothing is computed three times.
 
     Later stretches have less room, because the inputs of those before them are held; p is the
@@ -143,7 +143,7 @@ class Impossible(ValueError):
     """No plan fits into the memory."""
 
 
-def cheapest(chain: Chain, memory: int) -> list:
+def cheapest(chain: Chain, memory: int) -> list[Any]:
     """The plan of least time that never holds more than `memory` bytes.
 
     Sizes are rounded up to 1/128 of the memory where they have no large common divisor.
@@ -151,76 +151,44 @@ def cheapest(chain: Chain, memory: int) -> list:
     >>> cheapest(Chain.even(6), 3)
     [[0, 1, 2], [3, 4], 5]
     """
-    plan = _Programme(chain, memory).plan()
-    if plan is None:
-        raise Impossible(
-            f"no plan fits into {memory:,} bytes: the largest layer alone holds "
-            f"{max(map(chain.kept, range(len(chain)))):,}, besides the input of its stretch"
-        )
-    return plan
+    kept = [chain.kept(layer) for layer in range(len(chain))]
+    unit = max(math.gcd(*chain.outputs, *kept), 1)
+    if memory // unit > SLOTS:
+        unit = -(-memory // SLOTS)
+    holds, passes = ([-(-size // unit) for size in sizes] for sizes in (kept, chain.outputs))
+    before = [0.0, *accumulate(chain.seconds)]
 
-
-class _Programme:
-    """The dynamic program. Entry (first, stop, room): the least time of the layers first .. stop-1
-    in so much room, their input not counted, and where the first forgotten stretch ends."""
-
-    def __init__(self, chain: Chain, memory: int) -> None:
-        sizes = [*chain.outputs, *map(chain.kept, range(len(chain)))]
-        unit = max(math.gcd(*sizes), 1) if sizes else 1
-        if memory // unit > SLOTS:
-            unit = -(-memory // SLOTS)
-        self.chain, self.room = chain, memory // unit
-        self.outputs = [-(-size // unit) for size in chain.outputs]
-        self.kept = [-(-chain.kept(layer) // unit) for layer in range(len(chain))]
-
-    @cached_property
-    def until(self) -> list[float]:
-        """The time of all layers before each."""
-        sums = [0.0]
-        for time in self.chain.seconds:
-            sums.append(sums[-1] + time)
-        return sums
-
-    @cached_property
-    def table(self) -> dict[tuple[int, int, int], tuple[float, int]]:
-        table: dict[tuple[int, int, int], tuple[float, int]] = {}
-        for length in range(1, len(self.chain) + 1):
-            for first in range(len(self.chain) - length + 1):
-                for room in range(self.room + 1):
-                    ways = self._ways(table, first, first + length, room)
-                    table[first, first + length, room] = min(ways, default=(math.inf, first))
-        return table
-
-    def _ways(self, table: dict, first: int, stop: int, room: int) -> Iterator[tuple[float, int]]:
-        def least(start: int, end: int, left: int) -> float:
-            return table[start, end, left][0] if start < end else 0.0
-
-        if self.kept[first] <= room:
-            rest = least(first + 1, stop, room - self.kept[first])
-            yield self.chain.seconds[first] + rest, first
+    @cache
+    def least(first: int, stop: int, room: int) -> tuple[float, int]:
+        """The least time of the layers first .. stop-1 in so much room, their input not counted,
+        and where the first forgotten stretch ends; the layer itself where it is kept."""
+        if first == stop:
+            return 0.0, first
+        ways = []
+        if holds[first] <= room:
+            rest = least(first + 1, stop, room - holds[first])[0]
+            ways.append((chain.seconds[first] + rest, first))
         for cut in range(first + 1, stop):
-            left = room - self.outputs[cut - 1]
+            left = room - passes[cut - 1]
             if left >= 0:
-                forward = self.until[cut] - self.until[first]
-                yield forward + least(cut, stop, left) + least(first, cut, room), cut
+                forward = before[cut] - before[first]
+                again = least(cut, stop, left)[0] + least(first, cut, room)[0]
+                ways.append((forward + again, cut))
+        return min(ways, default=(math.inf, first))
 
-    def plan(self) -> list | None:
-        if not len(self.chain):
-            return []
-        if math.isinf(self.table[0, len(self.chain), self.room][0]):
-            return None
-        return self._read(0, len(self.chain), self.room)
-
-    def _read(self, first: int, stop: int, room: int) -> list:
-        steps: list = []
+    def plan(first: int, stop: int, room: int) -> list[Any]:
+        steps: list[Any] = []
         while first < stop:
-            _, cut = self.table[first, stop, room]
-            if cut == first:
-                steps.append(first)
-                room -= self.kept[first]
-                first += 1
-            else:
-                steps.append(self._read(first, cut, room))
-                room -= self.outputs[cut - 1]
-                first = cut
+            _, cut = least(first, stop, room)
+            steps.append(first if cut == first else plan(first, cut, room))
+            room -= holds[first] if cut == first else passes[cut - 1]
+            first = max(cut, first + 1)
         return steps
+
+    room = memory // unit
+    if math.isinf(least(0, len(chain), room)[0]):
+        raise Impossible(
+            f"no plan fits into {memory:,} bytes: the largest layer alone holds {max(kept):,}, "
+            "besides the input of its stretch"
+        )
+    return plan(0, len(chain), room)

@@ -26,7 +26,6 @@ practice, and experience", CCPE 19(13), 2007.
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from ddl_teach.theory.inputs import (
     Bytes,
@@ -110,13 +109,7 @@ def _fold(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
 
 
 def parameter_server(
-    ranks: int,
-    shards: int,
-    nbytes: Bytes,
-    latency: float,
-    per_byte: float,
-    *,
-    per_byte_reduced: float = 0.0,
+    ranks: int, shards: int, nbytes: Bytes, *link: float, **more: float
 ) -> Seconds:
     """Ranks 0 .. s-1 each own a shard of n/s bytes: all push to every shard, then pull from it.
 
@@ -131,7 +124,7 @@ def parameter_server(
             f"{shards} shards need as many ranks to own them, but there are {ranks}: "
             "lower shards, or count the servers among the ranks"
         )
-    return linear(ranks, byte_count(nbytes) / shards, latency, per_byte, per_byte_reduced)
+    return linear(ranks, byte_count(nbytes) / shards, *link, **more)
 
 
 def hierarchical(
@@ -144,8 +137,7 @@ def hierarchical(
     per_byte_between: float,
     *,
     between: str = "ring",
-    per_byte_reduced: float = 0.0,
-    overhead: float = 0.0,
+    **costs: float,
 ) -> Seconds:
     """A tree inside each node up to its leader, an all-reduce of the leaders, a tree back down.
 
@@ -159,20 +151,17 @@ def hierarchical(
     count("ranks_per_node", ranks_per_node)
     cost("latency_between", latency_between)
     cost("per_byte_between", per_byte_between)
-    costs = per_byte_reduced, overhead
-    inside = tree(ranks_per_node, nbytes, latency, per_byte, *costs)
-    return inside + formula(between)(nodes, nbytes, latency_between, per_byte_between, *costs)
+    inside = tree(ranks_per_node, nbytes, latency, per_byte, **costs)
+    return inside + formula(between)(nodes, nbytes, latency_between, per_byte_between, **costs)
 
 
-ALGORITHMS: Mapping[str, Formula] = MappingProxyType(
-    {
-        "linear": linear,
-        "tree": tree,
-        "ring": ring,
-        "recursive_doubling": recursive_doubling,
-        "rabenseifner": rabenseifner,
-    }
-)
+ALGORITHMS: Mapping[str, Formula] = {
+    "linear": linear,
+    "tree": tree,
+    "ring": ring,
+    "recursive_doubling": recursive_doubling,
+    "rabenseifner": rabenseifner,
+}
 """By the name of the algorithm's file."""
 
 

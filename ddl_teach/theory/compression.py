@@ -21,8 +21,6 @@ Agarwal, Wang, Venkataraman & Papailiopoulos, "On the utility of gradient compre
 distributed training systems", MLSys 2022.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

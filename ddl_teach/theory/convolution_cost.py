@@ -220,11 +220,8 @@ def _weights(shape: ConvolutionShape) -> int:
 
 def _seen(shape: ConvolutionShape) -> int:
     """How many places of a padded image some output sees."""
-    places = 1
-    outputs_of_axes = shape.output_height, shape.output_width
-    for size, step, outputs in zip(shape.kernel, shape.stride, outputs_of_axes, strict=True):
-        places *= (outputs - 1) * min(size, step) + size
-    return places
+    axes = zip(shape.kernel, shape.stride, (shape.output_height, shape.output_width), strict=True)
+    return math.prod((outputs - 1) * min(size, step) + size for size, step, outputs in axes)
 
 
 def _matrix(rows: int, columns: int) -> Operations:

@@ -7,8 +7,6 @@ A stride is taken apart: rows p s + i meet weight i alone, so the phases of imag
 channels of a convolution without stride. What to look at: a small image is a single tile.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Protocol
 
@@ -38,11 +36,13 @@ def transform_size(shape: ConvolutionShape, direction: str = "forward") -> Pair:
     """
     _, kernel, image = phases(shape)
     if direction == "input_gradient":
-        image = tuple(size + tap - 1 for size, tap in zip(image_size(shape), kernel, strict=True))
-    return tuple(
+        height, width = image_size(shape)
+        image = height + kernel[0] - 1, width + kernel[1] - 1
+    rows, columns = (
         min(_smooth(size), 1 << (4 * tap - 1).bit_length())
         for size, tap in zip(image, kernel, strict=True)
     )
+    return rows, columns
 
 
 def transform_grid(shape: ConvolutionShape, direction: str = "forward") -> Pair:
@@ -51,10 +51,9 @@ def transform_grid(shape: ConvolutionShape, direction: str = "forward") -> Pair:
     if direction == "input_gradient":
         outputs = image_size(shape)
     sizes, kernel = transform_size(shape, direction), phases(shape)[1]
-    return tuple(
-        -(-number // (size - tap + 1))
-        for number, size, tap in zip(outputs, sizes, kernel, strict=True)
-    )
+    axes = zip(outputs, sizes, kernel, strict=True)
+    rows, columns = (-(-number // (size - tap + 1)) for number, size, tap in axes)
+    return rows, columns
 
 
 def tile_grid(shape: ConvolutionShape, outputs: int, direction: str = "forward") -> Pair:

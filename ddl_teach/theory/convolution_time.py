@@ -8,8 +8,6 @@ where 2 r r = 4 + 5 log2(n) slower (1/N + 1/C + 1/K): each of the three sets of 
 shared, by K outputs, N images, C inputs; so channels and batch decide, and not the kernel alone.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

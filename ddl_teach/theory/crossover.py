@@ -9,8 +9,9 @@ lines cross at one size,
 and the winner over all sizes is the lower envelope of the lines. Only `linear` with an overhead
 has a bend, at n = overhead / (G - g), where the root's port instead of its processor begins to set
 the pace; on either side of it the line is straight. Thakur, Rabenseifner & Gropp (2005) choose
-MPICH's algorithms this way. `costs` are those that formulas have besides, per_byte_reduced and
-overhead. What to look at: how the crossing sizes grow with the number of ranks.
+MPICH's algorithms this way. A `link` is a latency and a per_byte; per_byte_reduced and overhead
+are the costs that formulas have besides. What to look at: how the crossing sizes grow with the
+number of ranks.
 """
 
 import math
@@ -20,8 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ddl_teach.theory.collectives import ALGORITHMS, formula
-from ddl_teach.theory.inputs import Bytes, Seconds
+from ddl_teach.theory.inputs import Costs
 
+Time = Callable[[float], float]  # of a size
 ROUNDING = 1e-12  # relative difference below which two times count as the same
 
 
@@ -54,36 +56,28 @@ class FastestAlgorithm:
 
 
 def crossovers(
-    first: str,
-    second: str,
-    ranks: int,
-    latency: float,
-    per_byte: float,
-    *,
-    per_byte_reduced: float = 0.0,
-    overhead: float = 0.0,
+    first: str, second: str, ranks: int, *link: float, **more: float
 ) -> tuple[Crossover, ...]:
     """All sizes at which the faster of two algorithms becomes the slower, ascending.
 
     Empty if one of them is never slower; at most one entry unless `linear` bends (see above).
     """
     pair = formula(first), formula(second)
-    costs = latency, per_byte, per_byte_reduced, overhead
+    costs = Costs(*link, **more)
 
-    def lead(nbytes: float) -> float:
+    def lead(nbytes: float, costs: Costs = costs) -> float:
         """The time that `second` saves."""
-        return _difference(*(time(ranks, nbytes, *costs) for time in pair))
+        return _difference(*(float(time(ranks, nbytes, *costs)) for time in pair))
 
     corners = [0.0]
-    if overhead > 0 and per_byte > per_byte_reduced:
-        corners.append(overhead / (per_byte - per_byte_reduced))
+    if costs.overhead > 0 and costs.per_byte > costs.per_byte_reduced:
+        corners.append(costs.overhead / (costs.per_byte - costs.per_byte_reduced))
     found = []
     for begin, end in zip(corners, [*corners[1:], math.inf], strict=True):
         if end < math.inf:
             slope = (lead(end) - lead(begin)) / (end - begin)
         else:  # without latency and overhead a time is its slope, free of cancellation
-            bare = 0.0, per_byte, per_byte_reduced
-            slope = _difference(*(time(ranks, 1.0, *bare) for time in pair))
+            slope = lead(1.0, costs._replace(latency=0.0, overhead=0.0))
         meeting = begin - lead(begin) / slope if lead(begin) * slope < 0 else math.inf
         if meeting < end:
             below, above = (first, second) if lead(begin) < 0 else (second, first)
@@ -91,12 +85,7 @@ def crossovers(
     return tuple(found)
 
 
-def crossing(
-    first: Callable[[float], float],
-    second: Callable[[float], float],
-    smallest: float,
-    largest: float,
-) -> float:
+def crossing(first: Time, second: Time, smallest: float, largest: float) -> float:
     """A size between the two at which two times are equal, for any continuous functions of size.
 
     For curves without a formula: measured times, interpolated, or a simulation. Bisection halves
@@ -124,12 +113,7 @@ def crossing(
 
 
 def reigns(
-    ranks: int,
-    latency: float,
-    per_byte: float,
-    *,
-    algorithms: Iterable[str] = tuple(ALGORITHMS),
-    **costs: float,
+    ranks: int, *link: float, algorithms: Iterable[str] = ALGORITHMS, **more: float
 ) -> tuple[Reign, ...]:
     """Who is fastest from 0 bytes to infinitely many, one entry after another without gaps."""
     names = tuple(algorithms)
@@ -138,13 +122,13 @@ def reigns(
             change.nbytes
             for place, first in enumerate(names)
             for second in names[place + 1 :]
-            for change in crossovers(first, second, ranks, latency, per_byte, **costs)
+            for change in crossovers(first, second, ranks, *link, **more)
         }
     )
     found: list[Reign] = []
     for begin, end in zip([0.0, *sizes], [*sizes, math.inf], strict=True):
         inside = (begin + end) / 2 if end < math.inf else 2 * begin + 1
-        winner = _winner(_times(names, ranks, inside, latency, per_byte, costs))
+        winner = _winner(_times(names, ranks, inside, Costs(*link, **more)))
         if found and found[-1].algorithm == winner:
             found[-1] = Reign(winner, found[-1].begin, end)
         else:
@@ -155,41 +139,33 @@ def reigns(
 def winner_map(
     ranks: Sequence[int],
     nbytes: Sequence[float],
-    latency: float,
-    per_byte: float,
-    *,
-    algorithms: Iterable[str] = tuple(ALGORITHMS),
-    **costs: float,
+    *link: float,
+    algorithms: Iterable[str] = ALGORITHMS,
+    **more: float,
 ) -> np.ndarray:
     """The winner's name for every rank count (rows) and size (columns): a map to colour."""
     names = tuple(algorithms)
     sizes = np.asarray(nbytes, float)
-    rows = []
+    rows, costs = [], Costs(*link, **more)
     for count in ranks:
-        times = np.array([*_times(names, count, sizes, latency, per_byte, costs).values()])
+        times = np.array([formula(name)(count, sizes, *costs) for name in names])
         shortest = np.isclose(times, times.min(axis=0), rtol=ROUNDING, atol=0.0)
         rows.append(np.array(names)[shortest.argmax(axis=0)])
     return np.array(rows)
 
 
 def fastest(
-    ranks: int,
-    nbytes: float,
-    latency: float,
-    per_byte: float,
-    *,
-    algorithms: Iterable[str] = tuple(ALGORITHMS),
-    **costs: float,
+    ranks: int, nbytes: float, *link: float, algorithms: Iterable[str] = ALGORITHMS, **more: float
 ) -> FastestAlgorithm:
     """The algorithm with the shortest predicted time, and why. Of equals, the first named wins."""
-    names = tuple(algorithms)
-    times = _times(names, ranks, float(nbytes), latency, per_byte, costs)
+    names, costs = tuple(algorithms), Costs(*link, **more)
+    times = _times(names, ranks, float(nbytes), costs)
     winner = _winner(times)
     if ranks == 1:
         return FastestAlgorithm(
             winner, 0.0, times, "One rank has nobody to talk to: all cost nothing."
         )
-    waiting = formula(winner)(ranks, 0.0, latency, per_byte, **costs)
+    waiting = float(formula(winner)(ranks, 0.0, *costs))
     lines = [
         f"{winner} is fastest for {nbytes:,.0f} bytes on {ranks} ranks: "
         f"{_time(times[winner])}, of which {_time(waiting)} would pass without any bytes."
@@ -197,26 +173,19 @@ def fastest(
     others = {name: time for name, time in times.items() if name != winner}
     if others:
         second = _winner(others)
-        more = f", {times[second] / times[winner]:.2f} times as much" if times[winner] else ""
-        lines.append(f"Next comes {second} with {_time(times[second])}{more}.")
-    order = reigns(ranks, latency, per_byte, algorithms=names, **costs)
+        slower = f", {times[second] / times[winner]:.2f} times as much" if times[winner] else ""
+        lines.append(f"Next comes {second} with {_time(times[second])}{slower}.")
+    order = reigns(ranks, *costs, algorithms=names)
     if len(order) > 1:
         parts = [f"{reign.algorithm} up to {reign.end:,.0f} bytes" for reign in order[:-1]]
         lines.append(f"By size: {', '.join(parts)}, then {order[-1].algorithm}.")
     return FastestAlgorithm(winner, times[winner], times, " ".join(lines))
 
 
-def _times(
-    names: Sequence[str],
-    ranks: int,
-    nbytes: Bytes,
-    latency: float,
-    per_byte: float,
-    costs: Mapping[str, float],
-) -> dict[str, Seconds]:
+def _times(names: Sequence[str], ranks: int, nbytes: float, costs: Costs) -> dict[str, float]:
     if not names:
         raise ValueError(f"no algorithm to choose from; name some of {', '.join(ALGORITHMS)}")
-    return {name: formula(name)(ranks, nbytes, latency, per_byte, **costs) for name in names}
+    return {name: float(formula(name)(ranks, nbytes, *costs)) for name in names}
 
 
 def _winner(times: Mapping[str, float]) -> str:

@@ -14,13 +14,10 @@ processor cannot get below the sum of the T(n_b), nor an infinitely fast network
 pass.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 from ddl_teach.theory import ring_bytes
-from ddl_teach.theory.inputs import count
 
 
 def bucket_groups(nbytes: Sequence[float], limit: float) -> list[list[int]]:
@@ -71,11 +68,6 @@ def bytes_sent(elements: Sequence[int], ranks: int, rank: int, itemsize: int) ->
     Close to 2 (P-1)/P of the gradients' bytes, whatever the buckets.
     """
     return sum(ring_bytes.allreduce(size, ranks, rank, itemsize) for size in elements)
-
-
-def messages_sent(buckets: int, ranks: int) -> int:
-    """How many messages a rank sends in a step, by the ring: 2 (P-1) for each bucket."""
-    return 2 * (count("ranks", ranks) - 1) * buckets
 
 
 def bucket_ends(ready: Sequence[float], seconds: Sequence[float]) -> list[float]:

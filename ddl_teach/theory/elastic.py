@@ -10,8 +10,6 @@ Zhang, Choromanska and LeCun, "Deep learning with elastic averaging SGD", NIPS 2
 What to look at: stiff springs, a >> r h, are synchronous; weak ones let everybody go.
 """
 
-from __future__ import annotations
-
 
 def share_of_the_way(rate: float, curvature: float, spring: float) -> float:
     """How far from the centre a worker rests, as a part of how far its own minimum is.

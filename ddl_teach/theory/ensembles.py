@@ -8,8 +8,6 @@ network ensembles", 1990, of networks. What to look at: how far the measured err
 stays above it; that is how much its members err together.
 """
 
-from __future__ import annotations
-
 import math
 
 from ddl_teach.theory.inputs import count

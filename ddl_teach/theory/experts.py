@@ -14,7 +14,6 @@ What to look at: the weights of an expert never travel, however many experts the
 """
 
 import math
-from collections.abc import Sequence
 
 from ddl_teach.theory.inputs import count
 
@@ -32,31 +31,3 @@ def capacity(tokens: int, experts: int, chosen: int, factor: float) -> int:
     if math.isinf(factor):
         return chosen * tokens
     return math.ceil(factor * chosen * tokens / experts)
-
-
-def counts_sent(ranks: int, experts: int, chosen: int) -> int:
-    """Bytes that a rank sends until each knows how many rows every other has for every expert."""
-    return (count("ranks", ranks) - 1) * chosen * experts * COUNT
-
-
-def rows_sent(
-    rows: Sequence[Sequence[int]], owners: Sequence[int], rank: int, width: int, itemsize: int
-) -> int:
-    """Bytes that a rank sends forwards, or backwards: its rows, and answers to those of others.
-
-    `rows[r][e]` is how many rows rank r has for expert e, which lies on rank `owners[e]`.
-    """
-    leaving = sum(many for many, owner in zip(rows[rank], owners, strict=True) if owner != rank)
-    answered = sum(
-        many
-        for source, own in enumerate(rows)
-        for many, owner in zip(own, owners, strict=True)
-        if source != rank and owner == rank
-    )
-    return (leaving + answered) * width * itemsize
-
-
-def even_step(tokens: int, ranks: int, chosen: int, width: int, itemsize: int = 4) -> float:
-    """Bytes of rows that a rank sends in a step, where all experts are liked alike."""
-    ranks = count("ranks", ranks)
-    return 4 * (ranks - 1) / ranks * chosen * tokens / ranks * width * itemsize

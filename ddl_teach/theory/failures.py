@@ -20,8 +20,6 @@ What to look at: the best T grows with the square root of M only. A hundred time
 save ten times as often, and each save is no cheaper.
 """
 
-from __future__ import annotations
-
 import math
 
 from ddl_teach.theory.inputs import cost, count
@@ -48,28 +46,7 @@ def young(save: float, mean: float) -> float:
     return math.sqrt(2 * cost("save", save) * cost("mean", mean))
 
 
-def daly(save: float, mean: float) -> float:
-    """The best interval, also where saving takes long."""
-    save, mean = cost("save", save), cost("mean", mean)
-    if save >= 2 * mean:
-        return mean
-    small = save / (2 * mean)
-    return math.sqrt(2 * save * mean) * (1 + math.sqrt(small) / 3 + small / 9) - save
-
-
-def after_shrinking(work: float, ranks: int, notice: float) -> float:
-    """Seconds from a failure to the end, of `work` seconds that were left for all `ranks`."""
-    if count("ranks", ranks) < 2:
-        raise ValueError("ranks=1: when the only one is lost, nobody is left to go on")
-    return cost("notice", notice) + cost("work", work) * ranks / (ranks - 1)
-
-
-def after_restart(work: float, restart: float, again: float) -> float:
-    """Seconds from a failure to the end, where `again` seconds of work are done once more."""
-    return cost("restart", restart) + cost("again", again) + cost("work", work)
-
-
 def shrinking_wins_below(ranks: int, notice: float, restart: float, again: float) -> float:
     """Seconds of work left below which it is better to shrink than to restart on all ranks."""
-    saved = after_restart(0.0, restart, again) - cost("notice", notice)
+    saved = cost("restart", restart) + cost("again", again) - cost("notice", notice)
     return max(0.0, (count("ranks", ranks) - 1) * saved)

@@ -9,10 +9,11 @@ predict an all-reduce from these two experiments alone, then measure it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ddl_teach.theory.collectives import formula
 from ddl_teach.theory.crossover import FastestAlgorithm, fastest
-from ddl_teach.theory.inputs import Bytes, Seconds
+from ddl_teach.theory.inputs import Bytes, Costs, Seconds
 from ddl_teach.theory.robust_line import fit_line
 
 
@@ -32,17 +33,18 @@ class CostModel:
     per_byte_reduced_interval: tuple[float, float]
     confidence: float
 
+    @property
+    def costs(self) -> Costs:
+        """What a formula is asked with."""
+        return Costs(self.latency, self.per_byte, self.per_byte_reduced)
+
     def predict(self, algorithm: str, ranks: int, nbytes: Bytes) -> Seconds:
         """The time an all-reduce by `algorithm` should take here."""
-        return formula(algorithm)(
-            ranks, nbytes, self.latency, self.per_byte, per_byte_reduced=self.per_byte_reduced
-        )
+        return formula(algorithm)(ranks, nbytes, *self.costs)
 
     def fastest(self, ranks: int, nbytes: float) -> FastestAlgorithm:
         """The algorithm that should win here, and why."""
-        return fastest(
-            ranks, nbytes, self.latency, self.per_byte, per_byte_reduced=self.per_byte_reduced
-        )
+        return fastest(ranks, nbytes, *self.costs)
 
 
 def fit(
@@ -62,11 +64,11 @@ def fit(
     """
     if (reduced_nbytes is None) != (reduced_seconds is None):
         raise ValueError("give both reduced_nbytes and reduced_seconds, or neither")
-    how = {"confidence": confidence, "resamples": resamples, "seed": seed}
-    link = fit_line(nbytes, seconds, **how)
+    lay = partial(fit_line, confidence=confidence, resamples=resamples, seed=seed)
+    link = lay(nbytes, seconds)
     per_byte_reduced, per_byte_reduced_interval = 0.0, (0.0, 0.0)
-    if reduced_nbytes is not None:
-        combining = fit_line(reduced_nbytes, reduced_seconds, **how)
+    if reduced_nbytes is not None and reduced_seconds is not None:
+        combining = lay(reduced_nbytes, reduced_seconds)
         per_byte_reduced = combining.per_byte
         per_byte_reduced_interval = combining.per_byte_interval
     return CostModel(

@@ -24,8 +24,6 @@ training by exploiting finer-grained parallelism", IPDPS 2019.
 What to look at: many images do not help. Halo and image grow together.
 """
 
-from __future__ import annotations
-
 from ddl_teach.theory.inputs import cost, count
 
 
@@ -46,22 +44,6 @@ def halo(kernel: int, stride: int = 1, padding: int = 0) -> tuple[int, int]:
             f"stride is not true; {advice}"
         )
     return padding, max(kernel - stride - padding, 0)
-
-
-def halo_elements(
-    rows: tuple[int, int], columns: tuple[int, int], *, above: bool, below: bool, left: bool,
-    right: bool, height: int, width: int,
-) -> int:  # fmt: skip
-    """Numbers that a tile of `height` by `width` points sends forwards, for each map and image.
-
-    `rows` and `columns` are the halos of the layer; the flags say on which sides there is a
-    neighbour. Edges above and below go first; those left and right are longer by what came with
-    them, or was padded, and so carry the corners. Backwards everything goes the other way: swap
-    the two numbers of each halo.
-    """
-    down = (above * rows[1] + below * rows[0]) * width
-    across = (left * columns[1] + right * columns[0]) * (height + sum(rows))
-    return down + across
 
 
 def seconds(

@@ -7,7 +7,7 @@ the formula for its own size and the formula for the next size that divides.
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -62,6 +62,15 @@ def checked(ranks: int, nbytes: Bytes, **costs: float) -> Bytes:
     return byte_count(nbytes)
 
 
+class Costs(NamedTuple):
+    """What every formula of a collective is asked with, as one value."""
+
+    latency: float
+    per_byte: float
+    per_byte_reduced: float = 0.0
+    overhead: float = 0.0
+
+
 class Formula(Protocol):
     """The time of a collective: `ring(8, nbytes, latency, per_byte, overhead=1e-7)`."""
 
@@ -91,9 +100,8 @@ def formula_of(letters: Callable[..., Seconds]) -> Formula:
         per_byte_reduced: float = 0.0,
         overhead: float = 0.0,
     ) -> Seconds:
-        costs = {"latency": latency, "per_byte": per_byte}
-        costs |= {"per_byte_reduced": per_byte_reduced, "overhead": overhead}
-        return letters(ranks, checked(ranks, nbytes, **costs), *costs.values())
+        costs = Costs(latency, per_byte, per_byte_reduced, overhead)
+        return letters(ranks, checked(ranks, nbytes, **costs._asdict()), *costs)
 
     for name in ("__module__", "__name__", "__qualname__", "__doc__"):
         setattr(time, name, getattr(letters, name))

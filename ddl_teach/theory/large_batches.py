@@ -19,8 +19,6 @@ What to look at: at B = N both prices are paid twice, double the fewest steps an
 fewest samples. That is the knee; N grows while the loss falls.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -18,8 +18,6 @@ performance", IPDPS 2000.
 What to look at: how many messages are on one cable at the same time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import NamedTuple

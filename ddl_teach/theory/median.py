@@ -5,8 +5,6 @@ n! / (below! (n - below)!) / 2^n. So two of the ordered times enclose it in as m
 these chances say (Hoefler and Belli 2015).
 """
 
-from __future__ import annotations
-
 import math
 
 

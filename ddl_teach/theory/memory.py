@@ -14,13 +14,10 @@ Rajbhandari, Rasley, Ruwase & He, "ZeRO: memory optimizations toward training tr
 models", 2020. What to look at: stages 1 and 2 cost no byte more than stage 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ddl_teach.theory import ring_bytes
-from ddl_teach.theory.inputs import count
 
 STAGES = (0, 1, 2, 3)
 INDEX = 4  # bytes of the place of a kept weight
@@ -93,16 +90,6 @@ def offloaded(parameters: int, bucket: int, *, weight: int = 4, state: int = 8) 
     return 2 * weight * parameters + 2 * state * min(parameters, bucket)
 
 
-def offload_seconds(buckets: int, move: float, update: float) -> float:
-    """A step with the states on the host, in B buckets: T = (B + 1) t + B u.
-
-    A bucket is fetched in `move` = t seconds, updated in `update` = u, and stored in t, while the
-    next one is fetched; the link is as fast each way, and bytes take its time, not latency. With
-    a single place for buckets it would be B (2 t + u).
-    """
-    return (count("buckets", buckets) + 1) * move + buckets * update
-
-
 def pruned(parameters: int, kept: int, *, weight: int = 4, state: int = 8) -> HeldBytes:
     """What is held when only `kept` parameters are trained: dense weights, compressed all else.
 
@@ -113,8 +100,3 @@ def pruned(parameters: int, kept: int, *, weight: int = 4, state: int = 8) -> He
     training", 2023.
     """
     return HeldBytes(weight * (parameters + kept), weight * kept, (state + INDEX) * kept)
-
-
-def pruned_sent(kept: int, ranks: int, rank: int = 0, *, weight: int = 4) -> int:
-    """The bytes that a rank sends in a step: an all-reduce of the compressed gradients."""
-    return ring_bytes.allreduce(kept, ranks, rank, weight)

@@ -23,10 +23,13 @@ of many.
 What to look at: GPipe and 1F1B have the same bubble and not the same memory.
 """
 
-from __future__ import annotations
+# ruff: noqa: E741 -- I is the papers' letter
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import wraps
+from inspect import signature
+from typing import Any
 
 from ddl_teach.theory.inputs import cost, count
 
@@ -49,115 +52,93 @@ class PipelineStep:
         return self.bubble / self.time
 
 
-def naive(
-    ranks: int, micro_batches: int, forward: float, backward: float, latency: float = 0.0
-) -> PipelineStep:
+def _in_letters(formula: Callable[..., Any]) -> Callable[..., Any]:
+    """The formula, after a check: P, m and other whole numbers are counts, seconds are costs."""
+    names, words = signature(formula), {"P": "ranks", "m": "micro_batches", "F": "forward"}
+
+    @wraps(formula)
+    def checked(*given: float, **more: float) -> Any:
+        arguments = names.bind(*given, **more).arguments
+        for name, value in arguments.items():
+            whole = names.parameters[name].annotation is int
+            (count if whole else cost)(words.get(name, name), value)
+        if not any(arguments.get(letter, 0) for letter in "FBIW"):
+            raise ValueError("forward and backward may not both take no time at all")
+        return formula(*given, **more)
+
+    return checked
+
+
+@_in_letters
+def naive(P: int, m: int, F: float, B: float, latency: float = 0.0) -> PipelineStep:
     """One micro-batch after the other, there and back."""
-    ranks, micro_batches, one = _checked(ranks, micro_batches, forward, backward)
-    work = micro_batches * one
-    waits = micro_batches * (ranks - 1) * (one + 2 * cost("latency", latency))
-    return PipelineStep(work, waits, (1,) * ranks)
+    return PipelineStep(m * (F + B), (P - 1) * m * (F + B + 2 * latency), (1,) * P)
 
 
-def gpipe(
-    ranks: int, micro_batches: int, forward: float, backward: float, latency: float = 0.0
-) -> PipelineStep:
+@_in_letters
+def gpipe(P: int, m: int, F: float, B: float, latency: float = 0.0) -> PipelineStep:
     """All forward, then all backward."""
-    ranks, micro_batches, one = _checked(ranks, micro_batches, forward, backward)
-    bubble = (ranks - 1) * (one + 2 * cost("latency", latency))
-    return PipelineStep(micro_batches * one, bubble, (micro_batches,) * ranks)
+    return PipelineStep(m * (F + B), (P - 1) * (F + B + 2 * latency), (m,) * P)
 
 
-def one_f_one_b(ranks: int, micro_batches: int, forward: float, backward: float) -> PipelineStep:
+@_in_letters
+def one_f_one_b(P: int, m: int, F: float, B: float) -> PipelineStep:
     """One forward, one backward."""
-    ranks, micro_batches, one = _checked(ranks, micro_batches, forward, backward)
-    peak = tuple(min(ranks - rank, micro_batches) for rank in range(ranks))
-    return PipelineStep(micro_batches * one, (ranks - 1) * one, peak)
+    return PipelineStep(m * (F + B), (P - 1) * (F + B), tuple(min(P - r, m) for r in range(P)))
 
 
-def interleaved(
-    ranks: int, micro_batches: int, forward: float, backward: float, stages_per_rank: int = 2
-) -> PipelineStep:
-    """1F1B over thin stages; `forward` and `backward` are of all stages of a rank together."""
-    ranks, micro_batches, one = _checked(ranks, micro_batches, forward, backward)
-    thin = count("stages_per_rank", stages_per_rank)
-    peak = tuple(
-        min(thin * ranks + ranks - 1 - 2 * rank, micro_batches * thin) / thin
-        for rank in range(ranks)
-    )
-    return PipelineStep(micro_batches * one, (ranks - 1) * one / thin, peak)
+@_in_letters
+def interleaved(P: int, m: int, F: float, B: float, stages_per_rank: int = 2) -> PipelineStep:
+    """1F1B over v thin stages a rank; F and B are of all stages of a rank together."""
+    v = stages_per_rank
+    peak = tuple(min(v * P + P - 1 - 2 * r, m * v) / v for r in range(P))
+    return PipelineStep(m * (F + B), (P - 1) * (F + B) / v, peak)
 
 
-def zero_bubble(
-    ranks: int,
-    micro_batches: int,
-    forward: float,
-    backward_input: float,
-    backward_weight: float,
-    lookahead: int = 1,
-) -> PipelineStep:
+@_in_letters
+def zero_bubble(P: int, m: int, F: float, I: float, W: float, lookahead: int = 1) -> PipelineStep:
     """H1, or with `lookahead=2` H2. Exact where W takes no longer than F and there are enough
     micro-batches to run ahead with, lookahead (P-1) + 1."""
-    split = backward_input + backward_weight
-    ranks, micro_batches, one = _checked(ranks, micro_batches, forward, split)
-    left = max(0.0, backward_input - lookahead * backward_weight)
-    peak = min(lookahead * (ranks - 1) + 1, micro_batches)
-    return PipelineStep(micro_batches * one, (ranks - 1) * (forward + left), (peak,) * ranks)
+    bubble = (P - 1) * (F + max(0.0, I - lookahead * W))
+    return PipelineStep(m * (F + I + W), bubble, (min(lookahead * (P - 1) + 1, m),) * P)
 
 
-def again(
-    ranks: int,
-    forward: float,
-    backward_input: float,
-    backward_weight: float,
-    lookahead: int = 1,
-) -> float:
+@_in_letters
+def again(P: int, F: float, I: float, W: float, lookahead: int = 1) -> float:
     """The bubble of each step of `zero_bubble` after the first, where who has updated its weights
     begins the next step: (P-1) max(0, F + I - lookahead W). Nothing then for H2 and equal passes.
 
     An optimizer that must see all gradients first, to clip their norm, makes everybody wait.
     """
-    ranks, _, _ = _checked(ranks, 1, forward, backward_input + backward_weight)
-    return (ranks - 1) * max(0.0, forward + backward_input - lookahead * backward_weight)
+    return (P - 1) * max(0.0, F + I - lookahead * W)
 
 
+@_in_letters
 def message_driven(
-    ranks: int,
-    micro_batches: int,
-    forward: float,
-    backward: float,
-    in_flight: int,
-    latency: float = 0.0,
+    P: int, m: int, F: float, B: float, in_flight: int, latency: float = 0.0
 ) -> PipelineStep:
-    """Whatever has arrived, at most `in_flight` at once; the last rank keeps one at most.
+    """Whatever has arrived, at most k `in_flight` at once; the last rank keeps one at most.
 
     Micro-batch i + k enters when i has come back. Exact for k of 1, 2 and m without latency; in
     between forward and backward passes may meet on a rank, and then this is the least time.
     """
-    ranks, micro_batches, one = _checked(ranks, micro_batches, forward, backward)
-    limit = count("in_flight", in_flight)
-    around = ranks * one + 2 * (ranks - 1) * cost("latency", latency)
-    rounds, rest = divmod(micro_batches - 1, limit)
-    time = around + rounds * max(around, limit * one) + rest * one
-    peak = min(limit, micro_batches)
-    return PipelineStep(
-        micro_batches * one, time - micro_batches * one, (peak,) * (ranks - 1) + (1,)
-    )
+    around = P * (F + B) + 2 * (P - 1) * latency
+    rounds, rest = divmod(m - 1, in_flight)
+    time = around + rounds * max(around, in_flight * (F + B)) + rest * (F + B)
+    peak = (min(in_flight, m),) * (P - 1) + (1,)
+    return PipelineStep(m * (F + B), time - m * (F + B), peak)
 
 
-def limit_without_waiting(
-    ranks: int, forward: float, backward: float, latency: float = 0.0
-) -> float:
+@_in_letters
+def limit_without_waiting(P: int, F: float, B: float, latency: float = 0.0) -> float:
     """So many micro-batches in flight keep every rank busy: a round trip divided by a turn."""
-    ranks, _, one = _checked(ranks, 1, forward, backward)
-    return ranks + 2 * (ranks - 1) * cost("latency", latency) / one
+    return P + 2 * (P - 1) * latency / (F + B)
 
 
-def gems(ranks: int, micro_batches: int, forward: float, backward: float) -> PipelineStep:
+@_in_letters
+def gems(P: int, m: int, F: float, B: float) -> PipelineStep:
     """Two replicas in opposite order; exact where B takes no less than F."""
-    ranks, micro_batches, one = _checked(ranks, micro_batches, forward, backward)
-    bubble = (ranks - 1) * (forward + micro_batches * backward)
-    return PipelineStep(micro_batches * one, bubble, (1,) * ranks)
+    return PipelineStep(m * (F + B), (P - 1) * (F + m * B), (1,) * P)
 
 
 def sent(rank: int, ranks: int, cuts: Sequence[int]) -> int:
@@ -172,23 +153,3 @@ def sent(rank: int, ranks: int, cuts: Sequence[int]) -> int:
     return sum(cuts[stage] for stage in own if stage < len(cuts)) + sum(
         cuts[stage - 1] for stage in own if stage > 0
     )
-
-
-def gems_sent(
-    rank: int, ranks: int, even: Sequence[int], odd: Sequence[int], gradients: Sequence[int]
-) -> int:
-    """The same for two replicas: what the even and the odd micro-batches send through the cuts,
-    and the gradients of both stages that the rank holds, to whoever holds the other replicas."""
-    other = ranks - 1 - rank
-    sums = 0 if rank == other else gradients[rank] + gradients[other]
-    return sent(rank, ranks, even) + sent(other, ranks, odd) + sums
-
-
-def _checked(
-    ranks: int, micro_batches: int, forward: float, backward: float
-) -> tuple[int, int, float]:
-    """Both numbers, and the seconds of one micro-batch on one rank."""
-    one = cost("forward", forward) + cost("backward", backward)
-    if one == 0:
-        raise ValueError("forward and backward may not both take no time at all")
-    return count("ranks", ranks), count("micro_batches", micro_batches), one

@@ -60,7 +60,10 @@ def fit_line(
     middle, scatter = _majority_line(scaled, times)
     line, error = (rows[0] for rows in _bisquare(scaled, times[None, :], middle, scatter))
     model = line[0] + line[1] * scaled
-    residuals = np.log(times / model) / (1 - _leverage(scaled, model))
+    # How far each point pulls the line towards itself, and so shrinks its own residual:
+    design = np.stack((np.ones_like(scaled), scaled), axis=1) / model[:, None]
+    leverage = np.minimum((np.linalg.qr(design)[0] ** 2).sum(axis=1), 0.9)
+    residuals = np.log(times / model) / (1 - leverage)
     signs = np.random.default_rng(seed).choice((-1.0, 1.0), size=(resamples, len(times)))
     lines, errors = _bisquare(scaled, model * np.exp(signs * residuals), line, scatter)
     tail = (1 - confidence) / 2
@@ -155,10 +158,3 @@ def _weighted_lines(sizes: np.ndarray, times: np.ndarray, weights: np.ndarray) -
     start, slope = np.where(start < 0, 0.0, start), np.where(start < 0, nt / nn, slope)
     start, slope = np.where(slope < 0, t / one, start), np.where(slope < 0, 0.0, slope)
     return np.stack((np.maximum(start, 1e-9 * np.abs(t / one)), slope), axis=1)
-
-
-def _leverage(sizes: np.ndarray, model: np.ndarray) -> np.ndarray:
-    """How far each point pulls the line towards itself, and so shrinks its own residual."""
-    design = np.stack((np.ones_like(sizes), sizes), axis=1) / model[:, None]
-    orthonormal, _ = np.linalg.qr(design)
-    return np.minimum((orthonormal**2).sum(axis=1), 0.9)

@@ -13,8 +13,6 @@ Williams, Waterman and Patterson, "Roofline: an insightful visual performance mo
 architectures", CACM 52(4), 2009.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

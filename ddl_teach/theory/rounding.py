@@ -26,11 +26,8 @@ Oishi, "Accurate sum and dot product", SIAM J. Sci. Comput. 26(6), 2005. Kalamka
 of BFLOAT16 for deep learning training", 2019.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from ddl_teach.theory.inputs import ceil_log2, count
 
@@ -63,23 +60,16 @@ class Format:
         """Half of it and less becomes zero."""
         return 2.0 ** (self.lowest - self.significant + 1)
 
-    @property
-    def ones_stop(self) -> int:
-        """Where a sum of ones, in order, no longer grows: 2^p."""
-        return 2**self.significant
 
-
-FORMATS = MappingProxyType(
-    {
-        one.name: one
-        for one in (
-            Format("float16", 11, -14, 15),
-            Format("bfloat16", 8, -126, 127),
-            Format("float32", 24, -126, 127),
-            Format("float64", 53, -1022, 1023),
-        )
-    }
-)
+FORMATS = {
+    one.name: one
+    for one in (
+        Format("float16", 11, -14, 15),
+        Format("bfloat16", 8, -126, 127),
+        Format("float32", 24, -126, 127),
+        Format("float64", 53, -1022, 1023),
+    )
+}
 
 
 def find_format(name: str) -> Format:

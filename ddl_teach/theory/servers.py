@@ -9,8 +9,6 @@ and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations"
 What to look at: every number here is in the ledger, to the byte.
 """
 
-from __future__ import annotations
-
 REQUEST = 24  # bytes: what is asked for, a version, a length
 ANSWER = 16  # bytes: a version and a clock, in front of the weights
 
@@ -20,19 +18,9 @@ def server_ingress(workers: int, nbytes: float, servers: int = 1) -> float:
     return workers * (nbytes / servers + 2 * REQUEST)
 
 
-def server_egress(workers: int, nbytes: float, servers: int = 1) -> float:
-    """Bytes that one of the servers sends in a clock."""
-    return workers * (nbytes / servers + ANSWER)
-
-
 def ring_ingress(ranks: int, nbytes: float) -> float:
     """Bytes that come in at any rank of a ring in a step."""
     return 2 * (ranks - 1) / ranks * nbytes
-
-
-def hierarchical_ingress(workers: int, group: int, nbytes: float) -> float:
-    """Bytes that come in at one server that only the leaders of groups speak to."""
-    return server_ingress(-(-workers // group), nbytes)
 
 
 def server_step(

@@ -15,8 +15,6 @@ Renggli et al., "SparCML", SC 2019, section 5 and appendix. What to look at: at 
 sum of 70 ranks is half full.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -40,15 +38,6 @@ def union_of_chances(chances: np.ndarray, ranks: int) -> float:
     if not ((chances >= 0) & (chances <= 1)).all():
         raise ValueError("chances lie between 0 and 1: divide how often by how many")
     return float((1 - (1 - chances) ** ranks).sum())
-
-
-def dense_after(size: int, entries: int, itemsize: int = 4) -> float:
-    """The number of ranks from which on the sum is expected to be smaller as a dense vector."""
-    _check(size, entries, 1)
-    limit = itemsize / (itemsize + INDEX_BYTES)
-    if entries >= limit * size:
-        return 1.0
-    return math.log1p(-limit) / math.log1p(-entries / size) if entries else math.inf
 
 
 def stream_bytes(size: float, entries: float, itemsize: int = 4) -> float:

@@ -17,8 +17,6 @@ Shoeybi et al., "Megatron-LM", 2019; Korthikanti et al., 2022; Krizhevsky, "One 
 What to look at: n grows with the batch, weights do not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -82,40 +80,6 @@ def gpt_step(
     return [*sent, LayerBytes("loss", ring.summed(answers) + ring.summed(2 * answers), 0)]
 
 
-def pairs_step(ring: Ring, rows: int, sizes: Iterable[int]) -> list[LayerBytes]:
-    """A step of fully connected layers in pairs, for so many rows; the first layer's input is
-    given, so its gradient is nobody's business."""
-    outputs = list(sizes)[2::2]
-    sent = []
-    for number, (before, after) in enumerate(zip([0, *outputs], outputs, strict=False)):
-        sent.append(
-            LayerBytes(f"pair{number + 1}", ring.summed(rows * after), ring.summed(rows * before))
-        )
-    return sent
-
-
-def alexnet_step(
-    ring: Ring, *, batch: int, convolutions: Iterable[int], classifier: Iterable[int]
-) -> list[LayerBytes]:
-    """A step of AlexNet with convolutions by data and a classifier by neurons.
-
-    `convolutions` are the numbers of weights of each parameter, `classifier` the four sizes of its
-    layers: features, two hidden ones, classes.
-    """
-    features, _, hidden, _ = classifier
-    of_bias = ring.summed(hidden)
-    return [
-        LayerBytes("convolutions", 0, sum(map(ring.summed, convolutions))),
-        LayerBytes(
-            "linear1 and linear2",
-            ring.gathered(batch, features) + ring.scattered(batch, hidden),
-            ring.scattered(batch, features) + ring.gathered(batch, hidden) + of_bias,
-        ),
-        LayerBytes("linear3", ring.gathered(batch, hidden), ring.scattered(batch, hidden)),
-        LayerBytes("loss", ring.summed(batch) + ring.summed(2 * batch), 0),
-    ]
-
-
 def pair_time(
     ranks: int, tokens: int, width: int, *, flops: float, latency: float, per_byte: float,
     itemsize: int = 2,
@@ -125,7 +89,7 @@ def pair_time(
     `flops` is what a rank does in a second; the sum is Rabenseifner's.
     """
     work = 16 * tokens * width**2 / count("ranks", ranks) / flops
-    return work, rabenseifner(ranks, tokens * width * itemsize, latency, per_byte)
+    return work, float(rabenseifner(ranks, tokens * width * itemsize, latency, per_byte))
 
 
 def total(sent: Iterable[LayerBytes]) -> int:

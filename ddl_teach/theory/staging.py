@@ -31,15 +31,13 @@ Olson, Gropp & Lockhart, "Modeling data movement performance on heterogeneous ar
 and three-stage production schedules with setup times included", NRLQ 1(1), 1954.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.theory.collectives import formula
+from ddl_teach.theory.collectives import ring
 from ddl_teach.theory.inputs import Bytes, Seconds, byte_count, cost, count, larger
 
 
@@ -154,45 +152,23 @@ def two_beat_one(route: Route) -> float:
     return found
 
 
-def allreduce_in_steps(
-    ranks: int,
-    nbytes: Bytes,
-    message: Callable[[Bytes], Seconds],
-    *,
-    per_byte_reduced: float = 0.0,
-) -> Seconds:
+def allreduce_in_steps(ranks: int, nbytes: Bytes, message: Callable[[Bytes], Seconds]) -> Seconds:
     """A ring whose 2 (P-1) messages of n/P bytes each come from device memory and go back there.
 
-    `message` says how long one takes, staged or pipelined; sums are made on the device. Either way
-    2 (P-1)/P n bytes are copied out and as many in. Exact where P divides the vector's elements.
+    `message` says how long one takes, staged or pipelined; sums are made on the device, for
+    nothing. Either way 2 (P-1)/P n bytes are copied out and as many in. Exact where P divides the
+    vector's elements.
     """
     part = byte_count(nbytes) / count("ranks", ranks)
-    if ranks == 1:
-        return 0.0 * part
-    summing = (ranks - 1) * part * cost("per_byte_reduced", per_byte_reduced)
-    return 2 * (ranks - 1) * message(part) + summing
+    return 0.0 * part if ranks == 1 else 2 * (ranks - 1) * message(part)
 
 
-def allreduce_once(
-    ranks: int,
-    nbytes: Bytes,
-    route: Route,
-    *,
-    algorithm: str = "ring",
-    per_byte_reduced: float = 0.0,
-) -> Seconds:
-    """The whole vector copied out, an all-reduce of host memory, the result copied in.
+def allreduce_once(ranks: int, nbytes: Bytes, route: Route) -> Seconds:
+    """The whole vector copied out, a ring of host memory, the result copied in.
 
-    n bytes are copied out and n in, half of what a ring's steps copy, but nothing is overlapped,
-    and the host makes the sums: `per_byte_reduced` is the host's.
+    n bytes are copied out and n in, half of what a ring's steps copy, but nothing is overlapped.
     """
     if count("ranks", ranks) == 1:
         return 0.0 * byte_count(nbytes)
-    between = formula(algorithm)(
-        ranks,
-        nbytes,
-        route.wire.start + route.wire.delay,
-        route.wire.per_byte,
-        per_byte_reduced=per_byte_reduced,
-    )
+    between = ring(ranks, nbytes, route.wire.start + route.wire.delay, route.wire.per_byte)
     return direct(nbytes, route.copy_out) + between + direct(nbytes, route.copy_in)

@@ -18,8 +18,6 @@ gradients: Mitliagkas, Zhang, Hadjis and Re, "Asynchrony begets momentum", 2016.
 What to look at: each doubling of the workers of an asynchronous run halves the step it can take.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import isfinite
 from numbers import Real
@@ -32,14 +30,9 @@ from ddl_teach.theory.inputs import count
 def stable_rate(staleness: int, curvature: float = 1.0) -> float:
     """The rate at which gradients that are so many steps old neither grow nor die out."""
     delay = count("staleness", staleness, 0)
-    return float(2 * np.sin(np.pi / (2 * (2 * delay + 1)))) / _positive("curvature", curvature)
-
-
-def fastest_rate(staleness: int, curvature: float = 1.0) -> float:
-    """The rate at which the error shrinks the most in each step, by tau / (tau + 1)."""
-    delay = count("staleness", staleness, 0)
-    share = (delay / (delay + 1)) ** delay  # tau^tau alone overflows soon
-    return share / (delay + 1) / _positive("curvature", curvature)
+    if not _finite("curvature", curvature) > 0:
+        raise ValueError(f"curvature must be positive, not {curvature!r}: else nothing pulls back")
+    return float(2 * np.sin(np.pi / (2 * (2 * delay + 1)))) / curvature
 
 
 def period(staleness: int) -> int:
@@ -84,12 +77,6 @@ def delayed_descent(
     for step in range(delay, delay + steps):
         weights[step + 1] = weights[step] - rate * curvature * weights[step - delay]
     return weights[delay:]
-
-
-def _positive(name: str, value: float) -> float:
-    if not _finite(name, value) > 0:
-        raise ValueError(f"{name} must be positive, not {value!r}: else nothing pulls back")
-    return float(value)
 
 
 def _finite(name: str, value: float) -> float:

@@ -21,8 +21,6 @@ section on recurrent layers; Appleyard, Kocisky & Blunsom, "Optimizing performan
 neural networks on GPUs", 2016.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -8,8 +8,6 @@ What to look at: without noise a straight line on a logarithmic axis, whose slop
 eigenvalue; with noise, a floor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ make sense.
 What to look at: how few refusals there are, and that each has a reason.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from typing import Any, NamedTuple

@@ -14,12 +14,9 @@ Shares          each has its own     the server's     each has its own yes
 =============== ==================== ================ ================ =================
 
 A consistency that sends weights themselves, or curvature, needs a compressor that is faithful to
-every entry. And each consistency, distribution and compressor may have an objection of its own: a
-window cannot decode, a part of a layer has no norm. What to look at: a refusal names the next
-thing to try.
+every entry. And each distribution and compressor may have an objection of its own: a window cannot
+decode, a part of a layer has no norm. What to look at: a refusal names the next thing to try.
 """
-
-from __future__ import annotations
 
 from typing import Any
 
@@ -112,9 +109,8 @@ def refusal(
     reason = (
         _no_verb(consistency, distribution)
         or (None if compressor.faithful else WHOLE.get(consistency.sends))
-        or consistency.objection(distribution, compressor, update)
-        or distribution.objection(consistency, distribution, compressor, update)
-        or compressor.objection(consistency, distribution, compressor, update)
+        or distribution.objection(consistency, compressor, update)
+        or compressor.objection(consistency.sends, update)
     )
     return (
         reason and f"{consistency} over {distribution} with {compressor} makes no sense: {reason}."

@@ -9,8 +9,6 @@ What to look at: it does not matter which consistency makes gradients stale, onl
 are.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -67,14 +65,10 @@ def stable_limit(
         ring.allreduce(comm, swings, "max")  # all must go on with the same rate
         low, high = (rate, high) if swings[1] < swings[0] else (low, rate)
     ages = np.array(result.staleness if result.report is None else result.report.staleness, int)
-    return Limit(low, tuple(_everybodys(comm, ages).tolist()))
-
-
-def _everybodys(comm: Comm, ages: np.ndarray) -> np.ndarray:
-    """What each rank has counted, of all ranks together."""
+    # What each rank has counted, of all ranks together:
     most = np.array([len(ages)])
     ring.allreduce(comm, most, "max")
     table = np.zeros((comm.size, int(most[0])), int)
     table[comm.rank, : len(ages)] = ages + 1  # zero stays for what was not counted
     ring.allreduce(comm, table)
-    return table[table > 0] - 1
+    return Limit(low, tuple((table[table > 0] - 1).tolist()))

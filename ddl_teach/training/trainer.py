@@ -7,8 +7,6 @@ distribution; those who are servers serve until all have left, the others train 
 says. What to look at: the trainer has no case for any consistency, distribution or compressor.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import TypeVar
 

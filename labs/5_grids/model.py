@@ -13,7 +13,7 @@ from dataclasses import astuple, fields
 
 from program import LAB, paper
 
-from ddl_teach.theory.grids.cluster import Cluster
+from ddl_teach.theory.grids.grid import Cluster
 from ddl_teach.theory.grids.search import in_order
 from ddl_teach.theory.grids.seconds import Seconds
 

@@ -21,8 +21,7 @@ from ddl_measure.interval import interval
 from ddl_measure.near_and_far import near_and_far, nodes_of
 from ddl_teach import Comm
 from ddl_teach.collectives import ring
-from ddl_teach.theory.grids.cluster import Cluster
-from ddl_teach.theory.grids.grid import Grid
+from ddl_teach.theory.grids.grid import Cluster, Grid
 from ddl_teach.theory.grids.layers import LayerStack, transformer
 from ddl_teach.theory.grids.search import in_order
 

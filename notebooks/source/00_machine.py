@@ -129,7 +129,7 @@ def arrive(comm, times=50):
 
 
 # %%
-from ddl_class.plots.arrivals import plot_arrivals
+from ddl_class.plots.messages import plot_arrivals
 
 moments = np.array(engines.run(arrive).results)
 by_number = (np.diff(moments, axis=0) > 0).all(axis=0).sum()

@@ -283,7 +283,7 @@ low, measured, high = np.max(launch(stopwatch, count, sizes=sizes).results, axis
 assert np.allclose(simulated, predicted)
 
 # %%
-from ddl_class.plots.algorithms import plot_times
+from ddl_class.plots.messages import plot_times
 
 plot_times(
     predicted={"ring": (sizes, predicted)},

@@ -18,9 +18,12 @@ import numpy as np
 import torch
 
 from ddl_class import check, hint, judge, predict, progress, reveal, yours
-from ddl_class.plots.operation_graph import plot_operation_graph
-from ddl_class.plots.schedule import plot_schedule
-from ddl_class.plots.work_depth import plot_bounds, plot_layers
+from ddl_class.plots.work_depth import (
+    plot_bounds,
+    plot_layers,
+    plot_operation_graph,
+    plot_schedule,
+)
 from ddl_teach.operators.graphs import fully_connected as graphs
 from ddl_teach.operators.graphs.execute import run_on_threads
 from ddl_teach.operators.graphs.schedule import finished, greedy
@@ -509,8 +512,8 @@ plot_schedule(four.start, four.duration, four.processor, 4, unit="steps", depth=
 # ## Where to read on
 #
 # - Unit 02: one convolution, four graphs. The same result with different work, depth and memory.
-# - `ddl_teach/theory/work_depth/`: a formula for every kind of layer, and beside it in
-#   `ddl_teach/operators/graphs/` the graph that proves it.
+# - `ddl_teach/theory/work_depth/`: a formula for every kind of layer. In the course's repository,
+#   `tests/operators/graphs/built/` has the graph that proves it.
 # - Ben-Nun and Hoefler, "Demystifying parallel and distributed deep learning" (ACM Computing
 #   Surveys, 2019), section 4: work and depth of layers and of whole networks.
 # - Blelloch, "Programming parallel algorithms" (CACM, 1996): thinking in work and depth.

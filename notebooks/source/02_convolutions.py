@@ -32,9 +32,7 @@ import numpy as np
 import torch
 
 from ddl_class import check, definition, hint, judge, predict, progress, reveal, yours
-from ddl_class.plots.convolutions import Swept, plot_sweep
-from ddl_class.plots.im2col import plot_im2col
-from ddl_class.plots.spread import plot_spread
+from ddl_class.plots.convolutions import Swept, plot_im2col, plot_spread, plot_sweep
 from ddl_teach.operators.convolution.problem import Convolution
 
 
@@ -442,7 +440,7 @@ assert meeting_kernel(8, 3, 64, 32, slower) > meeting_kernel(8, 64, 64, 32, slow
 # Take the definition in float64 as the truth, and see what each tile makes of it in float32.
 
 # %%
-from ddl_class.plots.winograd_error import plot_errors
+from ddl_class.plots.convolutions import plot_errors
 from ddl_teach.operators.convolution.methods import find
 
 x, weight = torch.randn(2, 64, 24, 24), torch.randn(32, 64, 3, 3)
@@ -483,7 +481,7 @@ def predicted(way, machine):
 # %%
 from dataclasses import replace
 
-from ddl_class.plots.method_map import plot_method_map
+from ddl_class.plots.convolutions import plot_method_map
 
 more = {name: 10 * rate for name, rate in vars(rates).items()}
 machines = {"your machine": rates, "products 10 x": replace(rates, product=more["product"])}

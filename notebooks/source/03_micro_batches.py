@@ -22,7 +22,7 @@ import numpy as np
 from scipy.optimize import milp
 
 from ddl_class import check, hint, judge, predict, progress, reveal, yours
-from ddl_class.plots.micro_batches import plot_divisions, plot_front, plot_limits
+from ddl_class.plots.memory import plot_divisions, plot_front, plot_limits
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.micro_batches import dynamic, predicted
 from ddl_teach.operators.micro_batches.front import desirable

@@ -20,7 +20,7 @@ from scipy.special import expit as sigmoid
 from torch import cat, nn, randn, set_num_threads, tensor
 
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
-from ddl_class.plots.wavefront import plot_wavefronts
+from ddl_class.plots.recurrences import plot_wavefronts
 from ddl_teach import simulate
 
 engines = Engines(2)
@@ -312,7 +312,7 @@ grid = {"layers": 6, "steps": 32, "flops": 1, "nbytes": 4, "network": here, "mac
 simulated = [simulate(on_ranks.only_time, 2, chunk=chunk, **grid).time for chunk in chunks]
 
 # %%
-from ddl_class.plots.chunks import plot_chunks
+from ddl_class.plots.recurrences import plot_chunks
 
 assert np.allclose(simulated, predicted)
 took = np.max(engines.run(timing.passes, **setting).results, axis=0)
@@ -376,7 +376,7 @@ def pairwise_sum(x):
 
 
 # %%
-from ddl_class.plots.rounding import plot_sum_errors
+from ddl_class.plots.recurrences import plot_sum_errors
 from ddl_measure.experiments.precision import sums
 
 my_sum = yours("04.pairwise", pairwise_sum, sums.WAYS["pairwise"])
@@ -407,7 +407,7 @@ judge("04.pairwise", pairwise_sum, seed=44)
 
 
 # %%
-from ddl_class.plots.magnitudes import plot_magnitudes
+from ddl_class.plots.recurrences import plot_magnitudes
 from ddl_measure.experiments.precision import small_network
 
 task = small_network.make_task()
@@ -448,7 +448,7 @@ def scaled_step(weights, gradient, scale, good, interval, rate):
 
 
 # %%
-from ddl_class.plots.loss_scale import plot_loss_scale
+from ddl_class.plots.recurrences import plot_loss_scale
 
 my_step = yours("04.scaling", scaled_step, small_network.scaled_step)
 plain = small_network.train(task, my_step, scale=1.0, interval=10**9)

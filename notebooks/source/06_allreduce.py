@@ -352,7 +352,7 @@ big = simulate(recursive_doubling.allreduce, many, network=good, x=mega, trace=F
 print(f"4,096 numbers: {some.time * 1e6:.1f} µs; 65,536 vectors of 1 MiB: {big.time * 1e6:.0f} µs")
 
 # %%
-from ddl_class.plots.algorithms import plot_times
+from ddl_class.plots.messages import plot_times
 from ddl_teach.theory import collectives as theory
 
 run = simulate(add_up, 128, network=good, allreduce=my_ring, length=1024, trace=False)

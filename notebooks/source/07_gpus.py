@@ -20,7 +20,7 @@ import numpy as np
 
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
 from ddl_class.notebook import by_hand
-from ddl_class.plots.copies import plot_copies
+from ddl_class.plots.staging import plot_copies
 from ddl_runtime.devices.stand_in import StandInDevice
 from ddl_runtime.devices.timed import TimedDevice
 from ddl_teach.comm import HostLink, Uniform, simulate

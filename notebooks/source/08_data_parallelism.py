@@ -25,7 +25,7 @@ from functools import partial
 import numpy as np
 
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
-from ddl_class.plots.bucket_sizes import plot_bucket_sizes
+from ddl_class.plots.networks import plot_bucket_sizes
 from ddl_teach import simulate
 from ddl_teach.comm import Uniform
 

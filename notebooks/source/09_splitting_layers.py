@@ -48,7 +48,7 @@ predict("09.crossover", ...)
 # by rows, and they fit together.
 
 # %%
-from ddl_class.plots.split_layers import plot_cuts, plot_either_way, plot_ways
+from ddl_class.plots.networks import plot_cuts, plot_either_way, plot_ways
 from ddl_teach.networks.spatial.halo import with_halo as library
 
 matrices = [("x", 4, 5, ""), ("A", 5, 8, "columns"), ("relu(x A)", 4, 8, "columns"),

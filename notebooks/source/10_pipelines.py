@@ -24,7 +24,7 @@
 
 # %%
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
-from ddl_class.plots.pipelines import plot_idle, plot_pipeline, plot_wait_and_memory
+from ddl_class.plots.networks import plot_idle, plot_pipeline, plot_wait_and_memory
 from ddl_measure.experiments.pipelines.phantom_stage import PassSeconds, timed
 from ddl_teach import simulate
 from ddl_teach.comm import Uniform
@@ -32,7 +32,7 @@ from ddl_teach.networks.pipelines.naive import naive
 
 free = Uniform(latency=0.0, bandwidth=float("inf"))
 run = simulate(timed, 4, network=free, schedule=naive(4, 8))
-plot_pipeline(run.timeline, unit="s", title="One at a time")
+plot_pipeline(run.timeline, title="One at a time")
 
 # %% [markdown]
 # White is a rank that waits, and the number in a box is the micro-batch. Four ranks do the work

@@ -21,10 +21,10 @@ import numpy as np
 
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
 from ddl_class.notebook import gloo
-from ddl_class.plots.grids import PARTS, plot_places, plot_shares
+from ddl_class.plots.networks import PARTS, plot_places, plot_shares
 from ddl_teach import simulate
-from ddl_teach.theory.grids import cluster, layers
-from ddl_teach.theory.grids.grid import Grid, every
+from ddl_teach.theory.grids import layers
+from ddl_teach.theory.grids.grid import Cluster, Grid, every
 
 engines = Engines(4)
 
@@ -84,7 +84,7 @@ judge("12.grids", grids, seed=121)
 ### END HIDDEN TESTS
 
 # %%
-from ddl_class.exercises.unit_12.grid_judges import bytes_of_step, seconds_of_step
+from ddl_class.exercises.unit_12.judges import bytes_of_step, seconds_of_step
 
 my_grids = yours("12.grids", grids, lambda ranks: [tuple(vars(g).values()) for g in every(ranks)])
 reveal("12.grids", len(my_grids(1024)))
@@ -231,7 +231,7 @@ judge("12.seconds", step_seconds, seed=123)
 
 # %%
 my_seconds, mine = yours("12.seconds", step_seconds, seconds_of_step), {}
-fast, gpt = cluster.Cluster(), layers.transformer(**deep, heads=16, vocabulary=51200)
+fast, gpt = Cluster(), layers.transformer(**deep, heads=16, vocabulary=51200)
 for grid in [one for one in my_grids(512) if one[1] <= 24 and one[2] <= 16]:
     per_byte = [fast.link(Grid(*grid), axis)[1] for axis in AXES]
     for m in (m for m in (1, 4, 16) if 512 % (grid[0] * m) == 0):

@@ -22,7 +22,7 @@
 import numpy as np
 
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
-from ddl_class.plots import losses, staleness
+from ddl_class.plots import staleness
 from ddl_teach import ANY, simulate
 from ddl_teach.comm import Machine, TwoLevel, Uniform
 from ddl_teach.training.distribution.server import Server
@@ -214,8 +214,8 @@ definition("stale_synchronous")
 
 # %%
 from ddl_teach.theory import stragglers
+from ddl_teach.training.consistency.asynchronous import inverse
 from ddl_teach.training.consistency.backup_workers import BackupWorkers
-from ddl_teach.training.consistency.damping import inverse
 from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
 
 
@@ -491,11 +491,11 @@ def learn(when, path, rate):
     given = {"task": Digits(), "steps": 40, "pace": pace, "update": SGD(rate)}
     found = engines.run(train, consistency=when, distribution=path, timeout=60, **given).results
     diaries = [(it.losses, it.seconds, it.bytes) for it in found if it.weights is not None]
-    return losses.mean_curve(diaries, epochs_a_step=16 * len(diaries) / 1438)
+    return staleness.mean_curve(diaries, epochs_a_step=16 * len(diaries) / 1438)
 
 
 engines.run(lambda comm: Digits().initial(), timeout=60)  # loads the pictures
-losses.plot_losses({name: learn(*way) for name, way in four.items()})
+staleness.plot_losses({name: learn(*way) for name, way in four.items()})
 
 # %% [markdown]
 # In epochs those lead whose every gradient is known to all at once, or nearly: synchronous and

@@ -149,7 +149,7 @@ judge("15.sharded", sharded, ranks=(6, 7, 12), seed=152)
 # small vector of 8 kB; how much comes in *per byte of the vector* does not depend on its size.
 
 # %%
-from ddl_class.plots.ingress import plot_ingress
+from ddl_class.plots.gossip import plot_ingress
 from ddl_teach.training.distribution.mean import mean_of_workers
 
 my_sharded = yours("15.sharded", sharded, mean_of_workers)
@@ -269,7 +269,7 @@ from ddl_teach.training.optimizers.momentum import Momentum
 run = engines.run(training, distribution=OneSided(), timeout=60)
 kinds = run.ledger[0].by_kind()
 print(f"rank 0 added to windows {kinds['add']} times; its own was read {kinds['get']} times")
-print(OneSided().objection(Asynchronous(), OneSided(), Dense(), Momentum(0.1, 0.9)))
+print(OneSided().objection(Asynchronous(), Dense(), Momentum(0.1, 0.9)))
 
 # %% [markdown]
 # ## 7. No server at all · *intermediate*
@@ -582,7 +582,7 @@ assert np.allclose(*both)
 # - L. Xiao and S. Boyd, "Fast linear iterations for distributed averaging", 2004.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019, section 7.
-# - `ddl_teach/theory/gossip/gradients.py`: why neighbours average weights and not gradients.
+# - `ddl_teach/theory/gossip/contraction.py`: why neighbours average weights and not gradients.
 #
 # The paths stand in `ddl_teach/training/distribution`, one a file. `progress()` shows how far you
 # have come. Unit 16 asks what of a gradient may be thrown away before it travels.

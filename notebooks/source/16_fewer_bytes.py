@@ -96,7 +96,7 @@ def descend(send, steps=200):
 
 
 # %%
-from ddl_class.exercises.unit_16 import form_judges
+from ddl_class.exercises.unit_16 import judges
 from ddl_teach.training.compression import top_k as library
 
 my_top_k = yours("16.top_k", top_k, library.largest)
@@ -157,7 +157,7 @@ judge("16.feedback", feedback, seed=162)
 # %%
 from functools import partial
 
-my_feedback = yours("16.feedback", feedback, form_judges.remembered)
+my_feedback = yours("16.feedback", feedback, judges.remembered)
 
 
 def remember(residuals, compress, worker, vector):
@@ -209,11 +209,11 @@ judge("16.one_bit", one_bit, seed=163)
 ### END HIDDEN TESTS
 
 # %%
-my_one_bit = yours("16.one_bit", one_bit, form_judges.packed_signs)
+my_one_bit = yours("16.one_bit", one_bit, judges.packed_signs)
 
 
 def as_bits(vector):
-    return form_judges.from_signs(*my_one_bit(vector), len(vector))
+    return judges.from_signs(*my_one_bit(vector), len(vector))
 
 
 bare, _ = descend(lambda worker, vector: as_bits(vector))
@@ -257,7 +257,7 @@ judge("16.quantise", quantise, seed=164)
 # is the mean?
 
 # %%
-my_quantise = yours("16.quantise", quantise, form_judges.drawn_levels)
+my_quantise = yours("16.quantise", quantise, judges.drawn_levels)
 lots, few = np.random.default_rng(1), gradient[:256]
 
 
@@ -336,7 +336,7 @@ judge("16.sparse_sum", sparse_sum, ranks=(16,), seed=165)
 ### END HIDDEN TESTS
 
 # %%
-from ddl_class.exercises.unit_16.sparse_judges import swapped
+from ddl_class.exercises.unit_16.judges import swapped
 from ddl_teach import simulate
 
 my_sum = yours("16.sparse_sum", sparse_sum, swapped)
@@ -351,7 +351,7 @@ def filled(comm):
 # Now let 2 to 256 ranks do it, each with entries at 1% of 4,000 places, and count.
 
 # %%
-from ddl_class.plots.fill_in import plot_fill_in
+from ddl_class.plots.forms import plot_fill_in
 from ddl_teach.theory import sparse
 
 ranks, counts = range(1, 257), [2, 4, 8, 16, 32, 64, 128, 256]

@@ -195,7 +195,7 @@ steps = [
 chances = np.bincount(np.concatenate(steps), minlength=rows) / len(steps)
 
 # %%
-from ddl_class.plots.fill_in import plot_fill_in
+from ddl_class.plots.forms import plot_fill_in
 from ddl_teach.theory import sparse as fills
 
 equal = [fills.union(rows, len(seen[0]), int(P)) / rows for P in ranks]

@@ -23,7 +23,7 @@
 import numpy as np
 
 from ddl_class import Engines
-from ddl_class.plots.choices import plot_choices, plot_regrets
+from ddl_class.plots.searching import plot_choices, plot_regrets
 from ddl_measure.experiments.choosing import allreduces, convolutions
 from ddl_measure.experiments.choosing.judge import judge, mean_with_interval
 

@@ -319,7 +319,7 @@ def member(comm, exploit):
 
 
 # %%
-from ddl_class.plots.population import plot_population
+from ddl_class.plots.searching import plot_population
 
 apart = simulate(member, 16, exploit=lambda *_: None).results
 copying = simulate(member, 16, exploit=exploit).results
@@ -456,7 +456,7 @@ def together(comm, ensemble, task):
 
 
 # %%
-from ddl_class.plots.consolidation import plot_consolidated
+from ddl_class.plots.searching import plot_consolidated
 from ddl_teach.search.consolidation.matching import matched_mean
 from ddl_teach.training.optimizers.momentum import Momentum
 

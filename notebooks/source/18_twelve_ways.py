@@ -23,7 +23,7 @@ import numpy as np
 
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
 from ddl_class.notebook.true_measurements import true_measurements
-from ddl_class.plots.fooling import plot_panel, plot_trick
+from ddl_class.plots.honesty import plot_panel, plot_trick
 from ddl_measure.reports.twelve_ways.all_ways import WAYS
 from ddl_measure.slowest_rank import slowest_of_all
 from ddl_teach.collectives import ring
@@ -540,6 +540,6 @@ print("yours:", shown.format(*my_interval(1e3 * both["A"])), "ms")
 # - G. M. Amdahl, "Validity of the single processor approach to achieving large scale computing
 #   capabilities", 1967. - J. L. Gustafson, "Reevaluating Amdahl's law", *CACM*, 1988.
 #
-# The ways stand in `ddl_measure/reports/twelve_ways`, one a file; what finds them in
+# The ways stand in `ddl_measure/reports/twelve_ways`, one a function; what finds them in
 # `ddl_measure/reports`. `progress()` shows how far you have come. Unit 19 asks whether it is
 # right at all, and whether another can repeat it.

@@ -126,7 +126,7 @@ def library_error(forward, backward, x, towards, step):
 my_error = yours("19.gradient", gradient_error, library_error)
 
 # %%
-from ddl_class.plots import validation as pictures
+from ddl_class.plots import honesty as pictures
 
 steps, x = 10.0 ** np.arange(-13, 0), np.linspace(-1, 1, 9)
 row = [my_error(np.sin, lambda x, t: t * np.cos(x), x, np.ones(9), step) for step in steps]

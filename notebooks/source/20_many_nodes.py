@@ -26,7 +26,7 @@ import numpy as np
 from ddl_class import check, hint, judge, predict, progress, reveal, yours
 from ddl_class.clusters.many_nodes import find_nodes
 from ddl_class.notebook import among_nodes
-from ddl_class.plots.nodes import plot_nodes, plot_share_of_work
+from ddl_class.plots.many_nodes import plot_nodes, plot_share_of_work
 
 ground = find_nodes(nodes=4, each=2, rate="100mbit")
 engines, node_of = ground.engines, ground.node_of
@@ -296,7 +296,7 @@ assert np.allclose(simulated[1:], formulas[1:])
 assert np.allclose(simulated[0], formulas[0], rtol=0.2)
 
 # %%
-from ddl_class.plots.algorithms import plot_times
+from ddl_class.plots.messages import plot_times
 
 names = "one ring", "dealt ring", "leaders"
 lines, squares = ({w: (sizes, t[k]) for k, w in enumerate(names)} for t in (formulas, simulated))

@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 from benchmarks.box import ALGORITHMS, RANKS, SIZE
 from benchmarks.recorded import RESULTS, head
 from ddl_class.clusters import grounds, node_checks
-from ddl_class.clusters.asking import NodeAnswers
 from ddl_class.clusters.on_ranks import MESSAGES, NBYTES
 from ddl_class.clusters.site import SETUP
 from ddl_class.competition.disciplines import DISCIPLINES
@@ -26,10 +25,8 @@ from ddl_runtime.pictures.style import (
     in_style,
     new_axes,
     rank_colour,
-    size_text,
-    spoken,
-    time_text,
 )
+from ddl_runtime.pictures.words import size_text, spoken, time_text
 from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import ring
 from ddl_teach.comm import DiagnosedError, Uniform
@@ -234,7 +231,7 @@ def doctor_of_nodes() -> str:
     rank = {"node": "n1", "ahead": 0.0, "bound": 1e-4, "sent": {"eth0": MESSAGES * NBYTES}}
     two = [rank, rank | {"node": "n2", "ahead": 4.0}]
     findings = [
-        node_checks.names(tuple(nodes), NodeAnswers(nodes, {}, "mark", tuple(nodes))),
+        node_checks.names(tuple(nodes), node_checks.NodeAnswers(nodes, {}, "mark", tuple(nodes))),
         node_checks.network(two, "ib0"),
         node_checks.clocks(two),
     ]

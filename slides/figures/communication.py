@@ -9,12 +9,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.recorded import head, sides
-from ddl_class.plots.algorithms import plot_times
+from ddl_class.plots.messages import plot_times
 from ddl_class.plots.staging import plot_chunk_sizes
 from ddl_measure.device_paths import ASSUMED
 from ddl_measure.ping_pong import ping_pong
-from ddl_runtime.pictures.style import size_text, spoken, time_text
 from ddl_runtime.pictures.timeline import plot_timeline
+from ddl_runtime.pictures.words import size_text, spoken, time_text
 from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import hierarchical, linear, rabenseifner, recursive_doubling, ring
 from ddl_teach.comm import DiagnosedError, TwoLevel, Uniform

@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 
 from ddl_class.exercises.mutants.bugs import BUGS
 from ddl_class.notebook.true_measurements import true_measurements
-from ddl_class.plots.fooling import plot_fooling
-from ddl_class.plots.validation import plot_checks
+from ddl_class.plots.honesty import plot_checks, plot_fooling
 from ddl_measure.interval import coverage
 from ddl_measure.levels.operators import check_gradient
 from ddl_measure.reports.review import review, told

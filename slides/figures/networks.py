@@ -10,11 +10,17 @@ from matplotlib.figure import Figure
 from torch import device, nn, randn
 
 from benchmarks.recorded import head, sides
-from ddl_class.plots.bucket_sizes import plot_bucket_sizes
-from ddl_class.plots.grids import PARTS, plot_shares
 from ddl_class.plots.memory import plot_held, plot_tradeoff
-from ddl_class.plots.pipelines import plot_pipeline, plot_wait_and_memory
-from ddl_class.plots.split_layers import plot_cuts, plot_either_way, plot_ways
+from ddl_class.plots.networks import (
+    PARTS,
+    plot_bucket_sizes,
+    plot_cuts,
+    plot_either_way,
+    plot_pipeline,
+    plot_shares,
+    plot_wait_and_memory,
+    plot_ways,
+)
 from ddl_measure.analysis import analyse
 from ddl_measure.experiments.pipelines.phantom_stage import timed
 from ddl_measure.experiments.spatial import only_time as tiles
@@ -29,8 +35,8 @@ from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 from ddl_teach.theory import checkpointing, collectives, data_parallel, memory
-from ddl_teach.theory.grids import cluster, layers
-from ddl_teach.theory.grids.grid import Grid
+from ddl_teach.theory.grids import layers
+from ddl_teach.theory.grids.grid import Cluster, Grid
 from ddl_teach.theory.grids.search import RankedGrid, search
 from slides.figures.tables import beside
 
@@ -168,7 +174,7 @@ def recomputed() -> Figure:
 def grids() -> list[RankedGrid]:
     """All grids of 512 ranks for a network of 24 blocks, the fastest first by the model."""
     network = layers.transformer(blocks=24, width=2048, heads=16, length=2048, vocabulary=51200)
-    return search(network, 512, cluster.Cluster(), batch=512)
+    return search(network, 512, Cluster(), batch=512)
 
 
 def some_grids() -> Figure:
@@ -182,4 +188,4 @@ def some_grids() -> Figure:
 
 def _drawn(schedule: Schedule, title: str) -> Figure:
     run = simulate(timed, schedule.ranks, network=FREE, schedule=schedule)
-    return plot_pipeline(run.timeline, unit="s", title=title)
+    return plot_pipeline(run.timeline, title=title)

@@ -7,16 +7,10 @@ import torch
 from matplotlib.figure import Figure
 
 from benchmarks.recorded import head, sides
-from ddl_class.plots.magnitudes import plot_magnitudes
-from ddl_class.plots.method_map import plot_method_map
-from ddl_class.plots.micro_batches import plot_divisions, plot_front
-from ddl_class.plots.operation_graph import plot_operation_graph
-from ddl_class.plots.rounding import plot_sum_errors
-from ddl_class.plots.schedule import plot_schedule
-from ddl_class.plots.spread import plot_spread
-from ddl_class.plots.wavefront import plot_wavefronts
-from ddl_class.plots.winograd_error import plot_errors
-from ddl_class.plots.work_depth import plot_bounds
+from ddl_class.plots.convolutions import plot_errors, plot_method_map, plot_spread
+from ddl_class.plots.memory import plot_divisions, plot_front
+from ddl_class.plots.recurrences import plot_magnitudes, plot_sum_errors, plot_wavefronts
+from ddl_class.plots.work_depth import plot_bounds, plot_operation_graph, plot_schedule
 from ddl_measure.experiments.precision import small_network, sums
 from ddl_teach.operators.convolution.methods import find
 from ddl_teach.operators.convolution.problem import Convolution

@@ -7,7 +7,8 @@ from matplotlib.figure import Figure
 
 from ddl_class.exercises.registry import find_exercise, units
 from ddl_class.release.curriculum import LESSONS, PARTS
-from ddl_runtime.pictures.style import INK, describe, in_style, new_axes, time_text
+from ddl_runtime.pictures.style import INK, describe, in_style, new_axes
+from ddl_runtime.pictures.words import time_text
 from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import recursive_doubling, ring
 from ddl_teach.comm import DiagnosedError, Uniform

@@ -12,9 +12,8 @@ from benchmarks.recorded import RESULTS, head
 from ddl_class.plots import forms as form_pictures
 from ddl_class.plots import large_batches as batch_pictures
 from ddl_class.plots import staleness as staleness_pictures
-from ddl_class.plots.fill_in import plot_fill_in
-from ddl_class.plots.gossip import plot_consensus, plot_graphs
-from ddl_class.plots.ingress import plot_ingress
+from ddl_class.plots.forms import plot_fill_in
+from ddl_class.plots.gossip import plot_consensus, plot_graphs, plot_ingress
 from ddl_class.plots.search import plot_search
 from ddl_class.plots.svg import Drawing
 from ddl_measure.experiments.search.waits import PLAN, Pace, pretended

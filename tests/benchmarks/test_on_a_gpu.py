@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks import device_messages, on_a_gpu
 from benchmarks.gpu import report
+from ddl_class.notebook.beside_gpus import recorded_runs
 from ddl_class.notebook.device_places import about
-from ddl_class.notebook.recorded_runs import recorded_runs
 from ddl_measure.device_messages import (
     ALLREDUCE,
     ALONE,

@@ -6,7 +6,7 @@ import psutil
 import pytest
 
 from ddl_class import Engines
-from ddl_class.engines.watchdogs import ProgramWatchdog
+from ddl_class.engines.outputs import ProgramWatchdog
 from ddl_class.exercises import check
 from ddl_runtime.launcher.watchdog import Watchdog
 

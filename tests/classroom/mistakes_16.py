@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from ddl_class.exercises.unit_16.form_judges import packed_signs
+from ddl_class.exercises.unit_16.judges import packed_signs
 from ddl_teach.training.compression.top_k import largest
 
 Pair = tuple[np.ndarray, np.ndarray]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ddl_class.exercises.unit_16.sparse_judges import merge, swapped
+from ddl_class.exercises.unit_16.judges import merge, swapped
 from ddl_teach import Comm
 
 Lists = tuple[np.ndarray, np.ndarray]

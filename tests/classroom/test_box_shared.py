@@ -1,6 +1,7 @@
 """One box, and two processes or two checkouts of the course that know of it."""
 
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -80,6 +81,8 @@ def test_a_cable_that_another_process_cuts_is_named(sound):
     assert told == ["node1's cable is out\n"]
     assert "What is wrong there: node1's cable is out." in str(caught.value)
     assert f"Mend it first: ddl-teach box mend --name {NAME}" in str(caught.value)
+    for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+        assert error.cut_cable == "node1"
     assert "more time" not in str(caught.value)
     assert "sendrecv or" not in str(caught.value)
     in_another_terminal("mend")

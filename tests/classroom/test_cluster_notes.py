@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ddl_class.clusters.site import SETUP, Site, read_site
-from ddl_class.clusters.slurm import login_node, submission
+from ddl_class.clusters.site import SETUP, Site, login_node, read_site, submission
 from ddl_class.commands.mistake import Mistake
 
 FILLED = """

@@ -12,7 +12,7 @@ from book.outputs import as_html
 from ddl_class import check, definition
 from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises import definitions, record
-from ddl_class.exercises.definitions import PLACES, Definition
+from ddl_class.exercises.definitions import ANSWERS, COMPARE, Definition
 from ddl_class.exercises.registry import find_exercise
 from ddl_teach import plain
 
@@ -50,16 +50,16 @@ def gpipe_order(rank, ranks, micro_batches):
 
 def bundle(name):
     source = (ROOM / f"{name}.py").read_text().strip()
-    return Definition(name, PLACES[name].compare, source)._repr_mimebundle_()
+    return Definition(name, COMPARE.get(name, ""), source)._repr_mimebundle_()
 
 
 def test_every_file_of_the_room_can_be_shown():
-    assert set(PLACES) == {path.stem for path in ROOM.glob("*.py")} - {"__init__"}
+    assert set(ANSWERS) == {path.stem for path in ROOM.glob("*.py")} - {"__init__"}
 
 
-@pytest.mark.parametrize("name", [name for name in PLACES if PLACES[name].exercise])
+@pytest.mark.parametrize("name", [name for name in ANSWERS if ANSWERS[name]])
 def test_what_answers_an_exercise_waits_for_it(name, shown, capsys):
-    exercise = find_exercise(PLACES[name].exercise).name
+    exercise = find_exercise(ANSWERS[name]).name
     definition(name)
     assert shown == []
     told = capsys.readouterr().out
@@ -107,11 +107,11 @@ def test_a_name_that_is_none_is_refused_with_the_names(name, told, shown):
         definition(name)
     words = " ".join(str(mistake.value).split())
     assert told in words
-    assert all(known in words for known in PLACES)
+    assert all(known in words for known in ANSWERS)
     assert shown == []
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("name", ANSWERS)
 def test_a_notebook_has_the_whole_file_in_a_closed_block(name):
     page = bundle(name)["text/html"]
     (block,) = re.findall(r"<details>(.*)</details>", page, re.DOTALL)
@@ -148,8 +148,8 @@ def test_a_unit_shows_its_definitions_after_their_checks(unit):
     checks = dict(calls(unit, "check"))
     assert list(cells) == UNITS[unit]
     for name in cells:
-        assert PLACES[name].compare.startswith("Compare ")
-        if exercise := PLACES[name].exercise:
+        assert COMPARE.get(name, "").startswith("Compare ")
+        if exercise := ANSWERS[name]:
             assert checks[exercise] < cells[name]
 
 
@@ -158,5 +158,5 @@ def test_a_unit_shows_its_definitions_after_their_checks(unit):
 )
 def test_its_sentence_speaks_of_names_that_the_learner_sees(unit, name):
     seen = (ROOM / f"{name}.py").read_text() + sources.source_of(unit).read_text()
-    for word in re.findall(r"`(\w+)`", PLACES[name].compare):
+    for word in re.findall(r"`(\w+)`", COMPARE.get(name, "")):
         assert re.search(rf"\b{word}\b", seen)

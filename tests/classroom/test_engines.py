@@ -8,9 +8,9 @@ import numpy as np
 import psutil
 import pytest
 
-from ddl_class.engines import watchdogs
+from ddl_class.engines import outputs
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
-from ddl_runtime.launcher.screen import Screen
+from ddl_runtime.launcher.pipe import Screen
 
 pytestmark = pytest.mark.real
 
@@ -96,7 +96,7 @@ def test_what_a_rank_prints_is_previewed_while_the_cell_runs(
             seen.touch()
 
     monkeypatch.setattr(Screen, "preview", look)
-    monkeypatch.setattr(watchdogs, "watched", lambda: True)
+    monkeypatch.setattr(outputs, "watched", lambda: True)
     code = f"import pathlib, time\nprint('{text}', end='')\n"
     code += f"while not pathlib.Path({str(seen)!r}).exists(): time.sleep(0.01)\nprint('ready')"
     capsys.readouterr()

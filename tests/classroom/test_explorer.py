@@ -8,7 +8,7 @@ from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
 from ddl_class.notebook.explorer import explore
-from ddl_runtime.pictures.style import spoken
+from ddl_runtime.pictures.words import spoken
 from ddl_teach.theory.crossover import fastest
 
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -56,4 +57,4 @@ def answer(address: str) -> int:
 def test_without_notebooks_it_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(lab, "ROOT", tmp_path)
     with pytest.raises(Mistake, match="works in a clone of the course"):
-        lab.open_lab([])
+        lab.open_lab(Namespace(others=[]))

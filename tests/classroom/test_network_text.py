@@ -5,8 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ddl_class.commands.mistake import Mistake
-from ddl_class.commands.network_text import NETWORKS, listing, read_network
-from ddl_class.commands.units import read_quantity, write_quantity
+from ddl_class.commands.network_text import (
+    NETWORKS,
+    listing,
+    read_network,
+    read_quantity,
+    write_quantity,
+)
 from ddl_runtime.topologies.point_to_point import HostLink, TwoLevel, Uniform
 from ddl_runtime.topologies.torus import Torus
 

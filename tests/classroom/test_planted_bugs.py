@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from examinations import EXAMINATIONS, wrong
 
 from ddl_class.exercises.mutants.bug import Bug, planted, untouched
 from ddl_class.exercises.mutants.bugs import BUGS, DISTRIBUTED, OPERATORS, TRAINING
-from ddl_class.exercises.mutants.examine import EXAMINATIONS, wrong
 from ddl_class.exercises.mutants.suspects import find, parts, suspects, tell
 from ddl_teach.training.tasks.digits import Digits
 

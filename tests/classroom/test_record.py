@@ -6,7 +6,7 @@ import multiprocessing
 import pytest
 
 from ddl_class.exercises import record
-from ddl_class.exercises.hints import hint
+from ddl_class.exercises.check import hint
 from ddl_class.exercises.predictions import predict, reveal
 from ddl_class.exercises.progress import progress, progress_text, standing, state
 

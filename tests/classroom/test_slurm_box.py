@@ -170,10 +170,10 @@ def test_engines_come_as_a_job_and_go(head, course):
 
 
 def test_where_packages_cannot_be_had_it_is_said(monkeypatch, tmp_path):
-    from ddl_class.clusters.box import slurm_packages
+    from ddl_class.clusters.box import slurm
 
-    monkeypatch.setattr(slurm_packages, "installed", lambda: False)
-    monkeypatch.setattr(slurm_packages.Path, "home", lambda: tmp_path)
+    monkeypatch.setattr(slurm, "installed", lambda: False)
+    monkeypatch.setattr(slurm.Path, "home", lambda: tmp_path)
     for apt, words in (
         ("", "no apt-get to download Debian's"),
         ("echo 'no route to host' >&2; exit 100", "apt-get install said\nno route to host"),
@@ -185,7 +185,7 @@ def test_where_packages_cannot_be_had_it_is_said(monkeypatch, tmp_path):
             (folder / name).chmod(0o755)
         monkeypatch.setenv("PATH", str(folder))
         with pytest.raises(Mistake, match=words) as refused:
-            slurm_packages.folder()
+            slurm.over_usr()
         assert "leave --slurm away" in str(refused.value)
     kept = [it for it in tmp_path.rglob("*") if it.parent.name == "ddl-teach"]
     assert kept == []  # nothing half unpacked

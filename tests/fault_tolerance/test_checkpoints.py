@@ -13,8 +13,14 @@ import pytest
 from ddl_runtime.diagnosis.deadlock import RankFailed
 from ddl_teach import launch, simulate
 from ddl_teach.collectives import ring
-from ddl_teach.fault_tolerance.checkpoints import Checkpoints, path_of, read, steps
-from ddl_teach.fault_tolerance.generators import restore, state_of
+from ddl_teach.fault_tolerance.checkpoints import (
+    Checkpoints,
+    path_of,
+    read,
+    restore,
+    state_of,
+    steps,
+)
 from ddl_teach.training.optimizers.adam import Adam
 
 pytestmark = pytest.mark.real

@@ -11,8 +11,7 @@ from ddl_class.labs import folders
 from ddl_measure.interval import interval
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
-from ddl_teach.theory.grids.cluster import Cluster
-from ddl_teach.theory.grids.grid import Grid
+from ddl_teach.theory.grids.grid import Cluster, Grid
 from ddl_teach.theory.grids.layers import transformer
 from ddl_teach.theory.grids.search import in_order
 

@@ -5,12 +5,11 @@ from math import inf
 import pytest
 
 from ddl_class.notebook.true_measurements import true_measurements
-from ddl_class.plots.fooling import plot_fooling
+from ddl_class.plots.honesty import plot_fooling
 from ddl_measure.reports.report import Report
 from ddl_measure.reports.review import review, told
 from ddl_measure.reports.twelve_ways import curves
-from ddl_measure.reports.twelve_ways.all_ways import WAYS
-from ddl_measure.reports.twelve_ways.the_right_time import GOOD, QUICK
+from ddl_measure.reports.twelve_ways.all_ways import GOOD, QUICK, WAYS
 from ddl_measure.reports.twelve_ways.trick import entry_of
 
 

@@ -10,6 +10,7 @@ from ddl_teach.networks.pipelines.message_driven import message_driven
 from ddl_teach.networks.pipelines.naive import naive
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
+from ddl_teach.theory import pipelines as theory
 
 FREE = Uniform(latency=0.0, bandwidth=float("inf"))
 
@@ -34,3 +35,11 @@ def every_schedule(ranks, micro_batches):
 def played(schedule, costs, network=FREE):
     """A run in virtual time; each rank returns what its step was like."""
     return simulate(timed, schedule.ranks, network=network, schedule=schedule, costs=costs)
+
+
+def gems_sent(rank, ranks, even, odd, gradients):
+    """Bytes of a rank of GEMS: what even and odd micro-batches send through the cuts, and the
+    gradients of both stages that it holds, to whoever holds the other replicas."""
+    other = ranks - 1 - rank
+    sums = 0 if rank == other else gradients[rank] + gradients[other]
+    return theory.sent(rank, ranks, even) + theory.sent(other, ranks, odd) + sums

@@ -12,11 +12,11 @@ from torch import nn
 from ddl_measure.experiments.spatial.only_time import convolution
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 from ddl_teach import simulate
-from ddl_teach.networks.replicated import all_reduce
+from ddl_teach.networks.axis_collectives import all_reduce
 from ddl_teach.networks.shares import share
 from ddl_teach.networks.spatial.network import put_together, split_images, split_windows
 from ddl_teach.networks.spatial.tiles import tiles
-from ddl_teach.theory.halo import halo, halo_elements, seconds
+from ddl_teach.theory.halo import halo, seconds
 
 GRIDS = {1: (1, 1), 2: (1, 2), 3: (3, 1), 4: (2, 2), 6: (2, 3), 8: (4, 2)}
 HEIGHT, WIDTH = 24, 48
@@ -63,6 +63,13 @@ def on_tiles(comm, kind, heard=True, overlap=False):
     pairs = zip([found, own.grad, *gradients], wanted, strict=True)
     far = max((one - other).abs().max().item() for one, other in pairs)
     return far, [after - before for before, after in itertools.pairwise(counts)]
+
+
+def halo_elements(rows, columns, above, below, left, right, height, width):
+    """Numbers that a tile sends for each map and image, by the halos of the layer: edges above and
+    below first; those left and right carry the corners with them."""
+    down = (above * rows[1] + below * rows[0]) * width
+    return down + (left * columns[1] + right * columns[0]) * (height + sum(rows))
 
 
 def sent(kind, rank, ranks):

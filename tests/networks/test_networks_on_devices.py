@@ -9,6 +9,7 @@ from functools import partial
 
 import pytest
 from lenet import lenet
+from networks.mixture import mixture_network
 from pipeline_cases import every_schedule
 from places import TENSORS, on_device
 from torch import nn
@@ -20,7 +21,6 @@ from ddl_teach.networks.data_parallel.batch_normalisation import synchronise
 from ddl_teach.networks.data_parallel.ladder import rungs, step_of
 from ddl_teach.networks.data_parallel.shards import own_part, weighted_loss
 from ddl_teach.networks.data_parallel.train_replicas import train as train_parallel
-from ddl_teach.networks.experts.network import mixture_network
 from ddl_teach.networks.experts.spread import full_parameters as experts_of
 from ddl_teach.networks.experts.spread import spread_experts
 from ddl_teach.networks.grid.trainer import Trainer

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pipeline_cases import FREE, played
+from pipeline_cases import FREE, gems_sent, played
 
 from ddl_measure.experiments.pipelines.phantom_stage import PassSeconds, timed
 from ddl_runtime.topologies.point_to_point import Uniform
@@ -116,7 +116,7 @@ def test_the_ledger_of_gems_is_the_formula(ranks, micro_batches):
     )
     run = played(gems(ranks, micro_batches), SENDING)
     assert [ledger.bytes_sent for ledger in run.ledger] == [
-        theory.gems_sent(rank, ranks, even, odd, [7] * ranks) for rank in range(ranks)
+        gems_sent(rank, ranks, even, odd, [7] * ranks) for rank in range(ranks)
     ]
 
 

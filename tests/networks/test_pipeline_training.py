@@ -7,7 +7,7 @@ import pytest
 import torch
 from deaf import Deaf
 from lenet import lenet
-from pipeline_cases import every_schedule
+from pipeline_cases import every_schedule, gems_sent
 from torch import nn
 
 from ddl_teach import simulate
@@ -108,7 +108,7 @@ def wanted_bytes(schedule, itemsize):
         STEPS * itemsize * sum(weight.numel() for weight in part.parameters())
         for part in cut(deep(ranks), ranks)
     ]
-    return [theory.gems_sent(rank, ranks, even, odd, gradients) for rank in range(ranks)]
+    return [gems_sent(rank, ranks, even, odd, gradients) for rank in range(ranks)]
 
 
 def test_without_messages_it_would_not():

@@ -19,6 +19,7 @@ from ddl_teach.networks.pruning.train_pruned import Pruned
 from ddl_teach.networks.shares import share
 from ddl_teach.networks.twin import largest_difference, train
 from ddl_teach.theory import memory as theory
+from ddl_teach.theory.ring_bytes import allreduce
 from ddl_teach.training.optimizers.adam import Adam
 from ddl_teach.training.optimizers.momentum import Momentum
 
@@ -83,7 +84,7 @@ def differences(comm, cases):
         whole = sum(p.numel() for p in mine.model.parameters())
         if held != theory.pruned(whole, kept, weight=8, state=8 * update.states):
             wrong.append(f"{update}: holds {held}")
-        if sent != STEPS * theory.pruned_sent(kept, comm.size, comm.rank, weight=8):
+        if sent != STEPS * allreduce(kept, comm.size, comm.rank, 8):
             wrong.append(f"{update}: sends {sent}")
         single, _, _ = go(comm, build().float(), [(x.float(), y) for x, y in batches], update)
         if not largest_difference(single.parameters(), twin) < 1e-4:

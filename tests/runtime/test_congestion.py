@@ -3,12 +3,13 @@
 from collections.abc import Callable
 
 import pytest
+from links import link_loads
 from traffic import name, shift
 
 from ddl_runtime.topologies.dragonfly import Dragonfly
 from ddl_runtime.topologies.fat_tree import FatTree
 from ddl_runtime.topologies.point_to_point import Uniform
-from ddl_runtime.topologies.shared_links import SharedBus, Star, Topology, link_loads
+from ddl_runtime.topologies.shared_links import SharedBus, Star, Topology
 from ddl_runtime.topologies.torus import Torus
 from ddl_teach import ANY, Comm, Phantom, simulate
 from ddl_teach.collectives import linear, recursive_doubling, ring, tree

@@ -1,17 +1,17 @@
 """Dragonfly: one cable between groups, its bad pattern, and Valiant's way out."""
 
 import pytest
+from links import link_loads, switch_link_ends
 from traffic import pairs, shift, slowdown
 
 from ddl_runtime.topologies.dragonfly import Dragonfly
-from ddl_runtime.topologies.shared_links import link_loads
 
 
 @pytest.mark.parametrize("shape", [(9, 4, 2), (5, 2, 3), (4, 3, 1), (3, 4, 2)])
 def test_every_two_groups_have_one_cable_and_routers_have_their_share(shape):
     dragonfly = Dragonfly(*shape)
     groups, routers, _ = shape
-    ends = [dragonfly.switch_link_ends(link) for link in range(dragonfly.switch_links)]
+    ends = [switch_link_ends(dragonfly, link) for link in range(dragonfly.switch_links)]
     across = [(start, end) for start, end in ends if start.split()[-1] != end.split()[-1]]
     joined = {(start.split()[-1], end.split()[-1]) for start, end in across}
     assert len(joined) == len(across) == groups * (groups - 1)

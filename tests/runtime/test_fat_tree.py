@@ -1,10 +1,10 @@
 """Fat tree: which patterns it carries at full bandwidth, and what oversubscription costs."""
 
 import pytest
+from links import link_loads
 from traffic import name, shift, slowdown
 
 from ddl_runtime.topologies.fat_tree import FatTree
-from ddl_runtime.topologies.shared_links import link_loads
 
 
 @pytest.mark.parametrize("ports", [2, 4, 6, 12])

@@ -154,35 +154,3 @@ def test_what_nothing_holds_back_ends_at_once_and_slows_nobody(path, nbytes):
     assert flows.next_time() == 1.0
     assert flows.advance(1.0) == ["instant"]
     assert flows.next_time() == 4.0
-
-
-# -- mistakes -------------------------------------------------------------------------------
-
-
-def test_a_link_without_capacity_is_refused():
-    with pytest.raises(ValueError, match="capacity above zero"):
-        Flows([1.0, 0.0])
-
-
-@pytest.mark.parametrize(
-    ("path", "nbytes", "message"),
-    [
-        ((2,), 1, r"links are 0\.\.1"),
-        ((-1,), 1, r"links are 0\.\.1"),
-        ((0, 0), 1, "a link twice"),
-        ((0,), -1, "not a size"),
-        ((0,), inf, "not a size"),
-    ],
-)
-def test_impossible_flows_are_refused(path, nbytes, message):
-    with pytest.raises(ValueError, match=message):
-        Flows([1.0, 1.0]).start("flow", path, nbytes, 0.0)
-
-
-def test_time_neither_goes_back_nor_leaps_over_an_end():
-    flows = Flows([1.0])
-    flows.start("flow", (0,), 4, 1.0)
-    with pytest.raises(ValueError, match="is over"):
-        flows.start("late", (0,), 4, 0.5)
-    with pytest.raises(ValueError, match=r"a flow ends at 5\.0"):
-        flows.advance(6.0)

@@ -116,7 +116,7 @@ def process(comm):
 def some_come_late(comm, dtype):
     """Rank 0 is stopped while MPI adds; rank 1 joins it only then, and rank 0 learns of that in
     the midst of the next program."""
-    from ddl_runtime.mpi.native_collectives import _Reduction
+    from ddl_runtime.mpi.native_collectives import _reduction
     from ddl_runtime.mpi.wire import MPI
 
     pair = comm.split(comm.rank // 2)
@@ -128,8 +128,8 @@ def some_come_late(comm, dtype):
         while not comm.context.monitor.stopping:
             time.sleep(0.001)
         time.sleep(0.1)
-        buffer, operation = _Reduction(MPI, x, "sum").__enter__()
-        handle = pair.mpi.Iallreduce(MPI.IN_PLACE, buffer, operation)
+        buffer, operation = _reduction(x, "sum").__enter__()
+        handle = pair.mpi.Iallreduce(MPI.IN_PLACE, buffer(x), operation)
         for _ in range(100):
             handle.Test()
             time.sleep(0.001)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ddl_runtime.launcher.pipe import RankPipe
-from ddl_runtime.launcher.screen import Screen
+from ddl_runtime.launcher.pipe import RankPipe, Screen
 
 pytestmark = pytest.mark.slow
 

@@ -9,10 +9,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from ddl_runtime.devices.stand_in_tensor import DEVICE
 from ddl_teach.networks.models.descent import Descent
 
-pytest.importorskip("ddl_runtime.devices.stand_in_torch", exc_type=ImportError)
+DEVICE = pytest.importorskip("ddl_runtime.devices.stand_in_torch", exc_type=ImportError).DEVICE
 SCHEDULES = ("late", "early", 5)
 
 

@@ -5,9 +5,9 @@ from math import prod
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from links import coordinates, link_loads
 from traffic import shift, slowdown
 
-from ddl_runtime.topologies.shared_links import link_loads
 from ddl_runtime.topologies.torus import Torus
 
 
@@ -19,7 +19,7 @@ def test_torus_routes_are_shortest(sizes, data):
     steps = [
         min((here - there) % size, (there - here) % size)
         for here, there, size in zip(
-            torus.coordinates(source), torus.coordinates(dest), sizes, strict=True
+            coordinates(torus, source), coordinates(torus, dest), sizes, strict=True
         )
     ]
     assert len(torus.route(source, dest)) == sum(steps)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from ddl_teach import simulate
 from ddl_teach.search.architectures.cells import CELLS
 from ddl_teach.search.architectures.evolution import Evolution, Individual, mutated, tournament
-from ddl_teach.search.architectures.in_turn import PROPOSE
 from ddl_teach.search.architectures.reinforce import Reinforce, slope
 from ddl_teach.search.by_ranks import search
+from ddl_teach.search.deciders.in_turn import PROPOSE
 from ddl_teach.search.deciders.random import RandomSearch
 from ddl_teach.search.space import Choice, LogUniform, Space
 from ddl_teach.training.tasks.perceptron import softmax

@@ -5,8 +5,7 @@ from itertools import pairwise
 import pytest
 
 from ddl_measure.experiments.grid.only_time import simulated_seconds
-from ddl_teach.theory.grids.cluster import Cluster
-from ddl_teach.theory.grids.grid import Grid, every
+from ddl_teach.theory.grids.grid import Cluster, Grid, every
 from ddl_teach.theory.grids.layers import perceptron, stage_bounds, transformer
 from ddl_teach.theory.grids.memory import held
 from ddl_teach.theory.grids.search import refused, search, why

@@ -5,7 +5,7 @@ import heapq
 import numpy as np
 import pytest
 
-from ddl_teach.theory.searches import rung_seconds, waiting
+from ddl_teach.theory.stragglers import rung_seconds, waiting
 
 
 def played(jobs, workers, random):

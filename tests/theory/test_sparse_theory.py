@@ -56,19 +56,11 @@ def test_unequal_chances_fill_in_more_slowly():
     assert sparse.union_of_chances(equal, 16) == pytest.approx(sparse.union(500, 10, 16))
 
 
-@pytest.mark.parametrize(("itemsize", "limit"), [(4, 1 / 2), (8, 2 / 3)])
-def test_a_sum_is_dense_where_the_dense_message_is_smaller(itemsize, limit):
-    ranks = sparse.dense_after(10_000, 100, itemsize)
-    assert 1 - (1 - 0.01) ** ranks == pytest.approx(limit)
-
-
 def test_the_limits():
     assert sparse.union(1000, 3, 1) == pytest.approx(3)
     assert sparse.union(1000, 0, 9) == 0
     assert sparse.union(1000, 1000, 9) == 1000
     assert union_spread(1, 1, 5) == 0
-    assert sparse.dense_after(10, 5) == 1
-    assert sparse.dense_after(10, 0) == math.inf
 
 
 def program(comm, size, entries, way):

@@ -135,7 +135,7 @@ def test_feedback_around_what_is_no_form_is_refused(no_form):
 class ForPlainSteps(TopK):
     """A compressor that does not go with every rule."""
 
-    def objection(self, consistency, distribution, compressor, update):
+    def objection(self, sends, update):
         return f"not with {update}: take SGD(rate)" if update.states else None
 
 

@@ -10,7 +10,6 @@ from ddl_teach import simulate
 from ddl_teach.theory.staleness import stable_rate
 from ddl_teach.training.compression.half import Half
 from ddl_teach.training.consistency.hogwild import Hogwild
-from ddl_teach.training.consistency.hogwild_threads import train_in_threads
 from ddl_teach.training.distribution.shared_vector import SharedVector
 from ddl_teach.training.optimizers.momentum import Momentum
 from ddl_teach.training.optimizers.sgd import SGD
@@ -84,9 +83,6 @@ def test_alone_it_is_plain_descent(update):
         update(weights, task.gradient(weights, 0, 1, step)[1], states, step + 1)
     assert np.array_equal(mine, weights)
     assert set(staleness) == {0}
-    threads = train_in_threads(task, update, threads=1, steps=STEPS)
-    assert np.array_equal(threads.weights, weights)
-    assert threads.staleness == (staleness,)
 
 
 def test_touched_places_follow_the_rule_as_if_they_were_all():
@@ -121,16 +117,6 @@ def test_staleness_shrinks_the_stable_rate_as_the_formula_says(ranks):
         ends.append(abs(results[0][0][0]))
     assert ends[0] < 0.05
     assert ends[1] > 20
-
-
-def test_threads_learn_the_digits_on_one_array():
-    task = Digits()
-    run = train_in_threads(task, SGD(0.1), threads=3, steps=STEPS)
-    assert task.accuracy(run.weights) > 0.8
-    assert [len(losses) for losses in run.losses] == [STEPS] * 3
-    assert all(0 <= age <= 2 * STEPS for ages in run.staleness for age in ages)
-    with pytest.raises(ValueError, match="threads=0"):
-        train_in_threads(task, SGD(), threads=0, steps=1)
 
 
 def test_what_makes_no_sense_says_why():

@@ -13,10 +13,11 @@ from ddl_teach.training.consistency.synchronous import Synchronous
 from ddl_teach.training.consistency.synchronous_kfac import SynchronousKFAC
 from ddl_teach.training.distribution.all_reduce import AllReduce
 from ddl_teach.training.distribution.server import Server
-from ddl_teach.training.optimizers import admm, curvature, kfac
+from ddl_teach.training.optimizers import admm, kfac
 from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.tasks.digits import Digits
 from ddl_teach.training.tasks.quadratic import Quadratic
+from ddl_teach.training.tasks.task import Factors, factors
 from ddl_teach.training.trainer import train
 
 SAMPLES = 120  # divided by 1, 2, 3, 4, 5 and 8
@@ -25,7 +26,7 @@ SAMPLES = 120  # divided by 1, 2, 3, 4, 5 and 8
 def test_a_step_is_that_of_the_kronecker_product():
     generator = np.random.default_rng(0)
     inputs, drawn, true = (generator.standard_normal((50, n)) for n in (4, 3, 3))
-    layer = curvature.factors(inputs * [1, 5, 20, 0.1], drawn * [1, 0.1, 7], true)
+    layer = factors(inputs * [1, 5, 20, 0.1], drawn * [1, 0.1, 7], true)
     damping = 0.3
     share = np.sqrt(np.trace(layer.inputs) / 4 / (np.trace(layer.derivatives) / 3))
     fisher = np.kron(  # of vec(G), row by row
@@ -34,7 +35,7 @@ def test_a_step_is_that_of_the_kronecker_product():
     )
     right = np.linalg.solve(fisher, layer.gradient.ravel()).reshape(3, 4)
     np.testing.assert_allclose(kfac.step(layer, damping), right, rtol=1e-9)
-    sure = curvature.Factors(layer.inputs, np.zeros((3, 3)), layer.gradient)
+    sure = Factors(layer.inputs, np.zeros((3, 3)), layer.gradient)
     assert np.isfinite(kfac.step(sure, damping)).all()
 
 
@@ -47,7 +48,7 @@ def test_the_factors_are_the_fisher_matrix_where_inputs_and_derivatives_are_inde
         [np.outer(v, v) for a in inputs for d in every for v in [np.outer(d, a).ravel()]], axis=0
     )
     pairs = [(a, d) for a in inputs for d in every]
-    layer = curvature.factors(*(np.array(part) for part in (
+    layer = factors(*(np.array(part) for part in (
         [a for a, _ in pairs], [d for _, d in pairs], [d for _, d in pairs]
     )))  # fmt: skip
     np.testing.assert_allclose(np.kron(layer.derivatives, layer.inputs), fisher, atol=1e-12)
@@ -59,7 +60,7 @@ def least_squares(comm, inputs, answers):
     a, y = inputs[own], answers[own]
     # Of half the squared error, answers drawn by the model differ by unit normal numbers.
     drawn = np.sqrt(len(y)) * np.linalg.qr(np.random.default_rng(2).normal(size=y.shape))[0]
-    layers = [curvature.factors(a, drawn, -y), curvature.factors(a, drawn, -2 * y)]
+    layers = [factors(a, drawn, -y), factors(a, drawn, -2 * y)]
     return [-towards for towards in kfac.distributed(comm, layers, damping=1e-24)]
 
 

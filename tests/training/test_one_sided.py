@@ -87,7 +87,7 @@ def test_who_waits_for_one_that_is_gone_is_told():
 
 def test_what_memory_cannot_do_is_refused():
     def objection(consistency, compressor=Dense(), update=SGD(0.1)):
-        return OneSided().objection(consistency, OneSided(), compressor, update)
+        return OneSided().objection(consistency, compressor, update)
 
     assert "adds numbers" in objection(Synchronous(), Half())
     assert "whose update came last" in objection(BackupWorkers(1))

@@ -6,9 +6,8 @@ import pytest
 from ddl_runtime.topologies.point_to_point import TwoLevel
 from ddl_teach import simulate
 from ddl_teach.theory import stragglers
-from ddl_teach.training.consistency.asynchronous import Asynchronous
+from ddl_teach.training.consistency.asynchronous import Asynchronous, inverse
 from ddl_teach.training.consistency.backup_workers import BackupWorkers
-from ddl_teach.training.consistency.damping import inverse
 from ddl_teach.training.consistency.lost_updates import lost_share
 from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
 from ddl_teach.training.consistency.synchronous import Synchronous

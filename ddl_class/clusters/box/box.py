@@ -18,6 +18,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -25,21 +26,22 @@ from typing import Any
 
 import psutil
 
-from ddl_class.clusters.box import head, launchers, links, plan, slurm, slurm_packages
-from ddl_class.clusters.box.cables import Quiet, apply
+from ddl_class.clusters.box import head, links, plan, slurm
 from ddl_class.clusters.box.links import Cable, Counters, describe
 from ddl_class.clusters.box.nodes import Nodes
 from ddl_class.clusters.box.refusal import as_root, can_delay, check_system, refusal
 from ddl_class.commands.mistake import Mistake
-from ddl_runtime.launcher.hosts import STARTED_FOR
+from ddl_runtime.launcher.mpiexec import STARTED_FOR
 from ddl_runtime.records.whole_file import write_whole
 
 MOST_NODES = 64
+LOOK_EVERY, STILL_FOR = 0.25, 1.5  # seconds
+SMALL_TALK = 2000  # bytes: what mpiexec's helpers tell each other now and then
 SWITCHES = ("auto", "kernel", "user")
 
 
 @dataclass
-class Box:
+class Box(contextlib.AbstractContextManager["Box"]):
     """A box that is up."""
 
     hosts: Nodes  # its nodes and their head, for whoever wants something done there
@@ -48,7 +50,10 @@ class Box:
     links: dict[str, Cable]  # ... and are now, as far as this process has looked
     owner: str = ""  # the checkout of the course that made it
     _keeper: subprocess.Popen | None = field(default=None, repr=False)
-    _quiet: Quiet = field(default_factory=Quiet, repr=False)
+    # When the cables were looked at, what they had carried, since when they carry nothing.
+    _looked: float = field(default=0.0, repr=False)
+    _carried: int = field(default=0, repr=False)
+    _still_since: float = field(default=0.0, repr=False)
 
     @property
     def folder(self) -> Path:
@@ -65,11 +70,11 @@ class Box:
     @property
     def python(self) -> str:
         """This Python, as every node sees it."""
-        return launchers.seen_there(sys.executable)
+        return plan.seen_there(sys.executable)
 
     def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
         """For `launch(..., on=box)`: the words before `python` that start so many ranks."""
-        words = launchers.mpi_words(mpiexec, family, self.nodes, ranks)
+        words = plan.mpi_words(mpiexec, family, self.nodes, ranks)
         return self.hosts.words("head", words)
 
     def end(self, folder: Path) -> None:
@@ -107,9 +112,12 @@ class Box:
         if switch not in SWITCHES:
             raise Mistake(f"there is no switch {switch!r}: {', '.join(SWITCHES)}")
         link = Cable(links.read_rate(rate), links.read_delay(delay) / 2)
-        if cls.exists(name):
-            raise Mistake(_taken(cls.find(name)))
-        over = slurm_packages.folder() if with_slurm else None
+        if (other := cls.seen(name)) is not None:
+            taken = f"The box '{name}' is up already: ddl-teach box down --name {name}"
+            if whose := other.whose():
+                taken = f"{whose} Give yours another name: ddl-teach box up --name NAME"
+            raise Mistake(taken)
+        over = slurm.over_usr() if with_slurm else None
         folder = plan.new_folder(name)
         root = os.geteuid() == 0
         if switch == "auto":
@@ -139,12 +147,11 @@ class Box:
                 raise refusal(errors.read(), root)
         process = psutil.Process(keeper.pid).children()[0].children()[0]
         inside = os.readlink(f"/proc/{process.pid}/ns/pid")
-        state = dict.fromkeys(names, link)
         hosts = Nodes(folder, names, root, process.pid, process.create_time(), inside)
-        box = cls(hosts, switch, link, state, str(plan.PACKAGE), keeper)
+        box = cls(hosts, switch, link, dict.fromkeys(names, link), str(plan.PACKAGE), keeper)
         try:
             for node in names:
-                apply(hosts, switch, node, link)
+                box._apply(node)
             if with_slurm:
                 slurm.start(hosts, ["head", *names])
             if stay:
@@ -157,15 +164,20 @@ class Box:
         return box
 
     @classmethod
-    def find(cls, name: str = plan.USUAL) -> Box:
-        """The box of that name that is up, whichever checkout of the course made it."""
+    def seen(cls, name: str = plan.USUAL) -> Box | None:
+        """The box of that name if it is up, whichever checkout of the course made it."""
         plan.check_ours(folder := plan.path_of(name))
-        if (state := plan.read_state(folder)) is not None:
-            hosts = Nodes(**{each.name: state.pop(each.name) for each in fields(Nodes)})
-            box = cls(hosts, **state)
-            if box.hosts.alive:
-                return box
-        raise Mistake(f"There is no box '{name}'. Make one: ddl-teach box up --name {name}")
+        if (state := plan.read_state(folder)) is None:
+            return None
+        hosts = Nodes(**{each.name: state.pop(each.name) for each in fields(Nodes)})
+        return cls(hosts, **state) if hosts.alive else None
+
+    @classmethod
+    def find(cls, name: str = plan.USUAL) -> Box:
+        """The same, which must be up."""
+        if (box := cls.seen(name)) is None:
+            raise Mistake(f"There is no box '{name}'. Make one: ddl-teach box up --name {name}")
+        return box
 
     @classmethod
     def own(cls, name: str = plan.USUAL) -> Box:
@@ -177,15 +189,6 @@ class Box:
                 "ddl-teach box up --name NAME"
             )
         return box
-
-    @classmethod
-    def exists(cls, name: str = plan.USUAL) -> bool:
-        """Whether one of that name is up."""
-        try:
-            cls.find(name)
-        except Mistake:
-            return False
-        return True
 
     def whose(self) -> str:
         """A sentence that says whose it is; empty if this checkout made it."""
@@ -206,9 +209,6 @@ class Box:
             self._keeper.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def __enter__(self) -> Box:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.down()
 
@@ -218,18 +218,28 @@ class Box:
         """Make a node's cable another one: rate, delay, loss, plugged."""
         self._look()
         link = replace(self.links[self.hosts.known(node)], **changes)
-        if (
-            (link.delay or link.loss)
-            and self.switch == "kernel"
-            and not can_delay(self.hosts.root)
-        ):
+        by_kernel = self.switch == "kernel" and (link.delay or link.loss)
+        if by_kernel and not can_delay(self.hosts.root):
             raise Mistake(
                 "This kernel can neither delay nor lose packets (it has no netem). A box with a "
                 "switch of its own can: ddl-teach box down; ddl-teach box up --switch user"
             )
         self.links[node] = link
-        apply(self.hosts, self.switch, node, self.links[node])
+        self._apply(node)
         self.save()
+
+    def _apply(self, node: str) -> None:
+        """Have a node's cable do what it should."""
+        link, port = self.links[node], f"p-{node}"
+        if self.switch == "user":
+            head.ask_switch(str(self.folder / "switch"), {"port": node} | asdict(link))
+            return
+        for host, device in (("head", port), (node, "eth0")):
+            # Refused where it is done: by then the device has its shaper.
+            shaper = f"tc qdisc add dev {device} root handle 1: htb default 1"
+            self.hosts.run(host, shaper.split(), capture_output=True)
+            self.hosts.ask(host, ["tc", "-batch", "-"], "\n".join(links.shape(device, link)))
+        self.hosts.ask("head", ["ip", "link", "set", port, "up" if link.plugged else "down"])
 
     def counters(self) -> Mapping[str, Counters]:
         """What the network card of each node that is on has counted."""
@@ -240,26 +250,43 @@ class Box:
 
     def moving(self) -> bool:
         """Whether messages may be under way: cables carry something, or did a moment ago."""
+        now = time.monotonic()
+        if now > self._looked + LOOK_EVERY:
+            try:
+                carried = sum(card.sent_bytes for card in self.counters().values())
+            except Mistake:  # a node, or the whole box, went off in this moment
+                return True
+            if abs(carried - self._carried) > SMALL_TALK or self.troubles():
+                self._still_since = time.monotonic()
+            self._looked, self._carried = now, carried
+        # What is on a long cable is counted at neither end.
         longest = max(link.delay for link in self.links.values())
-        return self._quiet.moving(self.counters, self.troubles, longest)
+        return self._looked < self._still_since + STILL_FOR + 2 * longest
 
     def troubles(self) -> list[str]:
         """What is wrong with it just now, a line for each node, whoever did it."""
         try:
-            told, on = [], self.hosts.numbers()
+            on = self.hosts.numbers()
         except Mistake:
             if self.hosts.alive:
                 raise
             return [f"the box '{self.folder.name}' is gone"]
         self._look()
+        wrong = []
         for node, link in self.links.items():
             if node not in on:
-                told.append(f"{node} is off")
+                wrong.append(f"{node} is off")
             elif not link.plugged:
-                told.append(f"{node}'s cable is out")
+                wrong.append(f"{node}'s cable is out")
             elif link != self.asked:
-                told.append(f"{node}'s cable is not what it was: {describe(link)}")
-        return told
+                wrong.append(f"{node}'s cable is not what it was: {describe(link)}")
+        return wrong
+
+    @property
+    def cut_cable(self) -> str | None:
+        """The node whose cable is out, the first one of several."""
+        self._look()
+        return next((node for node, link in self.links.items() if not link.plugged), None)
 
     @property
     def cure(self) -> str:
@@ -274,9 +301,9 @@ class Box:
         self.links[self.hosts.known(node)] = self.asked
         if node not in self.hosts.numbers():
             self.hosts.power_on(node)
-            if (self.folder / launchers.SLURM_CONF).exists():
+            if (self.folder / plan.SLURM_CONF).exists():
                 slurm.start(self.hosts, [node])
-        apply(self.hosts, self.switch, node, self.links[node])
+        self._apply(node)
         self.save()
 
     def _look(self) -> None:
@@ -286,14 +313,6 @@ class Box:
 
     def save(self) -> None:
         """For `find`, and for every process that has found it."""
-        hosts = asdict(self.hosts) | {"folder": str(self.folder)}
-        state = {"switch": self.switch, "asked": asdict(self.asked), "owner": self.owner}
-        state |= {"links": {node: asdict(link) for node, link in self.links.items()}}
-        write_whole(self.folder / "state.json", json.dumps(hosts | state, indent=1))
-
-
-def _taken(box: Box) -> str:
-    name, whose = box.folder.name, box.whose()
-    if not whose:
-        return f"The box '{name}' is up already: ddl-teach box down --name {name}"
-    return f"{whose} Give yours another name: ddl-teach box up --name NAME"
+        state = asdict(self.hosts) | {"folder": str(self.folder), "switch": self.switch}
+        state |= {"owner": self.owner, "asked": self.asked, "links": self.links}
+        write_whole(self.folder / "state.json", json.dumps(state, indent=1, default=asdict))

@@ -27,7 +27,7 @@ EXAMPLES = """examples:
 FAULTS = {
     "slow": "RATE: the cable carries less, 10mbit for instance",
     "delay": "TIME: packets from and to the node take so much longer, 50ms for instance",
-    "loss": "SHARE: so many of them do not arrive, 1%% for instance",
+    "loss": "SHARE: so many of them do not arrive, 1% for instance",
     "cut": "the cable is out",
     "kill": "TEXT: kill processes with TEXT in their command, as if they had crashed",
     "off": "the node is off",
@@ -49,24 +49,16 @@ def add_box(commands: argparse._SubParsersAction) -> None:
     up.add_argument("--nodes", type=int, default=4, metavar="N", help="default: 4")
     up.add_argument("--rate", default="100mbit", help="of each link; default: 100mbit")
     up.add_argument("--delay", default="0ms", help="of a message from node to node; default: 0ms")
-    up.add_argument(
-        "--switch",
-        default="auto",
-        help="kernel: exact, and no load; user: delays and loses packets where the kernel cannot",
-    )
-    up.add_argument(
-        "--share",
-        action="append",
-        default=[],
-        metavar="FOLDER",
-        help="in /tmp, where nodes see only what they share; can be repeated",
-    )
+    text = "kernel: exact, and no load; user: delays and loses packets where the kernel cannot"
+    up.add_argument("--switch", default="auto", help=text)
+    text = "in /tmp, where nodes see only what they share; can be repeated"
+    up.add_argument("--share", action="append", default=[], metavar="FOLDER", help=text)
     up.add_argument("--slurm", action="store_true", help="with a real Slurm on it")
     run = _verb(verbs, "exec", _exec, "run a command on a node, or on the head")
     run.add_argument("node", metavar="NODE")
     run.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND")
     _verb(verbs, "status", _status, "show nodes, links and what they have carried")
-    kinds = "\n".join(f"  {kind:<7}{what.replace('%%', '%')}" for kind, what in FAULTS.items())
+    kinds = "\n".join(f"  {kind:<7}{what}" for kind, what in FAULTS.items())
     fault = _verb(verbs, "fault", _fault, "do something bad to a node or its cable")
     fault.epilog, fault.formatter_class = kinds, argparse.RawDescriptionHelpFormatter
     fault.add_argument("node", metavar="NODE")
@@ -79,11 +71,11 @@ def add_box(commands: argparse._SubParsersAction) -> None:
     _verb(verbs, "down", _down, "end it, with all that runs in it")
 
 
+Act = Callable[[argparse.Namespace], int]
+
+
 def _verb(
-    verbs: argparse._SubParsersAction,
-    name: str,
-    act: Callable[[argparse.Namespace], int],
-    about: str,
+    verbs: argparse._SubParsersAction, name: str, act: Act, about: str
 ) -> argparse.ArgumentParser:
     parser = verbs.add_parser(name, help=about, description=about.capitalize())
     parser.add_argument("--name", default="box", help="if there is more than one; default: box")
@@ -103,9 +95,10 @@ def _find(options: argparse.Namespace) -> Box:
 def _up(options: argparse.Namespace) -> int:
     from ddl_class.clusters.box.box import Box
 
-    made = {"name": options.name, "switch": options.switch, "share": options.share, "stay": True}
-    made |= {"with_slurm": options.slurm}
-    Box.up(options.nodes, options.rate, options.delay, **made)
+    asked = {
+        name: getattr(options, name) for name in ("nodes", "rate", "delay", "switch", "share")
+    }
+    Box.up(**asked, name=options.name, stay=True, with_slurm=options.slurm)
     return _status(options)
 
 
@@ -130,7 +123,10 @@ def _status(options: argparse.Namespace) -> int:
         if node not in cards:
             print(f"{node:<8}{place:<13}off")
             continue
-        card, running = cards[node], sorted({one.name() for one in box.hosts.processes(node)})
+        card, running = (
+            cards[node],
+            sorted({process.name() for process in box.hosts.processes(node)}),
+        )
         traffic = f"{card.sent_bytes:>13,} B{card.received_bytes:>13,} B"
         shown = textwrap.shorten(", ".join(running) or "none", 40, placeholder=" ...")
         print(f"{node:<8}{place:<13}{link:<32}{traffic}  {shown}")
@@ -146,17 +142,9 @@ def _fault(options: argparse.Namespace) -> int:
     box, node, kind, amount = _find(options), options.node, options.fault, options.amount
     takes = FAULTS[kind].partition(":")[0]
     if bool(amount) != takes.isupper():
-        example = f"fault {node} {kind} {takes}" if takes.isupper() else f"fault {node} {kind}"
+        example = f"fault {node} {kind}" + (f" {takes}" if takes.isupper() else "")
         raise Mistake(f"it is: ddl-teach box {example}")
-    act = {
-        "slow": lambda: faults.slow(box, node, amount),
-        "delay": lambda: faults.delay(box, node, amount),
-        "loss": lambda: faults.loss(box, node, amount),
-        "cut": lambda: faults.cut(box, node),
-        "kill": lambda: faults.kill(box, node, amount),
-        "off": lambda: box.hosts.power_off(node),
-    }
-    act[kind]()
+    getattr(faults, kind)(box, node, *([amount] if amount else []))
     print("\n".join(box.troubles()) or "done")
     return 0
 

@@ -38,6 +38,11 @@ def cut(box: Box, node: str) -> None:
     box.set_link(node, plugged=False)
 
 
+def off(box: Box, node: str) -> None:
+    """The node is off."""
+    box.hosts.power_off(node)
+
+
 def kill(box: Box, node: str, text: str) -> list[int]:
     """Kill the processes of a node with `text` in their command, as if they had crashed."""
     ended = []

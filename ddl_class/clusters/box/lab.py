@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ddl_class.clusters.box.box import Box
 from ddl_class.commands.mistake import Mistake
-from ddl_runtime.launcher.hosts import STARTED_FOR
+from ddl_runtime.launcher.mpiexec import STARTED_FOR
 
 AT_ONCE = 1 << 16  # bytes
 

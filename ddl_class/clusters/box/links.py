@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from ddl_class.commands.mistake import Mistake
-from ddl_class.commands.units import read_quantity, write_quantity
+from ddl_class.commands.network_text import read_quantity, write_quantity
 
 LONGEST = 1514  # bytes of an Ethernet packet
 # Seconds that packets may wait in a port. At four times as many, MPI's short messages ("send me
@@ -35,15 +35,13 @@ class Counters:
     """What a node's card has counted since it was powered on."""
 
     sent_bytes: int
-    sent_packets: int
     received_bytes: int
-    received_packets: int
 
 
 def read_rate(text: str) -> float:
     """Bytes a second: `100mbit`, as network tools write, or `100Mbit/s`, `12.5MB/s`."""
-    found = re.fullmatch(r"([\d.]+)([kmgKMG]?)bit", text)
-    rate = read_quantity("bandwidth", f"{found[1]}{found[2].upper()}bit/s" if found else text)
+    match = re.fullmatch(r"([\d.]+)([kmgKMG]?)bit", text)
+    rate = read_quantity("bandwidth", f"{match[1]}{match[2].upper()}bit/s" if match else text)
     if not 1000 <= rate <= 1.25e10:
         raise Mistake(f"a rate of {text}: between 8kbit and 100gbit can be had")
     return rate
@@ -82,13 +80,8 @@ def largest_packet(rate: float, switch: str) -> int:
     return LONGEST if switch == "kernel" else round(min(max(LONGEST, rate * 1e-3), 65_000))
 
 
-def shaper(device: str) -> str:
-    """The line for `tc` that comes first, once for a device."""
-    return f"qdisc add dev {device} root handle 1: htb default 1"
-
-
 def shape(device: str, link: Cable) -> list[str]:
-    """Lines for `tc`: from now on this device sends as the link says."""
+    """Lines for `tc`: from now on this device, which has a shaper, sends as the link says."""
     bits = round(link.rate * 8)
     if link.delay or link.loss:
         delay = f"delay {round(link.delay * 1e6)}us loss {link.loss * 100:.6f}%"
@@ -104,9 +97,5 @@ def shape(device: str, link: Cable) -> list[str]:
 
 def read_counters(devices: str) -> list[Counters]:
     """From the texts of several nodes' /proc/net/dev, one after the other."""
-    lines = [line.split(":")[1] for line in devices.splitlines() if "eth0:" in line]
-    cards = []
-    for fields in map(str.split, lines):
-        received, received_packets, sent, sent_packets = (int(fields[at]) for at in (0, 1, 8, 9))
-        cards.append(Counters(sent, sent_packets, received, received_packets))
-    return cards
+    cards = [line.split(":")[1].split() for line in devices.splitlines() if "eth0:" in line]
+    return [Counters(sent_bytes=int(card[8]), received_bytes=int(card[0])) for card in cards]

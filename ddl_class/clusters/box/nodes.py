@@ -18,7 +18,7 @@ from typing import Any
 
 import psutil
 
-from ddl_class.clusters.box import head, launchers, plan
+from ddl_class.clusters.box import head, plan
 from ddl_class.commands.mistake import Mistake
 
 # What of the environment means something else in the box.
@@ -63,12 +63,12 @@ class Nodes:
         user = [] if self.root else ["-U", "--preserve-credentials"]
         enter = ["nsenter", "-t", str(self.head), *user, "-n", "-m", "-u", "-i", "-p", "--"]
         agent = str(self.folder / "agent")
-        settings = launchers.environment(agent, self.folder)
+        settings = plan.environment(agent, self.folder)
         return [
             "env",
             *(f"--unset={name}" for name in FOREIGN),
             *(f"{name}={value}" for name, value in settings.items()),
-            f"PATH={self.folder}/bin:{launchers.PYTHON}/bin:{plan.search_path()}",
+            f"PATH={self.folder}/bin:{plan.PYTHON}/bin:{plan.search_path()}",
             *([] if self.on_head else enter),
             # The folder is entered inside: outside the same name means another one.
             *("/bin/sh", "-c", 'cd "$0" 2>/dev/null || cd /; exec "$@"', os.getcwd()),
@@ -87,7 +87,7 @@ class Nodes:
         if (number := self.numbers().get(self.known(node))) is None:
             return []
         here = self.ask("head", ["readlink", f"/proc/{number}/ns/pid_for_children"]).strip()
-        found = []
+        processes = []
         for process in psutil.process_iter():
             try:
                 same = os.readlink(f"/proc/{process.pid}/ns/pid") == here
@@ -95,8 +95,8 @@ class Nodes:
             except (OSError, psutil.Error):
                 continue  # it has ended meanwhile, or is somebody else's
             if command and command[:2] not in (["sh", head.FURNISH], ["sleep", "100000"]):
-                found.append(process)
-        return found
+                processes.append(process)
+        return processes
 
     def power_off(self, node: str) -> None:
         """End every process of a node, and its memory with them."""
@@ -114,8 +114,8 @@ class Nodes:
         look = (
             'cd "$0"; for node; do read -r n < "$node"; [ ! -e /proc/$n ] || echo $node $n; done'
         )
-        told = self.ask("head", ["sh", "-c", look, str(self.folder / "nodes"), *self.nodes])
-        return {node: int(number) for node, number in map(str.split, told.splitlines())}
+        answer = self.ask("head", ["sh", "-c", look, str(self.folder / "nodes"), *self.nodes])
+        return {node: int(number) for node, number in map(str.split, answer.splitlines())}
 
     def ask(self, host: str, command: Sequence[str], told: str | None = None) -> str:
         """What a command on a node prints; a Mistake if it fails."""

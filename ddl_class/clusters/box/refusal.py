@@ -36,11 +36,10 @@ def check_system() -> None:
         )
     missing = [tool for tool in TOOLS if shutil.which(tool, path=search_path()) is None]
     if missing:
-        packages = sorted({TOOLS[tool] for tool in missing})
+        packages = " and ".join(sorted({TOOLS[tool] for tool in missing}))
         raise Mistake(
-            f"The box needs {', '.join(missing)}, which {'are' if missing[1:] else 'is'} not on "
-            f"PATH. Install {' and '.join(packages)} with this system's package manager.\n"
-            + OTHERWISE
+            f"The box needs what is not on PATH: {', '.join(missing)}. Install {packages} with "
+            f"this system's package manager.\n{OTHERWISE}"
         )
 
 
@@ -52,10 +51,8 @@ def refusal(said: str, root: bool, system: Path = SYSTEM) -> Mistake:
         if (system / name).is_file() and (system / name).read_text().strip() == forbidden
     }
     if closed and not root:
-        cure = "".join(
-            f"\n  sudo sysctl {name.replace('/', '.')}={allowed}"
-            for name, allowed in closed.items()
-        )
+        settings = [f"{name.replace('/', '.')}={allowed}" for name, allowed in closed.items()]
+        cure = "".join(f"\n  sudo sysctl {setting}" for setting in settings)
         why = f"This system does not let ordinary users make namespaces. Allow it once:{cure}"
     elif Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
         why = (

@@ -9,24 +9,36 @@ after DEAD seconds of silence (Slurm looks now and then: it took 30), and a job 
 waits HOLD.
 What to look at: `squeue`, while a node is off; and a job in `urgent`, which takes the nodes of
 those in `main`.
+
+It is the one that is installed, or Debian's packages, unpacked and not installed. `apt-get
+download` fetches a package without a right to install it, and `dpkg -x` unpacks it into any
+folder. Slurm's programs look for their parts in /usr, so inside the box that folder is laid over
+/usr (an overlay); outside nobody sees it. 17 MB in ~/.cache/ddl-teach, once.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import platform
 import secrets
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ddl_class.clusters.box import plan, slurm_packages
-from ddl_class.clusters.box.launchers import SLURM_CONF
+from ddl_class.clusters.box import plan
 from ddl_class.clusters.box.nodes import Nodes
 from ddl_class.commands.mistake import Mistake
 
 SCRIPT = Path(__file__).with_name("slurm.sh")
+DAEMONS = ("slurmctld", "slurmd", "munged")
+COMMANDS = ("sbatch", "srun", "salloc", "squeue", "scancel", "scontrol", "sinfo")
+PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge", "libpmix2")
+IMPATIENT = ("-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=15")  # seconds
+OTHERWISE = "The box goes without it: leave --slurm away."
 DEAD, HOLD, PATIENCE = 10, 5, 60  # seconds; Slurm takes a HOLD of less than 5 for 120
 CONF = """ClusterName=box
 SlurmctldHost=head({network}1)
@@ -79,12 +91,12 @@ def write(folder: Path, nodes: Sequence[str]) -> None:
     root, uid, gid = os.geteuid() == 0, os.getuid(), os.getgid()
     settings = {"network": plan.NETWORK, "user": uid, "hold": HOLD, "dead": DEAD}
     settings |= {"nodes": ",".join(nodes), "cores": CORES, "folder": folder}
-    (folder / SLURM_CONF).write_text(CONF.format(**settings))
+    (folder / plan.SLURM_CONF).write_text(CONF.format(**settings))
     key = os.open(folder / "munge.key", os.O_WRONLY | os.O_CREAT, 0o600)
     with open(key, "wb") as file:
         file.write(secrets.token_bytes(128))
     commands = {"as-oneself": AS_ONESELF.format(root=int(root), uid=uid, gid=gid)}
-    for name in slurm_packages.COMMANDS:
+    for name in COMMANDS:
         program = shutil.which(name, path=plan.search_path()) or f"/usr/bin/{name}"
         commands[name] = COMMAND.format(folder=folder, program=program)
     (folder / "bin").mkdir()
@@ -100,7 +112,7 @@ def start(nodes: Nodes, hosts: Iterable[str]) -> None:
     with open(nodes.folder / "log", "a+") as log:
         quiet = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
         started = [subprocess.Popen(nodes.words(host, words), **quiet) for host in hosts]
-        failed = [one for one in started if one.wait()]
+        failed = [process for process in started if process.wait()]
     ends = time.monotonic() + PATIENCE
     states = ""
     look = ["sinfo", "--noheader", "--Node", "--partition=main", "--format=%N %T"]
@@ -114,3 +126,58 @@ def start(nodes: Nodes, hosts: Iterable[str]) -> None:
     logs = sorted(nodes.folder.glob("slurm-*.log"))
     said = [line for one in (nodes.folder / "log", *logs) for line in one.read_text().split("\n")]
     raise Mistake("Slurm did not start in the box:\n" + "\n".join([states, *said[-15:]]).strip())
+
+
+# -- the programs, where they are not installed
+
+
+def installed() -> bool:
+    """Whether this system has all of it."""
+    return all(shutil.which(program, path=plan.search_path()) for program in (*DAEMONS, *COMMANDS))
+
+
+def over_usr() -> Path | None:
+    """What is to be laid over /usr, downloaded where it is not there yet; None if nothing is."""
+    if installed():
+        return None
+    if not (shutil.which("apt-get") and shutil.which("dpkg")):
+        raise Mistake(
+            "There is no Slurm here, and no apt-get to download Debian's. Have slurmctld, slurmd, "
+            f"its commands and munged installed. {OTHERWISE}"
+        )
+    system = platform.freedesktop_os_release()
+    version = f"{system['ID']}-{system.get('VERSION_ID', '')}-{platform.machine()}"
+    unpacked = Path.home() / ".cache" / "ddl-teach" / f"slurm-{version}"
+    if not unpacked.exists():
+        unpacked.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=unpacked.parent) as fresh:
+            _download(Path(fresh))
+            with contextlib.suppress(OSError):  # somebody else was faster
+                os.rename(Path(fresh) / "root", unpacked)  # whole or not at all
+    return unpacked
+
+
+def _download(fresh: Path) -> None:
+    """Fetch the packages and whatever they need that is not installed, and unpack them."""
+    planned = _said(["apt-get", "install", "-s", "--no-install-recommends", *PACKAGES], fresh)
+    names = [line.split()[1] for line in planned.splitlines() if line.startswith("Inst ")]
+    _said(["apt-get", "download", *IMPATIENT, *names], fresh)
+    for package in fresh.glob("*.deb"):
+        _said(["dpkg", "-x", str(package), "root"], fresh)
+    # What installing would do besides: names without a variant, and one of a developer's package.
+    for program in fresh.glob("root/usr/*bin/*-wlm"):
+        program.with_name(program.name.removesuffix("-wlm")).symlink_to(program.name)
+    for library in fresh.glob("root/usr/lib/*/pmix2/lib/libpmix.so.2"):
+        library.with_name("libpmix.so").symlink_to(library.name)
+
+
+def _said(words: list[str], where: Path) -> str:
+    plain = os.environ | {"LC_ALL": "C"}  # what is read must not be in the reader's language
+    done = subprocess.run(words, cwd=where, capture_output=True, text=True, env=plain)
+    if done.returncode:
+        raise Mistake(
+            f"There is no Slurm here, and Debian's packages could not be had: {words[0]} "
+            f"{words[1]} said\n{done.stderr.strip()}\nWhere there is a network, 'apt-get update' "
+            f"(as root, once) may be all that is missing. {OTHERWISE}"
+        )
+    return done.stdout

@@ -154,7 +154,7 @@ class Switch:
             return
         if (old := self.ports.get(port)) is not None:
             self.full.discard(old)
-            self.places = {at: one for at, one in self.places.items() if one is not old}
+            self.places = {at: other for at, other in self.places.items() if other is not old}
             self.under_way = [entry for entry in self.under_way if entry[2] is not old]
             heapq.heapify(self.under_way)
             if old.device in self.ready.get_map():

@@ -2,6 +2,7 @@
 
 A table of usual mistakes has for each what to say of it, and what it gives:
 `{"That is the sum: divide by comm.size": total}`. Where that takes long, a function makes it.
+A table of cases has for each whether it is so: `{"The weights have not changed": unchanged}`.
 """
 
 from __future__ import annotations
@@ -56,6 +57,17 @@ def why(found: Any, usual: Usual, otherwise: str = "", same: Same = alike) -> st
         if any(same(found, one) for one in each):
             return sentence(words)
     return sentence(otherwise)
+
+
+def first_case(cases: Mapping[str, Any], otherwise: str = "") -> str:
+    """The words of the first case that is so, as a sentence."""
+    return sentence(next((words for words, is_so in cases.items() if is_so), otherwise))
+
+
+def refuse_if(setting: str, cases: Mapping[str, Any]) -> None:
+    """`Wrong` with the words of the first case that is so, if any."""
+    if words := first_case(cases):
+        raise Wrong(f"{setting}{words}")
 
 
 def compare(

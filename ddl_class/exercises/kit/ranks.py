@@ -1,6 +1,6 @@
 """A learner's program on ranks: what it left, and why it could not go on.
 
-A table of causes has pairs: a predicate on the error's data, and what to say of it.
+A table of causes has what to say of an error, and a predicate on the error's data.
 """
 
 from __future__ import annotations
@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong
+from ddl_class.exercises.exercise import NO_BUFFERS, ProgramOutcome, ProgramRunner, Wrong
 from ddl_runtime.diagnosis.deadlock import Deadlock, DiagnosedError, Unreceived
 from ddl_runtime.diagnosis.waits import SENDS
 from ddl_runtime.records.ledger import Ledger, Message
 from ddl_runtime.topologies.point_to_point import Uniform
+from ddl_teach import simulate
 
 LONG = 9_001  # numbers: more than what an MPI library sends before anybody receives
 HOUR = 3600.0  # a latency that no real network has: so virtual times are known for what they are
 
-Causes = Sequence[tuple[Callable[[DiagnosedError], bool], str | Callable[[DiagnosedError], str]]]
+Causes = dict[str, Callable[[DiagnosedError], bool]]
+NO_CAUSES: Causes = {}
 
 
 def run(
@@ -25,18 +27,18 @@ def run(
     count: int,
     given: Sequence[tuple[Any, ...]],
     told: str,
-    causes: Causes = (),
+    causes: Causes = NO_CAUSES,
     network: Uniform = Uniform(),
 ) -> ProgramOutcome:
     """What the program leaves on so many ranks; a failure is told with its usual cause."""
     try:
         return stage.run(count, given, network=network)
     except DiagnosedError as error:
-        words = next((words for applies, words in causes if applies(error)), "")
-        if not words:
-            raise
-        words = words if isinstance(words, str) else words(error)
-        raise Wrong(f"{words}\n\n{told}:\n{error}") from error
+        for words, applies in causes.items():
+            if applies(error):
+                kind = error.mismatch.sent[1] if error.mismatch else ""
+                raise Wrong(f"{words.replace('{type}', kind)}\n\n{told}:\n{error}") from error
+        raise
 
 
 # -- what a failure is, by its data ------------------------------------------------------------
@@ -47,33 +49,9 @@ def stuck(error: DiagnosedError) -> bool:
     return isinstance(error, Deadlock)
 
 
-def lost(error: DiagnosedError) -> bool:
-    """Whether nobody received what was sent."""
-    return isinstance(error, Unreceived)
-
-
-def unasked(error: DiagnosedError) -> bool:
-    """Whether a message lies there that nobody asked for."""
-    return isinstance(error, Deadlock) and error.unasked
-
-
-def all_send(error: DiagnosedError) -> bool:
-    """Whether all who are stuck send."""
-    return isinstance(error, Deadlock) and all(wait.verb in SENDS for wait in error.waits)
-
-
 def some_send(error: DiagnosedError) -> bool:
     """Whether some who are stuck send."""
     return isinstance(error, Deadlock) and any(wait.verb in SENDS for wait in error.waits)
-
-
-def all_receive_in_a_ring(error: DiagnosedError) -> bool:
-    """Whether each waits for the next to send, round a ring."""
-    return (
-        isinstance(error, Deadlock)
-        and bool(error.cycle)
-        and all(wait.verb == "recv" for wait in error.waits)
-    )
 
 
 def stuck_or_lost(error: DiagnosedError) -> bool:
@@ -86,59 +64,47 @@ def mismatch(error: DiagnosedError) -> bool:
     return error.exception == "MessageMismatch"
 
 
-def other_type(error: DiagnosedError) -> bool:
-    """Whether a message's elements are of another type than those of the array."""
-    return error.mismatch is not None and not error.mismatch.same_type
-
-
 def no_such_rank(error: DiagnosedError) -> bool:
     """Whether a message was for a rank that does not exist."""
     return error.exception == "NoSuchRank"
 
 
-def only_onlookers_wait(error: DiagnosedError) -> bool:
-    """Whether those who are stuck are none of the two who play."""
-    return isinstance(error, Deadlock) and all(wait.rank >= 2 for wait in error.waits)
-
-
 TWO_PLAY = "Ranks 0 and 1 play; all others return at once."
-PLAYERS: Causes = ((only_onlookers_wait, TWO_PLAY),)
+PLAYERS: Causes = {
+    TWO_PLAY: lambda error: (
+        isinstance(error, Deadlock) and all(wait.rank >= 2 for wait in error.waits)
+    )
+}
 
 
 def general(advice: str) -> Causes:
-    """What usually is behind a failure of any exchange."""
-    return (
-        (unasked, "A message waits that nobody asked for: compare source and tag of its receive."),
-        (
-            all_receive_in_a_ring,
-            "Everybody waits to receive and nobody sends: a receive before the send, on every "
-            "rank, stands still. comm.sendrecv does both at the same time.",
+    """What usually is behind a failure of any exchange; {type} is that of a message's elements."""
+    return {
+        "A message waits that nobody asked for: compare source and tag of its receive.": (
+            lambda error: isinstance(error, Deadlock) and error.unasked
         ),
-        (
-            all_send,
-            "Nobody takes what is sent: a send before the receive, on every rank, stands still "
-            "(comm.sendrecv does both at the same time), and so does a send whose receive is "
-            "missing or asks for another tag.",
+        "Everybody waits to receive and nobody sends: a receive before the send, on every rank, "
+        "stands still. comm.sendrecv does both at the same time.": lambda error: (
+            isinstance(error, Deadlock)
+            and bool(error.cycle)
+            and all(wait.verb == "recv" for wait in error.waits)
         ),
-        (stuck, f"Ranks wait for messages that never come. {advice}"),
-        (lost, f"There are more sends than receives: one receive is missing. {advice}"),
-        (other_type, _other_type),
-        (mismatch, f"A message does not fit the array that should take it. {advice}"),
-        (
-            no_such_rank,
-            "A message is for a rank that does not exist. Round a ring `% comm.size` leads back "
-            "to rank 0; and comm.rank ^ distance stays among the ranks only where their number "
-            "is a power of two.",
+        "Nobody takes what is sent: a send before the receive, on every rank, stands still "
+        "(comm.sendrecv does both at the same time), and so does a send whose receive is missing "
+        "or asks for another tag.": lambda error: (
+            isinstance(error, Deadlock) and all(wait.verb in SENDS for wait in error.waits)
         ),
-    )
-
-
-def _other_type(error: DiagnosedError) -> str:
-    name = error.mismatch.sent[1] if error.mismatch else ""
-    return (
-        f"x may hold {name}, and then what it is received into must hold {name} as well: "
-        "np.empty_like(x) gives such an array, np.empty(len(x)) does not."
-    )
+        f"Ranks wait for messages that never come. {advice}": stuck,
+        f"There are more sends than receives: one receive is missing. {advice}": stuck_or_lost,
+        "x may hold {type}, and then what it is received into must hold {type} as well: "
+        "np.empty_like(x) gives such an array, np.empty(len(x)) does not.": (
+            lambda error: error.mismatch is not None and not error.mismatch.same_type
+        ),
+        f"A message does not fit the array that should take it. {advice}": mismatch,
+        "A message is for a rank that does not exist. Round a ring `% comm.size` leads back to "
+        "rank 0; and comm.rank ^ distance stays among the ranks only where their number is a "
+        "power of two.": no_such_rank,
+    }
 
 
 # -- what was done ------------------------------------------------------------------------------
@@ -147,6 +113,19 @@ def _other_type(error: DiagnosedError) -> str:
 def sent(ledger: Ledger) -> list[Message]:
     """The messages that a rank sent by itself, from the host's memory."""
     return [message for message in ledger.messages if message.kind == "host"]
+
+
+def judge_sent(
+    setting: str, outcome: ProgramOutcome, enough: Sequence[int], advice: str, of: str = "messages"
+) -> None:
+    """Whether no rank sent more messages, or bytes, than are enough for it."""
+    for rank, (ledger, most) in enumerate(zip(outcome.ledger, enough, strict=True)):
+        count = ledger.bytes_sent if of == "bytes" else ledger.messages_sent
+        if count > most:
+            raise Wrong(
+                f"{setting}: the numbers are right, but rank {rank} sent {count:,} {of}, where "
+                f"{most:,} are enough: {advice}."
+            )
 
 
 def judge_players(outcome: ProgramOutcome, often: int, turn: str, call: str) -> None:
@@ -162,6 +141,14 @@ def judge_players(outcome: ProgramOutcome, often: int, turn: str, call: str) -> 
             )
     if any(balls[2:]):
         raise Wrong(f"{call}: another rank sent something too. {TWO_PLAY}")
+
+
+def seconds(
+    program: Callable[..., Any], count: int, network: Uniform = Uniform(), **given: Any
+) -> float:
+    """How long a program takes on simulated ranks, whose sends wait as on a stage."""
+    run = simulate(program, count, network=network, machine=NO_BUFFERS, trace=False, **given)
+    return run.time
 
 
 def virtual(outcome: ProgramOutcome, again: Callable[[], ProgramOutcome]) -> bool:

@@ -124,17 +124,16 @@ def vectors_left(parts: Parts, outcome: ProgramOutcome) -> list[np.ndarray]:
         if not isinstance(x, np.ndarray) or x.shape != parts.pattern.shape:
             raise Wrong(f"rank {rank}'s x is no longer a vector as it was. {parts.setting}.")
     if parts.ranks > 1 and len(parts.pattern) and all(map(np.array_equal, held, parts.vectors)):
-        returned = all(_same(result, parts.total) for result in outcome.results)
+        returned = all(
+            isinstance(result, np.ndarray) and np.array_equal(result, parts.total)
+            for result in outcome.results
+        )
         raise Wrong(
             f"{'you return the sum, but ' if returned else ''}x itself is unchanged. What comes "
             "out must be in x: `x += y` and `x[:] = y` write into it, while `x = x + y` makes a "
             f"new array that is called x. {parts.setting}."
         )
     return held
-
-
-def _same(result: object, total: np.ndarray) -> bool:
-    return isinstance(result, np.ndarray) and np.array_equal(result, total)
 
 
 def refuse(parts: Parts, usual: str, counted: np.ndarray, rank: int, first: int = 0) -> None:

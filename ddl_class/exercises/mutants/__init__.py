@@ -8,9 +8,9 @@ instead of many, a sum, a difference quotient, a law.
 ======== =======================================================================================
 bug      one changed line, and the part it is planted in
 bugs     all of them
-examine  for each part the comparison that finds its bugs (`measure.levels`)
 suspects the right part among its wrong twins, and what a check of the learner's own finds
 ======== =======================================================================================
 
-What to look at: every part passes its own examination, so nobody is accused wrongly.
+What to look at: the tests compare every part and every bug in such a way (`measure.levels`), so
+nobody is accused wrongly.
 """

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong, ranks_text
 from ddl_class.exercises.kit.answers import SHOWN, not_none, number
-from ddl_class.exercises.kit.compare import any_of, compare, why, within
+from ddl_class.exercises.kit.compare import any_of, compare, equal, first_case, within
 from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
 
 CLOSE = 1e-6
 OUTLIER, LUCKY = 40.0, 0.02  # how wrong a single measurement can be
 SIZES = 2 ** np.arange(10, 27)
+
+Choice = tuple[int, str]  # from so many bytes on, this path
 
 
 def judge_chunk(
@@ -29,7 +32,8 @@ def judge_chunk(
         per_bytes = 10 ** generator.uniform(-10.5, -9.5, 3)
         starts[slowest], per_bytes[slowest] = 3 * starts.max(), 1.5 * per_bytes.max()
         stages = list(zip(starts.tolist(), per_bytes.tolist(), strict=True))
-        told = f"best_chunk({nbytes:,}, stages) with {_in_words(stages)}"
+        lines = [f"{a * 1e6:.2f} µs + {b * 1e9:.3f} ns a byte" for a, b in stages]
+        told = f"best_chunk({nbytes:,}, stages) with {', '.join(lines)}"
         said = number(stage.call(nbytes, stages), f"{told}: return the number of bytes")
         beside = per_bytes.sum() - per_bytes[slowest]
         right = math.sqrt(nbytes * starts[slowest] / beside)
@@ -57,10 +61,6 @@ def judge_chunk(
         compare(told, said, right, usual, otherwise, within(CLOSE))
 
 
-def _in_words(stages: list[tuple[float, float]]) -> str:
-    return ", ".join(f"{a * 1e6:.2f} µs + {b * 1e9:.3f} ns a byte" for a, b in stages)
-
-
 # -- the table of paths ----------------------------------------------------------------------
 
 
@@ -70,19 +70,40 @@ def judge_table(
     """From measurements to a list of (from so many bytes on, path)."""
     for _ in range(4):
         seconds = _measurements(generator)
-        right = _choices(seconds, lambda times: np.median(times, axis=0))
-        found = _pairs(stage.call(SIZES.copy(), {name: x.copy() for name, x in seconds.items()}))
-        if found == right:
-            continue
-        raise Wrong(f"you say {found}, where {right} is right. {_of_table(found, right, seconds)}")
+        given = {name: times.copy() for name, times in seconds.items()}
+        table, right = _pairs(stage.call(SIZES.copy(), given)), _choices(seconds, np.median)
+        begins, paths = (list(row) for row in zip(*table, strict=True))
+        right_begins, right_paths = (list(row) for row in zip(*right, strict=True))
+        cases = {
+            "The first entry begins at 0: a message shorter than all that you measured has to "
+            "take some path, too": paths == right_paths and begins[1:] == right_begins[1:],
+            "A path begins at the first size at which it wins, not at the one before": (
+                paths == right_paths and begins[1:] == [begin // 2 for begin in right_begins[1:]]
+            ),
+            "One entry for each change of the path is enough, not one for each size": (
+                len(table) == len(SIZES)
+            ),
+            **{
+                f"That is what the {name} of the repetitions says, and one measurement that went "
+                "wrong decides it. The median asks what happens usually": (
+                    table == _choices(seconds, summary)
+                )
+                for summary, name in ((np.mean, "mean"), (np.min, "fastest"), (np.max, "slowest"))
+            },
+            "You take the slowest path: these are seconds, and fewer are better": (
+                table == _choices({name: -times for name, times in seconds.items()}, np.median)
+            ),
+        }
+        if table != right:
+            words = first_case(cases, "At each size the path with the smallest median wins")
+            raise Wrong(f"you say {table}, where {right} is right. {words}")
 
 
 def _measurements(generator: np.random.Generator) -> dict[str, np.ndarray]:
     """Three paths that each win somewhere, every time with a few that went wrong."""
     seconds = {}
     lines = {"staged": (1e-5, 3e-9), "pipelined": (2e-4, 1.1e-9), "direct": (2e-6, 6e-9)}
-    names = generator.permutation(list(lines))
-    for name in names:
+    for name in generator.permutation(list(lines)):
         start, per_byte = np.array(lines[name]) * 10 ** generator.uniform(-0.05, 0.05, 2)
         times = np.tile(start + per_byte * SIZES, (9, 1))
         times *= np.exp(0.003 * generator.standard_normal(times.shape))
@@ -92,14 +113,14 @@ def _measurements(generator: np.random.Generator) -> dict[str, np.ndarray]:
     return seconds
 
 
-def _choices(seconds: dict[str, np.ndarray], summary: Any) -> list[tuple[int, str]]:
+def _choices(seconds: dict[str, np.ndarray], summary: Callable[..., Any]) -> list[Choice]:
     names = list(seconds)
-    best = np.argmin([summary(times) for times in seconds.values()], axis=0)
+    best = np.argmin([summary(times, axis=0) for times in seconds.values()], axis=0)
     changes = [0, *(np.flatnonzero(np.diff(best)) + 1).tolist()]
     return [(int(SIZES[k]) if k else 0, names[best[k]]) for k in changes]
 
 
-def _pairs(said: object) -> list[tuple[int, str]]:
+def _pairs(said: object) -> list[Choice]:
     wanted = 'return a list such as [(0, "direct"), (65536, "staged")]'
     pairs = []
     not_none(said, wanted)
@@ -112,44 +133,18 @@ def _pairs(said: object) -> list[tuple[int, str]]:
     return pairs
 
 
-def _of_table(
-    found: list[tuple[int, str]], right: list[tuple[int, str]], seconds: dict[str, np.ndarray]
-) -> str:
-    begins = [begin for begin, _ in found]
-    if [path for _, path in found] == [path for _, path in right]:
-        if begins[0] != 0 and begins[1:] == [begin for begin, _ in right[1:]]:
-            return (
-                "The first entry begins at 0: a message shorter than all that you measured has "
-                "to take some path, too."
-            )
-        if begins[1:] == [begin // 2 for begin, _ in right[1:]]:
-            return "A path begins at the first size at which it wins, not at the one before."
-    if len(found) == len(SIZES):
-        return "One entry for each change of the path is enough, not one for each size."
-    for summary, name in ((np.mean, "mean"), (np.min, "fastest"), (np.max, "slowest")):
-        wrong = _choices(seconds, lambda times, summary=summary: summary(times, axis=0))
-        if found == wrong:
-            return (
-                f"That is what the {name} of the repetitions says, and one measurement that went "
-                "wrong decides it. The median asks what happens usually."
-            )
-    if found == _choices({name: -times for name, times in seconds.items()}, _median):
-        return "You take the slowest path: these are seconds, and fewer are better."
-    return "At each size the path with the smallest median wins."
-
-
-def _median(times: np.ndarray) -> np.ndarray:
-    return np.median(times, axis=0)
-
-
 # -- whose GPU -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class RoundRobin(Uniform):
+class RoundRobin:
     """Ranks dealt out to the nodes like cards."""
 
-    nodes: int = 2
+    nodes: int
+
+    shared = False
+    fixed_link = Uniform().fixed_link
+    overhead = gap = 0.0
 
     def node(self, rank: int) -> int:
         return rank % self.nodes
@@ -160,31 +155,25 @@ def judge_own_gpu(
 ) -> None:
     """The rank's number among those of its node, modulo the GPUs of a node."""
     for count in ranks:
+        run = partial(stage.run, count)
         # Simulated time is the same twice; real ranks' nodes are what they are.
-        simulated = len({_placed(stage, count, 2, TwoLevel(3)).time for _ in range(2)}) == 1
+        simulated = len({run([(2,)] * count, network=TwoLevel(3)).time for _ in range(2)}) == 1
         for network in (TwoLevel(3), RoundRobin(nodes=2), TwoLevel(5), RoundRobin(nodes=3)):
+            nodes = [network.node(rank) for rank in range(count)] if simulated else None
             for gpus in (2, 4, 1):
-                outcome = _placed(stage, count, gpus, network)
-                nodes = [network.node(rank) for rank in range(count)] if simulated else None
-                _judge_places(outcome, nodes, gpus)
+                _judge_places(run([(gpus,)] * count, network=network), nodes, gpus)
             if not simulated:
                 break
-
-
-def _placed(stage: ProgramRunner, count: int, gpus: int, network: Any) -> ProgramOutcome:
-    return stage.run(count, [(gpus,)] * count, network=network)
 
 
 def _judge_places(outcome: ProgramOutcome, nodes: list[int] | None, gpus: int) -> None:
     """On nodes that nobody knows, a number must at least be one of a GPU."""
     count = len(outcome.results)
     where = "" if nodes is None else f", which are on nodes {str(nodes)[1:-1]}"
-    told = f"own_gpu(comm, gpus={gpus}) on {ranks_text(count)}{where}"
-    said = [number(found, f"{told}: return the number of a GPU") for found in outcome.results]
+    call = f"own_gpu(comm, gpus={gpus}) on {ranks_text(count)}{where}"
+    answers = [number(result, f"{call}: return the number of a GPU") for result in outcome.results]
     local = [nodes[:rank].count(node) for rank, node in enumerate(nodes or [])]
-    if said == [one % gpus for one in local] or (
-        nodes is None and all(one in range(gpus) for one in said)
-    ):
+    if nodes is None and all(answer in range(gpus) for answer in answers):
         return
     usual = {
         "You count ranks over all nodes. On a node whose ranks are 0, 2 and 4 all take the same "
@@ -203,5 +192,4 @@ def _judge_places(outcome: ProgramOutcome, nodes: list[int] | None, gpus: int) -
         "comm.split(comm.node), and the rank in that group counts": [0] * count,
     }
     otherwise = "It is the rank's number among those of its node, modulo gpus"
-    words = why(said, usual, otherwise, lambda said, wrong: said == wrong)
-    raise Wrong(f"{told}: you say {[int(one) for one in said]}. {words}")
+    compare(call, answers, [float(place % gpus) for place in local], usual, otherwise, equal)

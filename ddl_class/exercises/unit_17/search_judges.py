@@ -7,13 +7,14 @@ whoever looks ahead walks into them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from ddl_class.exercises.exercise import ProgramRunner, Wrong
-from ddl_class.exercises.kit.answers import SHOWN, items, several, short, whole
+from ddl_class.exercises.kit.answers import items, several, short, whole
+from ddl_class.exercises.kit.compare import first_case
 
+SHOWN = 240  # letters of what has finished
 SEARCHES = ((9, 3, 3), (8, 2, 4), (16, 4, 3), (20, 3, 3), (5, 3, 4), (1, 2, 2), (30, 3, 4))
 # trials, eta, rungs
 
@@ -35,7 +36,10 @@ def judge_halving(
             for trial in set(range(trials)) - set(right[rung]):
                 curves[trial, rung] = -1.0 - trial  # nobody has paid for it
         call = f"halving(curves, eta={eta}) with {trials} trials and {rungs} rungs"
-        found = _rungs(stage.call(curves, eta), call, rungs)
+        told = f"{call}: return a list with the trials of each rung, such as [[0, 1, 2], [1]]"
+        found = items(stage.call(curves, eta), told, lambda rung: list(map(whole, rung)))
+        if len(found) != rungs:
+            raise Wrong(f"{told}: there are {rungs} rungs, one for each column.")
         if unknown := sorted(set().union(*found) - set(range(trials))):
             raise Wrong(f"{call}: there is no trial {unknown[0]}; they are 0 to {trials - 1}.")
         for rung, (mine, wanted) in enumerate(zip(found, right, strict=True)):
@@ -62,64 +66,52 @@ def _why_not(
     """What may have happened to the first rung that is wrong."""
     if rung == 0:
         return "Rung 0 trains all trials: before that nothing is known of any of them."
-    before = right[rung - 1]
-    places = np.argsort(curves[before, rung - 1], kind="stable")[: len(right[rung])]
-    if sorted(mine) == sorted(places.tolist()):
-        return (
-            "These are places among the trials that were left, not the trials' own numbers: "
-            "np.argsort counts from 0 in whatever it is given."
-        )
-    strangers = sorted(set(mine) - set(before))
-    if strangers:
-        ahead = curves[strangers[0], rung - 1] < 0
-        return (
-            f"Trial {strangers[0]} was not trained in rung {rung - 1}"
-            + (": its loss there is one that nobody has paid for" if ahead else "")
-            + ". Choose among those of the rung below only."
-        )
-    if len(set(mine)) < len(mine):
-        return "One of them stands there twice."
-    wanted = len(right[rung])
-    if len(mine) != wanted:
-        for count, why in (
-            (len(before) - len(before) // eta, f"You drop 1/{eta} of them: keep 1/{eta}."),
-            (-(-len(before) // eta), "You round up: it is len(...) // eta, and at least 1."),
-            # Whoever keeps all is found out in rung 1, where this count is the right one.
-            (max(1, len(curves) // eta), "You take 1/eta of all that there were at the beginning; "
-             "take it of those that are left."),
-            (len(before), "You keep all of them."),
-            (0, "Nobody is left: it is len(...) // eta, but at least 1."),
-        ):  # fmt: skip
-            if len(mine) == count:
-                return why
-        return f"{len(before)} trials are left before it, so {wanted} go on."
-    columns = {
+    before, wanted, many, chosen = right[rung - 1], len(right[rung]), len(mine), sorted(mine)
+    losses, fewer = curves[before, rung - 1], len(before) // eta
+
+    def best(scores: np.ndarray) -> list[int]:
+        return sorted(before[place] for place in np.argsort(scores, kind="stable")[:wanted])
+
+    stranger = min(set(mine) - set(before), default=None)
+    unpaid = stranger is not None and curves[stranger, rung - 1] < 0
+    nobody = ": its loss there is one that nobody has paid for" if unpaid else ""
+    cases = {
+        "These are places among the trials that were left, not the trials' own numbers: "
+        "np.argsort counts from 0 in whatever it is given": (
+            chosen == sorted(np.argsort(losses, kind="stable")[:wanted].tolist())
+        ),
+        f"Trial {stranger} was not trained in rung {rung - 1}{nobody}. Choose among those of the "
+        "rung below only": stranger is not None,
+        "One of them stands there twice": len(set(mine)) < many,
+        f"You drop 1/{eta} of them: keep 1/{eta}": many == len(before) - fewer != wanted,
+        "You round up: it is len(...) // eta, and at least 1": (
+            many == -(-len(before) // eta) != wanted
+        ),
+        # Whoever keeps all is found out in rung 1, where this count is the right one.
+        "You take 1/eta of all that there were at the beginning; take it of those that are left": (
+            many == max(1, len(curves) // eta) != wanted
+        ),
+        "You keep all of them": many == len(before) != wanted,
+        "Nobody is left: it is len(...) // eta, but at least 1": many == 0,
+        f"{len(before)} trials are left before it, so {wanted} go on": many != wanted,
         f"You choose by the losses of rung {rung}, and nobody has trained for them yet: who comes "
-        f"into rung {rung} is decided by the losses of rung {rung - 1}.": rung,
-        "You choose by the losses of rung 0; newer ones are known.": 0,
-        "You choose by the losses at the end, and nobody knows them yet.": -1,
+        f"into rung {rung} is decided by the losses of rung {rung - 1}": (
+            chosen == best(curves[before, rung])
+        ),
+        "You choose by the losses of rung 0; newer ones are known": (
+            chosen == best(curves[before, 0])
+        ),
+        "You choose by the losses at the end, and nobody knows them yet": (
+            chosen == best(curves[before, -1])
+        ),
+        "Those are the worst: the lowest losses go on": chosen == best(-losses),
     }
-    for why, column in columns.items():
-        best = sorted(before, key=lambda trial: curves[trial, column])[:wanted]
-        if sorted(mine) == sorted(best):
-            return why
-    worst = sorted(before, key=lambda trial: -curves[trial, rung - 1])[:wanted]
-    if sorted(mine) == sorted(worst):
-        return "Those are the worst: the lowest losses go on."
-    losses = curves[before, rung - 1].tolist()
-    return (
-        f"After rung {rung - 1} the losses are {dict(zip(before, losses, strict=True))}; of equal "
-        "ones the trial with the lower number goes on."
+    known = dict(zip(before, losses.tolist(), strict=True))
+    return first_case(
+        cases,
+        f"After rung {rung - 1} the losses are {known}; of equal ones the trial with the lower "
+        "number goes on",
     )
-
-
-def _rungs(value: Any, call: str, count: int) -> list[list[int]]:
-    """What came back as lists of trials, one for each rung."""
-    wanted = f"{call}: return a list with the trials of each rung, such as [[0, 1, 2], [1]]"
-    found = items(value, wanted, lambda rung: list(map(whole, rung)))
-    if len(found) != count:
-        raise Wrong(f"{wanted}: there are {count} rungs, one for each column, not {len(found)}.")
-    return found
 
 
 def judge_promote(
@@ -128,7 +120,8 @@ def judge_promote(
     """Whom a free worker trains next: from the highest rung where somebody deserves it."""
     for finished, promoted, eta in _states(generator):
         right = _next(finished, promoted, eta)
-        call = f"promote({_losses(finished)}, {promoted}, eta={eta})"
+        shown = str(finished) if len(str(finished)) < SHOWN else f"{str(finished)[:SHOWN]} ..."
+        call = f"promote({shown}, {promoted}, eta={eta})"
         wanted = f"{call}: return (trial, rung), or None where nobody is promoted"
         said = stage.call(finished, promoted, eta)
         found = None if said is None else tuple(items(several(said, 2, wanted), wanted, whole))
@@ -196,43 +189,40 @@ def _next(finished: Finished, promoted: Promoted, eta: int, mistake: str = "") -
 def _why_not_this(
     finished: Finished, promoted: Promoted, eta: int, found: Next, right: Next
 ) -> str:
-    if found is not None and found[1] >= len(finished):
-        return "Who has finished the highest rung is done: nobody is promoted from there."
-    if found is not None and found[1] < 1:
-        return (
-            "Rung 0 is for new trials, and those are not yours to choose: a promotion leads to "
-            "rung 1 or higher, and without one return None."
-        )
-    if found is not None and right is not None and found == (right[0], right[1] - 1):
-        return "Return the rung in which it is to be trained next, one above where it stands."
     trial, rung = found or (None, 0)
-    if found is not None and trial in promoted[rung - 1]:
-        return f"Trial {trial} has been promoted from rung {rung - 1} already."
-    if found is not None and trial not in finished[rung - 1]:
-        return f"Trial {trial} has not finished rung {rung - 1}."
-    usual = {
-        "upwards": "You begin at the lowest rung. Begin at the highest: what has gone furthest is "
-        "worth most.",
-        "worst": "That is the worst: the lowest losses are promoted.",
-        "round up": f"You round up: of n that have finished a rung the best n // {eta} deserve "
-        "it, and of fewer than eta nobody can be told to be among the best.",
-        "by count": f"You promote as many as n // {eta}, whoever went before. But it is who "
-        f"deserves it: among the best n // {eta} of all that have finished the rung, those that "
-        "have not been promoted.",
-        "without": "You rank only those that have not been promoted. Rank all that have finished "
-        "the rung; then leave out who went before.",
+    there = rung in range(1, len(finished))
+    mistakes = {
+        "You begin at the lowest rung. Begin at the highest: what has gone furthest is worth "
+        "most": "upwards",
+        "That is the worst: the lowest losses are promoted": "worst",
+        f"You round up: of n that have finished a rung the best n // {eta} deserve it, and of "
+        "fewer than eta nobody can be told to be among the best": "round up",
+        f"You promote as many as n // {eta}, whoever went before. But it is who deserves it: "
+        f"among the best n // {eta} of all that have finished the rung, those that have not been "
+        "promoted": "by count",
+        "You rank only those that have not been promoted. Rank all that have finished the rung; "
+        "then leave out who went before": "without",
     }
-    for mistake, why in usual.items():
-        if found == _next(finished, promoted, eta, mistake):
-            return why
-    if found is None:
-        return "Somebody deserves it: a free worker need not begin a new trial here."
-    if right is None:
-        return f"Nobody deserves it yet: of {eta} that have finished a rung one goes on."
-    return "Of equal losses the trial with the lower number goes first."
-
-
-def _losses(finished: Finished) -> str:
-    """The rungs in few letters."""
-    text = str(finished)
-    return text if len(text) <= 4 * SHOWN else f"{text[: 4 * SHOWN]} ..."
+    cases = {
+        "Who has finished the highest rung is done: nobody is promoted from there": (
+            rung >= len(finished)
+        ),
+        "Rung 0 is for new trials, and those are not yours to choose: a promotion leads to rung 1 "
+        "or higher, and without one return None": found is not None and rung < 1,
+        "Return the rung in which it is to be trained next, one above where it stands": (
+            right is not None and found == (right[0], right[1] - 1)
+        ),
+        f"Trial {trial} has been promoted from rung {rung - 1} already": (
+            there and trial in promoted[rung - 1]
+        ),
+        f"Trial {trial} has not finished rung {rung - 1}": (
+            there and trial not in finished[rung - 1]
+        ),
+        **{
+            words: found == _next(finished, promoted, eta, mistake)
+            for words, mistake in mistakes.items()
+        },
+        "Somebody deserves it: a free worker need not begin a new trial here": found is None,
+        f"Nobody deserves it yet: of {eta} that have finished a rung one goes on": right is None,
+    }
+    return first_case(cases, "Of equal losses the trial with the lower number goes first")

@@ -77,7 +77,7 @@ class ForkServer:
         if spawner == 0:
             os.close(reading)
             self.control.close()
-            _leave(link, writing, circumstances | self.files)
+            _leave(link, writing, {"files": self.files} | circumstances)
         os.close(writing)
         os.close(link)
         with open(reading, "rb") as report:
@@ -156,10 +156,9 @@ def _begin(link: int, **circumstances: Any) -> None:
     try:
         end = socket.socket(fileno=os.dup2(link, 3))
         os.closerange(4, 2**16)
-        nothing = os.open("/dev/null", os.O_RDWR)
-        for standard in range(3):
-            os.dup2(nothing, standard)
-        os.close(nothing)
+        with open("/dev/null", "r+b", buffering=0) as nothing:
+            for standard in range(3):
+                os.dup2(nothing.fileno(), standard)
         try:
             walls = _confine(**circumstances)
         except OSError as error:
@@ -175,21 +174,13 @@ def _begin(link: int, **circumstances: Any) -> None:
 
 
 def _confine(
-    apart: bool,
-    shown: list[str],
-    readable: list[str],
-    parts: list[str],
-    masked: list[str],
-    place: str,
-    seconds: int,
-    memory: int,
-    scratch: int,
+    files: dict[str, list[str]], apart: bool, place: str, seconds: int, memory: int, scratch: int
 ) -> list[str]:
     """Build the walls, from the outermost in; returns which."""
     walls = []
     own = int(Path("/proc/self/statm").read_text().split()[0]) * PAGE
     if apart:
-        namespaces.furnish(namespaces.View(tuple(shown), tuple(masked), place, scratch))
+        namespaces.furnish(files["shown"], files["masked"], place, scratch)
         walls.append("namespaces")
     if apart or os.geteuid() == 0:
         namespaces.become_nobody()
@@ -198,9 +189,9 @@ def _confine(
         if apart:
             landlock.allow_only(["/"], ["/tmp", "/dev"])
         else:
+            _learn_names(files["parts"])
             devices = [f"/dev/{name}" for name in namespaces.DEVICES]
-            _learn_names(parts)
-            landlock.allow_only(readable, devices)
+            landlock.allow_only(files["readable"], devices)
         walls.append("landlock")
     if system_calls.can_refuse():
         system_calls.refuse()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
 from ddl_class.grading.inside import kernel
@@ -25,16 +25,6 @@ DEVICES = ("null", "zero", "full", "random", "urandom")
 AT_CURRENT, AT_RECURSIVE = -100, 0x8000
 INSIDE_ID = 1000  # who one is inside, if one is an ordinary user outside
 NOBODY = 65534
-
-
-@dataclass(frozen=True)
-class View:
-    """What of the machine's files can be seen: `shown` without what is `masked`."""
-
-    shown: tuple[str, ...]
-    masked: tuple[str, ...]
-    place: str  # an empty folder on which the new file system is put together
-    scratch: int  # bytes of the private /tmp
 
 
 class _Attributes(ctypes.Structure):
@@ -58,16 +48,17 @@ def leave_the_machine() -> None:
         Path("/proc/self", name).write_text(text)
 
 
-def furnish(view: View) -> None:
-    """Put the new file system together and make it the only one. To be called by process 1."""
-    place = view.place
+def furnish(shown: Iterable[str], masked: Iterable[str], place: str, scratch: int) -> None:
+    """Make what is `shown`, without what is `masked`, the only file system. It is put together on
+    `place`, an empty folder, and has a private /tmp of so many bytes. To be called by process 1.
+    """
     kernel.mount("none", "/", flags=kernel.RECURSIVE | kernel.PRIVATE)
     _tmpfs(place, "size=1m,mode=755")
     os.mkdir(f"{place}/tmp")  # first, since Python itself may lie in it
-    _tmpfs(f"{place}/tmp", f"size={view.scratch},nr_inodes=1k,mode=1777")
-    for path in sorted(view.shown):
+    _tmpfs(f"{place}/tmp", f"size={scratch},nr_inodes=1k,mode=1777")
+    for path in sorted(shown):
         _show(path, place + path)
-    for path in view.masked:
+    for path in masked:
         if os.path.lexists(place + path):
             _mask(place + path)
     os.mkdir(f"{place}/dev")

@@ -1,24 +1,36 @@
 """What of this project a submission may read and import: one list, for files and for imports.
 
 Everything else of the project is hidden because it is not on the list, whatever package it is in.
+Beside what is on it an answer may use those functions that its exercise names. What an answer may
+not use it is told in the same words wherever it is found: by `check` or by the grader.
 """
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-SHOWN = (
-    "ddl_teach/__init__.py",
-    "ddl_teach/comm",
-    "ddl_runtime",
-)  # files, and folders with all in them
+# Files, and folders with all in them.
+SHOWN = ("ddl_teach/__init__.py", "ddl_teach/comm", "ddl_runtime")
 DISTRIBUTION = "ddl-teach"
 ROOT = Path(__file__).resolve().parents[3]  # the folder in which the project's packages stand
+
+PACKAGE, COURSE = "ddl_teach", "ddl_class"
+PICTURES = f"{COURSE}.plots"
+CLASSROOM = (  # what a notebook's cells talk to; it does nothing where exercises are graded
+    "Engines", "animate", "check", "definition", "explore", "hint", "judge", "predict", "progress",
+    "reveal", "stopwatch", "yours",
+)  # fmt: skip
+CLOSED_VERBS = ("background", "shared_memory", "window", "revoke", "agree", "shrink", "die")
+
+
+class ForbiddenUse(Exception):
+    """An answer used what it may not; the text says what."""
 
 
 def is_hidden(module: str) -> bool:
@@ -66,3 +78,36 @@ def _declared() -> tuple[str, ...]:
     for name in ("tool", "setuptools", "packages", "find"):
         tables = tables.get(name, {})
     return (Path(SHOWN[0]).parts[0], *tables.get("include", ()))
+
+
+def is_library(path: str) -> bool:
+    """Whether "ddl_teach.collectives.ring.allreduce" is what an answer has to write itself."""
+    if not is_hidden(path) or _is_in(path, PICTURES):
+        return False
+    return not (_is_in(path, COURSE) and path.rpartition(".")[2] in CLASSROOM)
+
+
+def _is_in(path: str, room: str) -> bool:
+    return f"{path}.".startswith(f"{room}.")
+
+
+def may_use(path: str, allowed: Sequence[str]) -> bool:
+    """Whether the exercise lets its answer call this function: "ring.reduce_scatter"."""
+    return path in [f"{PACKAGE}.collectives.{name}" for name in allowed]
+
+
+def library_words(path: str, allowed: Sequence[str]) -> str:
+    """Why an answer that calls a function of the library is not right."""
+    besides = f" and {', '.join(allowed)}" if allowed else ""
+    return (
+        f"it calls {path}, and the exercise asks for your own lines in its place. Of the library "
+        f"an answer may use ddl_teach.comm{besides}."
+    )
+
+
+def refuse_verb(verb: str, *_: Any, **__: Any) -> NoReturn:
+    """In the place of a verb of the communicator that does not run where exercises are graded."""
+    raise ForbiddenUse(
+        f"it calls comm.{verb}, which does not run where exercises are graded. Write it with "
+        "messages: send, recv, sendrecv, isend and irecv do."
+    )

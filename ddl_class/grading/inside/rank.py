@@ -24,19 +24,15 @@ class KeptOutput(io.TextIOBase):
     """What is printed: the beginning of it is kept."""
 
     def __init__(self) -> None:
-        self._kept: list[str] = []
-        self._room = MOST_OUTPUT
+        self._kept = ""
 
     def write(self, text: str) -> int:
-        if self._room > 0:
-            self._kept.append(text[: self._room])
-            self._room -= len(text)
+        self._kept += text[: MOST_OUTPUT - len(self._kept)]
         return len(text)
 
     def taken(self) -> str:
         """What was kept since last asked."""
-        text = "".join(self._kept)
-        self._kept, self._room = [], MOST_OUTPUT
+        text, self._kept = self._kept, ""
         return text
 
 

@@ -14,21 +14,12 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
-from ddl_class.grading.inside.refusals import CLOSED_VERBS, ForbiddenUse, verb_words
+from ddl_class.grading.inside.project import CLOSED_VERBS, refuse_verb
 from ddl_class.grading.inside.wire import NUMPY_KNOWS, is_tensor, receive_frame, send_frame
 from ddl_runtime.core import arrays
-from ddl_runtime.core.arrays import (
-    Array,
-    Operation,
-    Phantom,
-    as_bytes,
-    check_writable,
-    describe,
-    split_evenly,
-    type_name,
-)
+from ddl_runtime.core.arrays import Array, Operation, Phantom
 from ddl_runtime.core.communicator import Comm
 from ddl_runtime.core.request import Request, not_waited_for
 from ddl_runtime.diagnosis.deadlock import MessageMismatch, NoSuchRank
@@ -36,12 +27,7 @@ from ddl_runtime.records.ledger import Ledger
 
 MACHINERY = (str(Path(arrays.__file__).parents[1]), str(Path(__file__).parent))
 # What the grader may raise here, by name.
-ERRORS: dict[str, Callable[[str], Exception]] = {
-    "MessageMismatch": MessageMismatch,
-    "NoSuchRank": NoSuchRank,
-    "TypeError": TypeError,
-    "ValueError": ValueError,
-}
+ERRORS = {kind.__name__: kind for kind in (MessageMismatch, NoSuchRank, TypeError, ValueError)}
 
 
 class RemoteRequest(Request):
@@ -54,15 +40,12 @@ class RemoteRequest(Request):
         self.waited = False
 
     def wait(self) -> int:
-        if not self.waited:
-            self._source = self.take(self._comm._ask("wait", self._number))
-        return self._source
+        return self._source if self.waited else self.take(self._comm._ask("wait", self._number))
 
-    def take(self, answer: tuple) -> int:
+    def take(self, answer: Sequence[Any]) -> int:
         """It is done: keep what came."""
         self.waited = True
-        self._source, data = answer
-        _keep(data, self._y)
+        self._source = _received(answer, self._y)
         return self._source
 
 
@@ -84,8 +67,6 @@ class RemoteComm:
         send_frame(self._link, (verb, self._number, source_line(sys._getframe(2)), *words))
         return _answer(self._link)
 
-    # -- messages ---------------------------------------------------------------------------
-
     def send(self, x: Array, to: int, tag: int = 0) -> None:
         self._ask("send", _content(x), to, tag)
 
@@ -93,26 +74,21 @@ class RemoteComm:
         return RemoteRequest(self, self._ask("isend", _content(x), to, tag), None)
 
     def recv(self, x: Array, source: int, tag: int = 0) -> int:
-        came_from, data = self._ask("recv", *_room(x), source, tag)
-        _keep(data, x)
-        return came_from
+        return _received(self._ask("recv", *_room(x), source, tag), x)
 
     def irecv(self, x: Array, source: int, tag: int = 0) -> RemoteRequest:
         return RemoteRequest(self, self._ask("irecv", *_room(x), source, tag), x)
 
     def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
-        came_from, data = self._ask("sendrecv", _content(x), to, *_room(y), source, tag)
-        _keep(data, y)
-        return came_from
+        answer = self._ask("sendrecv", _content(x), to, *_room(y), source, tag)
+        return _received(answer, y)
 
     def wait_any(self, requests: Sequence[RemoteRequest]) -> int:
         not_waited_for(requests)  # or an error that says what is wrong
         numbers = [None if request.waited else request._number for request in requests]
         index, *answer = self._ask("wait_any", numbers)
-        requests[index].take(tuple(answer))
+        requests[index].take(answer)
         return index
-
-    # -- time -------------------------------------------------------------------------------
 
     def now(self) -> float:
         return self._ask("now")
@@ -135,9 +111,7 @@ class RemoteComm:
     def combine(self, a: Array, b: Array, out: Array, op: Operation = "sum") -> None:
         if out.__class__ is not Phantom:
             arrays.combine(op, a, b, out)
-        self._ask("combine", describe(a)[0])
-
-    # -- groups -----------------------------------------------------------------------------
+        self._ask("combine", arrays.describe(a)[0])
 
     def barrier(self) -> None:
         self._ask("barrier")
@@ -146,24 +120,19 @@ class RemoteComm:
         place = self._ask("split", colour, key)
         return None if place is None else RemoteComm(self._link, *place)
 
-    # -- what is not run here ---------------------------------------------------------------
-
     def library(self, path: str, x: Array, op: Operation = "sum") -> Array | None:
         """The grader's rank runs this function of the library on `x`."""
-        check_writable(x)
+        arrays.check_writable(x)
         if not isinstance(op, str):
             raise TypeError('where exercises are graded op is a name: "sum", "max", ...')
-        _keep(self._ask("library", path, _content(x), op), x)
-        return split_evenly(x, self.size)[self.rank] if path.endswith("reduce_scatter") else None
+        _received((0, self._ask("library", path, _content(x), op)), x)
+        part = path.endswith("reduce_scatter")
+        return arrays.split_evenly(x, self.size)[self.rank] if part else None
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in CLOSED_VERBS:
             raise AttributeError(f"a communicator has no {name}")
-        return partial(_refuse, name)
-
-
-def _refuse(verb: str, *_: Any, **__: Any) -> NoReturn:
-    raise ForbiddenUse(verb_words(verb))
+        return partial(refuse_verb, name)
 
 
 Comm.register(RemoteComm)
@@ -193,17 +162,20 @@ def source_line(frame: FrameType | None) -> str:
 
 def _content(x: Array) -> Array:
     """What is sent of `x`: of a tensor its numbers, so that the grader need not know torch."""
-    name = type_name(x)
-    return x.detach().numpy() if is_tensor(x) and name in NUMPY_KNOWS else x
+    known = arrays.type_name(x) in NUMPY_KNOWS
+    return x.detach().numpy() if is_tensor(x) and known else x
 
 
 def _room(y: Array) -> tuple[int, int]:
     """What the grader must know of the array that is received into."""
-    nbytes, code = describe(y)
-    check_writable(y)
+    nbytes, code = arrays.describe(y)
+    arrays.check_writable(y)
     return nbytes, code
 
 
-def _keep(data: Any, y: Array | None) -> None:
+def _received(answer: Sequence[Any], y: Array | None) -> int:
+    """Put the data that came into the array that waits for it; returns its sender."""
+    source, data = answer
     if y is not None and y.__class__ is not Phantom:
-        as_bytes(y)[:] = as_bytes(data)
+        arrays.as_bytes(y)[:] = arrays.as_bytes(data)
+    return source

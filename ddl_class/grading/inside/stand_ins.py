@@ -8,17 +8,17 @@ nothing of it is in this process.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from ddl_class.grading.inside.project import is_hidden
-from ddl_class.grading.inside.refusals import (
+from ddl_class.grading.inside.project import (
     COURSE,
     PICTURES,
     ForbiddenUse,
+    is_hidden,
     is_library,
     library_words,
     may_use,
@@ -67,26 +67,24 @@ class Finder(MetaPathFinder, Loader):
 
     def find_spec(self, fullname: str, *_: Any) -> ModuleSpec | None:
         silent = f"{fullname}.".startswith(tuple(f"{name}." for name in SILENT))
-        if silent or is_library(fullname):
-            return ModuleSpec(fullname, self, is_package=True)
-        return None
+        found = silent or is_library(fullname)
+        return ModuleSpec(fullname, self, is_package=True) if found else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return ModuleType(spec.name, "It stands for a module that is not here.")
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__getattr__ = self._attributes(module.__name__)
+        home = module.__name__
 
-    def _attributes(self, module: str) -> Callable[[str], Any]:
         def attribute(name: str) -> Any:
             if name.startswith("__"):
                 raise AttributeError(name)
-            path = f"{module}.{name}"
-            if module == COURSE and name == "yours":
+            path = f"{home}.{name}"
+            if path == f"{COURSE}.yours":
                 return lambda _, function, *__: function  # the answer is what is graded
             return Library(path, self._allowed) if is_library(path) else Silent()
 
-        return attribute
+        module.__getattr__ = attribute
 
 
 def stand_in(allowed: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ import socket
 import struct
 import sys
 import time
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ MOST_ITEMS = 200_000  # values in one frame: each costs far more memory than its
 DEEPEST = 16
 LONGEST_INT = 64  # bytes
 MOST_AXES = 8
+MANY = {dict: b"m", list: b"l", tuple: b"t", set: b"e", frozenset: b"e"}
 NUMPY_KNOWS = frozenset(TYPE_NAMES) - {"phantom", "bfloat16", "complex32"}
 
 
@@ -40,14 +42,11 @@ class Late(TimeoutError):
     """The time was up before the other side had spoken, or listened."""
 
 
-# -- writing ------------------------------------------------------------------------------------
-
-
 def encode(value: Any) -> bytes:
     """A plain value as bytes."""
-    parts: list[bytes] = []
-    _write(value, parts.append, DEEPEST)
-    return b"".join(parts)
+    written = bytearray()
+    _write(value, written.extend, DEEPEST)
+    return bytes(written)
 
 
 def _write(value: Any, put: Any, depth: int) -> None:
@@ -74,15 +73,11 @@ def _write(value: Any, put: Any, depth: int) -> None:
         put(b"s" + struct.pack("<I", len(raw)) + raw)
     elif isinstance(value, (bytes, bytearray)):
         put(b"b" + struct.pack("<I", len(value)) + bytes(value))
-    elif isinstance(value, (list, tuple, dict)):
-        letter = b"m" if isinstance(value, dict) else b"l" if isinstance(value, list) else b"t"
+    elif isinstance(value, (dict, list, tuple, set, frozenset)):
+        letter = next(letter for kind, letter in MANY.items() if isinstance(value, kind))
         put(letter + struct.pack("<I", len(value)))
-        for item in (one for pair in value.items() for one in pair) if letter == b"m" else value:
-            _write(item, put, depth - 1)
-    elif isinstance(value, (set, frozenset)):
-        put(b"e" + struct.pack("<I", len(value)))
-        for item in value:
-            _write(item, put, 0)
+        for item in chain.from_iterable(value.items()) if isinstance(value, dict) else value:
+            _write(item, put, 0 if letter == b"e" else depth - 1)
     elif value.__class__ is Phantom:
         put(b"p" + struct.pack("<QI", value.nbytes, value.itemsize))
     elif isinstance(value, np.ndarray):
@@ -110,9 +105,6 @@ def is_tensor(value: Any) -> bool:
     """Whether this is a tensor of torch, which nobody need have imported."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
-
-
-# -- reading ------------------------------------------------------------------------------------
 
 
 def decode(raw: bytes | bytearray) -> Any:
@@ -164,7 +156,7 @@ class _Reader:
             items = [self.value(depth - 1) for _ in range(self._count(1))]
             return items if letter == b"l" else tuple(items)
         if letter == b"m":
-            return self._mapping(depth)
+            return {self._key(): self.value(depth - 1) for _ in range(self._count(2))}
         if letter == b"e":
             return {self._key() for _ in range(self._count(1))}
         if letter == b"p":
@@ -181,9 +173,6 @@ class _Reader:
         if count * each > min(self._items, len(self._raw) - self.position):
             raise Malformed(f"a list of {count} values is announced")
         return count
-
-    def _mapping(self, depth: int) -> dict[Any, Any]:
-        return {self._key(): self.value(depth - 1) for _ in range(self._count(2))}
 
     def _key(self) -> Any:
         key = self.value(0)
@@ -230,9 +219,6 @@ def elements(code: int, nbytes: int) -> Any:
     if nbytes > LARGEST_FRAME or nbytes % one.nbytes:
         raise Malformed(f"{nbytes} bytes of {TYPE_NAMES[code]}")
     return blank(code, nbytes // one.nbytes)
-
-
-# -- frames -------------------------------------------------------------------------------------
 
 
 def send_frame(link: socket.socket, value: Any, deadline: float = math.inf) -> None:

@@ -5,8 +5,7 @@ products        fully connected layers, matrix products, convolutions, attention
 recurrent       LSTM, GRU and plain recurrent layers over a sequence
 normalisation   batch, layer and group normalisation
 reductions      sums, extremes, softmax, losses, pooling
-elementwise     activations, arithmetic of two tensors, masks, dropout
-moves           views and copies, which compute nothing
+elementwise     activations, arithmetic of two tensors, masks, dropout; views and copies
 own             the course's convolutions, by their method
 =============== ==========================================================================
 
@@ -14,12 +13,9 @@ An operation that is not here is named as uncounted in the analysis: `analyse(..
 takes a rule for it.
 """
 
-from __future__ import annotations
-
 from ddl_measure.analysis.records import Rule
 from ddl_measure.analysis.rules import (
     elementwise,
-    moves,
     normalisation,
     own,
     products,
@@ -27,15 +23,8 @@ from ddl_measure.analysis.rules import (
     reductions,
 )
 
-RULES: dict[str, Rule] = {
-    **moves.RULES,
-    **elementwise.RULES,
-    **reductions.RULES,
-    **normalisation.RULES,
-    **recurrent.RULES,
-    **products.RULES,
-    **own.RULES,
-}
+FILES = (elementwise, reductions, normalisation, recurrent, products, own)
+RULES: dict[str, Rule] = {name: rule for file in FILES for name, rule in file.RULES.items()}
 
 
 def rule_for(operation: str, rules: dict[str, Rule]) -> Rule | None:

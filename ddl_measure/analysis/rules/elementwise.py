@@ -1,114 +1,73 @@
-"""Rules for what is done to each number by itself: activations, sums of two tensors, masks.
+"""Rules for what is done to each number by itself, and for what only moves numbers.
 
-One line says what a function costs for each number, (operations, longest chain), and what the
-gradient of each argument then costs; what the forward pass has computed is kept. An argument that
-was copied to many places gets the sum of its gradients.
+A line of the table says what a function costs for each number, as a chain of so many operations,
+and what the gradient of each argument then costs; what the forward pass has computed is kept. A
+view costs nothing at all, a copy costs time for its bytes alone, and so do their gradients. An
+argument that was copied to many places gets the sum of its gradients.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from ddl_measure.analysis.records import Call, OperationCost, Rule
 from ddl_measure.analysis.rules.products import broadcast_gradient
 from ddl_teach.theory.work_depth import activation
-from ddl_teach.theory.work_depth.counting import WorkDepth
-
-Each = tuple[int, int]
+from ddl_teach.theory.work_depth.counting import NOTHING, WorkDepth, elementwise
 
 
-@dataclass(frozen=True)
-class Function:
-    """Operations and longest chain for each number, forward and for each argument's gradient."""
-
-    forward: Each
-    gradients: Mapping[str, Each] = field(default_factory=dict)
-
-
-def unary(forward: Each, gradient: Each | None = None) -> Function:
-    """Of one tensor."""
-    return Function(forward, {"self": gradient} if gradient else {})
-
-
-FREE, ONE, TWO = (0, 0), (1, 1), (2, 2)
-COMPARISON = unary(ONE)  # has no gradient
-FUNCTIONS: dict[str, Function] = {
-    # y, and with it the gradient g
-    "leaky_relu": unary(TWO, TWO),  # the slope, a choice
-    "_prelu_kernel": Function(TWO, {"self": TWO, "weight": TWO}),
-    "elu": unary((4, 4), (3, 3)),  # exp, -1, alpha, a choice; y + alpha, a choice, g
-    "hardtanh": unary(TWO, TWO),
-    "relu6": unary(TWO, TWO),
-    "clamp": unary(TWO, TWO),
-    "clamp_min": unary(ONE, ONE),
-    "silu": unary(TWO, (5, 5)),  # x s(x); g s (1 + x (1 - s))
-    "softplus": unary((4, 4), (3, 3)),  # exp, +1, log, a choice; s(x), a choice, g
-    "log_sigmoid": unary((3, 3), TWO),
-    "exp": unary(ONE, ONE),  # g y
-    "log": unary(ONE, ONE),  # g / x
-    "expm1": unary(ONE, TWO),  # g (y + 1)
-    "log1p": unary(ONE, TWO),  # g / (x + 1)
-    "xlogy": Function(TWO, {"self": TWO, "other": TWO}),
-    "sqrt": unary(ONE, TWO),  # g / (y + y)
-    "rsqrt": unary(ONE, (4, 3)),  # (y y) (g y) / -2
-    "reciprocal": unary(ONE, TWO),  # y y g
-    "sin": unary(ONE, TWO),
-    "cos": unary(ONE, TWO),
-    "tan": unary(ONE, (3, 3)),  # g (1 + y y)
-    "erf": unary(ONE, (4, 4)),
-    "neg": unary(ONE, ONE),
-    "abs": unary(ONE, TWO),
-    "square": unary(ONE, TWO),  # g (x + x)
-    "pow": unary(ONE, (3, 3)),  # n x^(n-1) g
-    "dropout": Function((3, 3), {"input": ONE}),  # a draw, a comparison, a product; g mask
-    "native_dropout": Function((3, 3), {"input": ONE}),
-    "add": Function(ONE, {"self": FREE, "other": FREE}),
-    "sub": Function(ONE, {"self": FREE, "other": FREE}),
-    "rsub": Function(ONE, {"self": FREE, "other": FREE}),
-    "mul": Function(ONE, {"self": ONE, "other": ONE}),
-    "div": Function(ONE, {"self": ONE, "other": TWO}),  # g / b; g y / b
-    "maximum": Function(ONE, {"self": ONE, "other": ONE}),
-    "minimum": Function(ONE, {"self": ONE, "other": ONE}),
-    "where": Function(ONE, {"self": ONE, "other": ONE}),
-    "masked_fill": Function(ONE, {"self": ONE, "value": ONE}),
-    "addcmul": Function((3, 3), {"self": FREE, "tensor1": TWO, "tensor2": TWO}),
-    "lerp": Function((3, 3), {"self": ONE, "end": ONE, "weight": TWO}),
-    "tril": COMPARISON,
-    "triu": COMPARISON,
-    **dict.fromkeys(
-        "eq ne lt le gt ge logical_not logical_and logical_or bitwise_not bitwise_and bitwise_or "
-        "isnan isinf sign floor ceil round floor_divide remainder bernoulli rand_like randn_like "
-        "rand randn".split(),
-        COMPARISON,
-    ),
-}
-BY_FORMULA = ("relu", "sigmoid", "tanh")  # theory has these
-
-
-def each(function: Function) -> Rule:
-    """The rule of a function of single numbers."""
+def each(forward: int, gradient: int | WorkDepth | None = None, **more: int) -> Rule:
+    """So many operations for each number, and for its gradients: of `self`, and of `more`."""
+    costs: Mapping[str, int | WorkDepth] = ({} if gradient is None else {"self": gradient}) | more
 
     def rule(call: Call) -> OperationCost:
         elements = call.output.elements
         if call.operation.endswith("dropout") and not call.get("train"):
             return OperationCost()
         gradients = {}
-        for name, cost in function.gradients.items():
+        for name, cost in costs.items():
+            one = cost if isinstance(cost, WorkDepth) else WorkDepth(cost, cost)
             for value in call.values(name):
-                each_one = WorkDepth(*cost).copies(elements)
                 summed = broadcast_gradient(elements, value.elements)
-                gradients[name] = each_one.then(summed)
-        return OperationCost(
-            scaled(call, WorkDepth(*function.forward)).copies(elements), gradients
-        )
+                gradients[name] = one.copies(elements).then(summed)
+        factor = call.get("alpha", 1) != 1  # a + alpha b costs a product more
+        return OperationCost(elementwise(elements, forward + factor), gradients)
 
     return rule
 
 
-def scaled(call: Call, one: WorkDepth) -> WorkDepth:
-    """`a + alpha b`: the factor costs a product, unless it is one."""
-    return WorkDepth(1, 1).then(one) if call.get("alpha", 1) != 1 else one
+FUNCTIONS: dict[str, Rule] = {
+    # y, and with it the gradient g
+    **dict.fromkeys("leaky_relu hardtanh relu6 clamp".split(), each(2, 2)),  # the slope, a choice
+    "_prelu_kernel": each(2, 2, weight=2),
+    "elu": each(4, 3),  # exp, -1, alpha, a choice; y + alpha, a choice, g
+    "silu": each(2, 5),  # x s(x); g s (1 + x (1 - s))
+    "softplus": each(4, 3),  # exp, +1, log, a choice; s(x), a choice, g
+    "log_sigmoid": each(3, 2),
+    **dict.fromkeys("exp log neg clamp_min".split(), each(1, 1)),  # g y; g / x; -g; a choice
+    "expm1": each(1, 2),  # g (y + 1)
+    "log1p": each(1, 2),  # g / (x + 1)
+    "xlogy": each(2, 2, other=2),
+    "sqrt": each(1, 2),  # g / (y + y)
+    "rsqrt": each(1, WorkDepth(4, 3)),  # (y y) (g y) / -2
+    "reciprocal": each(1, 2),  # y y g
+    **dict.fromkeys("sin cos abs square".split(), each(1, 2)),  # the last: g (x + x)
+    "tan": each(1, 3),  # g (1 + y y)
+    "erf": each(1, 4),
+    "pow": each(1, 3),  # n x^(n-1) g
+    **dict.fromkeys(("dropout", "native_dropout"), each(3, input=1)),  # a draw, a comparison, a
+    # product; g mask
+    **dict.fromkeys("add sub rsub".split(), each(1, 0, other=0)),
+    **dict.fromkeys("mul maximum minimum where".split(), each(1, 1, other=1)),
+    "div": each(1, 1, other=2),  # g / b; g y / b
+    "masked_fill": each(1, 1, value=1),
+    "addcmul": each(3, 0, tensor1=2, tensor2=2),
+    "lerp": each(3, 1, end=1, weight=2),
+    **dict.fromkeys(
+        "tril triu eq ne lt le gt ge logical_not logical_and logical_or bitwise_not bitwise_and "
+        "bitwise_or isnan isinf sign floor ceil round floor_divide remainder bernoulli rand_like "
+        "randn_like rand randn".split(),
+        each(1),  # a comparison has no gradient
+    ),
+}
 
 
 def by_formula(name: str) -> Rule:
@@ -135,8 +94,62 @@ def gelu(call: Call) -> OperationCost:
     )
 
 
+def move(call: Call) -> OperationCost:
+    """Nothing to compute; copies of one number send their gradients back to it."""
+    gradients = {}
+    for name in call.arguments:
+        values = call.values(name)
+        if len(values) == 1 and values[0].storage != call.output.storage:
+            gradients[name] = broadcast_gradient(call.output.elements, values[0].elements)
+    return OperationCost(gradients=gradients)
+
+
+def lookup(table: str) -> Rule:
+    """Rows of a table by their numbers: only those are read; the gradients of a row are summed."""
+
+    def rule(call: Call) -> OperationCost:
+        taken = call.output.elements
+        gradient = broadcast_gradient(taken, min(taken, call[table].elements))
+        return OperationCost(gradients={table: gradient}, read={table: call.output.nbytes})
+
+    return rule
+
+
+def scattered(values: str) -> Rule:
+    """Numbers written to chosen places, or added to what is there: then one addition each."""
+    return lambda call: OperationCost(
+        elementwise(call[values].elements) if call.get("accumulate", True) else NOTHING
+    )
+
+
+VIEWS = (
+    "view reshape flatten unflatten transpose t permute squeeze unsqueeze expand expand_as select "
+    "slice narrow chunk split split_with_sizes unbind detach alias view_as movedim swapaxes "
+    "numpy_T mT unfold diagonal contiguous _unsafe_view _reshape_alias lift_fresh unsafe_chunk "
+    "lift_fresh_copy unsafe_split unsafe_split_with_sizes real imag"
+)
+COPIES = (
+    "clone copy copy_ to _to_copy type_as cat stack concat pad constant_pad_nd zero_pad2d repeat "
+    "repeat_interleave roll flip channel_shuffle pixel_shuffle pixel_unshuffle im2col "
+    "upsample_nearest1d upsample_nearest2d reflection_pad2d replication_pad2d one_hot"
+)
+NEW = (
+    "zeros ones full empty arange zeros_like ones_like full_like empty_like new_zeros new_ones "
+    "new_full new_empty scalar_tensor eye fill_ zero_ fill _assert_tensor_metadata sym_size "
+    "_assert_async _assert_scalar empty_strided new_empty_strided linspace"
+)
 RULES: dict[str, Rule] = {
-    **{f"aten::{name}": each(function) for name, function in FUNCTIONS.items()},
-    **{f"aten::{name}": by_formula(name) for name in BY_FORMULA},
-    "aten::gelu": gelu,
+    f"aten::{name}": rule
+    for name, rule in {
+        **dict.fromkeys(f"{VIEWS} {COPIES}".split(), move),
+        **dict.fromkeys(NEW.split(), lambda call: OperationCost()),
+        **FUNCTIONS,
+        **{name: by_formula(name) for name in ("relu", "sigmoid", "tanh")},
+        "gelu": gelu,
+        "embedding": lookup("weight"),
+        **dict.fromkeys("index_select gather index".split(), lookup("self")),
+        "index_put": scattered("values"),
+        "scatter_add": scattered("src"),
+        "index_add": scattered("source"),
+    }.items()
 }

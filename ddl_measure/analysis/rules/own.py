@@ -4,8 +4,6 @@ Multiply-adds are those of the definition whatever the method, so that networks 
 work is what the method's formula counts. The FFT's is the textbook's on a power of two.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
@@ -26,9 +24,9 @@ def convolution(call: Call) -> OperationCost | None:
 
 
 def micro_batched(call: Call) -> OperationCost | None:
-    """`recipes` say for each pass which method does which part of the batch."""
+    """The method is a recipe: it says for each pass which method does which part of the batch."""
     parts = {}
-    for recipe in call["recipes"].split(";"):
+    for recipe in call["method"].split(";"):
         name, _, division = recipe.strip().partition(" ")
         parts[name.replace("weight", "parameter")] = [
             (method.name, piece.stop - piece.start)

@@ -5,16 +5,15 @@ times, and so do both of its gradients: each of the three indices is summed over
 backward pass of such a layer costs twice its forward pass.
 """
 
-from __future__ import annotations
-
 import math
-from dataclasses import dataclass
 
 from ddl_measure.analysis.records import Call, OperationCost, Rule
+from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.theory.work_depth import attention as attention_formula
 from ddl_teach.theory.work_depth import direct, fully_connected
 from ddl_teach.theory.work_depth.counting import (
     WorkDepth,
+    dot,
     elementwise,
     matrix_product,
     summation,
@@ -33,12 +32,8 @@ def linear(call: Call) -> OperationCost:
         "weight": fully_connected.parameter_gradient(rows, inputs, outputs, bias=False),
         "bias": summation(rows).copies(outputs),
     }
-    return OperationCost(
-        fully_connected.forward(rows, inputs, outputs, bias=biased),
-        gradients,
-        products,
-        {"input": products, "weight": products},
-    )
+    forward = fully_connected.forward(rows, inputs, outputs, bias=biased)
+    return OperationCost(forward, gradients, products, {"input": products, "weight": products})
 
 
 def product(left: str, right: str, added: str = "") -> Rule:
@@ -53,13 +48,10 @@ def product(left: str, right: str, added: str = "") -> Rule:
         forward = matrix_product(rows, inner, columns, batch)
         to_left = matrix_product(rows, columns, inner, batch)
         to_right = matrix_product(inner, rows, columns, batch)
-        gradients = {
-            # Where all members of a batch share one of the matrices, its gradients are added up.
-            left: to_left.then(broadcast_gradient(batch * rows * inner, call[left].elements)),
-            right: to_right.then(
-                broadcast_gradient(batch * inner * columns, call[right].elements)
-            ),
-        }
+        # Where all members of a batch share one of the matrices, its gradients are added up.
+        shared_left = broadcast_gradient(batch * rows * inner, call[left].elements)
+        shared_right = broadcast_gradient(batch * inner * columns, call[right].elements)
+        gradients = {left: to_left.then(shared_left), right: to_right.then(shared_right)}
         if added:
             forward = forward.then(elementwise(call.output.elements))
             gradients[added] = broadcast_gradient(call.output.elements, call[added].elements)
@@ -75,49 +67,26 @@ def broadcast_gradient(made: int, elements: int) -> WorkDepth:
     return WorkDepth(made - elements, tree_depth(-(-made // elements)))
 
 
-@dataclass(frozen=True)
-class ConvolutionSizes:
-    """A convolution in two dimensions, as the formulas want it."""
-
-    batch: int
-    in_channels: int
-    height: int
-    width: int
-    out_channels: int
-    kernel: tuple[int, int]
-    stride: tuple[int, int]
-    padding: tuple[int, int]
-    groups: int
-    output_height: int
-    output_width: int
-
-
 def convolution(call: Call) -> OperationCost:
     """A convolution in one, two or three dimensions, each output a dot product."""
-    weight, x, bias = call["weight"], call["input"], call.get("bias")
-    products = call.output.elements * math.prod(weight.shape[1:])
-    dims = len(weight.shape) - 2
-    groups = call.get("groups", 1)
-    taps = math.prod(weight.shape[1:])
+    weight, x = call["weight"], call["input"]
+    taps, groups, padding = (
+        math.prod(weight.shape[1:]), call.get("groups", 1), call.get("padding", 0)
+    )  # fmt: skip
+    products = call.output.elements * taps
     places = call.output.elements // weight.shape[0]
-    plain = dims == 2 and set(as_pair(call.get("dilation", 1))) == {1}
-    padding = call.get("padding", 0)
-    if plain and padding != "same":
-        shape = ConvolutionSizes(
-            x.shape[0] if len(x.shape) == 4 else 1,
-            *x.shape[-3:],
-            weight.shape[0],
-            weight.shape[2:],
-            as_pair(call.get("stride", 1)),
-            as_pair(0 if padding == "valid" else padding),
-            groups,
-            *call.output.shape[-2:],
-        )
+    undilated = len(weight.shape) == 4 and set(as_pair(call.get("dilation", 1))) == {1}
+    if undilated and padding != "same":
+        images = (1,) * (4 - len(x.shape)) + x.shape
+        around = as_pair(0 if padding == "valid" else padding)
+        stride = as_pair(call.get("stride", 1))
+        shape = Convolution.of_shapes(images, weight.shape, stride, around, groups)
         to_input = direct.input_gradient(shape)
     else:
         terms = weight.shape[0] // groups * math.prod(weight.shape[2:])
         to_input = WorkDepth(max(0, 2 * products - x.elements), 1 + tree_depth(terms))
-    one = WorkDepth(2 * taps, 1 + tree_depth(taps + 1)) if bias else matrix_product(1, taps, 1)
+    biased = call.get("bias") is not None
+    one = WorkDepth(2 * taps, 1 + tree_depth(taps + 1)) if biased else dot(taps)
     gradients = {
         "input": to_input,
         "weight": matrix_product(taps, places, weight.shape[0]),
@@ -134,12 +103,11 @@ def transposed_convolution(call: Call) -> OperationCost:
     products = x.elements * taps
     terms = weight.shape[0] // call.get("groups", 1) * math.prod(weight.shape[2:])
     outputs = call.output.elements
-    forward = WorkDepth(max(0, 2 * products - outputs), 1 + tree_depth(terms))
+    forward, channels = WorkDepth(max(0, 2 * products - outputs), 1 + tree_depth(terms)), 1
     if call.get("bias") is not None:
-        forward = forward.then(elementwise(outputs))
-    channels = call["bias"].elements if call.get("bias") is not None else 1
+        forward, channels = forward.then(elementwise(outputs)), call["bias"].elements
     gradients = {
-        "input": matrix_product(1, taps, 1).copies(x.elements),
+        "input": dot(taps).copies(x.elements),
         "weight": matrix_product(taps, x.elements // weight.shape[0], weight.shape[0]),
         "bias": summation(outputs // channels).copies(channels),
     }
@@ -180,12 +148,8 @@ RULES: dict[str, Rule] = {
     "aten::dot": product("self", "tensor"),
     "aten::addmm": product("mat1", "mat2", "self"),
     "aten::baddbmm": product("batch1", "batch2", "self"),
-    "aten::conv1d": convolution,
-    "aten::conv2d": convolution,
-    "aten::conv3d": convolution,
+    **{f"aten::conv{dims}d": convolution for dims in (1, 2, 3)},
     "aten::convolution": convolution,
-    "aten::conv_transpose1d": transposed_convolution,
-    "aten::conv_transpose2d": transposed_convolution,
-    "aten::conv_transpose3d": transposed_convolution,
+    **{f"aten::conv_transpose{dims}d": transposed_convolution for dims in (1, 2, 3)},
     "aten::scaled_dot_product_attention": attention,
 }

@@ -7,14 +7,18 @@ needs the whole of what is below. torch adds two biases to each gate; the formul
 
 from __future__ import annotations
 
-from types import ModuleType
-
 from ddl_measure.analysis.records import Call, OperationCost, Rule
 from ddl_teach.theory.work_depth import gru, lstm, rnn
-from ddl_teach.theory.work_depth.counting import NOTHING, WorkDepth, matrix_product
+from ddl_teach.theory.work_depth.counting import (
+    NOTHING,
+    Count,
+    Learning,
+    WorkDepth,
+    matrix_product,
+)
 
 
-def recurrent(formula: ModuleType, gates: int) -> Rule:
+def recurrent(formula: Learning, gates: int) -> Rule:
     """The rule of a stack of layers whose single one `formula` counts."""
 
     def rule(call: Call) -> OperationCost | None:
@@ -63,7 +67,7 @@ def recurrent(formula: ModuleType, gates: int) -> Rule:
     return rule
 
 
-def _stacked(formula: ModuleType, sizes: tuple[int, ...], whole: bool) -> WorkDepth:
+def _stacked(formula: Count, sizes: tuple[int, ...], whole: bool) -> WorkDepth:
     """A layer's work, and what it adds to the chain: all its steps, or only the last one."""
     batch, _, inputs, hidden = sizes
     depth = formula(*sizes).depth if whole else formula(batch, 1, inputs, hidden).depth

@@ -4,8 +4,6 @@ The sum of n numbers takes n - 1 operations and depth ceil(log2 n); its gradient
 costs nothing.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import product
 
@@ -21,32 +19,24 @@ from ddl_teach.theory.work_depth.counting import (
 )
 
 
-def reduction(before: int = 0, after: int = 0, gradient: int = 0, shared: int = 0) -> Rule:
+def reduction(
+    before: int = 0, after: int = 0, gradient: int = 0, shared: int = 0, mean: bool = False
+) -> Rule:
     """A tree over each group of numbers, `before` and `after` it some operations.
 
-    The gradient takes `gradient` operations for each number, and `shared` for each result.
+    The gradient takes `gradient` operations for each number, and `shared` for each result. Where
+    the `mean` of the numbers must be known, that comes first.
     """
 
     def rule(call: Call) -> OperationCost:
         groups = call.output.elements
         numbers = call["self"].elements // groups
-        one = elementwise(numbers, before).then(summation(numbers)).then(WorkDepth(after, after))
-        back = elementwise(1, shared).then(elementwise(numbers, gradient)).copies(groups)
-        return OperationCost(one.copies(groups), {"self": back})
-
-    return rule
-
-
-def variance(after: int) -> Rule:
-    """Mean, differences, their squares, their sum, a quotient, and perhaps a root."""
-
-    def rule(call: Call) -> OperationCost:
-        groups = call.output.elements
-        numbers = call["self"].elements // groups
-        mean = summation(numbers).then(elementwise(1))
-        spread = elementwise(numbers, 2).then(summation(numbers)).then(elementwise(1, after))
-        back = elementwise(1, after).then(elementwise(numbers)).copies(groups)
-        return OperationCost(mean.then(spread).copies(groups), {"self": back})
+        first = summation(numbers).then(elementwise(1)) if mean else NOTHING
+        tree = first.then(elementwise(numbers, before)).then(summation(numbers))
+        back = elementwise(1, shared).then(elementwise(numbers, gradient))
+        return OperationCost(
+            tree.then(elementwise(1, after)).copies(groups), {"self": back.copies(groups)}
+        )
 
     return rule
 
@@ -59,81 +49,65 @@ def largest(call: Call) -> OperationCost:
     return reduction(gradient=2)(call)
 
 
-def rows_of(call: Call, name: str = "self") -> tuple[int, int]:
-    """How many rows there are along the dimension that is normalised, and their length."""
-    value = call[name]
+def softmax_of_rows(call: Call) -> OperationCost:
+    """Along one dimension, or the logarithm of it."""
+    value = call["self"]
     length = value.shape[call["dim"]] if value.shape else 1
-    return value.elements // length, length
+    rows = value.elements // length
+    if "log" in call.operation:
+        forward, back = log_softmax(rows, length)
+    else:
+        forward, back = softmax.forward(rows, length), softmax.input_gradient(rows, length)
+    return OperationCost(forward, {"self": back})
 
 
-def softmax_rule(call: Call) -> OperationCost:
-    """Along one dimension."""
-    rows, length = rows_of(call)
-    return OperationCost(
-        softmax.forward(rows, length), {"self": softmax.input_gradient(rows, length)}
-    )
-
-
-def log_softmax_cost(rows: int, length: int) -> tuple[WorkDepth, WorkDepth]:
+def log_softmax(rows: int, length: int) -> tuple[WorkDepth, WorkDepth]:
     """x - max - log(sum(exp(x - max))); backwards g - exp(y) sum(g)."""
     forward = WorkDepth(5 * length - 1, 2 * tree_depth(length) + 4)
     backward = WorkDepth(4 * length - 1, tree_depth(length) + 2)
     return forward.copies(rows), backward.copies(rows)
 
 
-def log_softmax(call: Call) -> OperationCost:
-    """Along one dimension."""
-    forward, backward = log_softmax_cost(*rows_of(call))
-    return OperationCost(forward, {"self": backward})
-
-
 def cross_entropy(call: Call) -> OperationCost:
     """The logarithm of the softmax, of which each row gives one number; backwards p - 1 at it."""
-    scores, kept = call["self"].shape, call["target"]
+    scores = call["self"].shape
     classes = scores[1] if len(scores) > 1 else scores[0]
     rows = call["self"].elements // classes
-    forward, backward = log_softmax_cost(rows, classes)
-    if kept.shape == scores:  # probabilities instead of class numbers
+    forward, backward = log_softmax(rows, classes)
+    if call["target"].shape == scores:  # probabilities instead of class numbers
         forward = forward.then(elementwise(classes).then(summation(classes)).copies(rows))
-    reduced = loss_sum(rows, call.get("reduction", 1))
-    return OperationCost(forward.then(reduced), {"self": backward})
+    return OperationCost(forward.then(loss_sum(call, rows)), {"self": backward})
 
 
 def picked_loss(call: Call) -> OperationCost:
     """The negative logarithm that each row has at its class."""
     rows = call["target"].elements
-    return OperationCost(loss_sum(rows, call.get("reduction", 1)), {"self": elementwise(rows)})
-
-
-def loss_sum(terms: int, how: int) -> WorkDepth:
-    """None (0), the mean (1) or the sum (2) of a loss."""
-    return (NOTHING, summation(terms).then(elementwise(1)), summation(terms))[how]
+    return OperationCost(loss_sum(call, rows), {"self": elementwise(rows)})
 
 
 def squared_error(call: Call) -> OperationCost:
     """Mean or sum of the squared differences; backwards twice the difference, times g."""
     elements = call["self"].elements
-    forward = elementwise(elements, 2).then(loss_sum(elements, call.get("reduction", 1)))
+    forward = elementwise(elements, 2).then(loss_sum(call, elements))
     return OperationCost(
         forward, {"self": elementwise(elements, 2), "target": elementwise(elements)}
     )
 
 
-def max_pool(call: Call) -> OperationCost:
-    """The largest of each window."""
-    return pooling(call, mean=False)
+def loss_sum(call: Call, terms: int) -> WorkDepth:
+    """None (0), the mean (1) or the sum (2) of a loss."""
+    mean = summation(terms).then(elementwise(1))
+    return (NOTHING, mean, summation(terms))[call.get("reduction", 1)]
 
 
-def average_pool(call: Call) -> OperationCost:
-    """The mean of each window."""
-    return pooling(call, mean=True)
+def pooling(call: Call) -> OperationCost:
+    """The mean or the largest of each window.
 
-
-def pooling(call: Call, mean: bool) -> OperationCost:
-    """In two dimensions by the formulas; in one or three each window counted by itself."""
-    x, kernel = call["self"], call["kernel_size"]
+    In one or two dimensions by the formulas, else each window counted by itself.
+    """
+    x, kernel, mean = call["self"], call["kernel_size"], "avg" in call.operation
     stride, padding = call.get("stride") or kernel, call.get("padding", 0)
-    dims = {"1": 1, "2": 2, "3": 3}[call.operation.partition("pool")[2][0]]
+    dims = dimensions(call)
     formula = average_pooling if mean else max_pooling
     plain = set(as_pair(call.get("dilation", 1))) == {1} and not call.get("ceil_mode")
     if dims < 3 and plain:
@@ -142,20 +116,16 @@ def pooling(call: Call, mean: bool) -> OperationCost:
             as_pair(pair) if dims == 2 else (unit, as_pair(pair)[0])
             for pair, unit in ((kernel, 1), (stride, 1), (padding, 0))
         ]
-        planes = x.elements // math.prod(size)
-        return OperationCost(
-            formula.forward(planes, *size, *window),
-            {"self": formula.input_gradient(planes, *size, *window)},
-        )
-    sizes = (kernel,) * dims if isinstance(kernel, int) else tuple(kernel)
-    numbers = math.prod(sizes * dims if len(sizes) == 1 else sizes)
+        sizes = (x.elements // math.prod(size), *size, *window)
+        return OperationCost(formula.forward(*sizes), {"self": formula.input_gradient(*sizes)})
+    sides = (kernel,) if isinstance(kernel, int) else tuple(kernel)
+    numbers = math.prod(sides * dims if len(sides) == 1 else sides)
     return windows([numbers] * call.output.elements, x.elements, mean)
 
 
 def adaptive_pool(call: Call) -> OperationCost:
     """As many windows as wanted; they differ in size where the image can't be divided evenly."""
-    mean = "avg" in call.operation
-    dims = int(call.operation.partition("pool")[2][0])
+    dims = dimensions(call)
     inside, outside = call["self"].shape[-dims:], call.output.shape[-dims:]
     spans = [
         [-(-(place + 1) * size // wanted) - place * size // wanted for place in range(wanted)]
@@ -163,10 +133,15 @@ def adaptive_pool(call: Call) -> OperationCost:
     ]
     sizes = [math.prod(window) for window in product(*spans)]
     planes = call.output.elements // len(sizes)
-    one = windows(sizes, call["self"].elements // planes, mean)
+    one = windows(sizes, call["self"].elements // planes, "avg" in call.operation)
     return OperationCost(
         one.forward.copies(planes), {"self": one.gradients["self"].copies(planes)}
     )
+
+
+def dimensions(call: Call) -> int:
+    """Of a pooling operation, by its name."""
+    return int(call.operation.partition("pool")[2][0])
 
 
 def windows(sizes: list[int], elements: int, mean: bool) -> OperationCost:
@@ -179,37 +154,24 @@ def windows(sizes: list[int], elements: int, mean: bool) -> OperationCost:
     return OperationCost(forward, {"self": shares.then(WorkDepth(overlap, depth))})
 
 
+POOLS = "max_pool{0}d avg_pool{0}d", "adaptive_avg_pool{0}d adaptive_max_pool{0}d"
+REDUCTIONS = {
+    "sum argmax argmin any all": reduction(),
+    "mean": reduction(after=1, shared=1),
+    "amax amin prod": reduction(gradient=2),
+    "max min": largest,
+    "var": reduction(before=2, after=1, gradient=1, shared=1, mean=True),  # differences, squares
+    "std": reduction(before=2, after=2, gradient=1, shared=2, mean=True),  # and a root
+    "norm linalg_vector_norm": reduction(before=1, after=1, gradient=1, shared=1),
+    "logsumexp": reduction(before=2, after=2, gradient=3),
+    "softmax _softmax log_softmax _log_softmax": softmax_of_rows,
+    "cross_entropy_loss": cross_entropy,
+    "nll_loss nll_loss_nd nll_loss_forward": picked_loss,
+    "mse_loss": squared_error,
+    "max_pool2d_with_indices": pooling,
+    **{POOLS[0].format(dims): pooling for dims in (1, 2, 3)},
+    **{POOLS[1].format(dims): adaptive_pool for dims in (1, 2, 3)},
+}
 RULES: dict[str, Rule] = {
-    "aten::sum": reduction(),
-    "aten::mean": reduction(after=1, shared=1),
-    "aten::amax": reduction(gradient=2),
-    "aten::amin": reduction(gradient=2),
-    "aten::max": largest,
-    "aten::min": largest,
-    "aten::argmax": reduction(),
-    "aten::argmin": reduction(),
-    "aten::any": reduction(),
-    "aten::all": reduction(),
-    "aten::prod": reduction(gradient=2),
-    "aten::var": variance(after=1),
-    "aten::std": variance(after=2),
-    "aten::norm": reduction(before=1, after=1, gradient=1, shared=1),
-    "aten::linalg_vector_norm": reduction(before=1, after=1, gradient=1, shared=1),
-    "aten::logsumexp": reduction(before=2, after=2, gradient=3),
-    "aten::softmax": softmax_rule,
-    "aten::_softmax": softmax_rule,
-    "aten::log_softmax": log_softmax,
-    "aten::_log_softmax": log_softmax,
-    "aten::cross_entropy_loss": cross_entropy,
-    "aten::nll_loss": picked_loss,
-    "aten::nll_loss_nd": picked_loss,
-    "aten::nll_loss_forward": picked_loss,
-    "aten::mse_loss": squared_error,
-    **dict.fromkeys((f"aten::max_pool{dims}d" for dims in (1, 2, 3)), max_pool),
-    "aten::max_pool2d_with_indices": max_pool,
-    **dict.fromkeys((f"aten::avg_pool{dims}d" for dims in (1, 2, 3)), average_pool),
-    **dict.fromkeys(
-        (f"aten::adaptive_{kind}_pool{dims}d" for kind in ("avg", "max") for dims in (1, 2, 3)),
-        adaptive_pool,
-    ),
+    f"aten::{name}": rule for names, rule in REDUCTIONS.items() for name in names.split()
 }

@@ -10,8 +10,6 @@ What to look at: efficiency alone is a bad goal. Whoever computes more than it n
 `seconds` tells them apart.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch
@@ -41,7 +39,6 @@ class PlannedTraining:
         count("samples", self.samples)
 
     def messages(self, nbytes: float) -> float:
-        """Seconds of an all-reduce of so many bytes."""
         return ring(self.ranks, nbytes, self.latency, 1 / self.bandwidth)
 
 

@@ -8,8 +8,6 @@ What to look at: on two cores eight ranks take turns, and no formula of latency 
 that. A chooser that learns from this machine's points may.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product

@@ -8,8 +8,6 @@ What to look at: a problem with several limits is one group. Its points are repe
 other, more or less, and must be held out together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -81,8 +79,7 @@ def measured(
         }
         runs = {
             (name, size): partial(
-                divided.forward, x, weight, f"{name}:{size}*1",
-                stride=problem.stride, padding=problem.padding, groups=problem.groups,
+                divided.Divided(f"{name}:{size}*1").forward, x, weight, problem
             )
             for (name, _), size in pieces.items() if size
         }  # fmt: skip

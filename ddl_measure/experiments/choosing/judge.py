@@ -16,8 +16,6 @@ too narrow; a whole new size or network may be unlike all of them.
 What to look at: the learner with the best accuracy need not have the least regret.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

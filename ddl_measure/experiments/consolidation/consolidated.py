@@ -15,8 +15,6 @@ part of the digits; judged on the validation part or, with `test`, on the part t
 chosen by. What to look at: the answers do not depend on how many ranks hold the members.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ what they add is subtracted again; so the error grows with each larger tile, whi
 and FFT stay within a few roundings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch
@@ -21,13 +19,12 @@ from ddl_teach.operators.convolution.problem import Convolution
 def relative_error(
     forward: Callable[..., Tensor], problem: Convolution, dtype: torch.dtype, seed: int = 0
 ) -> float:
-    """The relative error of a method's `forward` pass in numbers of type `dtype`."""
+    """The relative error of an algorithm's `forward` pass in numbers of type `dtype`."""
     random_numbers = torch.Generator().manual_seed(seed)
     x, weight = (
         torch.randn(shape, generator=random_numbers, dtype=torch.float64).to(dtype)
         for shape in (problem.x_shape, problem.weight_shape)
     )
-    told = {"stride": problem.stride, "padding": problem.padding, "groups": problem.groups}
-    right = direct.forward(x.double(), weight.double(), **told)
-    ours = forward(x, weight, **told)
+    right = direct.forward(x.double(), weight.double(), problem)
+    ours = forward(x, weight, problem)
     return float((ours.double() - right).norm() / right.norm())

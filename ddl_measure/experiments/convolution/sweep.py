@@ -4,8 +4,6 @@ The count knows no machine, the prediction knows three rates of it, the measurem
 What to look at: at which problem one method begins to win, by each of the three.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ What to look at: the layer takes as long as its most liked rank. A capacity cuts
 does a balance loss; the even step is what both aim at.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ddl_teach.collectives import ring

@@ -6,8 +6,6 @@ ranks packing and unpacking are real. The links are what they are, as on the nod
 bandwidth of `inf` is no delay at all.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -17,7 +15,7 @@ import numpy as np
 
 from ddl_measure.repetitions import side_by_side
 from ddl_measure.slow_links import SlowLinks
-from ddl_measure.slowest_rank import slowest_of_all
+from ddl_measure.slowest_rank import slowest_in_turns
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.averaging import Average, averager
@@ -28,15 +26,11 @@ def averages(
     comm: Comm, compressor: Compressor, size: int, bandwidths: Sequence[float], turns: int = 5
 ) -> np.ndarray:
     """This rank's seconds for vectors of `size` float32 numbers: turn, bandwidth."""
-    ways = [_averager(comm, compressor, size, rate) for rate in bandwidths]
-    times = np.empty((turns, len(ways)))
-    for turn, place in np.ndindex(*times.shape):
-        x = _gradient(comm, size)
-        comm.barrier()
-        begun = comm.now()
-        ways[place](x)
-        times[turn, place] = comm.now() - begun
-    return times
+    room = _gradient(comm, size)
+    ways = {rate: partial(_averager(comm, compressor, size, rate), room) for rate in bandwidths}
+    times = side_by_side(ways, repetitions=turns, warm_up=0, before=_refill(comm, room),
+                         clock=comm.now)  # fmt: skip
+    return np.stack([times[rate] for rate in bandwidths], axis=1)
 
 
 def in_turns(
@@ -47,17 +41,12 @@ def in_turns(
     bandwidth: float = math.inf,
 ) -> dict[str, np.ndarray]:
     """The slowest rank's seconds of an average in each compressor, turn by turn; on all ranks."""
-    x, room = _gradient(comm, size), np.empty(size, np.float32)
-
-    def afresh() -> None:
-        room[:] = x
-        comm.barrier()
-
+    room = _gradient(comm, size)
     ways = {
         name: partial(_averager(comm, compressor, size, bandwidth), room)
         for name, compressor in compressors.items()
     }
-    return _slowest(comm, ways, turns, afresh)
+    return slowest_in_turns(comm, ways, turns, _refill(comm, room))
 
 
 def packing(
@@ -72,7 +61,7 @@ def packing(
         name: partial(compressor.decode, packs[name](), size)
         for name, compressor in compressors.items()
     }
-    packed, unpacked = (_slowest(comm, ways, turns, comm.barrier) for ways in (packs, unpacks))
+    packed, unpacked = (slowest_in_turns(comm, ways, turns) for ways in (packs, unpacks))
     return {
         name: (float(np.median(packed[name])), float(np.median(unpacked[name])))
         for name in compressors
@@ -84,12 +73,16 @@ def _averager(comm: Comm, compressor: Compressor, size: int, bandwidth: float) -
     return averager(streams, compressor, size, ring.allreduce)
 
 
+def _refill(comm: Comm, room: np.ndarray) -> Callable[[], None]:
+    """Before each turn: the same numbers again, and a barrier."""
+    numbers = room.copy()
+
+    def refill() -> None:
+        room[:] = numbers
+        comm.barrier()
+
+    return refill
+
+
 def _gradient(comm: Comm, size: int) -> np.ndarray:
     return np.random.default_rng(comm.rank).standard_normal(size, np.float32)
-
-
-def _slowest(
-    comm: Comm, ways: Mapping[str, Callable[..., object]], turns: int, before: Callable[[], None]
-) -> dict[str, np.ndarray]:
-    times = side_by_side(ways, repetitions=turns, before=before, clock=comm.now)
-    return {name: slowest_of_all(comm, seconds) for name, seconds in times.items()}

@@ -5,9 +5,8 @@ ranks can tell when compression pays, on a network of any shape, without a byte 
 What to look at: on a uniform network the times are those of `theory.compression`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ddl_runtime.simulator.simulate import simulate
 from ddl_runtime.topologies.point_to_point import Uniform
@@ -38,16 +37,9 @@ def owners(comm: Comm, message: int, encode: float, decode: float) -> None:
 
 
 def sweep(
-    way: Callable[..., None],
-    ranks: int,
-    bandwidths: Sequence[float],
-    latency: float = 0.0,
-    **given: float,
-) -> list[float]:
+    way: Callable[..., None], ranks: int, bandwidths: Sequence[float], latency: float = 0.0,
+    **given: Any,
+) -> list[float]:  # fmt: skip
     """The virtual seconds of one of these ways, on a uniform network of each bandwidth."""
-
-    def program(comm: Comm) -> None:
-        way(comm, **given)
-
     networks = [Uniform(latency, bandwidth) for bandwidth in bandwidths]
-    return [simulate(program, ranks, network=network, trace=False).time for network in networks]
+    return [simulate(way, ranks, network=it, trace=False, **given).time for it in networks]

@@ -4,8 +4,6 @@ What to look at: bytes are the formula's, to the byte; seconds are the machine's
 two cores know delays that no model of messages does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -14,7 +12,7 @@ import numpy as np
 
 from ddl_measure.experiments.grid.only_time import TimedTrainer
 from ddl_measure.repetitions import side_by_side
-from ddl_measure.slowest_rank import slowest_of_all
+from ddl_measure.slowest_rank import slowest_in_turns
 from ddl_teach.comm import Comm
 from ddl_teach.networks.grid.axes import sent_along
 from ddl_teach.networks.grid.trainer import Trainer
@@ -60,12 +58,14 @@ def seconds_on(
 
     Of a grid with fewer ranks several train side by side, each for itself.
     """
-    return [
-        _fastest(comm, *_on_characters(
-            comm.split(comm.rank // grid.ranks), grid, batch, micro_batches, sizes
-        ), steps)
-        for grid in grids
-    ]  # fmt: skip
+    times = []
+    for grid in grids:
+        part = comm.split(comm.rank // grid.ranks)
+        trainer, rows = _on_characters(part, grid, batch, micro_batches, sizes)
+        taken = side_by_side({grid: partial(trainer.step, rows)}, repetitions=steps, warm_up=0,
+                             before=part.barrier, clock=part.now)  # fmt: skip
+        times.append(float(taken[grid].min()))
+    return times
 
 
 def in_turns(
@@ -90,8 +90,7 @@ def in_turns(
         steps[grid] = partial(trainer.step, rows)
         if grid.ranks == comm.size:
             along[grid] = sent_in_a_step(comm, trainer, rows, known_as)
-    times = side_by_side(steps, repetitions=repetitions, before=comm.barrier, clock=comm.now)
-    return {grid: slowest_of_all(comm, seconds) for grid, seconds in times.items()}, along
+    return slowest_in_turns(comm, steps, repetitions), along
 
 
 def _on_characters(
@@ -107,13 +106,3 @@ def _asleep(
     network = transformer(**sizes, vocabulary=len(data.ALPHABET))
     schedule = one_f_one_b(grid.pipeline, micro_batches)
     return TimedTrainer(comm, network, grid, schedule, batch=batch, flops=flops), None
-
-
-def _fastest(comm: Comm, trainer: Trainer, batch: Batch, steps: int) -> float:
-    times = []
-    for _ in range(steps):
-        comm.barrier()
-        begun = comm.now()
-        trainer.step(batch)
-        times.append(comm.now() - begun)
-    return min(times)

@@ -8,9 +8,7 @@ What to look at: the timeline's corners. The white ones are the bubble, the long
 averaging, and what is between the pieces of work is what the axes' rings cost.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ddl_runtime.simulator.simulate import simulate
 from ddl_runtime.topologies.point_to_point import Machine, TwoLevel, Uniform
@@ -20,27 +18,10 @@ from ddl_teach.networks.grid.axes import Axes, axes_of
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.networks.pipelines.worker import PipelineWorker
-from ddl_teach.theory.grids.cluster import Cluster
-from ddl_teach.theory.grids.grid import Grid
+from ddl_teach.theory.grids.grid import Cluster, Grid
 from ddl_teach.theory.grids.layers import Layer, LayerStack
 from ddl_teach.theory.grids.seconds import BACKWARD
 from ddl_teach.theory.grids.sent import micro_batch
-
-
-def step_program(
-    network: LayerStack, grid: Grid, *, batch: int, micro_batches: int, itemsize: int = 2
-) -> Callable[[Comm], float]:
-    """The program of one step, for `simulate`; each rank returns the seconds that it took."""
-    schedule = one_f_one_b(grid.pipeline, micro_batches)  # all ranks read the same one
-
-    def step(comm: Comm) -> float:
-        trainer = TimedTrainer(comm, network, grid, schedule, batch=batch, itemsize=itemsize)
-        comm.barrier()
-        begun = comm.now()
-        trainer.step()
-        return comm.now() - begun
-
-    return step
 
 
 def simulated_seconds(
@@ -53,11 +34,17 @@ def simulated_seconds(
         Uniform(cluster.latency_inside, 1 / cluster.per_byte_inside),
         Uniform(cluster.latency_between, 1 / cluster.per_byte_between),
     )
-    program = step_program(
-        network, grid, batch=batch, micro_batches=micro_batches, itemsize=itemsize
-    )
+    schedule = one_f_one_b(grid.pipeline, micro_batches)  # all ranks read the same one
+
+    def step(comm: Comm) -> float:
+        trainer = TimedTrainer(comm, network, grid, schedule, batch=batch, itemsize=itemsize)
+        comm.barrier()
+        begun = comm.now()
+        trainer.step()
+        return comm.now() - begun
+
     machine = Machine(flops=cluster.flops)
-    run = simulate(program, grid.ranks, network=ground, machine=machine, trace=False)
+    run = simulate(step, grid.ranks, network=ground, machine=machine, trace=False)
     return max(run.results)
 
 
@@ -81,16 +68,13 @@ class TimedTrainer:
         self._gradients = Phantom(weights * itemsize, itemsize)
 
     def step(self, batch: None = None) -> None:
-        """Both passes of all micro-batches, and the averaging."""
         self.backward(batch)
         self.update()
 
     def backward(self, batch: None = None) -> None:
-        """The pipeline's worker, with its schedule."""
         self._worker.step()
 
     def update(self) -> None:
-        """Average the gradients over all that hold the same weights."""
         with self.axes.replicas.span("average gradients"):
             ring.allreduce(self.axes.replicas, self._gradients)
 
@@ -148,9 +132,7 @@ class TimedStage:
             ring.allreduce(self._axes.tensor, self._room(numbers))
 
     def room_for_input(self, micro_batch: int) -> Phantom:
-        """What an activation is received into."""
         return self._input
 
     def room_for_gradient(self, micro_batch: int) -> Phantom:
-        """What the gradient of the output is received into."""
         return self._output

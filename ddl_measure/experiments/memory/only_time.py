@@ -6,8 +6,6 @@ needed, forwards and backwards. Nothing hides behind anything, so the order is o
 What to look at: the bytes are those of `theory.memory.sent`; stage 3 sends half as much again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ddl_teach.collectives import ring

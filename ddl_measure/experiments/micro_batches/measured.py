@@ -11,7 +11,9 @@ gains.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from ddl_measure.allocations import peak_allocation
 from ddl_measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.micro_batches import divided
+from ddl_teach.operators.micro_batches.divided import Divided
 from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Offer, sizes_of
 from ddl_teach.operators.micro_batches.operator import PASSES
 from ddl_teach.operators.micro_batches.planning import DivisionPlan, decide
@@ -48,14 +50,17 @@ def measure(
     jobs = {}
     for direction in passes:
         runs = {
-            (method, size): _Run(direction, problem, tensors, method, size)
+            (method, size): partial(_on, direction, problem, tensors, method, size)
             for method in able
             for size in sizes_of(sizes, problem.batch)
         }
-        seconds = side_by_side({key: run.in_a_row for key, run in runs.items()},
-                               repetitions=repetitions)  # fmt: skip
+        rows = {(method, size): min(problem.batch // size, ROW) for method, size in runs}
+        in_a_row = {key: partial(run, rows[key] * key[1]) for key, run in runs.items()}
+        seconds = side_by_side(in_a_row, repetitions=repetitions)
         offers = tuple(
-            Offer(*key, float(np.median(seconds[key])) / run.row, run.workspace())
+            Offer(
+                *key, float(np.median(seconds[key])) / rows[key], _workspace(run, problem, key[1])
+            )
             for key, run in runs.items()
         )
         refused = {method: why for method, why in refusals.items() if why}
@@ -92,51 +97,30 @@ def plan(
     return decide(jobs, limit, together)
 
 
-class _Run:
-    """One method on pieces of one size: what is timed, and what is counted."""
+def _on(
+    direction: str, problem: Convolution, tensors: Any, method: str, size: int, examples: int
+) -> Any:
+    """One pass of so many examples, in pieces of one size."""
+    cut = (one[:examples] if of_examples else one for one, of_examples in tensors[direction])
+    run = getattr(Divided(f"{method}:{size}*1"), direction)
+    return run(*cut, replace(problem, batch=examples))
 
-    def __init__(
-        self, direction: str, problem: Convolution, tensors: Any, method: str, size: int
-    ) -> None:
-        self.row = min(problem.batch // size, ROW)
-        self._call = getattr(divided, direction)
-        self._recipe = f"{method}:{size}*1"
-        self._size = size
-        self._whole = size == problem.batch
-        self._how = {
-            "stride": problem.stride, "padding": problem.padding, "groups": problem.groups
-        }  # fmt: skip
-        self._tensors = tensors[direction]
 
-    def in_a_row(self) -> Any:
-        """So many pieces, one after another."""
-        return self._on(self.row * self._size)
-
-    def workspace(self) -> int:
-        """The bytes that one piece takes; a piece's own result is copied into the layer's."""
-        result = self._on(self._size)
-        kept = result.nbytes if self._whole else 0
-        del result
-        return peak_allocation(lambda: self._on(self._size)) - kept
-
-    def _on(self, examples: int) -> Any:
-        first, second, shape = self._tensors
-        first = first[:examples]
-        if self._call is divided.weight_gradient:
-            return self._call(first, second[:examples], shape, self._recipe, **self._how)
-        shapes = () if shape is None else ((examples, *shape[1:]),)
-        return self._call(first, second, *shapes, self._recipe, **self._how)
+def _workspace(run: Callable[[int], Any], problem: Convolution, size: int) -> int:
+    """The bytes that one piece takes; a piece's own result is copied into the layer's."""
+    kept = run(size).nbytes if size == problem.batch else 0
+    return peak_allocation(lambda: run(size)) - kept
 
 
 def _tensors(problem: Convolution, dtype: torch.dtype) -> dict[str, tuple]:
-    """For each pass its two tensors, and the shape of its result where it must be told."""
+    """For each pass its two tensors, and whether each has a row for every example."""
     generator = torch.Generator().manual_seed(0)
     x, weight, gradient = (
         torch.randn(shape, generator=generator, dtype=dtype)
         for shape in (problem.x_shape, problem.weight_shape, problem.output_shape)
     )
     return {
-        "forward": (x, weight, None),
-        "input_gradient": (gradient, weight, problem.x_shape),
-        "weight_gradient": (x, gradient, problem.weight_shape),
+        "forward": ((x, True), (weight, False)),
+        "input_gradient": ((gradient, True), (weight, False)),
+        "weight_gradient": ((x, True), (gradient, True)),
     }

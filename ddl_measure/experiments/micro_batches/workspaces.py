@@ -6,8 +6,6 @@ this one counts each allocation inside of a divided convolution. What to look at
 them beside the limit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,10 +16,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ddl_measure.allocations import peak_allocation
 from ddl_teach.operators.micro_batches import operator
 
-OPERATORS = ("convolution", "input_gradient", "weight_gradient")
+ENDINGS = ("", "_input_gradient", "_weight_gradient")
 NAMES = {
-    getattr(torch.ops.ddl_teach, f"micro_batched_{name}").default: direction
-    for name, direction in zip(OPERATORS, operator.PASSES, strict=True)
+    getattr(torch.ops.ddl_teach, f"micro_batched_convolution{ending}").default: direction
+    for ending, direction in zip(ENDINGS, operator.PASSES, strict=True)
 }
 
 

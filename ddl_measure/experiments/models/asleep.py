@@ -8,8 +8,6 @@ shows itself this way; figures measured so must be called that: computing was as
 Cost: so many seconds a sample, on any number of ranks at the same time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

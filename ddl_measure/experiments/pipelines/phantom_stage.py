@@ -7,8 +7,6 @@ messages and 2 m P pieces of work of the simulator.
 What to look at: the timeline of 256 ranks, and where it is white.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ddl_teach.comm import Comm, Phantom
@@ -37,27 +35,23 @@ class PhantomStage:
     def __init__(self, comm: Comm, costs: PassSeconds) -> None:
         self._comm, self._costs = comm, costs
 
-    def forward(self, micro_batch: int, x: Phantom | None) -> Phantom:
-        """Let the time of a forward pass go by."""
-        self._comm.work(seconds=self._costs.forward)
+    def _after(self, seconds: float) -> Phantom:
+        self._comm.work(seconds=seconds)
         return Phantom(self._costs.activation_bytes)
+
+    def forward(self, micro_batch: int, x: Phantom | None) -> Phantom:
+        return self._after(self._costs.forward)
 
     def backward(self, micro_batch: int, gradient: Phantom | None) -> Phantom:
-        """Let the time of both backward passes go by."""
-        self._comm.work(seconds=self._costs.backward)
-        return Phantom(self._costs.activation_bytes)
+        return self._after(self._costs.backward)
 
     def backward_input(self, micro_batch: int, gradient: Phantom | None) -> Phantom:
-        """Let the time of the input's gradient go by."""
-        self._comm.work(seconds=self._costs.backward_input)
-        return Phantom(self._costs.activation_bytes)
+        return self._after(self._costs.backward_input)
 
     def backward_weight(self, micro_batch: int) -> None:
-        """Let the time of the weights' gradient go by."""
-        self._comm.work(seconds=self._costs.backward_weight)
+        self._after(self._costs.backward_weight)
 
     def room_for_input(self, micro_batch: int) -> Phantom:
-        """What an activation is received into."""
         return Phantom(self._costs.activation_bytes)
 
     room_for_gradient = room_for_input

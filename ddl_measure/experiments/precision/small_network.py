@@ -7,8 +7,6 @@ in float32, rounded once. The weights are one vector of float32, of which the ne
 rounded copy. Plain NumPy, so that every rounding can be seen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise

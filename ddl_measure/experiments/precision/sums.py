@@ -4,8 +4,6 @@ What to look at: the sum in order leaves the ground where the total reaches 2^p 
 needs no more than one or two roundings stays there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 

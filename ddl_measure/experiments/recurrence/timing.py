@@ -4,15 +4,15 @@ A rank that runs its layers over k steps takes `begin + k * step` seconds: `begi
 costs however short it is. Both ranks measure at the same time, because they share a machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ddl_measure.ping_pong import ping_pong
+from ddl_measure.repetitions import side_by_side
 from ddl_teach.comm import Comm
 from ddl_teach.operators.recurrence import on_ranks
 from ddl_teach.operators.recurrence import stack as whole
@@ -56,10 +56,6 @@ def _turns(
     comm: Comm, chunks: Sequence[int], turns: int, work: Callable[[int], object]
 ) -> np.ndarray:
     torch.set_num_threads(1)  # the ranks are as many as there are processors, or more
-    took = np.empty((turns, len(chunks)))
-    for turn, place in np.ndindex(*took.shape):
-        comm.barrier()
-        begun = comm.now()
-        work(chunks[place])
-        took[turn, place] = comm.now() - begun
-    return took
+    ways = {chunk: partial(work, chunk) for chunk in chunks}
+    times = side_by_side(ways, repetitions=turns, warm_up=0, before=comm.barrier, clock=comm.now)
+    return np.stack([times[chunk] for chunk in chunks], axis=1)

@@ -5,7 +5,7 @@ anybody, and nothing were done in vain, that would take 6 seconds. Measured is h
 until W trials have been trained to the end, over that:
 
     synchronous, run times equal        1
-    synchronous, run times differ       (2 + 4 H_W) / 6           theory.searches
+    synchronous, run times differ       (2 + 4 H_W) / 6           theory.stragglers
     asynchronous                        no formula: little above 1, whatever W is
 
 Run times that differ are exponential, and belong to the job: whichever worker does it, on
@@ -14,8 +14,6 @@ tuning", MLSys 2020, section 4 and appendix A, for such simulations with other d
 What to look at: with equal run times the asynchronous search is the slower one, since some of what
 it promotes and begins would not have been.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,7 +29,7 @@ from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 from ddl_teach.search.job import Job, Settings
 from ddl_teach.search.report import SearchReport
 from ddl_teach.search.space import Space, UniformNumber
-from ddl_teach.theory.searches import waiting
+from ddl_teach.theory.stragglers import waiting
 
 WITHOUT = 6  # seconds, if nobody waits
 ENOUGH = 9  # seconds that the asynchronous search gives out for each worker
@@ -46,7 +44,6 @@ class Pace:
     second: float = 1.0
 
     def __call__(self, rank: int, job: Job) -> float:
-        """Seconds that this job takes."""
         if not self.differ:
             return self.second * job.steps
         drawn = np.random.default_rng([job.seed, job.trial, job.rung])

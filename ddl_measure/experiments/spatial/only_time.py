@@ -7,8 +7,6 @@ What to look at: the timeline of both. Overlap hides a halo until tiles are so s
 nothing inside them to hide it behind.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

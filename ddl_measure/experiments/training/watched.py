@@ -6,8 +6,6 @@ when all is over.
 What to look at: `looks` are the weights *before* each gradient; the result comes after the last.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -28,7 +26,6 @@ class Watched:
     def gradient(
         self, weights: np.ndarray, part: int, parts: int, step: int
     ) -> tuple[float, np.ndarray]:
-        """The task's, and the weights are kept."""
         self.look(weights)
         return self._task.gradient(weights, part, parts, step)
 

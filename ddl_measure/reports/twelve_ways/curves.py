@@ -4,14 +4,13 @@ In a report, the curve of each seed is a series of its own: `of` is "at each loo
 What to look at: over seconds, two curves may cross; then who is better depends on when one stops.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ddl_measure.interval import interval
-from ddl_measure.reports.report import HELD_OUT, Entry
+from ddl_measure.reports.report import A_TRAINING, HELD_OUT, Entry, Series
 from ddl_measure.reports.twelve_ways.trick import Curve
 
 
@@ -44,6 +43,21 @@ def first_at(right: np.ndarray, took: np.ndarray, target: float) -> float:
     """The first second at which `right` is at the target; infinite if that never is."""
     there = np.flatnonzero(right >= target)
     return float(took[there[0]]) if len(there) else float("inf")
+
+
+def times_to(goal: float, entry: Entry) -> Series:
+    """Seconds to a target, seed by seed; infinite where it was not reached."""
+    curves = zip(accuracies(entry), seconds(entry), strict=True)
+    reached = tuple(first_at(right, took, goal) for right, took in curves)
+    first = next(it for it in entry.series or () if it.quantity == "seconds")
+    return replace(first, quantity="seconds to target", of=A_TRAINING, values=reached,
+                   repeated=len(reached))  # fmt: skip
+
+
+def until(line: Curve, stop: float) -> Curve:
+    """The part of a line up to `stop`."""
+    count = max(1, sum(x <= stop * (1 + 1e-9) for x in line.x))
+    return replace(line, **{it: getattr(line, it)[:count] for it in ("x", "y", "low", "high")})
 
 
 def _table(entry: Entry, quantity: str, split: str | None) -> np.ndarray:

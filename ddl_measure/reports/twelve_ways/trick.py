@@ -3,10 +3,10 @@
 What to look at: `less` never changes a number. It takes away entries, series and words.
 """
 
-from __future__ import annotations
-
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -46,11 +46,31 @@ class Trick:
 
     way: int
     name: str
-    fooling: Report
     fault: str  # what review finds in it
+    undone: str  # how, in a sentence
+    fooling: Report
     fools: Panel
     honest: Panel
-    undone: str  # how, in a sentence
+
+
+Keep = Callable[[Series], bool]
+Told = tuple[Report, Panel, Panel]
+WAYS: list[Callable[[Report], Trick]] = []
+
+
+def way(
+    number: int, name: str, fault: str, undone: str
+) -> Callable[[Callable[[Report], Told]], Callable[[Report], Trick]]:
+    """A function of true measurements becomes one of the twelve, by these words."""
+
+    def make(tell: Callable[[Report], Told]) -> Callable[[Report], Trick]:
+        def carried_out(true: Report) -> Trick:
+            return Trick(number, name, fault, undone, *tell(true))
+
+        WAYS.append(functools.wraps(tell)(carried_out))
+        return WAYS[-1]
+
+    return make
 
 
 def entry_of(report: Report, name: str) -> Entry:
@@ -74,16 +94,20 @@ def series_of(entry: Entry, quantity: str, of: str = A_TRAINING, **wanted: str) 
     raise ValueError(f"entry '{entry.name}' has no series of {quantity} of {of}")
 
 
+def all_series(
+    true: Report, names: Iterable[str], quantity: str, of: str = A_TRAINING
+) -> list[Series]:
+    """The series of that quantity of all these entries."""
+    return [series_of(entry_of(true, name), quantity, of) for name in names]
+
+
 def held_out(entry: Entry) -> Series:
     """Its accuracies on data held out, at the end of training."""
     return series_of(entry, "accuracy", split=HELD_OUT, taken="at the end")
 
 
 def less(
-    true: Report,
-    names: Iterable[str],
-    claim: Claim,
-    keep: Callable[[Series], bool] = lambda series: True,
+    true: Report, names: Iterable[str], claim: Claim, keep: Keep = lambda series: True
 ) -> Report:
     """The report with these entries only, of which it keeps some series, and with one claim."""
     entries = [entry_of(true, name) for name in names]
@@ -92,6 +116,16 @@ def less(
     return replace(
         true, title=claim.says, entries=tuple(fewer), trials=trials, claims=(claim,), target=None
     )
+
+
+def middle(series: Series) -> float:
+    """The median of its values."""
+    return float(np.median(series.values))
+
+
+def trains(says: str, number: float, quantity: str, *named: Any) -> Claim:
+    """What is said of medians of trainings; `named` are entries, baseline and what that is."""
+    return Claim(says, "training", quantity, A_TRAINING, number, "medians", *named)
 
 
 def as_good(one: Series, other: Series, summary: str = "medians") -> float:

@@ -10,8 +10,6 @@ Jin, Song and Ragan-Kelley, "Striped attention: faster ring attention for causal
 2023. What to look at: `theory.context.pairs` of both.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

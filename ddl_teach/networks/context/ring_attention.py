@@ -15,8 +15,6 @@ Liu, Zaharia and Abbeel, "Ring attention with blockwise transformers for near-in
 which lie in the future of all their queries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ weighted         sum over the ranks of (own samples / all samples) times the arr
 What to look at: the two agree exactly where all ranks have equally many samples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -8,8 +8,6 @@ What to look at: gradients are averaged, never weights. Ranks that average weigh
 their own drift apart in everything else that an optimizer remembers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import torch

@@ -13,8 +13,6 @@ What to look at: with the statistics of its own part, each rank trains another n
 falls all the same.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 
@@ -39,7 +37,6 @@ class SynchronisedBatchNorm(nn.Module):
         self.train(own.training)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Of (batch, channels, ...), likewise."""
         if self.training or self.running_mean is None:
             mean, variance, samples = self._statistics(x)
             if self.training and self.running_mean is not None:

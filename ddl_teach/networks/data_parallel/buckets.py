@@ -9,8 +9,6 @@ What to look at: after averaging, a parameter's `.grad` is a view into its bucke
 copied back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby

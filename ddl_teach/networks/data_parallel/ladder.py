@@ -12,8 +12,6 @@ look at: which step of the ladder pays depends on the machine. Where every core 
 in the background take from the computing what they save in waiting.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -9,11 +9,9 @@ What to look at: on the timeline, messages under the backward pass. One giant bu
 the pass is over; a bucket for each tensor pays a latency for each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import Any
 
 import torch
 from torch import nn
@@ -22,27 +20,16 @@ from ddl_teach.collectives.background import allreduce
 from ddl_teach.comm import Comm, Request
 from ddl_teach.networks.data_parallel.averaging import AllReduce
 from ddl_teach.networks.data_parallel.buckets import Bucket
+from ddl_teach.networks.data_parallel.shared_buckets import SharedBucket
 
 BUCKET = 1 << 20  # bytes
 
 
-class Filled(Protocol):
-    """What is needed of a bucket: `buckets.Bucket`, or one in shared memory."""
-
-    @property
-    def parameters(self) -> Sequence[nn.Parameter]:
-        """Those whose gradients travel together."""
-
-    def put(self, index: int, ranks: int) -> None:
-        """Move the gradient of one of them to its place; the sum will be divided by `ranks`."""
-
-
-AnyBucket = TypeVar("AnyBucket", bound=Filled)
-Begin = Callable[[Comm, AnyBucket], Request]
+Begin = Callable[[Comm, Any], Request]
 """Begins the all-reduce of a bucket; what it returns is waited for when the pass is over."""
 
 
-def in_background(algorithm: str | AllReduce = "ring") -> Begin[Bucket]:
+def in_background(algorithm: str | AllReduce = "ring") -> Begin:
     """Any all-reduce by its name, "native" among them, or one of your own."""
 
     def begin(comm: Comm, bucket: Bucket) -> Request:
@@ -51,7 +38,7 @@ def in_background(algorithm: str | AllReduce = "ring") -> Begin[Bucket]:
     return begin
 
 
-class Overlapped(Generic[AnyBucket]):
+class Overlapped:
     """Averages the gradients in `buckets` during the backward passes that it is asked to make.
 
     All other passes only add to the gradients of this rank: so gradients accumulate over several
@@ -60,10 +47,7 @@ class Overlapped(Generic[AnyBucket]):
     """
 
     def __init__(
-        self,
-        comm: Comm,
-        buckets: Sequence[AnyBucket],
-        begin: Begin[AnyBucket] = in_background(),  # type: ignore[assignment]  # for Bucket
+        self, comm: Comm, buckets: Sequence[Bucket | SharedBucket], begin: Begin = in_background()
     ) -> None:
         self._comm, self._buckets, self._begin = comm, buckets, begin
         self._missing: list[set[int]] = []  # of each bucket, while a pass goes on
@@ -102,6 +86,5 @@ class Overlapped(Generic[AnyBucket]):
             self._requests.append(self._begin(self._comm, self._buckets[next_one]))
 
     def close(self) -> None:
-        """Take the hooks away."""
         for hook in self._hooks:
             hook.remove()

@@ -6,8 +6,6 @@ they do while an accelerator computes. `theory.data_parallel.step_time` says wha
 What to look at: the same program, three grounds, one formula.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -11,8 +11,6 @@ inside the network too, where gradients cross over from one rank's samples to an
 What to look at: without the factor nothing fails. Samples on rank 0 just count more than others.
 """
 
-from __future__ import annotations
-
 import torch
 
 from ddl_teach.comm import Comm

@@ -10,8 +10,6 @@ What to look at: where ranks and cores are equally many, no core is idle to hide
 only fewer copies help. The ledger holds no bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -20,7 +18,7 @@ import torch
 from torch import nn
 
 from ddl_runtime.core.arrays import as_elements
-from ddl_runtime.core.shared_memory import SharedMemory
+from ddl_runtime.core.window import SharedMemory
 from ddl_runtime.devices import device_of
 from ddl_teach.collectives.blocks import chunk_start
 from ddl_teach.comm import Comm, Request

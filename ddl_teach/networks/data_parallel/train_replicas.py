@@ -6,8 +6,6 @@ all that happens to them is equal. Goyal et al., "Accurate, large minibatch SGD"
 What to look at: the parameters at the end are the single process's, up to the order of sums.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import torch
@@ -20,7 +18,7 @@ from ddl_teach.networks.loss_reduction import CheckedLoss
 from ddl_teach.networks.models.descent import Descent
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.signatures import Batch, Loss, Optimizer
-from ddl_teach.networks.trained import Trained, copies
+from ddl_teach.networks.twin import Trained
 
 Backward = Callable[[torch.Tensor], None]
 """A backward pass after which every `.grad` is the average over the ranks."""
@@ -65,6 +63,4 @@ def train(
         losses.append(seen)
     everybodys = torch.tensor(losses, dtype=torch.float64)
     allreduce(comm, everybodys)
-    return Trained(
-        copies(model.named_parameters()), copies(model.named_buffers()), everybodys.tolist()
-    )
+    return Trained.of([model], everybodys.tolist())

@@ -3,7 +3,6 @@
 ========= ======================================================================================
 routing   which experts a token takes, and who stays outside when an expert is full
 layer     the layer on one process: the twin
-network   a small network with such a layer
 exchange  an all-to-all of pieces of any size; backwards the same the other way round
 spread    the experts spread over ranks: tokens travel to them and come back
 ========= ======================================================================================

@@ -9,18 +9,13 @@ Cost: up to (P-1) messages, and every row that leaves a rank once.
 What to look at: nothing is padded. A rank to which all send is a rank for which all wait.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Any
 
 from torch import Tensor
-from torch.autograd import Function
 
 from ddl_teach.collectives.ring import allgather
 from ddl_teach.comm import Comm
-
-Rows = tuple[int, ...]  # how many, by rank
+from ddl_teach.networks.autograd_collectives import both
 
 
 def exchange(comm: Comm, x: Tensor, leaving: Sequence[int], coming: Sequence[int]) -> Tensor:
@@ -28,7 +23,11 @@ def exchange(comm: Comm, x: Tensor, leaving: Sequence[int], coming: Sequence[int
 
     Returns the `coming[0]` rows from rank 0, then those from rank 1, and so on.
     """
-    return _Exchange.apply(comm, x, tuple(leaving), tuple(coming))
+    return both(
+        lambda x: exchange_rows(comm, x, leaving, coming),
+        lambda gradient: exchange_rows(comm, gradient, coming, leaving),
+        x,
+    )
 
 
 def exchange_rows(comm: Comm, x: Tensor, leaving: Sequence[int], coming: Sequence[int]) -> Tensor:
@@ -47,19 +46,6 @@ def exchange_rows(comm: Comm, x: Tensor, leaving: Sequence[int], coming: Sequenc
         for request in requests:
             request.wait()
     return result
-
-
-class _Exchange(Function):
-    @staticmethod
-    def forward(
-        ctx: Any, comm: Comm, x: Tensor, leaving: tuple[int, ...], coming: tuple[int, ...]
-    ) -> Tensor:
-        ctx.comm, ctx.leaving, ctx.coming = comm, leaving, coming
-        return exchange_rows(comm, x, leaving, coming)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        return None, exchange_rows(ctx.comm, gradient, ctx.coming, ctx.leaving), None, None
 
 
 def gather_counts(comm: Comm, own: Tensor) -> Tensor:

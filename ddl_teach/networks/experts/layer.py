@@ -8,10 +8,6 @@ weights of one pair and k times its operations: that is the whole idea (Shazeer 
 What to look at: a token that found no room passes by unchanged, on the residual path.
 """
 
-from __future__ import annotations
-
-from collections import OrderedDict
-
 import torch
 from torch import Tensor, nn
 
@@ -23,18 +19,15 @@ class Expert(nn.Sequential):
     """Two layers with a bend between them, of which the middle is wider."""
 
     def __init__(self, width: int, hidden: int) -> None:
-        layers = {"wide": nn.Linear(width, hidden), "bend": nn.ReLU()}
-        super().__init__(OrderedDict(layers, narrow=nn.Linear(hidden, width)))
+        super().__init__()
+        self.wide, self.bend = nn.Linear(width, hidden), nn.ReLU()
+        self.narrow = nn.Linear(hidden, width)
 
 
-class Routed(nn.Module):
-    """A layer that sends tokens to experts; `routing` says what became of the last ones."""
+class MixtureOfExperts(nn.Module):
+    """A gate and all experts; `routing` says what became of the last tokens."""
 
     routing: Routing | None = None
-
-
-class MixtureOfExperts(Routed):
-    """A gate and all experts."""
 
     def __init__(
         self, width: int, hidden: int, experts: int, chosen: int = 2, factor: float = 1.25
@@ -58,15 +51,3 @@ def combined(tokens: Tensor, routing: Routing, answers: Tensor) -> Tensor:
     """What the experts add to each token: the answers to its rows by their weights."""
     weighted = routing.weights[:, None] * answers
     return torch.zeros_like(tokens).index_add(0, routing.tokens, weighted)
-
-
-def balance_loss(network: nn.Module) -> Tensor:
-    """Of all mixtures in a network, for the batch that went through last."""
-    routed = [one.routing for one in network.modules() if isinstance(one, Routed)]
-    parts = [routing.balance for routing in routed if routing is not None]
-    if not parts:
-        raise ValueError(
-            f"{type(network).__name__} has no mixture of experts that has seen a batch: take the "
-            "balance loss after the forward pass"
-        )
-    return torch.stack(parts).sum()

@@ -16,8 +16,6 @@ is 1 where all experts are liked alike and up to `experts` where all like one (F
 What to look at: routing needs to know of other ranks only how many want what.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

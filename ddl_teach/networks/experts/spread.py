@@ -15,23 +15,23 @@ What to look at: two ranks talk as much as their tokens like each other's expert
 same one, its rank computes and the others wait.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 
 from ddl_teach.collectives.tree import broadcast
 from ddl_teach.comm import Comm
+from ddl_teach.networks.autograd_collectives import sum_gradients
 from ddl_teach.networks.experts.exchange import exchange, gather_counts
-from ddl_teach.networks.experts.layer import MixtureOfExperts, Routed, combined
+from ddl_teach.networks.experts.layer import MixtureOfExperts, combined
 from ddl_teach.networks.experts.routing import Routing, route
-from ddl_teach.networks.replicated import sum_gradients
 from ddl_teach.networks.shares import share
 from ddl_teach.theory.ring_bytes import even
 
 
-class SpreadExperts(Routed):
+class SpreadExperts(nn.Module):
     """A rank's part of a mixture; parameters have the names that they have in the whole."""
+
+    routing: Routing | None = None
 
     def __init__(self, comm: Comm, whole: MixtureOfExperts) -> None:
         super().__init__()

@@ -6,8 +6,6 @@ What to look at: whom a message goes to tells along which axis it went. That is 
 needs to check the formulas of `theory.grids.sent` on a ledger.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

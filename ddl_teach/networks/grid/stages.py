@@ -6,8 +6,6 @@ grid starts from the same numbers.
 What to look at: three lines split a GPT four ways; each axis has only to be told its communicator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -7,8 +7,6 @@ and context, and at the end gradients are averaged along data and context togeth
 What to look at: `backward` and `update`. There is no line for any mixture of axes.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

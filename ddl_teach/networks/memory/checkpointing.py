@@ -8,8 +8,6 @@ Chen, Xu, Zhang & Guestrin, "Training deep nets with sublinear memory cost", 201
 What to look at: dropout draws the same numbers again, and running averages move only once.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

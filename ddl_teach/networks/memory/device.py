@@ -6,8 +6,6 @@ thread of its own, as a GPU's copy engine does it, while the program goes on com
 What to look at: `most`, the bytes that were held at the same time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager

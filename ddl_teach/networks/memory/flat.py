@@ -5,9 +5,7 @@ a matrix, can be cut into P parts anywhere. A parameter that several layers shar
 first of them; frozen parameters are left alone.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -57,14 +55,12 @@ class FlatLayer:
 
 def flat_layers(model: nn.Module) -> list[FlatLayer]:
     """Each child of the model, and what the model itself has, as far as it can be trained."""
-    return [FlatLayer(name, parameters) for name, parameters in _owned(model) if parameters]
-
-
-def _owned(model: nn.Module) -> Iterator[tuple[str, list[nn.Parameter]]]:
-    seen: set[nn.Parameter] = set()
+    flat, seen = [], set[nn.Parameter]()
     layers = [("", list(model.parameters(recurse=False)))]
     layers += [(name, list(child.parameters())) for name, child in model.named_children()]
     for name, parameters in layers:
         own = [p for p in dict.fromkeys(parameters) if p.requires_grad and p not in seen]
         seen.update(own)
-        yield name, own
+        if own:
+            flat.append(FlatLayer(name, own))
+    return flat

@@ -6,8 +6,6 @@ weight is lost when it is rounded to half. Micikevicius et al., "Mixed precision
 Both have the same two verbs, so every way of sharding works with either.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
@@ -56,7 +54,6 @@ class Resident:
         self._states = [torch.zeros_like(self._master) for _ in range(update.states)]
 
     def step(self, gradient: Tensor) -> None:
-        """One step with this gradient."""
         self._steps += 1
         precise = gradient.to(self._master.dtype)
         self._update(self._master, precise, self._states, self._steps)

@@ -11,11 +11,11 @@ from __future__ import annotations
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from types import TracebackType
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from ddl_teach.networks.memory.keeping import Keeper
 from ddl_teach.theory.memory import HeldBytes
 
 
@@ -32,7 +32,21 @@ def ledger(tensors: Mapping[str, Iterable[Tensor]], activations: int = 0) -> Hel
     )
 
 
-class Activations:
+def held_by(
+    model: nn.Module, keepers: Iterable[Keeper], *, weights: Iterable[Tensor] = (),
+    gradients: Iterable[Tensor] = (), states: Iterable[Tensor] = (),
+) -> dict[str, list[Tensor]]:  # fmt: skip
+    """What a rank holds of a model and of its states, and what it holds beside them."""
+    whole = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+    kept = [state for keeper in keepers for state in keeper.states()]
+    return {
+        "weights": [*model.parameters(), *weights],
+        "gradients": [*whole, *gradients],
+        "states": [*kept, *states],
+    }
+
+
+class Activations(torch.autograd.graph.saved_tensors_hooks):
     """`with Activations(model.parameters()) as saved:` counts what autograd saves meanwhile.
 
     `saved.held` is what is saved now, `saved.most` the highest it has been. Storages of the
@@ -42,20 +56,12 @@ class Activations:
     def __init__(self, apart_from: Iterable[Tensor] = ()) -> None:
         self._apart = {tensor.untyped_storage().data_ptr() for tensor in apart_from}
         self._users: Counter[int] = Counter()  # how often each storage is saved
-        self._hooks = torch.autograd.graph.saved_tensors_hooks(self._pack, lambda saved: saved.x)
+        super().__init__(self._pack, lambda saved: saved.x)
         self.held = self.most = 0
 
-    def __enter__(self) -> Activations:
-        self._hooks.__enter__()
+    def __enter__(self) -> Activations:  # type: ignore[override]  # with Activations() as saved
+        super().__enter__()
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._hooks.__exit__(kind, error, traceback)
 
     def holds(self, x: Tensor) -> bool:
         """Whether the storage of this tensor is saved now."""

@@ -8,14 +8,12 @@ learning", 2022; on the host's processor: Ren et al., "ZeRO-Offload", 2021.
 What to look at: `device.most` does not depend on the size of the model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from ddl_teach.networks.memory.device import Copy, DeviceMemory, Wait
+from ddl_teach.networks.memory.device import DeviceMemory, Wait
 from ddl_teach.networks.memory.keeping import Rule, master_copy
 
 
@@ -42,15 +40,16 @@ class Offloaded:
             self._device.copying() as copy,
         ):
             going: list[Wait] = []
-            coming = self._fetch(copy, 0, places[:rows])
+            coming = [copy(there, host) for host, there in self._pairs(0, places[:rows])]
             for start in starts:
                 for wait in coming:
                     wait()
                 here, there = places[:rows], places[rows:]
                 # The copy engine keeps the order: what was in `there` is stored by then.
-                coming = self._fetch(copy, start + self._bucket, there)
+                later = self._pairs(start + self._bucket, there)
+                coming = [copy(place, host) for host, place in later]
                 self._compute(gradient, start, here)
-                going += self._store(copy, start, here)
+                going += [copy(host, place) for host, place in self._pairs(start, here)]
                 places = [*there, *here]
             for wait in going:
                 wait()
@@ -64,15 +63,10 @@ class Offloaded:
         if master is not weights:
             weights.copy_(master)
 
-    def _fetch(self, copy: Copy, start: int, place: Sequence[Tensor]) -> list[Wait]:
+    def _pairs(self, start: int, place: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
+        """A bucket of each vector on the host, and its place on the device."""
         parts = [vector[start : start + self._bucket] for vector in self.host]
-        return [copy(to[: part.numel()], part) for to, part in zip(place, parts, strict=True)]
-
-    def _store(self, copy: Copy, start: int, place: Sequence[Tensor]) -> list[Wait]:
-        parts = [vector[start : start + self._bucket] for vector in self.host]
-        return [
-            copy(part, source[: part.numel()]) for part, source in zip(parts, place, strict=True)
-        ]
+        return [(part, there[: part.numel()]) for part, there in zip(parts, place, strict=True)]
 
     def states(self) -> Sequence[Tensor]:
         """Nothing lasts on the device besides the weights."""

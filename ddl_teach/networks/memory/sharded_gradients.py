@@ -7,8 +7,6 @@ Rajbhandari, Rasley, Ruwase & He, "ZeRO", 2020 (its stage 2).
 What to look at: the only difference to stage 1 is when the reduce-scatter happens.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import torch
@@ -19,7 +17,8 @@ from ddl_teach.collectives.ring import allgather, reduce_scatter
 from ddl_teach.comm import Comm
 from ddl_teach.networks.memory.flat import FlatLayer, flat_layers
 from ddl_teach.networks.memory.keeping import Keep
-from ddl_teach.networks.trained import copies
+from ddl_teach.networks.memory.measured import held_by
+from ddl_teach.networks.twin import copies
 
 
 class ShardedGradients:
@@ -48,14 +47,7 @@ class ShardedGradients:
             allgather(self.comm, layer.weights)
 
     def parameters(self) -> dict[str, Tensor]:
-        """All weights, under the names that they have in the model."""
         return copies(self.model.named_parameters())
 
     def tensors(self) -> dict[str, list[Tensor]]:
-        """What this rank holds, for the ledger of memory."""
-        whole = [p.grad for p in self.model.parameters() if p.grad is not None]
-        return {
-            "weights": list(self.model.parameters()),
-            "gradients": [*self.gradients, *whole],
-            "states": [state for keeper in self.keepers for state in keeper.states()],
-        }
+        return held_by(self.model, self.keepers, gradients=self.gradients)

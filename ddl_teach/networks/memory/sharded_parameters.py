@@ -10,8 +10,6 @@ What to look at: the weights' memory is given back to the allocator, although th
 still refers to it; it finds them there again, because they were gathered just before.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import partial
 
@@ -23,7 +21,8 @@ from ddl_teach.collectives.ring import allgather, reduce_scatter
 from ddl_teach.comm import Comm
 from ddl_teach.networks.memory.flat import FlatLayer, flat_layers
 from ddl_teach.networks.memory.keeping import Keep
-from ddl_teach.networks.trained import copies
+from ddl_teach.networks.memory.measured import held_by
+from ddl_teach.networks.twin import copies
 
 
 class ShardedParameters:
@@ -92,13 +91,12 @@ class ShardedParameters:
         return whole
 
     def tensors(self) -> dict[str, list[Tensor]]:
-        """What this rank holds, for the ledger of memory."""
-        whole = [p.grad for p in self.model.parameters() if p.grad is not None]
-        return {
-            "weights": [*self.own.values(), *self.model.parameters()],
-            "gradients": [*self.gradients.values(), *whole],
-            "states": [state for keeper in self.keepers.values() for state in keeper.states()],
-        }
+        return held_by(
+            self.model,
+            self.keepers.values(),
+            weights=self.own.values(),
+            gradients=self.gradients.values(),
+        )
 
 
 def _forget(layer: FlatLayer) -> None:

@@ -8,8 +8,6 @@ Rajbhandari, Rasley, Ruwase & He, "ZeRO", 2020 (its stage 1).
 What to look at: the update stands between the two halves of an all-reduce.
 """
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from ddl_runtime.core.arrays import split_evenly
@@ -17,7 +15,8 @@ from ddl_teach.collectives.ring import allgather, reduce_scatter
 from ddl_teach.comm import Comm
 from ddl_teach.networks.memory.flat import flat_layers
 from ddl_teach.networks.memory.keeping import Keep
-from ddl_teach.networks.trained import copies
+from ddl_teach.networks.memory.measured import held_by
+from ddl_teach.networks.twin import copies
 
 
 class ShardedStates:
@@ -40,13 +39,7 @@ class ShardedStates:
             allgather(self.comm, layer.weights)
 
     def parameters(self) -> dict[str, Tensor]:
-        """All weights, under the names that they have in the model."""
         return copies(self.model.named_parameters())
 
     def tensors(self) -> dict[str, list[Tensor]]:
-        """What this rank holds, for the ledger of memory."""
-        return {
-            "weights": list(self.model.parameters()),
-            "gradients": [p.grad for p in self.model.parameters() if p.grad is not None],
-            "states": [state for keeper in self.keepers for state in keeper.states()],
-        }
+        return held_by(self.model, self.keepers)

@@ -5,10 +5,9 @@ at: the weights at the end are those of any stage on any number of ranks, up to 
 held and sent is not.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -24,7 +23,8 @@ from ddl_teach.networks.models.signatures import Batch
 from ddl_teach.networks.shares import own_slice
 from ddl_teach.theory.memory import HeldBytes, check_stage
 
-STAGES = {1: ShardedStates, 2: ShardedGradients, 3: ShardedParameters}
+Stage = Callable[[Comm, nn.Sequential, Keep], Any]
+STAGES: dict[int, Stage] = {1: ShardedStates, 2: ShardedGradients, 3: ShardedParameters}
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,9 @@ parallelizing convolutional neural networks", 2014. The network as published is
 What to look at: how lopsided weights and work are, even at this size.
 """
 
-from __future__ import annotations
-
-from collections import OrderedDict
-
 from torch import nn
 
-from ddl_teach.networks.models.seeds import seed_weights
+from ddl_teach.networks.models.seeds import seeded_network
 
 
 def alexnet(
@@ -26,28 +22,25 @@ def alexnet(
     """Images of (channels, height, width) to scores; height and width are divisible by eight."""
     channels, height, columns = image
     features = maps[4] * (height // 8) * (columns // 8)
-    model = nn.Sequential(
-        OrderedDict(
-            convolution1=nn.Conv2d(channels, maps[0], 5, padding=2),
-            relu1=nn.ReLU(),
-            pool1=nn.MaxPool2d(2),
-            convolution2=nn.Conv2d(maps[0], maps[1], 5, padding=2),
-            relu2=nn.ReLU(),
-            pool2=nn.MaxPool2d(2),
-            convolution3=nn.Conv2d(maps[1], maps[2], 3, padding=1),
-            relu3=nn.ReLU(),
-            convolution4=nn.Conv2d(maps[2], maps[3], 3, padding=1),
-            relu4=nn.ReLU(),
-            convolution5=nn.Conv2d(maps[3], maps[4], 3, padding=1),
-            relu5=nn.ReLU(),
-            pool3=nn.MaxPool2d(2),
-            flatten=nn.Flatten(),
-            linear1=nn.Linear(features, width),
-            relu6=nn.ReLU(),
-            linear2=nn.Linear(width, width),
-            relu7=nn.ReLU(),
-            linear3=nn.Linear(width, classes),
-        )
-    )
-    seed_weights(model, seed)
-    return model
+    layers = {
+        "convolution1": nn.Conv2d(channels, maps[0], 5, padding=2),
+        "relu1": nn.ReLU(),
+        "pool1": nn.MaxPool2d(2),
+        "convolution2": nn.Conv2d(maps[0], maps[1], 5, padding=2),
+        "relu2": nn.ReLU(),
+        "pool2": nn.MaxPool2d(2),
+        "convolution3": nn.Conv2d(maps[1], maps[2], 3, padding=1),
+        "relu3": nn.ReLU(),
+        "convolution4": nn.Conv2d(maps[2], maps[3], 3, padding=1),
+        "relu4": nn.ReLU(),
+        "convolution5": nn.Conv2d(maps[3], maps[4], 3, padding=1),
+        "relu5": nn.ReLU(),
+        "pool3": nn.MaxPool2d(2),
+        "flatten": nn.Flatten(),
+        "linear1": nn.Linear(features, width),
+        "relu6": nn.ReLU(),
+        "linear2": nn.Linear(width, width),
+        "relu7": nn.ReLU(),
+        "linear3": nn.Linear(width, classes),
+    }
+    return seeded_network(layers, seed)

@@ -6,8 +6,6 @@ has.
 Every rank makes the same batches from the same seed and takes its own part of each.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import string

@@ -6,8 +6,6 @@ torch.optim.SGD, whose steps these are, written out because torch's optimizers t
 import as all the rest of torch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import torch
@@ -25,12 +23,10 @@ class Descent:
         self.velocities: dict[nn.Parameter, torch.Tensor] = {}
 
     def zero_grad(self) -> None:
-        """Forget the gradients."""
         for parameter in self.parameters:
             parameter.grad = None
 
     def step(self) -> None:
-        """Along the gradients, once."""
         for parameter in self.parameters:
             if parameter.grad is None:
                 continue

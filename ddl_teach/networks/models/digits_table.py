@@ -5,8 +5,6 @@ handwritten digits", UCI machine learning repository, 1998). Only the table is r
 library around it would take every rank seconds.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path

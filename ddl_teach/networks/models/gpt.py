@@ -7,15 +7,13 @@ What to look at: three seams. Heads know nothing of each other (tensor paralleli
 pass on (batch, positions, width) (pipelines); and positions meet in `attend` only (context).
 """
 
-from __future__ import annotations
-
-from collections import OrderedDict
+from functools import partial
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from ddl_teach.networks.models.seeds import seed_weights
+from ddl_teach.networks.models.seeds import seeded_network
 
 
 class Embedding(nn.Module):
@@ -32,18 +30,8 @@ class Embedding(nn.Module):
         return self.words(tokens) + self.places(self.positions[: tokens.shape[1]])
 
 
-def causal_attention(
-    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
-) -> torch.Tensor:
-    """softmax(Q K^T / sqrt(d)) V, each position seeing itself and those before it.
-
-    All are (batch, heads, positions, width of a head).
-    """
-    return functional.scaled_dot_product_attention(queries, keys, values, is_causal=True)
-
-
 class Attention(nn.Module):
-    """Every position looks at itself and at those before it, in `heads` ways at once."""
+    """Each of (batch, positions, width) looks at those before it, in `heads` ways at once."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -52,10 +40,11 @@ class Attention(nn.Module):
         self.keys = nn.Linear(width, width)
         self.values = nn.Linear(width, width)
         self.projection = nn.Linear(width, width)
-        self.attend = causal_attention  # where positions lie on many ranks, another
+        # softmax(Q K^T / sqrt(d)) V of (batch, heads, positions, width of a head); where positions
+        # lie on many ranks it is another one.
+        self.attend = partial(functional.scaled_dot_product_attention, is_causal=True)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Of (batch, positions, width), likewise."""
         queries, keys, values = (
             layer(x).unflatten(2, (self.heads, -1)).transpose(1, 2)
             for layer in (self.queries, self.keys, self.values)
@@ -64,7 +53,7 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention between positions, then two layers within each of them."""
+    """Attention between positions, then two layers within each of them; the shape stays."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -75,7 +64,6 @@ class Block(nn.Module):
         self.narrow = nn.Linear(4 * width, width)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Of (batch, positions, width), likewise."""
         x = x + self.attention(self.norm1(x))
         return x + self.narrow(functional.gelu(self.wide(self.norm2(x))))
 
@@ -95,15 +83,11 @@ def gpt(
     """
     if width % heads:
         raise ValueError(f"width={width} cannot be divided among heads={heads}")
-    layers: OrderedDict[str, nn.Module] = OrderedDict(
-        embedding=Embedding(vocabulary, width, length)
-    )
+    layers: dict[str, nn.Module] = {"embedding": Embedding(vocabulary, width, length)}
     for number in range(1, blocks + 1):
         layers[f"block{number}"] = Block(width, heads)
     layers["norm"] = nn.LayerNorm(width)
     layers["head"] = nn.Linear(width, vocabulary, bias=False)
     if tied:
         layers["head"].weight = layers["embedding"].words.weight
-    model = nn.Sequential(layers)
-    seed_weights(model, seed)
-    return model
+    return seeded_network(layers, seed)

@@ -4,8 +4,6 @@ mean over all answers of -log softmax(scores)[answer]. A mean, not a sum: that i
 parts are the average of the whole only where the parts are equally large.
 """
 
-from __future__ import annotations
-
 import torch
 from torch.nn import functional
 

@@ -7,23 +7,18 @@ back-propagating errors", Nature 323, 1986.
 What to look at: nearly all of its bytes are in the widest matrix.
 """
 
-from __future__ import annotations
-
-from collections import OrderedDict
 from itertools import pairwise
 
 from torch import nn
 
-from ddl_teach.networks.models.seeds import seed_weights
+from ddl_teach.networks.models.seeds import seeded_network
 
 
 def mlp(sizes: tuple[int, ...] = (64, 96, 96, 10), seed: int = 0) -> nn.Sequential:
     """`linear1`, `relu1`, `linear2`, ...: rows of sizes[0] numbers to scores of sizes[-1]."""
-    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    layers: dict[str, nn.Module] = {}
     for number, (inputs, outputs) in enumerate(pairwise(sizes), start=1):
         layers[f"linear{number}"] = nn.Linear(inputs, outputs)
         layers[f"relu{number}"] = nn.ReLU()
     layers.popitem()  # the last scores may be negative
-    model = nn.Sequential(layers)
-    seed_weights(model, seed)
-    return model
+    return seeded_network(layers, seed)

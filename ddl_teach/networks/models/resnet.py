@@ -6,15 +6,12 @@ unless the ranks put their sums together. He, Zhang, Ren and Sun, "Deep residual
 recognition", CVPR 2016, section 4.2.
 """
 
-from __future__ import annotations
-
-from collections import OrderedDict
 from collections.abc import Callable
 
 import torch
 from torch import nn
 
-from ddl_teach.networks.models.seeds import seed_weights
+from ddl_teach.networks.models.seeds import seeded_network
 
 Normalisation = Callable[[int], nn.Module]
 
@@ -52,11 +49,11 @@ def resnet(
     `normalisation(channels)` makes a layer: batch normalisation, or for instance
     ``lambda channels: nn.GroupNorm(1, channels)``, which does not mix the samples of a batch.
     """
-    layers: OrderedDict[str, nn.Module] = OrderedDict(
-        stem=nn.Conv2d(image[0], maps[0], 3, padding=1, bias=False),
-        stem_norm=normalisation(maps[0]),
-        stem_relu=nn.ReLU(),
-    )
+    layers: dict[str, nn.Module] = {
+        "stem": nn.Conv2d(image[0], maps[0], 3, padding=1, bias=False),
+        "stem_norm": normalisation(maps[0]),
+        "stem_relu": nn.ReLU(),
+    }
     maps_in = maps[0]
     for width in maps:
         for _ in range(blocks):
@@ -65,6 +62,4 @@ def resnet(
     layers["pool"] = nn.AdaptiveAvgPool2d(1)
     layers["flatten"] = nn.Flatten()
     layers["linear"] = nn.Linear(maps_in, classes)
-    model = nn.Sequential(layers)
-    seed_weights(model, seed)
-    return model
+    return seeded_network(layers, seed)

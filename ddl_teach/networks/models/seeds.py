@@ -12,9 +12,9 @@ What to look at: the same name with another full shape gives other numbers. Half
 never a matrix of half the size.
 """
 
-from __future__ import annotations
-
 import zlib
+from collections import OrderedDict
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -34,6 +34,13 @@ def seeded(name: str, shape: tuple[int, ...], seed: int = 0) -> torch.Tensor:
     numbers = np.random.default_rng([seed, zlib.crc32(name.encode()), *shape])
     scale = BIAS_SCALE if len(shape) < 2 else np.prod(shape[1:]) ** -0.5
     return torch.from_numpy(numbers.normal(0.0, scale, shape))
+
+
+def seeded_network(layers: Mapping[str, nn.Module], seed: int) -> nn.Sequential:
+    """These layers one after another, under these names, with the weights that belong to them."""
+    model = nn.Sequential(OrderedDict(layers))
+    seed_weights(model, seed)
+    return model
 
 
 def seed_weights(model: nn.Module, seed: int = 0) -> None:

@@ -1,7 +1,5 @@
 """The types of what a training takes: batches, a loss over them, an optimizer of weights."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Protocol
 

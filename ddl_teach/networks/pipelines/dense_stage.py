@@ -12,8 +12,6 @@ Rumelhart, Hinton and Williams, "Learning representations by back-propagating er
 What to look at: `backward_input` leaves `.grad` alone, and `backward_weight` all but it.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 
@@ -52,7 +50,6 @@ class DenseStage(BatchStage):
         self._put_off: dict[int, list[tuple[torch.Tensor, ...]]] = {}
 
     def load(self, batch: Batch, micro_batches: int) -> None:
-        """Cut a batch into micro-batches."""
         super().load(batch, micro_batches)
         self._transposed = [weight.detach().t().contiguous() for weight, *_ in self._bent]
 
@@ -61,7 +58,6 @@ class DenseStage(BatchStage):
 
     @torch.no_grad()
     def forward(self, micro_batch: int, x: Array | None) -> Array | None:
-        """The output of the stage, or on the last one nothing: the loss is kept here."""
         x = self._inputs[micro_batch] if self._first else torch.as_tensor(x)
         seen = self._seen[micro_batch] = [x]
         for (_, bias, bent), transposed in zip(self._bent, self._transposed, strict=True):
@@ -79,7 +75,6 @@ class DenseStage(BatchStage):
 
     @torch.no_grad()
     def backward_input(self, micro_batch: int, gradient: Array | None) -> Array | None:
-        """The gradient of the input alone; the weights' half is kept for later."""
         seen, put_off = self._seen.pop(micro_batch), []
         gradient = seen[-1] if self._last else torch.as_tensor(gradient)
         for place in reversed(range(len(self._bent))):
@@ -95,7 +90,6 @@ class DenseStage(BatchStage):
 
     @torch.no_grad()
     def backward_weight(self, micro_batch: int) -> None:
-        """Add the gradients of the weights to `.grad`."""
         for weight, bias, gradient, x in self._put_off.pop(micro_batch):
             if weight.grad is None:
                 weight.grad, bias.grad = gradient.t() @ x, gradient.sum(0)

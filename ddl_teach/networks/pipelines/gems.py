@@ -10,8 +10,6 @@ distributed DNN training", SC 2020; the bubble: Li and Hoefler, "Chimera", SC 20
 What to look at: diagonals that fall and diagonals that rise, and never two at once on a rank.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ddl_teach.networks.pipelines.instructions import Backward, Forward, Instruction

@@ -7,8 +7,6 @@ pipeline parallelism", NeurIPS 2019.
 What to look at: the moment when all ranks hold everything, just before the first backward.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ddl_teach.networks.pipelines.instructions import Backward, Forward, Instruction

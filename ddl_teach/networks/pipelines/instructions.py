@@ -7,8 +7,6 @@ anything is computed. The idea of instructions as data: ShallowSpeed (Boehm, 202
 What to look at: which words hold memory (`Forward` begins to) and which let it go.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,6 +19,13 @@ class Instruction:
     micro_batch: int
 
     letter: ClassVar[str] = "?"
+    towards: ClassVar[int] = 0  # a message: 1 to the next stage, -1 to the one before
+    sends: ClassVar[bool] = False
+
+    @property
+    def other(self) -> int:
+        """The stage at the other end of a message."""
+        return self.stage + (self.towards if self.sends else -self.towards)
 
     def __str__(self) -> str:
         return f"{self.stage}{self.letter}{self.micro_batch}"
@@ -29,57 +34,49 @@ class Instruction:
 class Forward(Instruction):
     """Compute the stage's output, and keep what the backward pass will need."""
 
-    __slots__ = ()
     letter = "F"
 
 
 class Backward(Instruction):
     """Compute both gradients, of the input and of the weights, and let go what was kept."""
 
-    __slots__ = ()
     letter = "B"
 
 
 class BackwardInput(Instruction):
     """Compute the gradient of the input alone: the stage before waits for nothing else."""
 
-    __slots__ = ()
     letter = "I"
 
 
 class BackwardWeight(Instruction):
     """Compute the gradient of the weights, for which nobody waits, and let go what was kept."""
 
-    __slots__ = ()
     letter = "W"
 
 
 class SendActivation(Instruction):
     """Send the output of this stage to the next one; returns at once."""
 
-    __slots__ = ()
-    letter = "SA"
+    letter, towards, sends = "SA", 1, True
 
 
 class ReceiveActivation(Instruction):
     """Wait for the input of this stage, from the stage before."""
 
-    __slots__ = ()
-    letter = "RA"
+    letter, towards, sends = "RA", 1, False
 
 
 class SendGradient(Instruction):
     """Send the gradient of this stage's input to the stage before; returns at once."""
 
-    __slots__ = ()
-    letter = "SG"
+    letter, towards, sends = "SG", -1, True
 
 
 class ReceiveGradient(Instruction):
     """Wait for the gradient of this stage's output, from the next stage."""
 
-    __slots__ = ()
-    letter = "RG"
+    letter, towards, sends = "RG", -1, False
 
 
 @dataclass(frozen=True, slots=True)

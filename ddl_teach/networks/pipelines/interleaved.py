@@ -8,8 +8,6 @@ using Megatron-LM", SC 2021.
 What to look at: micro-batches go through in groups of P, one thin stage after the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ddl_teach.networks.pipelines.instructions import Backward, Forward, Instruction

@@ -11,8 +11,6 @@ deep learning", IPDPS 2022 (their limit is P unless told otherwise).
 What to look at: the order that came out, in `Passed.computed`.
 """
 
-from __future__ import annotations
-
 from ddl_teach.networks.pipelines.instructions import ApplyUpdate, RunArrived
 from ddl_teach.networks.pipelines.schedule import Schedule, check_sizes, in_a_row
 

@@ -7,8 +7,6 @@ activation and one gradient.
 What to look at: `print(*schedule.orders[1])`, once with and once without messages.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 

@@ -5,8 +5,6 @@ backward on each rank, a bubble of (P-1)/P. It keeps one micro-batch's activatio
 What to look at: the staircase, and how much white is beside it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ddl_teach.networks.pipelines.instructions import Backward, Forward, Instruction

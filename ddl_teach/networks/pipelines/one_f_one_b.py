@@ -7,8 +7,6 @@ batch, as here, Fan, Rong, Meng et al., "DAPPLE", PPoPP 2021.
 What to look at: rank 0 keeps the most, though all do the same work; the last keeps one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ddl_teach.networks.pipelines.instructions import Backward, Forward, Instruction

@@ -16,6 +16,9 @@ from ddl_runtime.core.checks import whole_number
 from ddl_teach.networks.pipelines.instructions import Compute, Instruction, RunArrived, Word
 
 Placement = tuple[tuple[int, ...], ...]
+Slip = tuple[str, int, int]  # what it is, of which stage, of which micro-batch
+LEAVES = {1: "output", -1: "gradient of the input"}  # what a stage makes for its neighbours
+ARRIVES = {1: "input", -1: "gradient"}  # and what it is to them
 Orders = Sequence[Iterable[Instruction]]
 
 
@@ -47,6 +50,16 @@ class Schedule:
     def rank_of(self, stage: int, micro_batch: int) -> int:
         """The rank that does this stage for this micro-batch."""
         return self.placement[self.replica(micro_batch)][stage]
+
+    def passed_on(self, towards: int, stage: int, micro_batch: int) -> Slip | None:
+        """As what the result of a stage lies on its rank: to be sent, or where the next stage is
+        there too as what that needs. None at the end of the network."""
+        there = stage + towards
+        if not 0 <= there < self.stages:
+            return None
+        if self.rank_of(there, micro_batch) == self.rank_of(stage, micro_batch):
+            return ARRIVES[towards], there, micro_batch
+        return LEAVES[towards], stage, micro_batch
 
     def held_by(self, rank: int) -> list[tuple[int, int]]:
         """`(replica, stage)` of all that this rank holds."""

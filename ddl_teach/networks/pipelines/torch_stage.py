@@ -12,10 +12,7 @@ What to look at: `_kept` grows in `forward` and shrinks in the backward pass. It
 that schedules differ in.
 """
 
-from __future__ import annotations
-
 import copy
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -26,6 +23,7 @@ from torch import nn
 from ddl_runtime.core.arrays import Array
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.signatures import Batch, Loss
+from ddl_teach.networks.pipelines.worker import Stage
 from ddl_teach.networks.shares import share
 
 Piece = tuple[nn.Module, torch.Tensor, torch.Tensor]  # layers, what went in, what came out
@@ -63,7 +61,7 @@ def activation_shapes(parts: Sequence[nn.Module], inputs: torch.Tensor) -> list[
     return shapes
 
 
-class BatchStage(ABC):
+class BatchStage(Stage):
     """What all stages of a network share: a batch in micro-batches, room for what arrives, and
     the gradients of the weights in one row.
 
@@ -86,18 +84,6 @@ class BatchStage(ABC):
         self._weight = next(layers.parameters())
         self.losses: list[float] = []  # of one step, each its share of the batch's
 
-    @abstractmethod
-    def forward(self, micro_batch: int, x: Array | None) -> Array | None:
-        """The output of the stage, or on the last one nothing: the loss is kept here."""
-
-    @abstractmethod
-    def backward_input(self, micro_batch: int, gradient: Array | None) -> Array | None:
-        """The gradient of the input alone; the weights' half is kept for later."""
-
-    @abstractmethod
-    def backward_weight(self, micro_batch: int) -> None:
-        """Add the gradients of the weights to `.grad`."""
-
     def backward(self, micro_batch: int, gradient: Array | None) -> Array | None:
         """Both halves, one right after the other."""
         found = self.backward_input(micro_batch, gradient)
@@ -118,18 +104,15 @@ class BatchStage(ABC):
         self.losses = []
 
     def room_for_input(self, micro_batch: int) -> Array:
-        """What an activation is received into."""
         return self._room(micro_batch, self._shapes[0])
 
     def room_for_gradient(self, micro_batch: int) -> Array:
-        """What the gradient of the output is received into."""
         return self._room(micro_batch, self._shapes[1])
 
     def _room(self, micro_batch: int, shape: torch.Size) -> Array:
         return self._weight.detach().new_empty((len(self._inputs[micro_batch]), *shape[1:]))
 
     def weight_gradients(self) -> torch.Tensor:
-        """All gradients in one row; zeros where no micro-batch has come by."""
         return torch.cat(
             [
                 (torch.zeros_like(weight) if weight.grad is None else weight.grad).flatten()
@@ -138,7 +121,6 @@ class BatchStage(ABC):
         )
 
     def set_weight_gradients(self, gradients: torch.Tensor) -> None:
-        """Put such a row in their place."""
         weights = list(self.layers.parameters())
         for weight, part in zip(
             weights, gradients.split([weight.numel() for weight in weights]), strict=True
@@ -157,7 +139,6 @@ class TorchStage(BatchStage):
         self._waiting: dict[int, list[tuple[nn.Module, torch.Tensor, torch.Tensor]]] = {}
 
     def forward(self, micro_batch: int, x: torch.Tensor | None) -> torch.Tensor | None:
-        """The output of the stage, or on the last one nothing: the loss is kept here."""
         x = self._inputs[micro_batch] if self._first else x.requires_grad_()
         pieces: list[Piece] = []
         for layers in self.layers if self._split else [self.layers]:
@@ -174,7 +155,6 @@ class TorchStage(BatchStage):
         return None if self._last else x.detach()
 
     def backward(self, micro_batch: int, gradient: torch.Tensor | None) -> torch.Tensor | None:
-        """The gradient of the input; those of the weights are added to `.grad`."""
         if self._split:
             return super().backward(micro_batch, gradient)
         [(_, x, output)] = self._kept.pop(micro_batch)
@@ -184,7 +164,6 @@ class TorchStage(BatchStage):
     def backward_input(
         self, micro_batch: int, gradient: torch.Tensor | None
     ) -> torch.Tensor | None:
-        """The gradient of the input alone; the weights' half is kept for later."""
         if not self._split:
             raise RuntimeError(
                 "this stage keeps one graph for all its layers, so its backward pass cannot be "

@@ -7,8 +7,6 @@ there and back, once a micro-batch.
 What to look at: nothing here names a schedule.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -26,7 +24,7 @@ from ddl_teach.networks.pipelines.instructions import BackwardInput
 from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.networks.pipelines.torch_stage import BatchStage, TorchStage, activation_shapes, cut
 from ddl_teach.networks.pipelines.worker import Passed, PipelineWorker
-from ddl_teach.networks.trained import Trained, copies
+from ddl_teach.networks.twin import Trained
 
 
 @dataclass(frozen=True)
@@ -103,20 +101,11 @@ def train(
             own.append(
                 sum(sum(stage.losses) for (its, _), stage in stages.items() if its == replica)
             )
-    return TrainedShare(
-        {replica: _trained(stages, replica, losses[replica]) for replica in losses}, last
-    )
-
-
-def _trained(
-    stages: dict[tuple[int, int], BatchStage], replica: int, losses: list[float]
-) -> Trained:
-    layers = [stage.layers for (its, _), stage in stages.items() if its == replica]
-    return Trained(
-        copies(chain.from_iterable(one.named_parameters() for one in layers)),
-        copies(chain.from_iterable(one.named_buffers() for one in layers)),
-        losses,
-    )
+    layers = {
+        replica: [stage.layers for (its, _), stage in stages.items() if its == replica]
+        for replica in losses
+    }
+    return TrainedShare({one: Trained.of(layers[one], losses[one]) for one in losses}, last)
 
 
 def together(shares: Iterable[TrainedShare]) -> Trained:

@@ -7,10 +7,7 @@ instruction. Sends never block, which is what the worker does too.
 What to look at: take one send out of a schedule, or swap two receives, and read the message.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from ddl_teach.networks.pipelines.instructions import (
     Backward,
@@ -26,9 +23,8 @@ from ddl_teach.networks.pipelines.instructions import (
     SumReplicas,
     Word,
 )
-from ddl_teach.networks.pipelines.schedule import Schedule
+from ddl_teach.networks.pipelines.schedule import LEAVES, Schedule, Slip
 
-Slip = tuple[str, int, int]  # what it is, of which stage, of which micro-batch
 NEEDS = {
     Forward: ("input",),
     Backward: ("activations", "gradient"),
@@ -60,27 +56,6 @@ def refusal(schedule: Schedule) -> str:
     return ""
 
 
-@dataclass
-class _Rank:
-    """Where a rank is in its instructions, and what it has."""
-
-    rank: int
-    words: tuple[Word, ...]
-    at: int = 0
-    slips: set[Slip] = field(default_factory=set)
-    forward: set[tuple[int, int]] = field(default_factory=set)
-    summed: set[int] = field(default_factory=set)
-    updated: bool = False
-
-    @property
-    def word(self) -> Word | None:
-        return self.words[self.at] if self.at < len(self.words) else None
-
-    def refuse(self, reason: str) -> InvalidSchedule:
-        word = self.word or "at its end"
-        return InvalidSchedule(f"rank {self.rank}, instruction {self.at}, {word}: {reason}")
-
-
 def validate(schedule: Schedule) -> None:
     """Return if every rank can follow its instructions to the end; else raise InvalidSchedule."""
     _Play(schedule).play()
@@ -89,19 +64,32 @@ def validate(schedule: Schedule) -> None:
 class _Play:
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
-        self.ranks = [_Rank(rank, words) for rank, words in enumerate(schedule.orders)]
+        self.at = [0] * schedule.ranks  # the instruction that each rank has come to
+        # What there is. Which rank has it, stage and micro-batch say.
+        self.slips: set[Slip] = set()
         self.under_way: dict[Slip, int] = {}  # message: who sent it
+        self.forward: set[tuple[int, int]] = set()
+        self.summed: set[tuple[int, int]] = set()  # rank and stage
+        self.updated: set[int] = set()
         self.followed = 0  # how much has been done by anybody: if it stands still, nobody can
 
+    def word(self, rank: int) -> Word | None:
+        """The rank's next instruction."""
+        order = self.schedule.orders[rank]
+        return order[self.at[rank]] if self.at[rank] < len(order) else None
+
+    def refused(self, rank: int, reason: str) -> InvalidSchedule:
+        word = self.word(rank) or "at its end"
+        return InvalidSchedule(f"rank {rank}, instruction {self.at[rank]}, {word}: {reason}")
+
     def play(self) -> None:
-        before = -1
+        before, ranks = -1, range(self.schedule.ranks)
         while before < self.followed:
             before = self.followed
-            for one in self.ranks:
-                while one.word is not None and self._follow(one, one.word):
-                    one.at += 1
-        stuck = [one for one in self.ranks if one.word is not None]
-        if stuck:
+            for rank in ranks:
+                while (word := self.word(rank)) is not None and self._follow(rank, word):
+                    self.at[rank] += 1
+        if stuck := [rank for rank in ranks if self.word(rank) is not None]:
             raise self._deadlock(stuck)
         for (what, stage, micro_batch), sender in self.under_way.items():
             raise InvalidSchedule(
@@ -109,159 +97,147 @@ class _Play:
                 f"and rank {self.schedule.rank_of(stage, micro_batch)} never receives it: it "
                 "would lie in the network, and the next step would find it"
             )
-        for one in self.ranks:
-            if not one.updated:
-                raise one.refuse("there was no Update: its weights stay as they are")
+        for rank in ranks:
+            if rank not in self.updated:
+                raise self.refused(rank, "there was no Update: its weights stay as they are")
 
-    def _follow(self, one: _Rank, word: Word) -> bool:
+    def _follow(self, rank: int, word: Word) -> bool:
         """Whether the instruction could be followed; False if it has to wait."""
         if isinstance(word, Instruction):
-            return self._follow_instruction(one, word)
+            return self._follow_instruction(rank, word)
         if isinstance(word, RunArrived):
-            return self._run_arrived(one, word)
-        if missing := next(self._missing(one, getattr(word, "stage", None)), None):
-            raise one.refuse(missing)
+            return self._run_arrived(rank, word)
+        if missing := next(self._missing(rank, getattr(word, "stage", None)), None):
+            raise self.refused(rank, missing)
         if isinstance(word, SumReplicas):
-            return self._sum(one, word)
-        one.updated = True
+            return self._sum(rank, word.stage)
+        self.updated.add(rank)
         return True
 
-    def _follow_instruction(self, one: _Rank, word: Instruction) -> bool:
+    def _follow_instruction(self, rank: int, word: Instruction) -> bool:
         schedule, stage, micro_batch = self.schedule, word.stage, word.micro_batch
         if not (0 <= stage < schedule.stages and 0 <= micro_batch < schedule.micro_batches):
-            raise one.refuse(
+            raise self.refused(
+                rank,
                 f"there are stages 0 to {schedule.stages - 1} and micro-batches 0 to "
-                f"{schedule.micro_batches - 1}"
+                f"{schedule.micro_batches - 1}",
             )
         holder = schedule.rank_of(stage, micro_batch)
-        if holder != one.rank:
-            raise one.refuse(f"stage {stage} of micro-batch {micro_batch} is on rank {holder}")
-        if isinstance(word, Forward) and (stage, micro_batch) in one.forward:
-            raise one.refuse(f"micro-batch {micro_batch} has been forward through it already")
-        if isinstance(word, ReceiveActivation | ReceiveGradient):
-            message = self._message(one, word)
-            if message not in self.under_way:
-                return False
-            del self.under_way[message]
-        self._take(one, word)
-        self._make(one, word)
+        if holder != rank:
+            raise self.refused(
+                rank, f"stage {stage} of micro-batch {micro_batch} is on rank {holder}"
+            )
+        if isinstance(word, Forward) and (stage, micro_batch) in self.forward:
+            raise self.refused(
+                rank, f"micro-batch {micro_batch} has been forward through it already"
+            )
+        message = self._message(rank, word) if word.towards else None
+        if message and not word.sends and self.under_way.pop(message, None) is None:
+            return False
+        self._take(rank, word)
+        if message and word.sends:
+            self.under_way[message] = rank
+        self._make(word)
         self.followed += 1
         return True
 
-    def _message(self, one: _Rank, word: Instruction) -> Slip:
+    def _message(self, rank: int, word: Instruction) -> Slip:
         """What is sent or received: named by the stage that it goes to."""
-        stage = word.stage
-        forward = isinstance(word, SendActivation | ReceiveActivation)
-        sends = isinstance(word, SendActivation | SendGradient)
-        towards = (1 if forward else -1) * (1 if sends else -1)
-        if not 0 <= stage + towards < self.schedule.stages:
-            raise one.refuse(f"there is no stage {stage + towards} to exchange anything with")
-        if self.schedule.rank_of(stage + towards, word.micro_batch) == one.rank:
-            raise one.refuse(f"stage {stage + towards} is on the same rank: nothing is to be sent")
-        destination = stage + towards if sends else stage
-        return ("activation" if forward else "gradient", destination, word.micro_batch)
+        if not 0 <= word.other < self.schedule.stages:
+            raise self.refused(rank, f"there is no stage {word.other} to exchange anything with")
+        if self.schedule.rank_of(word.other, word.micro_batch) == rank:
+            raise self.refused(
+                rank, f"stage {word.other} is on the same rank: nothing is to be sent"
+            )
+        what = "activation" if word.towards > 0 else "gradient"
+        return what, word.other if word.sends else word.stage, word.micro_batch
 
-    def _take(self, one: _Rank, word: Instruction) -> None:
-        """Use up what the instruction needs."""
-        stage, micro_batch = word.stage, word.micro_batch
+    def _take(self, rank: int, word: Instruction) -> None:
+        """Use up what the instruction needs; the ends of the network have batch and loss."""
+        at_an_end = {("input", 0), ("gradient", self.schedule.stages - 1)}
         for what in NEEDS.get(type(word), ()):
-            if what == "input" and stage == 0:
-                continue  # the batch itself
-            if what == "gradient" and stage == self.schedule.stages - 1:
-                continue  # that of the loss
-            slip = (what, stage, micro_batch)
-            if slip not in one.slips:
-                raise one.refuse(f"rank {one.rank} does not have the {_in_words(slip)}")
-            one.slips.remove(slip)
+            slip = (what, word.stage, word.micro_batch)
+            if slip in self.slips:
+                self.slips.remove(slip)
+            elif slip[:2] not in at_an_end:
+                raise self.refused(rank, f"rank {rank} does not have the {_in_words(slip)}")
 
-    def _make(self, one: _Rank, word: Instruction) -> None:
+    def _make(self, word: Instruction) -> None:
         """Put down what the instruction makes; between stages of one rank it is there at once."""
         stage, micro_batch = word.stage, word.micro_batch
-        if isinstance(word, SendActivation | SendGradient):
-            self.under_way[self._message(one, word)] = one.rank
         if isinstance(word, Forward):
-            one.forward.add((stage, micro_batch))
+            self.forward.add((stage, micro_batch))
+        directions = {what: towards for towards, what in LEAVES.items()}
         for what in MAKES.get(type(word), ()):
-            towards = {"output": 1, "gradient of the input": -1}.get(what, 0)
-            other = stage + towards
-            if not 0 <= other < self.schedule.stages:
-                continue  # nobody needs it
-            if towards and self.schedule.rank_of(other, micro_batch) == one.rank:
-                what, stage_there = ("input" if towards > 0 else "gradient"), other
-            else:
-                stage_there = stage
-            one.slips.add((what, stage_there, micro_batch))
+            slip: Slip | None = (what, stage, micro_batch)
+            if what in directions:
+                slip = self.schedule.passed_on(directions[what], stage, micro_batch)
+            self.slips |= {slip} if slip else set()
 
-    def _run_arrived(self, one: _Rank, word: RunArrived) -> bool:
+    def _run_arrived(self, rank: int, word: RunArrived) -> bool:
         """Run all that has arrived by now; whether every micro-batch has been through."""
         schedule, stage = self.schedule, word.stage
-        if (0, stage) not in schedule.held_by(one.rank):
-            raise one.refuse(f"rank {one.rank} does not hold stage {stage}")
+        if (0, stage) not in schedule.held_by(rank):
+            raise self.refused(rank, f"rank {rank} does not hold stage {stage}")
         if word.in_flight < 1:
-            raise one.refuse("with a limit below 1 no micro-batch may ever enter")
+            raise self.refused(rank, "with a limit below 1 no micro-batch may ever enter")
         everything = range(schedule.micro_batches)
         first, last = stage == 0, stage == schedule.stages - 1
         for micro_batch in everything:
             arrived = first or ("activation", stage, micro_batch) in self.under_way
-            kept = sum(slip[0] == "activations" for slip in one.slips)
-            if arrived and (stage, micro_batch) not in one.forward and kept < word.in_flight:
-                self._at_once(one, stage, micro_batch, ReceiveActivation, Forward, SendActivation)
+            kept = sum(("activations", stage, other) in self.slips for other in everything)
+            if arrived and (stage, micro_batch) not in self.forward and kept < word.in_flight:
+                self._at_once(rank, stage, micro_batch, ReceiveActivation, Forward, SendActivation)
             back = last or ("gradient", stage, micro_batch) in self.under_way
-            if back and ("activations", stage, micro_batch) in one.slips:
-                self._at_once(one, stage, micro_batch, ReceiveGradient, Backward, SendGradient)
-        return all(("done", stage, micro_batch) in one.slips for micro_batch in everything)
+            if back and ("activations", stage, micro_batch) in self.slips:
+                self._at_once(rank, stage, micro_batch, ReceiveGradient, Backward, SendGradient)
+        return all(("done", stage, micro_batch) in self.slips for micro_batch in everything)
 
-    def _at_once(
-        self, one: _Rank, stage: int, micro_batch: int, *kinds: type[Instruction]
-    ) -> None:
-        first, last = stage == 0, stage == self.schedule.stages - 1
-        nobody = {ReceiveActivation: first, SendGradient: first}
-        nobody |= {ReceiveGradient: last, SendActivation: last}
+    def _at_once(self, rank: int, stage: int, micro_batch: int, *kinds: type[Instruction]) -> None:
         for kind in kinds:
-            if not nobody.get(kind, False):
-                self._follow_instruction(one, kind(stage, micro_batch))
+            word = kind(stage, micro_batch)
+            if 0 <= word.other < self.schedule.stages:  # at an end there is nobody to talk to
+                self._follow_instruction(rank, word)
 
-    def _sum(self, one: _Rank, word: SumReplicas) -> bool:
+    def _sum(self, rank: int, stage: int) -> bool:
         """Whether all ranks that hold the stage have come to this sum."""
-        if word.stage not in one.summed:
-            one.summed.add(word.stage)
-            self.followed += 1
-        holders = {ranks[word.stage] for ranks in self.schedule.placement}
-        return all(word.stage in self.ranks[holder].summed for holder in holders)
+        self.followed += (rank, stage) not in self.summed
+        self.summed.add((rank, stage))
+        return all((ranks[stage], stage) in self.summed for ranks in self.schedule.placement)
 
-    def _missing(self, one: _Rank, only: int | None = None) -> Iterator[str]:
+    def _missing(self, rank: int, only: int | None) -> Iterator[str]:
         """What this rank should have done for its stages by the end, and has not."""
-        for replica, stage in self.schedule.held_by(one.rank):
+        for replica, stage in self.schedule.held_by(rank):
             through = range(replica, self.schedule.micro_batches, self.schedule.replicas)
             for micro_batch in through if only in (None, stage) else ():
-                if ("done", stage, micro_batch) not in one.slips:
+                if ("done", stage, micro_batch) not in self.slips:
                     yield (
                         f"micro-batch {micro_batch} has not been all the way forward and backward "
                         f"through stage {stage}"
                     )
-            if only is None and self.schedule.replicas > 1 and stage not in one.summed:
+            if only is None and self.schedule.replicas > 1 and (rank, stage) not in self.summed:
                 yield f"the gradients of stage {stage} have not been summed over its replicas"
 
-    def _deadlock(self, stuck: list[_Rank]) -> InvalidSchedule:
+    def _deadlock(self, stuck: list[int]) -> InvalidSchedule:
         """Who waits for whom; whoever waits for what nobody will send comes first."""
-        stories = [self._story(one) for one in stuck]
-        stories.sort(key=lambda story: "never" not in story)
-        return InvalidSchedule("nobody can go on.\n" + "\n".join(f"  {one}" for one in stories))
+        waits = sorted(map(self._wait_of, stuck), key=lambda text: "never" not in text)
+        return InvalidSchedule("nobody can go on.\n" + "\n".join(f"  {one}" for one in waits))
 
-    def _story(self, one: _Rank) -> str:
-        word = one.word
-        begin = f"rank {one.rank}, instruction {one.at}, {word}: waits for "
+    def _wait_of(self, rank: int) -> str:
+        word = self.word(rank)
+        begin = f"rank {rank}, instruction {self.at[rank]}, {word}: waits for "
         if not isinstance(word, ReceiveActivation | ReceiveGradient):
             return begin + "what has not arrived, or for the others that hold the stage"
-        forward = isinstance(word, ReceiveActivation)
-        other = word.stage + (-1 if forward else 1)
-        sender = self.ranks[self.schedule.rank_of(other, word.micro_batch)]
-        sends = (SendActivation if forward else SendGradient)(other, word.micro_batch)
-        what = f"{sends} of rank {sender.rank}, which "
-        later = sender.words[sender.at :]
-        if sends in later or any(isinstance(word, RunArrived) for word in later):
-            return begin + what + f"is itself stuck at its instruction {sender.at}, {sender.word}"
-        return begin + what + "never sends that"
+        sender = self.schedule.rank_of(word.other, word.micro_batch)
+        kind = SendActivation if word.towards > 0 else SendGradient
+        sends = kind(word.other, word.micro_batch)
+        later = self.schedule.orders[sender][self.at[sender] :]
+        if sends not in later and not any(isinstance(word, RunArrived) for word in later):
+            return f"{begin}{sends} of rank {sender}, which never sends that"
+        return (
+            f"{begin}{sends} of rank {sender}, which is itself stuck at its instruction "
+            f"{self.at[sender]}, {self.word(sender)}"
+        )
 
 
 def _in_words(slip: Slip) -> str:

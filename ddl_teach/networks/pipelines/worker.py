@@ -9,6 +9,7 @@ What to look at: `_run_arrived` is all that a message-driven pipeline needs inst
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -30,27 +31,29 @@ from ddl_teach.networks.pipelines.instructions import (
     SendGradient,
     SumReplicas,
 )
-from ddl_teach.networks.pipelines.schedule import Schedule
+from ddl_teach.networks.pipelines.schedule import ARRIVES, LEAVES, Schedule, Slip
 
-ACTIVATION, GRADIENT = 0, 1
 MOST_SENDS = 8
 
 
 class Stage(Protocol):
     """What the worker asks of a stage. The first gets None for its input, the last for the
-    gradient of its output: they have the batch."""
+    gradient of its output: they have the batch, and the last keeps its loss."""
 
+    @abstractmethod
     def forward(self, micro_batch: int, x: Array | None) -> Array | None:
         """The output of the stage; what the backward pass needs is kept."""
 
     def backward(self, micro_batch: int, gradient: Array | None) -> Array | None:
         """The gradient of the input; that of the weights is added to what there is of it."""
 
+    @abstractmethod
     def backward_input(self, micro_batch: int, gradient: Array | None) -> Array | None:
-        """The gradient of the input alone."""
+        """The gradient of the input alone; the weights' half is kept for later."""
 
+    @abstractmethod
     def backward_weight(self, micro_batch: int) -> None:
-        """The gradient of the weights, after that of the input."""
+        """Add the gradients of the weights to what there is, after that of the input."""
 
     def room_for_input(self, micro_batch: int) -> Array:
         """An array to receive the input into."""
@@ -59,7 +62,7 @@ class Stage(Protocol):
         """An array to receive the gradient of the output into."""
 
     def weight_gradients(self) -> Array:
-        """All gradients of the weights, one after the other in an array of their own."""
+        """All gradients of the weights in one array, zeros where no micro-batch has come by."""
 
     def set_weight_gradients(self, gradients: Array) -> None:
         """Put such an array in their place."""
@@ -105,10 +108,7 @@ class PipelineWorker:
 
     def step(self) -> Passed:
         """Follow this rank's instructions once, from the first to the last."""
-        self._inputs: dict[tuple[int, int], Array] = {}
-        self._outputs: dict[tuple[int, int], Array] = {}
-        self._gradients: dict[tuple[int, int], Array] = {}
-        self._input_gradients: dict[tuple[int, int], Array] = {}
+        self._there: dict[Slip, Array] = {}  # what stages need, and what is to be sent
         self._sends: list[Request] = []
         self._computed: list[Instruction] = []
         self._kept: set[tuple[int, int]] = set()
@@ -131,20 +131,17 @@ class PipelineWorker:
         key = word.stage, word.micro_batch
         self._kept.add(key)
         self._peak = max(self._peak, len(self._kept))
-        x = self._inputs.pop(key, None)
-        output = self._compute(word, self._stage(word).forward, x)
-        there = self._inputs if self._is_here(word.stage + 1, word) else self._outputs
-        there[word.stage + (there is self._inputs), word.micro_batch] = output
+        x = self._there.pop(("input", *key), None)
+        self._pass_on(1, word, self._compute(word, self._stage(word).forward, x))
 
     def _backward(self, word: Backward | BackwardInput) -> None:
         key = word.stage, word.micro_batch
         stage, whole = self._stage(word), isinstance(word, Backward)
         way = stage.backward if whole else stage.backward_input
-        gradient = self._compute(word, way, self._gradients.pop(key, None))
+        gradient = self._compute(word, way, self._there.pop(("gradient", *key), None))
         if whole:
             self._kept.remove(key)
-        there = self._gradients if self._is_here(word.stage - 1, word) else self._input_gradients
-        there[word.stage - (there is self._gradients), word.micro_batch] = gradient
+        self._pass_on(-1, word, gradient)
 
     def _backward_weight(self, word: BackwardWeight) -> None:
         self._compute(word, self._stage(word).backward_weight)
@@ -153,42 +150,29 @@ class PipelineWorker:
     def _stage(self, word: Instruction) -> Stage:
         return self.stages[self.schedule.replica(word.micro_batch), word.stage]
 
-    def _is_here(self, stage: int, word: Instruction) -> bool:
-        """Whether a neighbouring stage is on this rank, and needs no message."""
-        inside = 0 <= stage < self.schedule.stages
-        return inside and self.schedule.rank_of(stage, word.micro_batch) == self.comm.rank
+    def _pass_on(self, towards: int, word: Instruction, result: Array) -> None:
+        """Lay a result where the neighbouring stage, or the message to it, will find it."""
+        if slip := self.schedule.passed_on(towards, word.stage, word.micro_batch):
+            self._there[slip] = result
 
     # -- messages ---------------------------------------------------------------------------
 
-    def _send_activation(self, word: SendActivation) -> None:
-        output = self._outputs.pop((word.stage, word.micro_batch))
-        self._send(output, word.stage + 1, word, self._tag(ACTIVATION, word.stage, word))
+    def _send(self, word: SendActivation | SendGradient) -> None:
+        x = self._there.pop((LEAVES[word.towards], word.stage, word.micro_batch))
+        to = self.schedule.rank_of(word.other, word.micro_batch)
+        self._sends.append(self.comm.isend(x, to, self._tag(word)))
 
-    def _send_gradient(self, word: SendGradient) -> None:
-        gradient = self._input_gradients.pop((word.stage, word.micro_batch))
-        self._send(gradient, word.stage - 1, word, self._tag(GRADIENT, word.stage - 1, word))
+    def _receive(self, word: ReceiveActivation | ReceiveGradient) -> None:
+        self._wait_for(self._ask_for(word))
 
-    def _send(self, x: Array, stage: int, word: Instruction, tag: int) -> None:
-        to = self.schedule.rank_of(stage, word.micro_batch)
-        self._sends.append(self.comm.isend(x, to, tag))
-
-    def _receive_activation(self, word: ReceiveActivation) -> None:
-        self._wait_for(self._ask_for_activation(word))
-
-    def _receive_gradient(self, word: ReceiveGradient) -> None:
-        self._wait_for(self._ask_for_gradient(word))
-
-    def _ask_for_activation(self, word: Instruction) -> Request:
-        room = self._stage(word).room_for_input(word.micro_batch)
-        self._inputs[word.stage, word.micro_batch] = room
-        source = self.schedule.rank_of(word.stage - 1, word.micro_batch)
-        return self.comm.irecv(room, source, self._tag(ACTIVATION, word.stage - 1, word))
-
-    def _ask_for_gradient(self, word: Instruction) -> Request:
-        room = self._stage(word).room_for_gradient(word.micro_batch)
-        self._gradients[word.stage, word.micro_batch] = room
-        source = self.schedule.rank_of(word.stage + 1, word.micro_batch)
-        return self.comm.irecv(room, source, self._tag(GRADIENT, word.stage, word))
+    def _ask_for(self, word: ReceiveActivation | ReceiveGradient) -> Request:
+        stage = self._stage(word)
+        make = stage.room_for_input if word.towards > 0 else stage.room_for_gradient
+        room = self._there[ARRIVES[word.towards], word.stage, word.micro_batch] = make(
+            word.micro_batch
+        )
+        source = self.schedule.rank_of(word.other, word.micro_batch)
+        return self.comm.irecv(room, source, self._tag(word))
 
     def _wait_for(self, *requests: Request) -> int:
         """Which of these messages came first. When many sends lie about, those that have ended
@@ -202,11 +186,12 @@ class PipelineWorker:
                 return done
             del self._sends[done]
 
-    def _tag(self, kind: int, stage: int, word: Instruction) -> int:
+    def _tag(self, word: Instruction) -> int:
         """Tells apart all that one rank sends to another: by what it is, of which micro-batch,
-        and at which cut; `stage` is the one before the cut."""
-        cut = self.schedule.places[self.schedule.replica(word.micro_batch), stage]
-        return (word.micro_batch * self._most_held + cut) * 2 + kind
+        and at which cut, which is known by the stage before it."""
+        before = min(word.stage, word.other)
+        cut = self.schedule.places[self.schedule.replica(word.micro_batch), before]
+        return (word.micro_batch * self._most_held + cut) * 2 + (word.towards < 0)
 
     # -- whatever has arrived ---------------------------------------------------------------
 
@@ -222,20 +207,20 @@ class PipelineWorker:
             else:
                 # Neighbours work in the order of the micro-batches, so the next one is known.
                 if not last and returned < entered and Backward not in asked:
-                    asked[Backward] = self._ask_for_gradient(ReceiveGradient(stage, returned))
+                    asked[Backward] = self._ask_for(ReceiveGradient(stage, returned))
                 if may_enter and Forward not in asked:
-                    asked[Forward] = self._ask_for_activation(ReceiveActivation(stage, entered))
+                    asked[Forward] = self._ask_for(ReceiveActivation(stage, entered))
                 arrived = list(asked)[self._wait_for(*asked.values())]
                 del asked[arrived]
             if arrived is Forward:
                 self._forward(Forward(stage, entered))
                 if not last:
-                    self._send_activation(SendActivation(stage, entered))
+                    self._send(SendActivation(stage, entered))
                 entered += 1
             if arrived is Backward or last:
                 self._backward(Backward(stage, returned))
                 if not first:
-                    self._send_gradient(SendGradient(stage, returned))
+                    self._send(SendGradient(stage, returned))
                 returned += 1
 
     # -- at the end of a step ---------------------------------------------------------------
@@ -264,10 +249,10 @@ class PipelineWorker:
         Backward: _backward,
         BackwardInput: _backward,
         BackwardWeight: _backward_weight,
-        SendActivation: _send_activation,
-        ReceiveActivation: _receive_activation,
-        SendGradient: _send_gradient,
-        ReceiveGradient: _receive_gradient,
+        SendActivation: _send,
+        ReceiveActivation: _receive,
+        SendGradient: _send,
+        ReceiveGradient: _receive,
         RunArrived: _run_arrived,
         SumReplicas: _sum_replicas,
         ApplyUpdate: _update,

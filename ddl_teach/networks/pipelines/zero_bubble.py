@@ -9,8 +9,6 @@ Qi, Wan, Huang and Lin, "Zero bubble pipeline parallelism", ICLR 2024 (arXiv 240
 What to look at: the W at the end of the late ranks, where 1F1B has nothing to do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ddl_teach.networks.pipelines.instructions import (

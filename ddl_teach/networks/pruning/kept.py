@@ -8,8 +8,6 @@ Han, Pool, Tran & Dally, "Learning both weights and connections for efficient ne
 What to look at: `expand(compress(x))` is x with zeros where nothing is kept.
 """
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 

@@ -12,8 +12,6 @@ Singh & Bhatele, "Exploiting sparsity in pruned neural networks to optimize larg
 2023. What to look at: the ranks train what one process trains that masks weights and gradients.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 
@@ -23,8 +21,9 @@ from torch import Tensor, nn
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 from ddl_teach.networks.memory.keeping import Keep
+from ddl_teach.networks.memory.measured import held_by
 from ddl_teach.networks.pruning.kept import compress, expand
-from ddl_teach.networks.trained import copies
+from ddl_teach.networks.twin import copies
 
 
 class Pruned:
@@ -73,17 +72,16 @@ class Pruned:
         self._fill()
 
     def parameters(self) -> dict[str, Tensor]:
-        """All weights, under the names that they have in the model."""
         return copies(self.model.named_parameters())
 
     def tensors(self) -> dict[str, list[Tensor]]:
-        """What this rank holds, for the ledger of memory."""
-        whole = [p.grad for p in self.model.parameters() if p.grad is not None]
-        return {
-            "weights": [*self.model.parameters(), self.values],
-            "gradients": [self.gradient, *whole],
-            "states": [*self.keeper.states(), *self.places],
-        }
+        return held_by(
+            self.model,
+            [self.keeper],
+            weights=[self.values],
+            gradients=[self.gradient],
+            states=self.places,
+        )
 
 
 def _take(places: Tensor, into: Tensor, parameter: nn.Parameter) -> None:

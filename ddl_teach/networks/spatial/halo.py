@@ -9,8 +9,6 @@ What to look at: rows first, then columns of the longer tile, and the corners tr
 in two hops. And what `begin` begins forwards, `arrive` begins backwards.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -8,8 +8,6 @@ Dryden et al., "Improving strong-scaling of CNN training by exploiting finer-gra
 IPDPS 2019. What to look at: the layers stay where they are, and the names of their parameters.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from functools import partial
@@ -17,8 +15,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from ddl_teach.networks.autograd_collectives import gather_out
-from ddl_teach.networks.replicated import sum_gradients
+from ddl_teach.networks.autograd_collectives import gather_out, sum_gradients
 from ddl_teach.networks.spatial.halo import with_halo
 from ddl_teach.networks.spatial.overlapped import WindowReach, overlapped
 from ddl_teach.networks.spatial.tiles import Tiles

@@ -4,8 +4,6 @@ A tile has neighbours in its own column of the grid (`down`) and in its own row 
 What to look at: a grid of one column makes strips; a square one makes shorter edges.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from torch import Tensor

@@ -7,8 +7,6 @@ Shoeybi et al., "Megatron-LM", 2019, section 3.
 What to look at: the three layers share one entrance, or the backward pass would sum three times.
 """
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from ddl_teach.networks.models.gpt import Attention
@@ -29,7 +27,6 @@ class HeadsAttention(nn.Module):
         self.attend = whole.attend
 
     def forward(self, x: Tensor) -> Tensor:
-        """Of (batch, positions, width), likewise."""
         x = self.region.enter(x)
         queries, keys, values = (
             layer.columns(x).unflatten(2, (-1, self.head_width)).transpose(1, 2)

@@ -9,8 +9,6 @@ recomputation in large transformer models", 2022.
 What to look at: nothing here computes. Layers take the place of layers, under the same names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import partial
 

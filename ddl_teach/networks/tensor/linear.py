@@ -12,8 +12,6 @@ et al., "Megatron-LM", 2019, section 3.
 What to look at: torch keeps the transpose. Columns of A are rows of `weight`.
 """
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
@@ -31,7 +29,6 @@ class ColumnLinear(SplitModule):
         self.keep("bias", whole.bias, 0, unit)
 
     def forward(self, x: Tensor) -> Tensor:
-        """This rank's outputs."""
         return self.columns(self.region.enter(x))
 
     def columns(self, x: Tensor) -> Tensor:

@@ -6,8 +6,6 @@ partner stays whole on every rank. What to look at: cost is counted where it is 
 middle of a pair never travels.
 """
 
-from __future__ import annotations
-
 from torch import nn
 
 from ddl_teach.networks.partitions import Region

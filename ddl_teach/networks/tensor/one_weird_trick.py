@@ -13,8 +13,6 @@ networks", 2014, its scheme (a): all images at once. What to look at: the loss i
 batch, on every rank, so gradients of convolutions are summed, not averaged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 

@@ -5,8 +5,6 @@ that any split network can be compared with its twin name by name.
 What to look at: a share is cut in whole units. For attention a unit is a head.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from torch import Tensor, nn

@@ -11,8 +11,6 @@ Shoeybi et al., "Megatron-LM", 2019, section 3.
 What to look at: m is only for the exponentials' sake. It has no gradient, and nobody needs one.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
@@ -37,7 +35,6 @@ class VocabularyEmbedding(SplitModule):
         self.mine = share(whole.num_embeddings, self.comm.size, self.comm.rank)
 
     def forward(self, words: Tensor) -> Tensor:
-        """The vectors of all words."""
         place, is_mine = places(words, self.mine)
         return self.region.leave(embedding(place, self.weight) * is_mine.unsqueeze(-1))
 

@@ -19,16 +19,16 @@ filters             the weight, laid out for transforms, and turned for the inpu
 blocks              work that stays in the caches
 =================== ==============================================================================
 
-Each method has the same five functions:
+An algorithm is a file, or an object, with the same four functions:
 
-    forward(x, weight, *, stride, padding, groups)                        the output
-    input_gradient(gradient, weight, x_shape, *, stride, padding, groups)
-    weight_gradient(x, gradient, weight_shape, *, stride, padding, groups)
-    refusal(problem, dtype)      why it cannot be done this way, or ""
-    workspace(problem, dtype)    bytes beyond input, weight and output
+    forward(x, weight, problem)                  the output
+    input_gradient(gradient, weight, problem)    what the loss gains per input value
+    weight_gradient(x, gradient, problem)        and per weight
+    workspace(problem, dtype)                    bytes beyond input, weight and output
 
-with x (batch, in_channels, height, width), weight (out_channels, in_channels / groups,
-kernel_height, kernel_width), and stride and padding as pairs.
+with x (batch, in_channels, height, width) and weight (out_channels, in_channels / groups,
+kernel_height, kernel_width). A `Method` is one of them under its name: it makes the problem from
+stride, padding and groups, checks it, and says why it cannot be done this way.
 """
 
 from ddl_teach.operators.convolution.layer import Convolution2d, use, use_torch

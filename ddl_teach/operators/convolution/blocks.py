@@ -5,8 +5,6 @@ numbers per nanosecond; a block of some megabytes is still in a cache when the n
 What to look at: the workspace of a method that works in blocks stops growing with the batch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from torch import Tensor

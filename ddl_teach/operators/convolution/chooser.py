@@ -10,8 +10,6 @@ of that shape. near=1 never tries anything, as a heuristic does; near=math.inf t
 as cuDNN's "find" does. What to look at: `regret`, how much longer the choice takes than the best.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -57,10 +55,8 @@ def choose(
     """
     if not near >= 1:
         raise ValueError(f"near={near!r} must be at least 1: the factor within which to try")
-    if rates is not None:
-        return _choose(problem, direction, dtype, limit, 1.0, rates, tuple(methods), 0)
-    threads = torch.get_num_threads()
-    known = machine_rates()
+    near, threads = (1.0, 0) if rates else (near, torch.get_num_threads())
+    known = rates or machine_rates()
     return _choose(problem, direction, dtype, limit, near, known, tuple(methods), threads)
 
 
@@ -70,13 +66,13 @@ def tried(
     """The seconds of the best of a few passes by each method, in turns, on the same data."""
     x, weight = torch.randn(problem.x_shape).to(dtype), torch.randn(problem.weight_shape).to(dtype)
     gradient = torch.randn(problem.output_shape).to(dtype)
-    arguments = {
-        "forward": (x, weight),
-        "input_gradient": (gradient, weight, problem.x_shape),
-        "weight_gradient": (x, gradient, problem.weight_shape),
-    }[direction]
-    numbers = {"stride": problem.stride, "padding": problem.padding, "groups": problem.groups}
-    runs = [partial(getattr(find(name), direction), *arguments, **numbers) for name in methods]
+    tensors = {
+        "forward": (x, weight), "input_gradient": (gradient, weight),
+        "weight_gradient": (x, gradient),
+    }[direction]  # fmt: skip
+    runs = [
+        partial(getattr(find(name).algorithm, direction), *tensors, problem) for name in methods
+    ]
     with torch.inference_mode():
         return dict(zip(methods, fastest(runs, TRIALS), strict=True))
 
@@ -113,9 +109,10 @@ def _choose(
     measured = {}
     if len(close) > 1 and near > 1:
         measured = tried(problem, close, direction, dtype)
-    method = min(measured or times, key=(measured or times).get)
-    why = reason_for(method, counts, times, measured, rates, dtype.itemsize)
-    return ChosenMethod(method, why, times, measured, refused)
+    taken = measured or times
+    best_one = min(taken, key=taken.__getitem__)
+    why = reason_for(best_one, counts, times, measured, rates, dtype.itemsize)
+    return ChosenMethod(best_one, why, times, measured, refused)
 
 
 def reason_for(
@@ -128,12 +125,12 @@ def reason_for(
 ) -> str:
     """Why a method was taken, in a sentence or two."""
     times, how = (measured, "measured") if measured else (predicted, "predicted")
-    others = sorted((name for name in times if name != method), key=times.get)
+    others = sorted((name for name in times if name != method), key=times.__getitem__)
     own = counts[method]
     if not others:
         first = f"{method} is the only one that may be used"
         if len(predicted) > 1:
-            runner = min((name for name in predicted if name != method), key=predicted.get)
+            runner = min((name for name in predicted if name != method), key=predicted.__getitem__)
             first = (
                 f"{method} is far ahead: {_ms(predicted[method])} predicted, {runner} "
                 f"{_ms(predicted[runner])}"

@@ -9,9 +9,7 @@ kernel_width multiplications, and as many additions. Workspace: one padded image
 view of it. What to look at: all three passes are the same loop over the same views.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import prod
 
 import torch
@@ -19,62 +17,43 @@ from torch import Tensor
 
 from ddl_teach.operators.convolution.blocks import window
 from ddl_teach.operators.convolution.filters import by_filter, by_place
-from ddl_teach.operators.convolution.problem import Convolution, Pair
+from ddl_teach.operators.convolution.problem import Convolution
 
 
-def forward(
-    x: Tensor, weight: Tensor, *, stride: Pair = (1, 1), padding: Pair = (0, 0), groups: int = 1
-) -> Tensor:
+def forward(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
     """The output of the convolution."""
-    problem = Convolution.of(x, weight, stride, padding, groups)
-    places = by_place(weight, groups).mT.unflatten(0, problem.kernel)
+    places = by_place(weight, problem.groups).mT.unflatten(0, problem.kernel)
     output = x.new_zeros(problem.output_shape)
     for image, result in zip(x.split(1), output, strict=True):
-        total = result.unflatten(0, (groups, -1)).flatten(2)
+        total = result.unflatten(0, (problem.groups, -1)).flatten(2)
         for i, j, seen in shifted(padded(image, problem), problem):
             total.baddbmm_(places[i, j], seen.flatten(2))
     return output
 
 
-def input_gradient(
-    gradient: Tensor,
-    weight: Tensor,
-    x_shape: Sequence[int],
-    *,
-    stride: Pair = (1, 1),
-    padding: Pair = (0, 0),
-    groups: int = 1,
-) -> Tensor:
+def input_gradient(gradient: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
     """What the loss gains per input value, from what it gains per output value."""
-    problem = Convolution.of_shapes(x_shape, weight.shape, stride, padding, groups)
-    places = by_place(weight, groups).unflatten(0, problem.kernel)
+    places = by_place(weight, problem.groups).unflatten(0, problem.kernel)
     result = gradient.new_empty(problem.x_shape)
     for arriving, image in zip(gradient, result.split(1), strict=True):
-        arriving = arriving.unflatten(0, (groups, -1)).flatten(2)
-        total = gradient.new_zeros(groups, problem.in_channels // groups, *problem.padded)
+        arriving = arriving.unflatten(0, (problem.groups, -1)).flatten(2)
+        total = gradient.new_zeros(
+            problem.groups, problem.in_channels // problem.groups, *problem.padded
+        )
         for i, j, seen in shifted(total, problem):
             seen += (places[i, j] @ arriving).view(seen.shape)
-        top, left = padding
+        top, left = problem.padding
         inside = total[..., top : top + problem.height, left : left + problem.width]
         image.copy_(inside.flatten(0, 1))
     return result
 
 
-def weight_gradient(
-    x: Tensor,
-    gradient: Tensor,
-    weight_shape: Sequence[int],
-    *,
-    stride: Pair = (1, 1),
-    padding: Pair = (0, 0),
-    groups: int = 1,
-) -> Tensor:
+def weight_gradient(x: Tensor, gradient: Tensor, problem: Convolution) -> Tensor:
     """What the loss gains per weight: a sum over the batch and over all positions."""
-    problem = Convolution.of_shapes(x.shape, weight_shape, stride, padding, groups)
-    channels = problem.in_channels // groups, problem.out_channels // groups
-    total = x.new_zeros(*problem.kernel, groups, *channels)
+    channels = problem.in_channels // problem.groups, problem.out_channels // problem.groups
+    total = x.new_zeros(*problem.kernel, problem.groups, *channels)
     for image, arriving in zip(x.split(1), gradient, strict=True):
-        arriving = arriving.unflatten(0, (groups, -1)).flatten(2)
+        arriving = arriving.unflatten(0, (problem.groups, -1)).flatten(2)
         for i, j, seen in shifted(padded(image, problem), problem):
             total[i, j].baddbmm_(seen.flatten(2), arriving.mT)
     return by_filter(total.flatten(0, 1), problem)
@@ -96,11 +75,6 @@ def shifted(padded: Tensor, problem: Convolution) -> Iterator[tuple[int, int, Te
             rows = slice(i, i + (height - 1) * down + 1, down)
             columns = slice(j, j + (width - 1) * across + 1, across)
             yield i, j, padded[..., rows, columns]
-
-
-def refusal(problem: Convolution, dtype: torch.dtype = torch.float32) -> str:
-    """Nothing: the definition holds for every convolution."""
-    return ""
 
 
 def workspace(problem: Convolution, dtype: torch.dtype) -> int:

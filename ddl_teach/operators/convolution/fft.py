@@ -18,79 +18,58 @@ networks through FFTs", 2014. What to look at: channels, not only the kernel's s
 wins, because transforms grow with the number of channels and products with its square.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import prod
 
 import torch
 from torch import Tensor
 
 from ddl_teach.operators.convolution import phases
-from ddl_teach.operators.convolution.blocks import BLOCK, blocks, evenly, room
+from ddl_teach.operators.convolution.blocks import BLOCK, evenly
 from ddl_teach.operators.convolution.filters import by_filter, by_place, turned
 from ddl_teach.operators.convolution.fourier import Fourier
-from ddl_teach.operators.convolution.problem import Convolution, Pair
-from ddl_teach.operators.convolution.tiles import assemble, cut_out
+from ddl_teach.operators.convolution.problem import Convolution
+from ddl_teach.operators.convolution.tiles import Tiling, assemble
 from ddl_teach.theory.convolution_tiles import transform_grid, transform_size
 
 HELD = 32 << 20
 """Bytes of all filters' spectra up to which they are made once, and not again for each block."""
 
 
-def forward(
-    x: Tensor, weight: Tensor, *, stride: Pair = (1, 1), padding: Pair = (0, 0), groups: int = 1
-) -> Tensor:
+def forward(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
     """The output of the convolution."""
-    problem = Convolution.of(x, weight, stride, padding, groups)
     inner = phases.at_stride_one(problem)
-    x, weight = phases.split_input(x, problem), phases.split_weight(weight, problem)
-    return correlate(x, weight, inner)
+    x = phases.split(x, problem.padding, inner.x_shape[2:], problem)
+    return correlate(x, phases.split(weight, (0, 0), inner.kernel, problem), inner)
 
 
-def input_gradient(
-    gradient: Tensor,
-    weight: Tensor,
-    x_shape: Sequence[int],
-    *,
-    stride: Pair = (1, 1),
-    padding: Pair = (0, 0),
-    groups: int = 1,
-) -> Tensor:
+def input_gradient(gradient: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
     """What the loss gains per input value: a convolution of what it gains per output."""
-    problem = Convolution.of_shapes(x_shape, weight.shape, stride, padding, groups)
-    weight = phases.split_weight(weight, problem)
-    gradient, weight, border = turned(gradient, weight, phases.at_stride_one(problem))
-    result = correlate(gradient, weight, Convolution.of(gradient, weight, 1, border, groups))
-    return phases.merge_input(result, problem)
+    inner = phases.at_stride_one(problem)
+    weight = phases.split(weight, (0, 0), inner.kernel, problem)
+    result = correlate(*turned(gradient, weight, inner))
+    return phases.merge(result, problem.padding, problem.x_shape[2:], problem)
 
 
-def weight_gradient(
-    x: Tensor,
-    gradient: Tensor,
-    weight_shape: Sequence[int],
-    *,
-    stride: Pair = (1, 1),
-    padding: Pair = (0, 0),
-    groups: int = 1,
-) -> Tensor:
+def weight_gradient(x: Tensor, gradient: Tensor, problem: Convolution) -> Tensor:
     """What the loss gains per weight: products of the spectra of x and of the gradient."""
-    problem = Convolution.of_shapes(x.shape, weight_shape, stride, padding, groups)
-    inner, x = phases.at_stride_one(problem), phases.split_input(x, problem)
+    inner = phases.at_stride_one(problem)
+    x = phases.split(x, problem.padding, inner.x_shape[2:], problem)
     fourier = Fourier(transform_size(inner), single_or_double(x.dtype), x.device)
     back = fourier.kernels_back(inner.kernel)
     total = back.new_zeros(prod(inner.kernel), prod(inner.weight_shape[:2]))
-    for images, rows in cut(inner, x.dtype):
-        seen = fourier.spectra(tiles(x[images], rows, inner, fourier.sizes, inner.padding))
-        arriving = tiles(gradient[images], rows, inner, kept(inner), (0, 0))
-        arriving = fourier.spectra(arriving, factor=True)
-        for part in slices(inner, back.dtype):
+    cut = tiling(inner, x.dtype)
+    for images, rows in cut.blocks():
+        seen = fourier.spectra(cut.tiles(x[images], rows, fourier.sizes, inner.padding))
+        arriving = fourier.spectra(cut.tiles(gradient[images], rows, cut.steps), factor=True)
+        for part in slices(cut):
             products = seen[part].flatten(3, 5).mT @ arriving[part].flatten(3, 5)
             total.addmm_(back[part].flatten(0, 1).mT, products.flatten(2).flatten(0, 1))
             del products  # or they would stand beside those of the next part
         del seen, arriving
-    places = total.unflatten(1, (groups, inner.in_channels // groups, -1))
-    return phases.merge_weight(by_filter(places, inner), problem).to(x.dtype)
+    places = total.unflatten(1, (inner.groups, inner.in_channels // inner.groups, -1))
+    weight = phases.merge(by_filter(places, inner), (0, 0), problem.kernel, problem)
+    return weight.to(x.dtype)
 
 
 def correlate(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
@@ -99,10 +78,11 @@ def correlate(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
     there = fourier.kernels(problem.kernel)
     taps = by_place(weight.to(there.dtype), problem.groups)
     output = x.new_empty(problem.output_shape)
-    parts = list(slices(problem, there.dtype))
+    cut = tiling(problem, x.dtype)
+    parts = list(slices(cut))
     filters = there.new_empty(parts[0].stop, 3, *taps.shape[1:])
-    for images, rows in cut(problem, x.dtype):
-        seen = fourier.spectra(tiles(x[images], rows, problem, fourier.sizes, problem.padding))
+    for images, rows in cut.blocks():
+        seen = fourier.spectra(cut.tiles(x[images], rows, fourier.sizes, problem.padding))
         grid, seen = seen.shape[3:6], seen.flatten(3, 5)
         products = seen.new_empty(*seen.shape[:-1], taps.shape[3])
         for part in parts:
@@ -112,24 +92,11 @@ def correlate(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
                 torch.mm(there[part].flatten(0, 1), taps.flatten(1), out=into)
             torch.matmul(seen[part], own, out=products[part])
         del seen  # or it would stand beside that of the next block
-        result = fourier.tiles(products, kept(problem)).unflatten(3, grid)
+        result = fourier.tiles(products, cut.steps).unflatten(3, grid)
         del products
-        assemble(result, output[images], rows.start * kept(problem)[0])
+        assemble(result, output[images], rows.start * cut.steps[0])
         del result
     return output
-
-
-def tiles(images: Tensor, rows: slice, problem: Convolution, sizes: Pair, padding: Pair) -> Tensor:
-    """These rows of tiles, in numbers that can be transformed."""
-    wide = transform_grid(problem)[1]
-    numbers = images.to(single_or_double(images.dtype))
-    return cut_out(numbers, rows, wide, kept(problem), sizes, padding, problem.groups)
-
-
-def kept(problem: Convolution) -> Pair:
-    """Height and width of the outputs that a tile gives: where the kernel does not wrap round."""
-    (height, width), (down, across) = transform_size(problem), problem.kernel
-    return height - down + 1, width - across + 1
 
 
 def single_or_double(dtype: torch.dtype) -> torch.dtype:
@@ -137,23 +104,11 @@ def single_or_double(dtype: torch.dtype) -> torch.dtype:
     return torch.float64 if dtype == torch.float64 else torch.float32
 
 
-def cut(problem: Convolution, dtype: torch.dtype) -> Iterator[tuple[slice, slice]]:
-    """The tiles in blocks of images and rows."""
-    needed = room(filter_bytes(problem, dtype))
-    return blocks(problem.batch, transform_grid(problem)[0], row_bytes(problem, dtype), needed)
-
-
-def row_bytes(problem: Convolution, dtype: torch.dtype) -> int:
-    """Bytes of the spectra of a row of tiles, and of its results."""
-    channels = problem.in_channels + problem.out_channels
-    numbers = 3 * frequencies(problem) * transform_grid(problem)[1] * channels
-    return numbers * single_or_double(dtype).itemsize
-
-
-def filter_bytes(problem: Convolution, dtype: torch.dtype) -> int:
-    """Bytes of the spectra of all filters."""
-    numbers = 3 * frequencies(problem) * prod(problem.weight_shape[:2])
-    return numbers * single_or_double(dtype).itemsize
+def tiling(problem: Convolution, dtype: torch.dtype) -> Tiling:
+    """Tiles that each give the outputs for which the kernel does not wrap round."""
+    size, kernel, numbers = transform_size(problem), problem.kernel, 3 * frequencies(problem)
+    kept = size[0] - kernel[0] + 1, size[1] - kernel[1] + 1
+    return Tiling(problem, transform_grid(problem), kept, numbers, single_or_double(dtype))
 
 
 def frequencies(problem: Convolution) -> int:
@@ -162,13 +117,28 @@ def frequencies(problem: Convolution) -> int:
     return height * (width // 2 + 1)
 
 
-def slices(problem: Convolution, dtype: torch.dtype) -> Iterator[slice]:
+def slices(cut: Tiling) -> Iterator[slice]:
     """The frequencies in parts: one if all filters' spectra are kept, else as a cache holds."""
-    total, whole = frequencies(problem), filter_bytes(problem, dtype)
+    total, whole = cut.numbers // 3, cut.filter_bytes
     some = total if whole <= HELD else evenly(total, BLOCK * total // whole)
     return (slice(first, first + some) for first in range(0, total, some))
 
 
-def refusal(problem: Convolution, dtype: torch.dtype = torch.float32) -> str:
-    """Nothing: every convolution is a product of spectra."""
-    return ""
+def workspace(problem: Convolution, dtype: torch.dtype) -> int:
+    """Bytes beyond input, weight and output, at most, in the hungriest of the three passes."""
+    inner = phases.at_stride_one(problem)
+    cut, (height, width) = tiling(inner, dtype), transform_size(inner)
+    fewer, more = sorted((inner.in_channels, inner.out_channels))
+    # Spectra of both, or those of one, half transformed, as tiles and as pixels.
+    tile = height * (width + 2) * (2 * more + fewer)
+    some = next(slices(cut)).stop / frequencies(inner)
+    # With a stride the input's phases, and what they are made from.
+    strided, walked = problem.stride != (1, 1), prod(problem.stride)
+    whole = inner.batch * problem.in_channels * inner.height * inner.width * walked
+    return (
+        cut.in_a_block() * (cut.row_bytes + cut.grid[1] * tile * cut.dtype.itemsize)
+        + round(2 * some * cut.filter_bytes)
+        + 2 * prod(inner.weight_shape) * cut.dtype.itemsize
+        + 12 * frequencies(inner) * (prod(inner.kernel) + 8) * 8
+        + strided * (2 * whole + prod(inner.x_shape)) * dtype.itemsize
+    )

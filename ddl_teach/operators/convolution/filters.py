@@ -9,11 +9,9 @@ hears from outputs y - i. At stride one that is the sum of a convolution, with t
 round in both directions, inputs and outputs exchanged, and a border of kernel - 1 - padding zeros.
 """
 
-from __future__ import annotations
-
 from torch import Tensor
 
-from ddl_teach.operators.convolution.problem import Convolution, Pair
+from ddl_teach.operators.convolution.problem import Convolution
 
 
 def by_place(weight: Tensor, groups: int) -> Tensor:
@@ -28,12 +26,16 @@ def by_filter(places: Tensor, problem: Convolution) -> Tensor:
     return turned.mT.contiguous().view(problem.weight_shape)
 
 
-def turned(gradient: Tensor, weight: Tensor, problem: Convolution) -> tuple[Tensor, Tensor, Pair]:
-    """The `x`, `weight` and padding whose convolution at stride one is the input's gradient."""
+def turned(
+    gradient: Tensor, weight: Tensor, problem: Convolution
+) -> tuple[Tensor, Tensor, Convolution]:
+    """The `x` and `weight` whose convolution at stride one is the input's gradient; its sizes."""
     swapped = weight.unflatten(0, (problem.groups, -1)).transpose(1, 2).flatten(0, 1)
     border = [size - 1 - problem.padding[axis] for axis, size in enumerate(problem.kernel)]
     # Outputs that saw nothing but padding tell nothing: a negative border cuts them off.
     down, across = (max(0, -space) for space in border)
     height, width = gradient.shape[2:]
     inside = gradient[:, :, down : height - down, across : width - across]
-    return inside, swapped.flip(2, 3), (max(0, border[0]), max(0, border[1]))
+    border = [max(0, space) for space in border]
+    sizes = Convolution.of_shapes(inside.shape, swapped.shape, 1, border, problem.groups)
+    return inside, swapped.flip(2, 3), sizes

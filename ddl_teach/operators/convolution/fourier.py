@@ -10,8 +10,6 @@ so a spectrum is three real numbers: a + b, a, b of the data, and c, c + d, c - 
 What to look at: these sums are made by the same matrices, and cost nothing more.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -55,8 +53,7 @@ class Fourier:
     def kernels(self, kernel: Pair) -> Tensor:
         """All at once for few pixels: (frequencies, 3, places of a kernel), as a factor."""
         angles = self._angles_of(kernel)
-        real, imaginary = angles.cos(), -angles.sin()
-        return self._numbers(torch.stack([real, real + imaginary, real - imaginary], dim=1))
+        return self._numbers(_as_factor(angles.cos(), -angles.sin()))
 
     def kernels_back(self, kernel: Pair) -> Tensor:
         """From three products of each frequency back to few pixels: the same axes."""
@@ -80,9 +77,7 @@ class Fourier:
     @cached_property
     def factor_rows(self) -> Tensor:
         """The same for the second factor of a product."""
-        real, imaginary = self._parts
-        three = [real, real + imaginary, real - imaginary]
-        return self._numbers(torch.stack(three, dim=1).flatten(0, 1))
+        return self._numbers(_as_factor(*self._parts).flatten(0, 1))
 
     @cached_property
     def rows_back(self) -> Tensor:
@@ -127,3 +122,8 @@ def _angles(first: int, second: int, size: int) -> Tensor:
     """2 pi / size times the product of two indices."""
     indices = (torch.arange(count, dtype=torch.float64) for count in (first, second))
     return torch.outer(*indices) * (2 * math.pi / size)
+
+
+def _as_factor(real: Tensor, imaginary: Tensor) -> Tensor:
+    """The three numbers c, c + d, c - d of a second factor, on axis 1."""
+    return torch.stack([real, real + imaginary, real - imaginary], dim=1)

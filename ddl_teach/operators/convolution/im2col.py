@@ -12,9 +12,7 @@ processing", 2006. What to look at: memory, not operations, is what im2col pays 
 is made, used and forgotten block by block.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import prod
 
 import torch
@@ -24,12 +22,9 @@ from ddl_teach.operators.convolution.blocks import block_size, blocks, room, win
 from ddl_teach.operators.convolution.problem import Convolution, Pair
 
 
-def forward(
-    x: Tensor, weight: Tensor, *, stride: Pair = (1, 1), padding: Pair = (0, 0), groups: int = 1
-) -> Tensor:
+def forward(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
     """The output of the convolution."""
-    problem = Convolution.of(x, weight, stride, padding, groups)
-    matrix = weight.reshape(groups, problem.out_channels // groups, -1)
+    matrix = weight.reshape(problem.groups, problem.out_channels // problem.groups, -1)
     output = x.new_empty(problem.output_shape)
     for images, rows in cut(problem, x.dtype):
         part = output[images, :, rows].transpose(0, 1)
@@ -37,47 +32,29 @@ def forward(
     return output
 
 
-def input_gradient(
-    gradient: Tensor,
-    weight: Tensor,
-    x_shape: Sequence[int],
-    *,
-    stride: Pair = (1, 1),
-    padding: Pair = (0, 0),
-    groups: int = 1,
-) -> Tensor:
+def input_gradient(gradient: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
     """What the loss gains per input value, from what it gains per output value."""
-    problem = Convolution.of_shapes(x_shape, weight.shape, stride, padding, groups)
-    matrix = weight.reshape(groups, problem.out_channels // groups, -1).mT
+    matrix = weight.reshape(problem.groups, problem.out_channels // problem.groups, -1).mT
     total = gradient.new_zeros(problem.batch, problem.in_channels, *problem.padded)
     for images, rows in cut(problem, gradient.dtype):
         (top, bottom), (left, right) = extent(problem, rows)
         seen = windows(total[images, :, top:bottom, left:right], problem)
-        spread = (matrix @ by_channel(gradient[images, :, rows], groups)).view(seen.shape)
+        spread = (matrix @ by_channel(gradient[images, :, rows], problem.groups)).view(seen.shape)
         for i in range(problem.kernel[0]):
             for j in range(problem.kernel[1]):
                 # Within one kernel position no two windows overlap: each value is added once.
                 seen[:, i, j] += spread[:, i, j]
         del spread  # or it would stand beside that of the next block
-    top, left = padding
+    top, left = problem.padding
     return total[:, :, top : top + problem.height, left : left + problem.width]
 
 
-def weight_gradient(
-    x: Tensor,
-    gradient: Tensor,
-    weight_shape: Sequence[int],
-    *,
-    stride: Pair = (1, 1),
-    padding: Pair = (0, 0),
-    groups: int = 1,
-) -> Tensor:
+def weight_gradient(x: Tensor, gradient: Tensor, problem: Convolution) -> Tensor:
     """What the loss gains per weight: a sum over the batch and over all positions."""
-    problem = Convolution.of_shapes(x.shape, weight_shape, stride, padding, groups)
     total = x.new_zeros(problem.weight_shape)
-    matrix = total.view(groups, problem.out_channels // groups, -1)
+    matrix = total.view(problem.groups, problem.out_channels // problem.groups, -1)
     for images, rows in cut(problem, x.dtype):
-        arriving = by_channel(gradient[images, :, rows], groups)
+        arriving = by_channel(gradient[images, :, rows], problem.groups)
         matrix.baddbmm_(arriving, columns(x[images], rows, problem).mT)
     return total
 
@@ -120,11 +97,6 @@ def row_bytes(problem: Convolution, dtype: torch.dtype) -> int:
     """Bytes of the columns and of the products for one row of one output."""
     values = problem.in_channels * problem.kernel[0] * problem.kernel[1]
     return (values + problem.out_channels) * problem.output_width * dtype.itemsize
-
-
-def refusal(problem: Convolution, dtype: torch.dtype = torch.float32) -> str:
-    """Nothing: every convolution can be laid out in columns."""
-    return ""
 
 
 def workspace(problem: Convolution, dtype: torch.dtype) -> int:

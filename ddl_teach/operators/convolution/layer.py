@@ -6,9 +6,7 @@ What to look at: the result stays the same within rounding, whatever the methods
 memory change.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from torch import Tensor, nn
@@ -19,32 +17,17 @@ from ddl_teach.operators.convolution.problem import Convolution, Pair
 
 
 class Convolution2d(nn.Conv2d):
-    """A convolution layer by a method of that name; parameters and start values as nn.Conv2d's."""
+    """A convolution layer by a method of that name; all else is given as to nn.Conv2d."""
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: int | Sequence[int],
-        stride: int | Sequence[int] = 1,
-        padding: int | Sequence[int] = 0,
-        groups: int = 1,
-        bias: bool = True,
-        *,
-        method: str = "winograd_4x4",
-        limit: int | None = None,
-        **factory: Any,
+        self, *sizes: Any, method: str = "winograd_4x4", limit: int | None = None, **options: Any
     ) -> None:
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, groups=groups, bias=bias,
-            **factory,
-        )  # fmt: skip
+        super().__init__(*sizes, **options)
         self.method, self.limit = method, limit
         if reason := reason_against(self, method):
             raise ValueError(reason)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The layer's output."""
         return convolve(
             x,
             self.weight,
@@ -57,7 +40,6 @@ class Convolution2d(nn.Conv2d):
         )
 
     def extra_repr(self) -> str:
-        """As nn.Conv2d's, and the method."""
         return f"{super().extra_repr()}, method={self.method!r}"
 
 
@@ -126,10 +108,10 @@ def reason_against(layer: nn.Conv2d, method: str) -> str:
         return f"padding_mode={layer.padding_mode!r}: the methods pad with zeros only"
     if layer.padding == "same" and any(size % 2 == 0 for size in layer.kernel_size):
         return "padding='same' of an even kernel is longer on one side: pad before the layer"
-    problem = Convolution(
-        1, layer.in_channels, *layer.kernel_size, layer.out_channels, layer.kernel_size,
-        layer.stride, border(layer), layer.groups,
-    )  # fmt: skip
+    x = (1, layer.in_channels, *layer.kernel_size)
+    problem = Convolution.of_shapes(
+        x, layer.weight.shape, layer.stride, border(layer), layer.groups
+    )
     return "" if method == "auto" else find(method).refusal(problem, layer.weight.dtype)
 
 

@@ -4,55 +4,94 @@ METHODS["im2col"].forward(x, weight, ...)    one of the course's own
 find("winograd_6x6")                         any tile of Winograd's, or an error that helps
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
-from ddl_teach.operators.convolution import direct, fft, fft_memory, im2col
+from ddl_teach.operators.convolution import direct, fft, im2col
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.winograd import Winograd
+
+Refusal = Callable[[Convolution, torch.dtype], str]
+
+
+class Passes(Protocol):
+    """The three passes of a convolution whose sizes are checked, by one algorithm."""
+
+    def forward(self, x: Tensor, weight: Tensor, problem: Convolution) -> Tensor: ...
+    def input_gradient(self, gradient: Tensor, weight: Tensor, problem: Convolution) -> Tensor: ...
+    def weight_gradient(self, x: Tensor, gradient: Tensor, problem: Convolution) -> Tensor: ...
+
+
+class Algorithm(Passes, Protocol):
+    """The same, and the bytes that they take beyond input, weight and output."""
+
+    def workspace(self, problem: Convolution, dtype: torch.dtype) -> int: ...
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way to convolve: three passes, what it cannot do, and the memory that it takes."""
+    """An algorithm by its name, which checks what it is given; `walk` is stride, padding, groups.
+
+    An algorithm that does not do every convolution says by `why_not` which ones it refuses.
+    """
 
     name: str
-    forward: Callable[..., Tensor]
-    input_gradient: Callable[..., Tensor]
-    weight_gradient: Callable[..., Tensor]
-    refusal: Callable[..., str]
-    workspace: Callable[[Convolution, torch.dtype], int]
+    algorithm: Algorithm
+    why_not: Refusal = lambda problem, dtype: ""
+
+    def forward(self, x: Tensor, weight: Tensor, **walk: Any) -> Tensor:
+        """The output of the convolution."""
+        problem = self._accepted(Convolution.of(x, weight, **walk), x)
+        return self.algorithm.forward(x, weight, problem)
+
+    def input_gradient(
+        self, gradient: Tensor, weight: Tensor, x_shape: Sequence[int], **walk: Any
+    ) -> Tensor:
+        """What the loss gains per input value, from what it gains per output value."""
+        problem = Convolution.of_shapes(x_shape, weight.shape, **walk)
+        return self.algorithm.input_gradient(gradient, weight, self._accepted(problem, gradient))
+
+    def weight_gradient(
+        self, x: Tensor, gradient: Tensor, weight_shape: Sequence[int], **walk: Any
+    ) -> Tensor:
+        """What the loss gains per weight."""
+        problem = Convolution.of_shapes(x.shape, weight_shape, **walk)
+        return self.algorithm.weight_gradient(x, gradient, self._accepted(problem, x))
+
+    def refusal(self, problem: Convolution, dtype: torch.dtype = torch.float32) -> str:
+        """Why it cannot do this convolution, or nothing."""
+        return self.why_not(problem, dtype)
+
+    def workspace(self, problem: Convolution, dtype: torch.dtype) -> int:
+        """Bytes beyond input, weight and output, at most, in the hungriest of the three passes."""
+        return self.algorithm.workspace(problem, dtype)
+
+    def _accepted(self, problem: Convolution, like: Tensor) -> Convolution:
+        if reason := self.refusal(problem, like.dtype):
+            raise ValueError(reason)
+        return problem
 
 
-def method_of(
-    name: str, algorithm: ModuleType | Winograd, memory: ModuleType | None = None
-) -> Method:
-    """The five functions of an algorithm under one name; those of its memory may stand apart."""
-    return Method(
-        name,
-        algorithm.forward,
-        algorithm.input_gradient,
-        algorithm.weight_gradient,
-        algorithm.refusal,
-        (memory or algorithm).workspace,
-    )
+def winograd(outputs: int) -> Method:
+    """Winograd's method with tiles of so many outputs each way."""
+    algorithm = Winograd(outputs)
+    return Method(f"winograd_{outputs}x{outputs}", algorithm, algorithm.refusal)
 
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
-        "direct": method_of("direct", direct),
-        "im2col": method_of("im2col", im2col),
-        "fft": method_of("fft", fft, fft_memory),
-        "winograd_2x2": method_of("winograd_2x2", Winograd(2)),
-        "winograd_4x4": method_of("winograd_4x4", Winograd(4)),
+        "direct": Method("direct", direct),
+        "im2col": Method("im2col", im2col),
+        "fft": Method("fft", fft),
+        "winograd_2x2": winograd(2),
+        "winograd_4x4": winograd(4),
     }
 )
 
@@ -62,7 +101,7 @@ def find(name: str) -> Method:
     if name in METHODS:
         return METHODS[name]
     if tile := re.fullmatch(r"winograd_([1-9]\d?)x\1", str(name)):
-        return method_of(name, Winograd(int(tile[1])))
+        return winograd(int(tile[1]))
     close = get_close_matches(str(name).lower(), METHODS, n=2, cutoff=0.4)
     meant = f": did you mean {' or '.join(map(repr, close))}?" if close else "."
     raise ValueError(

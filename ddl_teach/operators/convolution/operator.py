@@ -1,12 +1,10 @@
 """Convolution as a torch operator: any method by name, with gradients by the same method.
 
-Forward pass and both gradients are three operators; `three_operators` joins them.
+Forward pass and both gradients are three operators, which `three_operators` makes.
 
 What to look at: registered with torch.library, the operator is a node like torch's own: autograd,
 torch.compile and torch.export see its name and its shapes, not its inside.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Sequence
@@ -16,9 +14,9 @@ import torch
 from torch import Tensor, fx
 
 from ddl_teach.operators.convolution.chooser import choose
-from ddl_teach.operators.convolution.methods import METHODS, Method, find
+from ddl_teach.operators.convolution.methods import METHODS, Algorithm, Method, find
 from ddl_teach.operators.convolution.problem import Convolution, pair
-from ddl_teach.operators.convolution.three_operators import join
+from ddl_teach.operators.convolution.three_operators import three_operators
 
 TENSORS = (Tensor, fx.Proxy)  # the latter stand in for them where a graph is written down
 
@@ -49,62 +47,6 @@ def convolve(
     return output if bias is None else output.add_(bias[:, None, None])
 
 
-@torch.library.custom_op("ddl_teach::convolution", mutates_args=())
-def convolution(
-    x: Tensor,
-    weight: Tensor,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    groups: int,
-    method: str,
-    limit: int | None,
-) -> Tensor:
-    """The operator itself."""
-    problem = Convolution.of(x, weight, stride, padding, groups)
-    algorithm = admitted(method, problem, x, limit, "forward")
-    return algorithm.forward(
-        x, weight, stride=problem.stride, padding=problem.padding, groups=groups
-    ).contiguous()
-
-
-@torch.library.custom_op("ddl_teach::convolution_input_gradient", mutates_args=())
-def input_gradient(
-    gradient: Tensor,
-    weight: Tensor,
-    x_shape: Sequence[int],
-    stride: Sequence[int],
-    padding: Sequence[int],
-    groups: int,
-    method: str,
-    limit: int | None,
-) -> Tensor:
-    """The gradient of the operator's input."""
-    problem = Convolution.of_shapes(x_shape, weight.shape, stride, padding, groups)
-    algorithm = admitted(method, problem, gradient, limit, "input_gradient")
-    return algorithm.input_gradient(
-        gradient, weight, x_shape, stride=problem.stride, padding=problem.padding, groups=groups
-    ).contiguous()
-
-
-@torch.library.custom_op("ddl_teach::convolution_weight_gradient", mutates_args=())
-def weight_gradient(
-    x: Tensor,
-    gradient: Tensor,
-    weight_shape: Sequence[int],
-    stride: Sequence[int],
-    padding: Sequence[int],
-    groups: int,
-    method: str,
-    limit: int | None,
-) -> Tensor:
-    """The gradient of the operator's weight."""
-    problem = Convolution.of_shapes(x.shape, weight_shape, stride, padding, groups)
-    algorithm = admitted(method, problem, gradient, limit, "weight_gradient")
-    return algorithm.weight_gradient(
-        x, gradient, weight_shape, stride=problem.stride, padding=problem.padding, groups=groups
-    ).contiguous()
-
-
 def admitted(
     name: str,
     problem: Convolution,
@@ -133,25 +75,20 @@ def admitted(
             "cut the batch into smaller ones"
         )
     allowed = free if limit is None else min(limit, free)
-    if needed > allowed:
-        needs = {other.name: other.workspace(problem, like.dtype) for other in able}
-        fitting = [f"{other} ({size:,})" for other, size in needs.items() if size <= allowed]
-        least = min(needs, key=needs.__getitem__)
-        raise MemoryError(
-            f"method={name!r} needs a workspace of {needed:,} bytes, more than "
-            + (
-                f"limit={limit:,}"
-                if allowed == limit
-                else f"the {free:,} bytes that are free beside its result"
-            )
-            + (
-                f"; these would fit: {', '.join(fitting)}"
-                if fitting
-                else f"; the least takes {least!r}, {needs[least]:,}: allow that, or cut the "
-                "batch into smaller ones"
-            )
-        )
-    return method
+    if needed <= allowed:
+        return method
+    bound = f"the {free:,} bytes that are free beside its result"
+    if allowed == limit:
+        bound = f"limit={limit:,}"
+    needs = {other.name: other.workspace(problem, like.dtype) for other in able}
+    fitting = [f"{other} ({size:,})" for other, size in needs.items() if size <= allowed]
+    least = min(needs, key=needs.__getitem__)
+    advice = f"the least takes {least!r}, {needs[least]:,}: allow that, or cut the batch in parts"
+    if fitting:
+        advice = f"these would fit: {', '.join(fitting)}"
+    raise MemoryError(
+        f"method={name!r} needs a workspace of {needed:,} bytes, more than {bound}; {advice}"
+    )
 
 
 def result_bytes(problem: Convolution, direction: str, dtype: torch.dtype) -> int:
@@ -171,4 +108,11 @@ def free_bytes(device: torch.device) -> int:
     return psutil.virtual_memory().available
 
 
-join(convolution, input_gradient, weight_gradient)
+def by_name(
+    direction: str, problem: Convolution, like: Tensor, method: str, limit: int | None
+) -> Algorithm:
+    """What computes a pass by the method of that name."""
+    return admitted(method, problem, like, limit, direction).algorithm
+
+
+convolution, input_gradient, weight_gradient = three_operators("convolution", by_name)

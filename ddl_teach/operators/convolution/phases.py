@@ -7,8 +7,6 @@ as many channels, for the rows and again for the columns. What to look at: a 7 x
 2 becomes 4 x 4 on 4 phases; of its 64 weights 15 are the zeros that fill it up.
 """
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from ddl_teach.operators.convolution.blocks import window
@@ -20,7 +18,8 @@ def at_stride_one(problem: Convolution) -> Convolution:
     if problem.stride == (1, 1):
         return problem
     rows, columns = phases(problem)
-    kernel = tuple(-(-size // problem.stride[axis]) for axis, size in enumerate(problem.kernel))
+    (high, wide), (down, across) = problem.kernel, problem.stride
+    kernel = -(-high // down), -(-wide // across)
     return Convolution(
         problem.batch,
         problem.in_channels * rows * columns,
@@ -37,32 +36,10 @@ def phases(problem: Convolution) -> Pair:
     return min(problem.kernel[0], problem.stride[0]), min(problem.kernel[1], problem.stride[1])
 
 
-def split_input(x: Tensor, problem: Convolution) -> Tensor:
-    """The phases of the padded input as channels."""
-    inner = at_stride_one(problem)
-    return x if inner is problem else _split(x, problem.padding, inner.x_shape[2:], problem)
-
-
-def split_weight(weight: Tensor, problem: Convolution) -> Tensor:
-    """The phases of the kernels as channels."""
-    inner = at_stride_one(problem)
-    return weight if inner is problem else _split(weight, (0, 0), inner.kernel, problem)
-
-
-def merge_input(parts: Tensor, problem: Convolution) -> Tensor:
-    """The phases of an input in their places, without the padding."""
+def split(images: Tensor, before: Pair, size: Pair, problem: Convolution) -> Tensor:
+    """The phases, of `size`, as channels; the first begins `before` the first pixel."""
     if problem.stride == (1, 1):
-        return parts
-    return _merge(parts, problem.padding, problem.x_shape[2:], problem)
-
-
-def merge_weight(parts: Tensor, problem: Convolution) -> Tensor:
-    """The phases of the kernels in their places."""
-    return parts if problem.stride == (1, 1) else _merge(parts, (0, 0), problem.kernel, problem)
-
-
-def _split(images: Tensor, before: Pair, size: Pair, problem: Convolution) -> Tensor:
-    """Phases of `size`, the first of which begins `before` the first pixel."""
+        return images
     (down, across), (rows, columns), (height, width) = problem.stride, phases(problem), size
     top, left = -before[0], -before[1]
     whole = window(images, top, top + height * down, left, left + width * across)
@@ -70,8 +47,10 @@ def _split(images: Tensor, before: Pair, size: Pair, problem: Convolution) -> Te
     return apart[:, :, :, :rows, :, :columns].permute(0, 1, 3, 5, 2, 4).flatten(1, 3)
 
 
-def _merge(parts: Tensor, before: Pair, size: Pair, problem: Convolution) -> Tensor:
+def merge(parts: Tensor, before: Pair, size: Pair, problem: Convolution) -> Tensor:
     """Images of `size` from their phases, with zeros where there is no phase."""
+    if problem.stride == (1, 1):
+        return parts
     (down, across), (rows, columns) = problem.stride, phases(problem)
     parts = parts.unflatten(1, (-1, rows, columns)).permute(0, 1, 4, 2, 5, 3)
     count, channels, height, _, width, _ = parts.shape

@@ -9,11 +9,9 @@ What to look at: the output has (height + 2 * padding - kernel) // stride + 1 ro
 cannot be met is refused here, before any memory is taken, by the name of the argument.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -111,18 +109,21 @@ class Convolution:
         return problem
 
     @property
+    def walk(self) -> dict[str, Any]:
+        """How the kernel goes over the data: what methods are told beside their tensors."""
+        return {"stride": self.stride, "padding": self.padding, "groups": self.groups}
+
+    @property
     def padded(self) -> Pair:
         """Height and width of the input with its padding."""
         return self.height + 2 * self.padding[0], self.width + 2 * self.padding[1]
 
     @property
     def output_height(self) -> int:
-        """Rows of the output."""
         return (self.padded[0] - self.kernel[0]) // self.stride[0] + 1
 
     @property
     def output_width(self) -> int:
-        """Columns of the output."""
         return (self.padded[1] - self.kernel[1]) // self.stride[1] + 1
 
     @property

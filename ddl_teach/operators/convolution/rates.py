@@ -5,8 +5,6 @@ rate is the best of a few short runs: what disturbs a run makes it slower and ne
 look at: how many times slower an operation of a transform is than one of a product.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from functools import cache

@@ -1,35 +1,73 @@
 """Images cut into overlapping tiles, and results put together from tiles that do not overlap.
 
-A tile begins every `steps` pixels and has `sizes` of them; its results are `steps` pixels each
-way. With the channels innermost, whatever is copied is long and in order, and the matrix of one
+With the channels innermost, whatever is copied is long and in order, and the matrix of one
 place in the tile over all tiles and channels is one piece of memory, as products want it.
 What to look at: only two copies turn channels outwards or inwards; they are what tiles cost.
 """
 
-from __future__ import annotations
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
 
+import torch
 from torch import Tensor
 
-from ddl_teach.operators.convolution.problem import Pair
+from ddl_teach.operators.convolution.blocks import block_size, blocks, room
+from ddl_teach.operators.convolution.problem import Convolution, Pair
 
 
-def cut_out(
-    images: Tensor, rows: slice, wide: int, steps: Pair, sizes: Pair, padding: Pair, groups: int
-) -> Tensor:
-    """These rows of `wide` tiles: (height, width of a tile, groups, images, rows, wide, channels).
+@dataclass(frozen=True)
+class Tiling:
+    """How a convolution at stride one is cut into tiles: `grid` of them, each of `steps` outputs.
 
-    A view, in which pixels appear in each tile that has them. What lies outside is zero.
+    Of a tile and a channel so many `numbers` of type `dtype` are held while channels are summed.
     """
-    count, channels, height, width = images.shape
-    top, left = rows.start * steps[0] - padding[0], -padding[1]
-    high = (rows.stop - rows.start - 1) * steps[0] + sizes[0]
-    whole = images.new_zeros(count, high, (wide - 1) * steps[1] + sizes[1], channels)
-    first, last = max(top, 0), min(top + high, height)
-    stop = min(left + whole.shape[2], width)
-    inside = images[:, :, first : max(first, last), :stop].permute(0, 2, 3, 1)
-    whole[:, first - top : max(first, last) - top, -left : stop - left] = inside
-    apart = whole.unflatten(3, (groups, -1)).unfold(1, sizes[0], steps[0])
-    return apart.unfold(2, sizes[1], steps[1]).permute(5, 6, 3, 0, 1, 2, 4)
+
+    problem: Convolution
+    grid: Pair
+    steps: Pair
+    numbers: int
+    dtype: torch.dtype
+
+    def tiles(self, images: Tensor, rows: slice, sizes: Pair, padding: Pair = (0, 0)) -> Tensor:
+        """These rows of tiles, which begin every `steps` pixels and have `sizes` of them.
+
+        (height, width of a tile, groups, images, rows, columns of tiles, channels): a view, in
+        which pixels appear in each tile that has them. What lies outside is zero.
+        """
+        count, channels, height, width = images.shape
+        top, left = rows.start * self.steps[0] - padding[0], -padding[1]
+        high = (rows.stop - rows.start - 1) * self.steps[0] + sizes[0]
+        wide = (self.grid[1] - 1) * self.steps[1] + sizes[1]
+        whole = images.new_zeros(count, high, wide, channels, dtype=self.dtype)
+        first, last = max(top, 0), min(top + high, height)
+        stop = min(left + wide, width)
+        inside = images[:, :, first : max(first, last), :stop].permute(0, 2, 3, 1)
+        whole[:, first - top : max(first, last) - top, -left : stop - left] = inside
+        apart = whole.unflatten(3, (self.problem.groups, -1)).unfold(1, sizes[0], self.steps[0])
+        return apart.unfold(2, sizes[1], self.steps[1]).permute(5, 6, 3, 0, 1, 2, 4)
+
+    def blocks(self) -> Iterator[tuple[slice, slice]]:
+        """The tiles in blocks of images and rows that stay in the caches."""
+        needed = room(self.filter_bytes)
+        return blocks(self.problem.batch, self.grid[0], self.row_bytes, needed)
+
+    def in_a_block(self) -> int:
+        """How many rows of tiles, of all its images, the largest block has."""
+        return prod(
+            block_size(self.problem.batch, self.grid[0], self.row_bytes, room(self.filter_bytes))
+        )
+
+    @property
+    def filter_bytes(self) -> int:
+        """Bytes of all filters, as they are multiplied."""
+        return self.numbers * prod(self.problem.weight_shape[:2]) * self.dtype.itemsize
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of the inputs and results of one row of tiles, as they are multiplied."""
+        channels = self.problem.in_channels + self.problem.out_channels
+        return self.numbers * self.grid[1] * channels * self.dtype.itemsize
 
 
 def assemble(tiles: Tensor, output: Tensor, top: int) -> None:

@@ -15,9 +15,7 @@ m = 2, 4 times fewer with m = 4. Lavin & Gray, "Fast algorithms for convolutiona
 where nothing is left of a result, the tile is refused.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 from types import MappingProxyType
@@ -25,11 +23,11 @@ from types import MappingProxyType
 import torch
 from torch import Tensor
 
-from ddl_teach.operators.convolution.blocks import block_size, blocks, room
 from ddl_teach.operators.convolution.filters import by_filter, by_place, turned
 from ddl_teach.operators.convolution.problem import Convolution, Pair
-from ddl_teach.operators.convolution.tiles import assemble, cut_out
+from ddl_teach.operators.convolution.tiles import Tiling, assemble
 from ddl_teach.operators.convolution.winograd_matrices import matrices
+from ddl_teach.theory.convolution_tiles import tile_grid
 
 LARGEST_TILE: Mapping[torch.dtype, int] = MappingProxyType(
     {torch.float16: 8, torch.bfloat16: 8, torch.float32: 13, torch.float64: 24}
@@ -45,66 +43,31 @@ class Winograd:
     outputs: int
     largest: Mapping[torch.dtype, int] = field(default_factory=lambda: LARGEST_TILE, compare=False)
 
-    def forward(
-        self,
-        x: Tensor,
-        weight: Tensor,
-        *,
-        stride: Pair = (1, 1),
-        padding: Pair = (0, 0),
-        groups: int = 1,
-    ) -> Tensor:
-        """The output of the convolution."""
-        problem = self.accepted(Convolution.of(x, weight, stride, padding, groups), x.dtype)
+    def forward(self, x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
         data, kernel, result = self.transforms(problem, x)
-        size, own = self.size(problem), (self.outputs, self.outputs)
-        filters = transform(kernel, by_place(weight, groups)[:, None])
+        cut, size = self.tiling(problem, x.dtype), self.size(problem)
+        filters = transform(kernel, by_place(weight, problem.groups)[:, None])
         output = x.new_empty(problem.output_shape)
-        for images, rows in self.cut(problem, x.dtype):
-            seen = transform(data, self.tiles(x[images], rows, problem, size, padding))
+        for images, rows in cut.blocks():
+            seen = transform(data, cut.tiles(x[images], rows, size, problem.padding))
             products = seen.flatten(2, 4) @ filters
-            tiles = (result @ products.flatten(1)).view(*own, *seen.shape[1:5], -1)
+            tiles = (result @ products.flatten(1)).view(*cut.steps, *seen.shape[1:5], -1)
             del seen, products  # or they would stand beside those of the next block
             assemble(tiles, output[images], rows.start * self.outputs)
             del tiles
         return output
 
-    def input_gradient(
-        self,
-        gradient: Tensor,
-        weight: Tensor,
-        x_shape: Sequence[int],
-        *,
-        stride: Pair = (1, 1),
-        padding: Pair = (0, 0),
-        groups: int = 1,
-    ) -> Tensor:
-        """What the loss gains per input value: a convolution of what it gains per output."""
-        problem = Convolution.of_shapes(x_shape, weight.shape, stride, padding, groups)
-        gradient, weight, padding = turned(
-            gradient, weight, self.accepted(problem, gradient.dtype)
-        )
-        return self.forward(gradient, weight, padding=padding, groups=groups)
+    def input_gradient(self, gradient: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
+        return self.forward(*turned(gradient, weight, problem))
 
-    def weight_gradient(
-        self,
-        x: Tensor,
-        gradient: Tensor,
-        weight_shape: Sequence[int],
-        *,
-        stride: Pair = (1, 1),
-        padding: Pair = (0, 0),
-        groups: int = 1,
-    ) -> Tensor:
-        """What the loss gains per weight: the transposed transforms of the filter and result."""
-        problem = Convolution.of_shapes(x.shape, weight_shape, stride, padding, groups)
-        data, kernel, result = self.transforms(self.accepted(problem, x.dtype), x)
-        size, own = self.size(problem), (self.outputs, self.outputs)
+    def weight_gradient(self, x: Tensor, gradient: Tensor, problem: Convolution) -> Tensor:
+        # The transposed transforms of the filter and the result.
+        data, kernel, result = self.transforms(problem, x)
+        cut, size = self.tiling(problem, x.dtype), self.size(problem)
         total = 0.0
-        for images, rows in self.cut(problem, x.dtype):
-            seen = transform(data, self.tiles(x[images], rows, problem, size, padding))
-            arriving = self.tiles(gradient[images], rows, problem, own, (0, 0))
-            arriving = transform(result.mT, arriving)
+        for images, rows in cut.blocks():
+            seen = transform(data, cut.tiles(x[images], rows, size, problem.padding))
+            arriving = transform(result.mT, cut.tiles(gradient[images], rows, cut.steps))
             total += seen.flatten(2, 4).mT @ arriving.flatten(2, 4)
             del seen, arriving  # or they would stand beside those of the next block
         return by_filter(transform(kernel.mT, total[:, None]), problem)
@@ -117,40 +80,14 @@ class Winograd:
             for both in zip(*axes, strict=True)
         ]
 
-    def tiles(
-        self, images: Tensor, rows: slice, problem: Convolution, sizes: Pair, padding: Pair
-    ) -> Tensor:
-        """These rows of tiles, which begin every m values and have `sizes` of them."""
-        wide, own = self.grid(problem)[1], (self.outputs, self.outputs)
-        return cut_out(images, rows, wide, own, sizes, padding, problem.groups)
-
-    def grid(self, problem: Convolution) -> Pair:
-        """Rows and columns of tiles; the last may be ragged."""
-        return -(-problem.output_height // self.outputs), -(-problem.output_width // self.outputs)
-
     def size(self, problem: Convolution) -> Pair:
         """Height and width of a tile; their product is the number of its multiplications."""
         return self.outputs + problem.kernel[0] - 1, self.outputs + problem.kernel[1] - 1
 
-    def cut(self, problem: Convolution, dtype: torch.dtype) -> Iterator[tuple[slice, slice]]:
-        """The tiles in blocks of images and rows that stay in the caches."""
-        needed = room(self.filter_bytes(problem, dtype))
-        return blocks(problem.batch, self.grid(problem)[0], self.row_bytes(problem, dtype), needed)
-
-    def filter_bytes(self, problem: Convolution, dtype: torch.dtype) -> int:
-        """Bytes of all transformed filters."""
-        return prod(self.size(problem)) * prod(problem.weight_shape[:2]) * dtype.itemsize
-
-    def row_bytes(self, problem: Convolution, dtype: torch.dtype) -> int:
-        """Bytes of the transformed inputs and results of one row of tiles."""
-        channels = problem.in_channels + problem.out_channels
-        return prod(self.size(problem)) * self.grid(problem)[1] * channels * dtype.itemsize
-
-    def accepted(self, problem: Convolution, dtype: torch.dtype) -> Convolution:
-        """The problem itself, unless it is refused."""
-        if reason := self.refusal(problem, dtype):
-            raise ValueError(reason)
-        return problem
+    def tiling(self, problem: Convolution, dtype: torch.dtype) -> Tiling:
+        """Tiles of so many outputs each way; the last ones may be ragged."""
+        own, numbers = (self.outputs, self.outputs), prod(self.size(problem))
+        return Tiling(problem, tile_grid(problem, self.outputs), own, numbers, dtype)
 
     def refusal(self, problem: Convolution, dtype: torch.dtype = torch.float32) -> str:
         """Why this convolution cannot be done this way, or nothing."""
@@ -162,28 +99,22 @@ class Winograd:
         tile, most = max(self.size(problem)), self.largest[dtype]
         if tile > most:
             name, outputs = str(dtype).removeprefix("torch."), most + 1 - max(problem.kernel)
+            instead = f"and kernel={problem.kernel} fits into none; take another method"
+            if outputs > 0:
+                instead = f"winograd_{outputs}x{outputs} for kernel={problem.kernel}"
             return (
                 f"x and weight are of {name}, in which a tile of {tile} x {tile} values leaves no "
                 f"digit that can be trusted: the largest that does is of {most} x {most}, "
-                + (
-                    f"winograd_{outputs}x{outputs} for kernel={problem.kernel}"
-                    if outputs > 0
-                    else f"and kernel={problem.kernel} fits into none; take another method"
-                )
+                + instead
             )
         return ""
 
     def workspace(self, problem: Convolution, dtype: torch.dtype) -> int:
-        """Bytes beyond input, weight and output, at most, in the hungriest of the three passes."""
-        (high, wide), places = self.grid(problem), prod(self.size(problem))
-        needed = room(self.filter_bytes(problem, dtype))
-        images, rows = block_size(problem.batch, high, self.row_bytes(problem, dtype), needed)
-        tiles = images * rows * wide
-        weights = prod(problem.weight_shape)
-        filters = 2 * self.filter_bytes(problem, dtype) + weights * dtype.itemsize
+        cut = self.tiling(problem, dtype)
+        filters = 2 * cut.filter_bytes + prod(problem.weight_shape) * dtype.itemsize
         fewer, more = sorted((problem.in_channels, problem.out_channels))
-        block = tiles * (2 * places * more + (fewer + 2 * more) * self.outputs**2)
-        return filters + block * dtype.itemsize
+        of_tile = 2 * cut.numbers * more + (fewer + 2 * more) * self.outputs**2
+        return filters + cut.in_a_block() * cut.grid[1] * of_tile * dtype.itemsize
 
 
 def transform(matrix: Tensor, tiles: Tensor) -> Tensor:

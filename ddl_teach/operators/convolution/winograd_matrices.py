@@ -15,8 +15,6 @@ Toom 1963; Cook 1966; Winograd, "Arithmetic complexity of computations", 1980. W
 points 0, 1, -1, 2, -2, ... and infinity. Their powers grow with the tile, and so does the error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache

@@ -5,8 +5,6 @@ indexed and copied by NumPy, which costs no operation. `build.multiply(x, y)` br
 does and makes one node for each element of the result.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ddl_teach.operators.graphs.graph import CODES, GIVEN, OperationGraph
@@ -46,15 +44,12 @@ class Builder:
         return self._append(name, left, right, np.zeros(left.shape), level + 1)
 
     def add(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """left + right."""
         return self.operate("add", left, right)
 
     def subtract(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """left - right."""
         return self.operate("subtract", left, right)
 
     def multiply(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """left * right."""
         return self.operate("multiply", left, right)
 
     def scale(self, nodes: np.ndarray, factor: float) -> np.ndarray:

@@ -1,7 +1,5 @@
 """Graphs of a fully connected layer y = x W + b, W of shape (inputs, outputs)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ddl_teach.operators.graphs.builder import Builder

@@ -7,8 +7,6 @@ and depth the highest level. What to look at: `width`, how many operations each 
 of a machine with enough processors does one level.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property

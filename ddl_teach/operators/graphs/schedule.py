@@ -12,8 +12,6 @@ time where the graph is narrow. (Graham, "Bounds on multiprocessing timing anoma
 Appl. Math. 17(2), 1969; Brent, JACM 21(2), 1974.)
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,7 +62,7 @@ def greedy(
     start, processor = [0.0] * operations, [0] * operations
     ready = [place[one] for one in range(operations) if not waiting[one]]
     heapq.heapify(ready)
-    idle, busy, now = list(range(count("processors", processors))), [], 0.0
+    idle, busy, now = list(range(count("processors", processors))), list[tuple[float, int]](), 0.0
     while ready or busy:
         while ready and idle:
             one = order[heapq.heappop(ready)]

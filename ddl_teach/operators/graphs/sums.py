@@ -6,8 +6,6 @@ it makes ceil(log2 n) levels. What to look at: a term that comes late joins near
 delays nobody but itself.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Sequence
 
@@ -47,34 +45,3 @@ def dot(
 def matrix_product(build: Builder, one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """one @ other, with any number of axes before the last two."""
     return dot(build, one[..., :, :, None], other[..., None, :, :], axes=-2)
-
-
-def combine(build: Builder, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """A fixed matrix times rows of nodes: zeros cost nothing, ones and minus ones no product.
-
-    A minus sign moves along with its term until it meets another one; only a sum that is all minus
-    needs an operation to turn its sign.
-    """
-    return np.stack([_combined(build, row, rows) for row in weights])
-
-
-def _combined(build: Builder, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    ready = []
-    for place, (weight, row) in enumerate(zip(weights, rows, strict=True)):
-        if weight:
-            plain = abs(weight) == 1
-            term = row if plain else build.scale(row, float(weight))
-            ready.append((build.level(term), place, plain and weight < 0, term))
-    if not ready:
-        return build.constant(np.zeros(rows.shape[1:]))
-    heapq.heapify(ready)
-    for place in range(len(weights), len(weights) + len(ready) - 1):
-        (_, _, minus, one), (_, _, other_minus, other) = heapq.heappop(ready), heapq.heappop(ready)
-        if minus == other_minus:
-            both = build.add(one, other)
-        else:
-            both = build.subtract(other, one) if minus else build.subtract(one, other)
-            minus = False
-        heapq.heappush(ready, (build.level(both), place, minus, both))
-    ((_, _, minus, result),) = ready
-    return build.operate("negative", result) if minus else result

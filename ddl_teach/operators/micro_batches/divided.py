@@ -11,15 +11,13 @@ pieces again and again, the last one cut, so that the room never grows. What to 
 result is copied and gone before the next one begins; at most one piece's workspace is held.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import cycle, groupby
-from typing import Any
 
 from torch import Tensor
 
-from ddl_teach.operators.convolution.methods import Method, find
+from ddl_teach.operators.convolution.methods import Algorithm, Method, find
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.micro_batches.offers import Division
 
@@ -44,37 +42,41 @@ def pieces(recipe: str, batch: int) -> Iterator[tuple[Method, slice]]:
             done = until
 
 
-def forward(x: Tensor, weight: Tensor, recipe: str, **how: Any) -> Tensor:
-    """The output, piece by piece; `how` is stride, padding and groups."""
-    (method, _), *others = pieces(recipe, len(x))
-    if not others:
-        return method.forward(x, weight, **how).contiguous()
-    output = x.new_empty(Convolution.of(x, weight, **how).output_shape)
-    for method, piece in pieces(recipe, len(x)):
-        output[piece] = method.forward(x[piece], weight, **how)
-    return output
+@dataclass(frozen=True)
+class Divided:
+    """The three passes of a convolution by a recipe, piece by piece."""
 
+    recipe: str
 
-def input_gradient(
-    gradient: Tensor, weight: Tensor, x_shape: Sequence[int], recipe: str, **how: Any
-) -> Tensor:
-    """The input's gradient, piece by piece."""
-    (method, _), *others = pieces(recipe, len(gradient))
-    if not others:
-        return method.input_gradient(gradient, weight, x_shape, **how).contiguous()
-    total = gradient.new_empty(x_shape)
-    for method, piece in pieces(recipe, len(gradient)):
-        shape = (piece.stop - piece.start, *x_shape[1:])
-        total[piece] = method.input_gradient(gradient[piece], weight, shape, **how)
-    return total
+    def pieces(self, problem: Convolution) -> list[tuple[Algorithm, slice, Convolution]]:
+        """What computes each piece, its examples and its sizes."""
+        return [
+            (method.algorithm, piece, replace(problem, batch=piece.stop - piece.start))
+            for method, piece in pieces(self.recipe, problem.batch)
+        ]
 
+    def forward(self, x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
+        (way, _, _), *others = self.pieces(problem)
+        if not others:
+            return way.forward(x, weight, problem).contiguous()
+        output = x.new_empty(problem.output_shape)
+        for way, piece, sizes in self.pieces(problem):
+            output[piece] = way.forward(x[piece], weight, sizes)
+        return output
 
-def weight_gradient(
-    x: Tensor, gradient: Tensor, weight_shape: Sequence[int], recipe: str, **how: Any
-) -> Tensor:
-    """The weight's gradient: those of all pieces added up."""
-    (method, piece), *others = pieces(recipe, len(x))
-    total = method.weight_gradient(x[piece], gradient[piece], weight_shape, **how).contiguous()
-    for method, piece in others:
-        total += method.weight_gradient(x[piece], gradient[piece], weight_shape, **how)
-    return total
+    def input_gradient(self, gradient: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
+        (way, _, _), *others = self.pieces(problem)
+        if not others:
+            return way.input_gradient(gradient, weight, problem).contiguous()
+        total = gradient.new_empty(problem.x_shape)
+        for way, piece, sizes in self.pieces(problem):
+            total[piece] = way.input_gradient(gradient[piece], weight, sizes)
+        return total
+
+    def weight_gradient(self, x: Tensor, gradient: Tensor, problem: Convolution) -> Tensor:
+        # Those of all pieces added up.
+        (way, piece, sizes), *others = self.pieces(problem)
+        total = way.weight_gradient(x[piece], gradient[piece], sizes).contiguous()
+        for way, piece, sizes in others:
+            total += way.weight_gradient(x[piece], gradient[piece], sizes)
+        return total

@@ -10,8 +10,6 @@ Ben-Nun, Hoefler & Matsuoka 2018, where it is called WR: workspace reuse). What 
 limit enters only by which offers are allowed, and that is why it picks the method.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

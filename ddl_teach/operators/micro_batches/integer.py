@@ -13,8 +13,6 @@ What to look at: a solver works with tolerances; the bytes are therefore added u
 whole numbers.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -10,8 +10,6 @@ What to look at: an offer of half the size often costs half the seconds and half
 only the room of a division shrinks.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

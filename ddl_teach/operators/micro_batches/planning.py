@@ -9,8 +9,6 @@ What to look at: the last column of the report. Most layers get what they would 
 the time is won in the few where a faster method fits only in pieces.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ from dataclasses import dataclass
 from ddl_teach.operators.micro_batches import dynamic
 from ddl_teach.operators.micro_batches.front import desirable
 from ddl_teach.operators.micro_batches.integer import share
-from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Division, Offer
+from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Division
 from ddl_teach.operators.micro_batches.operator import recipes_of
 
 
@@ -53,12 +51,14 @@ class DivisionPlan:
             f"{_size(self.limit)} {'together' if self.together else 'for each pass'}: "
             f"{self.seconds * 1e3:.3g} ms, {_size(self.workspace)}"
         )
-        lines = [
-            f"{job.name}: {_describe(self.divisions[site][direction])}\n"
-            f"{_indented(why(job, self.divisions[site][direction]))}"
+        # Not wider than a notebook's page, which would break reasons in the middle of words.
+        page = textwrap.TextWrapper(84, initial_indent="    ", subsequent_indent="    ")
+        pairs = [
+            (job, self.divisions[site][direction])
             for site, by_pass in self.jobs.items()
             for direction, job in by_pass.items()
         ]
+        lines = [f"{job.name}: {_describe(one)}\n{page.fill(why(job, one))}" for job, one in pairs]
         return "\n".join([head, *lines])
 
 
@@ -91,23 +91,17 @@ def why(job: DivisibleBatch, division: Division) -> str:
         reason = f"The whole batch by {fastest.method} would take {_size(fastest.workspace)}"
     else:
         reason = f"in pieces it is {fastest.seconds / division.seconds:.2f} times as fast as "
-        return f"Even without a limit: {reason}{_whole(fastest)}"
+        return f"Even without a limit: {reason}the whole batch by {fastest.method}"
     if len(division.parts) == 1:
         return f"{reason}, and in pieces nothing that fits is faster than this"
     if not fitting:
         return f"{reason}, and no whole batch fits into this room"
     best = min(fitting, key=lambda offer: offer.seconds)
     gain = best.seconds / division.seconds
-    return f"{reason}; {gain:.2f} times as fast as {_whole(best)}, which needs no more room"
-
-
-def _indented(reason: str) -> str:
-    """Not wider than a notebook's page, which would break it in the middle of words."""
-    return textwrap.fill(reason, 84, initial_indent="    ", subsequent_indent="    ")
-
-
-def _whole(offer: Offer) -> str:
-    return f"the whole batch by {offer.method}"
+    return (
+        f"{reason}; {gain:.2f} times as fast as the whole batch by {best.method}, which needs no "
+        "more room"
+    )
 
 
 def _describe(division: Division) -> str:

@@ -7,8 +7,6 @@ that is why pieces cannot be cut ever finer for nothing. What to look at: progra
 measured offers decide on these, for networks and processors that nobody has at home.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 

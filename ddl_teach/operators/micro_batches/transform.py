@@ -7,8 +7,6 @@ the whole network instead would change what it normalises with. What to look at:
 network's `graph`; its `state_dict` has the keys of the old one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

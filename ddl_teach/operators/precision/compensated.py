@@ -10,8 +10,6 @@ Kahan, "Further remarks on reducing truncation errors", Communications of the AC
 Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen", ZAMM 54, 1974.
 """
 
-from __future__ import annotations
-
 from ddl_teach.operators.arrays import Array, library
 from ddl_teach.operators.precision.numbers import zero
 

@@ -6,8 +6,6 @@ What to look at: once the total is 2^p times a term, adding the term changes not
 in float16 stops at 2048.
 """
 
-from __future__ import annotations
-
 from ddl_teach.operators.arrays import Array
 from ddl_teach.operators.precision.numbers import zero
 

@@ -11,8 +11,6 @@ most memory, take half. Micikevicius et al., ICLR 2018.
     weights = masters                 rounded to float16
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """What all sums ask of their numbers: floating-point, of NumPy or torch, along the first axis."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

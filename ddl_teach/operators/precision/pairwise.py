@@ -6,8 +6,6 @@ error is good for the depth. NumPy's and torch's own sums do this in blocks. McC
 1964; Higham 1993.
 """
 
-from __future__ import annotations
-
 from ddl_teach.operators.arrays import Array, library
 from ddl_teach.operators.precision.numbers import zero
 

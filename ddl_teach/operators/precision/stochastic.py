@@ -7,8 +7,6 @@ and grow like sqrt(n) u instead of n u: a sum of ones does not stop. Connolly, H
 2021. What to look at: run it twice and get two sums; their mean over many runs is the right one.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ddl_teach.operators.arrays import Array, library

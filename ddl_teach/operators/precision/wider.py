@@ -5,8 +5,6 @@ plus n u of the long one. That is what matrix units of GPUs do inside a product,
 of ones then stops at 16,777,216 instead of 2048. Micikevicius et al., ICLR 2018.
 """
 
-from __future__ import annotations
-
 from ddl_teach.operators.arrays import Array
 from ddl_teach.operators.precision.in_order import in_order
 from ddl_teach.operators.precision.numbers import converted, type_name, zero

@@ -6,8 +6,6 @@ whatever the inputs. Appleyard, Kocisky and Blunsom, 2016. What to look at: half
 more where the inputs are wide, has left the chain.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn.functional import linear

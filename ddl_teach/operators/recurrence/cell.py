@@ -11,8 +11,6 @@ with the states h, or h and c. The two products are the same for every kind of c
 cell, or all cells of a wavefront.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -45,14 +43,6 @@ class Weights:
     hidden: Tensor  # gates * H, H
     input_bias: Tensor  # gates * H
     hidden_bias: Tensor  # gates * H
-
-    @property
-    def units(self) -> int:
-        return self.hidden.shape[1]
-
-    @property
-    def inputs(self) -> int:
-        return self.input.shape[1]
 
 
 @dataclass(frozen=True)

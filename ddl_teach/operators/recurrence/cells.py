@@ -6,8 +6,6 @@ to the last bit. torch lets go of Python's lock while it multiplies, so threads 
 What to look at: cells must be large, or handing them out costs more than computing them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -103,7 +101,8 @@ def gradients(
         of_products = zip(*(grid.of_products[place] for place in row), strict=True)
         below = torch.stack([grid.below(place) for place in row])
         before = torch.stack([grid.states[layer, step - 1][0] for _, step in row])
-        of_weights.append(weight_gradients(*map(torch.stack, of_products), below, before))
+        of_input, of_hidden = map(torch.stack, of_products)
+        of_weights.append(weight_gradients(of_input, of_hidden, below, before))
     of_x = torch.stack([grid.of_products[0, step][0] for step in range(steps)])
     begun = stacked([grid.of_states[layer, 0] for layer in range(layers)])
     return of_x @ stack.layers[0].input, begun, of_weights

@@ -6,8 +6,6 @@ Work of a step beyond the products: 2 H operations a sample. What to look at: it
 multiplied by U and by 1 - h'^2 at every step back, so it shrinks, or explodes, like a power.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

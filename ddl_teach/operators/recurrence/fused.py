@@ -5,8 +5,6 @@
 operation less than `per_gate`, and still faster.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn.functional import linear

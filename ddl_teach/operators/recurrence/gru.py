@@ -9,8 +9,6 @@ The three parts stand in this order in the product of 3 H columns. The reset gat
 product with U, not h itself, as in cuDNN and torch: only so is the product one for all gates.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -10,8 +10,6 @@ The quarters stand in the order i, f, g, o in the product of 4 H columns. What t
 memory c is only multiplied by f and added to, so its gradient passes many steps without shrinking.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

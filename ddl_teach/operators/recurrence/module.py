@@ -4,9 +4,9 @@ It holds the torch.nn.RNN, GRU or LSTM that it was made from, computes with that
 and returns what it returns. Its gradients are autograd's, through the plain code of the way.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from ddl_teach.operators.recurrence import all_steps, fused, per_gate, stack, wavefront
 from ddl_teach.operators.recurrence.stack import Stack
 
-WAYS = {
+WAYS: dict[str, Callable[..., Any]] = {
     "per_gate": partial(stack.forward, layer=per_gate.forward),
     "fused": partial(stack.forward, layer=fused.forward),
     "all_steps": partial(stack.forward, layer=all_steps.forward),

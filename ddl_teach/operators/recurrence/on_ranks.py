@@ -9,10 +9,8 @@ What to look at: the timeline is a parallelogram; its slanted ends are ranks tha
 than layers leave some without any.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -72,7 +70,7 @@ def forward(
     if not mine:
         return None, None
     own = Stack(stack.cell, stack.layers[mine.start : mine.stop])
-    outputs = x.new_empty((*x.shape[:2], own.layers[0].units))
+    outputs = x.new_empty((*x.shape[:2], own.layers[0].hidden.shape[1]))
     below = x if comm.rank == 0 else torch.empty_like(outputs)
     share = ForwardShare(own, min(comm.size, len(stack)), below, [], chunks_of(len(x), chunk))
     states = None
@@ -151,9 +149,4 @@ def only_time(
 
 
 def _sum(one: Weights, other: Weights) -> Weights:
-    return Weights(
-        one.input + other.input,
-        one.hidden + other.hidden,
-        one.input_bias + other.input_bias,
-        one.hidden_bias + other.hidden_bias,
-    )
+    return Weights(*(getattr(one, part.name) + getattr(other, part.name) for part in fields(one)))

@@ -5,8 +5,6 @@ small pieces. A small product cannot fill a processor, and each call costs the s
 size. What to look at: the ratio to `fused` shrinks as H and the batch grow.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn.functional import linear

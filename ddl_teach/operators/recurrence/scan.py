@@ -17,8 +17,6 @@ Newton's method (Lim et al. 2024). Arrays are (steps, ...), of NumPy or torch; a
 through all three.
 """
 
-from __future__ import annotations
-
 from ddl_teach.operators.arrays import Array, library
 
 

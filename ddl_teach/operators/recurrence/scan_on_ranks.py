@@ -9,8 +9,6 @@ step, which it puts in front of all its steps. With T / P steps a rank:
 What to look at: it is `dissemination` with a product instead of a sum, and the order counts.
 """
 
-from __future__ import annotations
-
 from ddl_teach.comm import Comm
 from ddl_teach.operators.arrays import Array, library
 from ddl_teach.operators.recurrence.scan import doubling_pairs

@@ -54,15 +54,15 @@ class Stack:
 
     def begin(self, x: Tensor, states: States | None) -> States:
         """The states before the first step, zeros unless given; refuses what does not fit."""
-        weights = self.layers[0]
-        if x.ndim != 3 or x.shape[2] != weights.inputs or not x.shape[0]:
+        weights, inputs = self.layers[0], self.layers[0].input.shape[1]
+        if x.ndim != 3 or x.shape[2] != inputs or not x.shape[0]:
             raise ValueError(
-                f"x of shape {tuple(x.shape)}: it must be (steps, batch, {weights.inputs}), with "
+                f"x of shape {tuple(x.shape)}: it must be (steps, batch, {inputs}), with "
                 "at least one step"
             )
         if x.dtype != weights.input.dtype:
             raise TypeError(f"x is {x.dtype} and the weights are {weights.input.dtype}: convert x")
-        shape = (len(self), x.shape[1], weights.units)
+        shape = (len(self), x.shape[1], weights.hidden.shape[1])
         if states is None:
             return tuple(x.new_zeros(shape) for _ in range(self.cell.states))
         found = [tuple(state.shape) for state in states]

@@ -13,8 +13,6 @@ Werbos, "Backpropagation through time: what it does and how to do it", Proceedin
 78(10), 1990.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

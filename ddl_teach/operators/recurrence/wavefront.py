@@ -10,8 +10,6 @@ What to look at: deep and narrow networks gain most; cells that fill the process
 nothing. Appleyard, Kocisky and Blunsom, 2016.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -5,7 +5,6 @@ cells           a cell as plain data: the space of all genotypes
 network         from a genotype to its network; and the one that holds all of them
 training        the honest score: train a genotype's own network
 shared          the cheap score: train one network for all, then only look
-in_turn         proposals that learn from results, the same on any number of workers
 evolution       tournaments and ageing
 reinforce       a controller that learns what to propose
 priced          an error that pays for time: so that a search finds networks that scale

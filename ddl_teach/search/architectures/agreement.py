@@ -11,16 +11,15 @@ and Salzmann, "Evaluating the search phase of neural architecture search", ICLR 
 What to look at: the interval. Thirty architectures say little about a tau.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 RESAMPLED = 2000  # times
 
 
-def kendall(first: Sequence[float], second: Sequence[float]) -> float:
+def kendall(first: ArrayLike, second: ArrayLike) -> float:
     """Tau-b of two scores of the same architectures; nan where one of them is constant."""
     a, b = (np.asarray(one, float) for one in (first, second))
     if a.shape != b.shape or a.ndim != 1 or len(a) < 2:

@@ -12,8 +12,6 @@ What to look at: an edge counts only if it lies on a way from place 0 to place 3
 are one network.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ddl_teach.search.space import Choice, Space
@@ -50,10 +48,10 @@ def living(genotype: Genotype) -> tuple[str, ...]:
 
 def check(genotype: Genotype) -> None:
     """Refuse what names an edge, an operation or a head that is not there."""
-    for name, axis in CELLS.axes.items():
-        if genotype.get(name) not in axis.options:
+    for name, options in CELLS.options("a genotype").items():
+        if genotype.get(name) not in options:
             raise ValueError(
-                f"genotype: {name}={genotype.get(name)!r} is none of {', '.join(axis.options)}; "
+                f"genotype: {name}={genotype.get(name)!r} is none of {', '.join(options)}; "
                 f"it has one entry for each of {', '.join(CELLS.axes)}"
             )
 

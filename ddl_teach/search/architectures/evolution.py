@@ -15,16 +15,14 @@ What to look at: `parents` of the decider as it ended, which the report has: how
 line is, and how few of the first trials have descendants at the end.
 """
 
-from __future__ import annotations
-
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from ddl_teach.search.architectures.in_turn import InTurn
+from ddl_teach.search.deciders.in_turn import InTurn
 from ddl_teach.search.job import Decision, Job, Settings
 from ddl_teach.search.space import Space
 from ddl_teach.theory.inputs import count
@@ -48,6 +46,7 @@ class Evolution(InTurn):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.space.options("Evolution")
         count("population", self.population)
         count("sample", self.sample)
         self.alive: deque[Individual] = deque()  # the oldest first
@@ -69,14 +68,14 @@ class Evolution(InTurn):
             self.decisions.append(Decision(leaves.trial, 0, "stopped"))
 
 
-def tournament(alive: Sequence[Individual], places: Sequence[int]) -> Individual:
+def tournament(alive: Sequence[Individual], places: Iterable[int]) -> Individual:
     """The best at these places; of equals the first in the population, which is the oldest."""
     return alive[min(places, key=lambda place: (alive[place].loss, place))]
 
 
 def mutated(space: Space, settings: Settings, random: np.random.Generator) -> Settings:
     """The same settings but for one choice, which is another one now."""
-    names = [name for name, axis in space.axes.items() if len(axis.options) > 1]
-    name = names[random.integers(len(names))]
-    others = [one for one in space.axes[name].options if one != settings[name]]
+    several = {name: own for name, own in space.options("mutated").items() if len(own) > 1}
+    name = list(several)[random.integers(len(several))]
+    others = [one for one in several[name] if one != settings[name]]
     return {**settings, name: others[random.integers(len(others))]}

@@ -7,8 +7,6 @@ What to look at: with each further price more of the points are on the front. Wi
 anything is left to choose by.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -12,22 +12,13 @@ that each do one multiplication; a 3 x 3 convolution has 584, which do 64 in the
 in the second.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import torch
 from torch import nn
 
 from ddl_teach.networks.models.seeds import seed_weights
-from ddl_teach.search.architectures.cells import (
-    EDGES,
-    HEADS,
-    OPERATIONS,
-    Genotype,
-    ends,
-    living,
-)
+from ddl_teach.search.architectures.cells import EDGES, HEADS, OPERATIONS, Genotype, ends, living
 
 SIDE, CLASSES = 8, 10
 IMAGE = (1, SIDE, SIDE)
@@ -52,7 +43,7 @@ class SearchCell(nn.Module):
         places = {0: [x]}
         for edge in living(genotype):
             start, end = ends(edge)
-            operation = self.edges[edge][genotype[edge]]
+            operation = self.edges.get_submodule(f"{edge}.{genotype[edge]}")
             places.setdefault(end, []).append(operation(_mean(places[start])))
         return self.norm(_mean(places[3])) if 3 in places else torch.zeros_like(x)
 
@@ -83,7 +74,7 @@ class CellNetwork(nn.Module):
         x = self.stem(x)
         first, second = self.cells
         x = second(self.pool(first(x, self.chosen)), self.chosen)
-        return self.heads[self.chosen["head"]](x)
+        return torch.as_tensor(self.heads[self.chosen["head"]](x))
 
 
 def standing_alone(genotype: Genotype, channels: int = 8, seed: int = 0) -> CellNetwork:

@@ -11,13 +11,11 @@ accuracies and measured latencies.
 What to look at: which head wins. Where messages are dear, it has few weights.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from ddl_teach.search.architectures.train_cells import CellTraining
-from ddl_teach.search.attempt import State
+from ddl_teach.search.attempt import Advanced, State
 from ddl_teach.search.job import Settings
 
 
@@ -30,9 +28,7 @@ class Priced:
     target: float = 1e-3
     power: float = 0.3
 
-    def __call__(
-        self, settings: Settings, state: State | None, steps: int, seed: int
-    ) -> tuple[State, float]:
+    def __call__(self, settings: Settings, state: State | None, steps: int, seed: int) -> Advanced:
         """So many more steps; the state after them, and the priced error."""
         state, error = self.training(settings, state, steps, seed)
         return state, error * (self.seconds(settings) / self.target) ** self.power

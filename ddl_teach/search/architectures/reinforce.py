@@ -14,13 +14,11 @@ What to look at: `likely` of the decider as it ended. The table believes that ch
 evolution believes nothing.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.search.architectures.in_turn import InTurn
+from ddl_teach.search.deciders.in_turn import InTurn
 from ddl_teach.search.job import Job, Settings
 from ddl_teach.training.tasks.perceptron import softmax
 
@@ -34,8 +32,8 @@ class Reinforce(InTurn):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        axes = self.space.axes
-        self.logits = {name: np.zeros(len(axis.options)) for name, axis in axes.items()}
+        self._options = self.space.options("Reinforce")
+        self.logits = {name: np.zeros(len(options)) for name, options in self._options.items()}
         self.baseline: float | None = None
         self._slopes: dict[int, dict[str, np.ndarray]] = {}  # of the trials under way
 
@@ -47,7 +45,7 @@ class Reinforce(InTurn):
     def _propose(self, trial: int, random: np.random.Generator) -> Settings:
         drawn = {name: random.choice(len(p), p=p) for name, p in self.likely.items()}
         self._slopes[trial] = {name: slope(self.logits[name], one) for name, one in drawn.items()}
-        return {name: self.space.axes[name].options[one] for name, one in drawn.items()}
+        return {name: self._options[name][one] for name, one in drawn.items()}
 
     def _learn(self, job: Job, loss: float) -> None:
         self.baseline = loss if self.baseline is None else self.baseline
@@ -58,4 +56,4 @@ class Reinforce(InTurn):
 
 def slope(logits: np.ndarray, drawn: int) -> np.ndarray:
     """The gradient of log softmax(logits)[drawn]."""
-    return np.eye(len(logits))[drawn] - softmax(logits)
+    return np.asarray(np.eye(len(logits))[drawn] - softmax(logits))

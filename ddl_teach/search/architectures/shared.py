@@ -14,8 +14,6 @@ What to look at: a score says how good an architecture is with weights made for 
 whether it is as good by itself has to be measured (`agreement`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,8 +22,10 @@ import numpy as np
 from ddl_teach.search.architectures.cells import CELLS, Genotype
 from ddl_teach.search.architectures.network import shared
 from ddl_teach.search.architectures.train_cells import to_learn
+from ddl_teach.search.attempt import Advanced, State
 from ddl_teach.search.job import Settings
 from ddl_teach.training.tasks.network_task import NetworkTask
+from ddl_teach.training.tasks.task import LossAndGradient
 
 
 class SharedTask:
@@ -41,9 +41,7 @@ class SharedTask:
         """What worker `part` uses in this step: all workers together draw from one row."""
         return CELLS.sample(self._seed, step * parts + part)
 
-    def gradient(
-        self, weights: np.ndarray, part: int, parts: int, step: int
-    ) -> tuple[float, np.ndarray]:
+    def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
         """Of this worker's path and share of the minibatch; zero where its path does not go."""
         self._network.chosen = self.path(part, parts, step)
         return self._task.gradient(weights, part, parts, step)
@@ -61,9 +59,7 @@ class SharedTraining:
     weights: np.ndarray
     channels: int = 8
 
-    def __call__(
-        self, settings: Settings, state: dict | None, steps: int, seed: int
-    ) -> tuple[dict, float]:
+    def __call__(self, settings: Settings, state: State | None, steps: int, seed: int) -> Advanced:
         """No state, and the error on the validation part."""
         return {}, self._task.error(self.weights, settings)
 

@@ -7,8 +7,6 @@ What to look at: how noisy 288 pictures are. 5% of errors have a standard deviat
 that a network of 5% comes before one of 7% in five of six searches only.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +14,7 @@ import torch
 
 from ddl_teach.networks.models.signatures import Batch
 from ddl_teach.search.architectures.network import IMAGE, standing_alone
-from ddl_teach.search.attempt import State
+from ddl_teach.search.attempt import Advanced, State
 from ddl_teach.search.job import Settings
 from ddl_teach.search.training import advanced
 from ddl_teach.training.optimizers.momentum import Momentum
@@ -33,9 +31,7 @@ class CellTraining:
     rate: float = 0.05
     momentum: float = 0.9
 
-    def __call__(
-        self, settings: Settings, state: State | None, steps: int, seed: int
-    ) -> tuple[State, float]:
+    def __call__(self, settings: Settings, state: State | None, steps: int, seed: int) -> Advanced:
         """So many more steps; the state after them, and the error on the validation part."""
         network = standing_alone(settings, self.channels, seed)
         task = NetworkTask(network, to_learn(), self.batch, seed=seed)

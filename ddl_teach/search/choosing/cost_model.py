@@ -13,8 +13,6 @@ What to look at: the structure is not learnt but known; so a model can be asked 
 and shapes that are far from all points. It cannot know what its counts leave out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -37,7 +35,7 @@ def constants(points: Points, counts: Counts) -> np.ndarray:
     begin = np.log(np.array(alone) / kinds.sum())
 
     def errors(logarithms: np.ndarray) -> np.ndarray:
-        return np.log(table[:, kinds] @ np.exp(logarithms)) - np.log(seconds)
+        return np.asarray(np.log(table[:, kinds] @ np.exp(logarithms)) - np.log(seconds))
 
     found = np.zeros(len(kinds))
     found[kinds] = np.exp(least_squares(errors, begin).x)

@@ -9,8 +9,6 @@ What to look at: a tree is constant between its points and beyond them. About si
 it has seen it says what it said of the largest.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 

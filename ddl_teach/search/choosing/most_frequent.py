@@ -4,8 +4,6 @@ Where one way nearly always wins, this is right nearly always, and then 90% is n
 What to look at: its regret, beside that of all others.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ddl_teach.search.choosing.points import Chooser, Points

@@ -10,8 +10,6 @@ What to look at: repetitions are kept, not their medians. How near a tie is can 
 them, and one half of them can judge what was learnt from the other.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -56,17 +54,17 @@ class Points:
     @cached_property
     def medians(self) -> np.ndarray:
         """Seconds of each choice at each point."""
-        return np.median(self.seconds, axis=2)
+        return np.asarray(np.median(self.seconds, axis=2))
 
     @property
     def winners(self) -> np.ndarray:
         """The number of the fastest choice at each point."""
-        return self.medians.argmin(axis=1)
+        return np.asarray(self.medians.argmin(axis=1))
 
     @property
     def slowdowns(self) -> np.ndarray:
         """How many times as long as the fastest each choice takes."""
-        return self.medians / self.medians.min(axis=1, keepdims=True)
+        return np.asarray(self.medians / self.medians.min(axis=1, keepdims=True))
 
     @cached_property
     def tied(self) -> np.ndarray:
@@ -77,7 +75,7 @@ class Points:
         ordered = np.sort(self.seconds)
         low, high = enclosing(ordered.shape[2])
         ends = ordered[np.arange(len(self)), self.winners, high]
-        return ordered[..., low] <= ends[:, None]
+        return np.asarray(ordered[..., low] <= ends[:, None])
 
     def column(self, name: str) -> np.ndarray:
         """One of the numbers that questions are made of."""
@@ -98,7 +96,8 @@ class Points:
         """Every second repetition, and the others; the same twice where there is only one."""
         if self.seconds.shape[2] == 1:
             return self, self
-        return tuple(replace(self, seconds=self.seconds[:, :, first::2]) for first in (0, 1))
+        one, other = (replace(self, seconds=self.seconds[:, :, first::2]) for first in (0, 1))
+        return one, other
 
     def asked(self) -> Self:
         """The same questions with no answers: 0 seconds what is allowed, inf what is not."""
@@ -168,9 +167,9 @@ def logarithms(points: Points) -> np.ndarray:
     """The questions for those who learn: sizes grow by factors, so their logarithms count."""
     if not (points.questions > 0).all():
         raise ValueError("questions are of positive numbers, whose logarithms are learnt from")
-    return np.log2(points.questions)
+    return np.asarray(np.log2(points.questions))
 
 
 def log_slowdowns(points: Points) -> np.ndarray:
     """What is learnt: 0 for the fastest, near 0 for a near tie, inf for what is not allowed."""
-    return np.log(points.slowdowns)
+    return np.asarray(np.log(points.slowdowns))

@@ -12,8 +12,6 @@ What to look at: unlike a tree it goes on beyond its points, along straight line
 sometimes wildly wrong. With few points another seed chooses otherwise.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ddl_teach.search.choosing.points import Chooser, Points, log_slowdowns, logarithms

@@ -13,8 +13,6 @@ What to look at: the student is one network's work and memory, whatever the teac
 task like any other, so any WHEN, path and form trains it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -22,6 +20,7 @@ import numpy as np
 
 from ddl_teach.training.tasks.digits import Digits, surprise
 from ddl_teach.training.tasks.perceptron import softmax
+from ddl_teach.training.tasks.task import LossAndGradient, Task
 
 
 def loss(
@@ -39,7 +38,7 @@ def loss(
 
 
 @dataclass(frozen=True, eq=False)
-class Distilled:
+class Distilled(Task):
     """A student of `digits` (its width, start, batch and data) and of a `teacher`.
 
     The teacher is a table: its probabilities at the temperature for each picture to learn from.
@@ -66,23 +65,13 @@ class Distilled:
             )
 
     @property
-    def layers(self) -> tuple[int, ...]:
-        """Where each of the student's arrays begins."""
-        return self.digits.layers
-
-    @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Their shapes."""
         return self.digits.shapes
 
     def initial(self) -> np.ndarray:
-        """The weights to begin with."""
         return self.digits.initial()
 
-    def gradient(
-        self, weights: np.ndarray, part: int, parts: int, step: int
-    ) -> tuple[float, np.ndarray]:
-        """The mean loss over this share of the minibatch, and its gradient."""
+    def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
         data, chosen = self.digits.pictures, self.digits.places(part, parts, step)
         shown, network = data.learnt[chosen], self.digits.network
         hidden, scores = network.forward(weights, shown)
@@ -96,5 +85,4 @@ class Distilled:
         return self.digits.loss(weights)
 
     def accuracy(self, weights: np.ndarray) -> float:
-        """The share of the pictures held out that is recognised."""
         return self.digits.accuracy(weights)

@@ -15,8 +15,6 @@ fraction of what the formula promises. The loss of the mean is never above the m
 convex.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,13 +23,11 @@ from ddl_teach.comm import Comm
 from ddl_teach.search.consolidation.members import mean_of_members
 from ddl_teach.training.tasks.perceptron import Perceptron, softmax
 
+Members = Sequence[np.ndarray]  # the weights of each
+
 
 def probabilities(
-    comm: Comm,
-    network: Perceptron,
-    members: Sequence[np.ndarray],
-    x: np.ndarray,
-    temperature: float = 1.0,
+    comm: Comm, network: Perceptron, members: Members, x: np.ndarray, temperature: float = 1.0
 ) -> np.ndarray:
     """What the members of all ranks think of each row of `x`, on the average."""
     if not temperature > 0:
@@ -42,9 +38,7 @@ def probabilities(
     return mean_of_members(comm, thought)
 
 
-def votes(
-    comm: Comm, network: Perceptron, members: Sequence[np.ndarray], x: np.ndarray
-) -> np.ndarray:
+def votes(comm: Comm, network: Perceptron, members: Members, x: np.ndarray) -> np.ndarray:
     """What share of the members of all ranks would answer so, for each row of `x`."""
     cast = np.zeros((len(members), len(x), network.outputs))
     for own, weights in zip(cast, members, strict=True):

@@ -9,8 +9,6 @@ ticket hypothesis", ICML 2020; Ainsworth et al., "Git Re-Basin", ICLR 2023, for 
 losses. What to look at: the middle, a = 1/2, is the average of the two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -15,12 +15,11 @@ What to look at: of twins the matched mean is the original; of networks that wer
 is far better than the plain mean and still below a member, the less so the wider they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
 from ddl_teach.collectives import ring, tree
@@ -39,15 +38,15 @@ class Matched:
     apart: tuple[float, ...]
 
 
-def twin(network: Perceptron, weights: np.ndarray, order: Sequence[int]) -> np.ndarray:
+def twin(network: Perceptron, weights: np.ndarray, order: ArrayLike) -> np.ndarray:
     """The same function with unit `order[i]` in the place of unit i: a new vector."""
+    order = np.asarray(order)
     if sorted(order) != list(range(network.hidden)):
         raise ValueError(
             f"order={list(order)} must name each of the {network.hidden} hidden units once, as "
             "np.random.default_rng(0).permutation(hidden) does"
         )
     first, bias, second, last = network.arrays(weights)
-    order = np.asarray(order)
     return np.concatenate([first[:, order].ravel(), bias[order], second[order].ravel(), last])
 
 
@@ -56,7 +55,7 @@ def match(network: Perceptron, reference: np.ndarray, weights: np.ndarray) -> np
     first, bias, second, _ = network.arrays(reference)
     other_first, other_bias, other_second, _ = network.arrays(weights)
     alike = first.T @ other_first + np.outer(bias, other_bias) + second @ other_second.T
-    return linear_sum_assignment(alike, maximize=True)[1]
+    return np.asarray(linear_sum_assignment(alike, maximize=True)[1])
 
 
 def matched_mean(
@@ -79,7 +78,7 @@ def matched_mean(
     for _ in range(rounds):
         members = [twin(network, one, match(network, mean, one)) for one in members]
         mean = mean_of_members(comm, rows_of(members, len(mean)))
-        squares = [[np.sum((one - mean) ** 2)] for one in members]
+        squares = [np.sum((one - mean) ** 2, keepdims=True) for one in members]
         apart += [float(mean_of_members(comm, rows_of(squares, 1))[0])]
         # All ranks have the same bits of these sums, and so they stop together.
         if len(apart) > 1 and apart[-1] >= apart[-2]:

@@ -12,9 +12,8 @@ What to look at: the mean of weights costs an ensemble's communication once and 
 work ever after.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -34,9 +33,9 @@ def mean_of_members(comm: Comm, own: np.ndarray) -> np.ndarray:
     ring.allreduce(comm, total)
     if not total[-1]:
         raise ValueError("no rank has a member: there is nothing to take a mean of")
-    return (total[:-1] / total[-1]).reshape(own.shape[1:])
+    return np.asarray((total[:-1] / total[-1]).reshape(own.shape[1:]))
 
 
-def rows_of(members: Sequence[np.ndarray], size: int) -> np.ndarray:
+def rows_of(members: Sequence[Any], size: int) -> np.ndarray:
     """Vectors of `size` numbers below each other; a table without rows where there are none."""
     return np.reshape(members, (len(members), size))

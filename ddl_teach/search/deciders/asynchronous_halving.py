@@ -12,13 +12,12 @@ What to look at: with run times that differ by a factor of 100, how long workers
 synchronous form at the same budget.
 """
 
-from __future__ import annotations
-
 import bisect
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ddl_teach.search.deciders.trials import Trials, check_plan
+from ddl_teach.search.deciders.plan import check_plan
 from ddl_teach.search.job import Decision, Job
 from ddl_teach.search.space import Space
 
@@ -46,15 +45,13 @@ class AsynchronousHalving:
     decisions: list[Decision] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        name = type(self).__name__
-        counts = {"budget": self.budget, "rungs": self.rungs, "eta": self.eta, "least": self.least}
-        check_plan(name, self.space, self.seed, **counts)
+        check_plan(self, "budget", "rungs", "eta", "least")
         if self.budget < self.least:
             raise ValueError(
-                f"{name}: a budget of {self.budget} steps does not pay for the first {self.least} "
-                "steps of one trial"
+                f"AsynchronousHalving: a budget of {self.budget} steps does not pay for the first "
+                f"{self.least} steps of one trial"
             )
-        self._all = Trials(self.space, self.seed)
+        self._numbers = itertools.count()  # of trials
         # Of each rung (loss, trial), sorted: all that are done, and those not promoted.
         self._done: list[list[tuple[float, int]]] = [[] for _ in range(self.rungs)]
         self._waiting: list[list[tuple[float, int]]] = [[] for _ in range(self.rungs)]
@@ -74,16 +71,17 @@ class AsynchronousHalving:
         """The best that can go on, or a new trial; None only when the budget is given out."""
         if not self._pays(0):
             return None
-        chosen = self._promotable() if self.promote is None else self._ask()
+        chosen = self._promotable() if self.promote is None else self._ask(self.promote)
         if chosen is None or not self._pays(chosen[1]):
-            trial, rung = self._all.new(), 0
+            trial, rung = next(self._numbers), 0
         else:
             trial, rung = chosen
             _remove(trial, self._waiting[rung - 1])
             self.decisions.append(Decision(trial, rung - 1, "promoted"))
         self._given += self._steps(rung)
         self._running += 1
-        return self._all.job(trial, rung, self._steps(rung))
+        settings = self.space.sample(self.seed, trial)
+        return Job(trial, settings, rung, self._steps(rung), self.seed)
 
     def _promotable(self) -> tuple[int, int] | None:
         for rung in reversed(range(1, self.rungs)):
@@ -93,14 +91,14 @@ class AsynchronousHalving:
                 return waiting[0][1], rung
         return None
 
-    def _ask(self) -> tuple[int, int] | None:
+    def _ask(self, promote: Promotion) -> tuple[int, int] | None:
         waiting = [{trial for _, trial in rung} for rung in self._waiting]
         finished = [{trial: loss for loss, trial in rung} for rung in self._done]
         promoted = [
             [trial for trial in of_rung if trial not in left]
             for of_rung, left in zip(finished, waiting, strict=True)
         ]
-        chosen = self.promote(finished, promoted, self.eta)
+        chosen = promote(finished, promoted, self.eta)
         if chosen is not None:
             trial, rung = chosen
             if not (0 < rung < self.rungs and trial in waiting[rung - 1]):
@@ -111,7 +109,7 @@ class AsynchronousHalving:
         return chosen
 
     def _steps(self, rung: int) -> int:
-        return self.least * self.eta**rung
+        return int(self.least * self.eta**rung)
 
     def _pays(self, rung: int) -> bool:
         return self._given + self._steps(rung) <= self.budget

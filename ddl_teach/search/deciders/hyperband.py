@@ -12,12 +12,10 @@ What to look at: halvings do not wait for each other. Who is free at the end of 
 on with the next.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
+from ddl_teach.search.deciders.plan import check_plan
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
-from ddl_teach.search.deciders.trials import check_plan
 from ddl_teach.search.job import Decision, Job
 from ddl_teach.search.space import Space
 
@@ -34,9 +32,7 @@ class Hyperband:
     decisions: list[Decision] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_plan(
-            "Hyperband", self.space, self.seed, most=self.most, eta=self.eta, least=self.least
-        )
+        check_plan(self, "most", "eta", "least")
         if self.most < self.least:
             raise ValueError(f"Hyperband: most={self.most} is less than least={self.least}")
         cuts = 0
@@ -45,41 +41,27 @@ class Hyperband:
         self.brackets = []
         for number, s in enumerate(range(cuts, -1, -1)):
             trials = -(-(cuts + 1) * self.eta**s // (s + 1))
-            least = self.most // self.eta**s
-            bracket = SuccessiveHalving(
-                self.space,
-                trials,
-                s + 1,
-                self.eta,
-                least,
-                self.seed,
-                first=number,
-                stride=cuts + 1,
-            )
+            plan = trials, s + 1, self.eta, self.most // self.eta**s, self.seed
+            bracket = SuccessiveHalving(self.space, *plan, first=number, stride=cuts + 1)
             bracket.decisions = self.decisions  # one list for all
             self.brackets.append(bracket)
 
     @property
     def planned(self) -> int:
-        """The steps it gives out."""
         return sum(bracket.planned for bracket in self.brackets)
 
     @property
     def finished(self) -> bool:
-        """Whether all brackets are."""
         return all(bracket.finished for bracket in self.brackets)
 
     def next(self) -> Job | None:
-        """The next job of the first bracket that has one."""
         jobs = (bracket.next() for bracket in self.brackets)
         return next((job for job in jobs if job is not None), None)
 
     def tell(self, job: Job, loss: float) -> None:
-        """The halving that it belongs to is told."""
         self._of(job).tell(job, loss)
 
     def crashed(self, job: Job, error: str) -> None:
-        """The halving that it belongs to is told."""
         self._of(job).crashed(job, error)
 
     def _of(self, job: Job) -> SuccessiveHalving:

@@ -7,51 +7,23 @@ No result plays a role for what is tried next, so all trials can run at the same
 same budget. What to look at: how much of the budget goes to trials that were hopeless early.
 """
 
-from __future__ import annotations
+from dataclasses import dataclass
 
-from dataclasses import dataclass, field
+import numpy as np
 
-from ddl_teach.search.deciders.trials import Trials, check_plan
-from ddl_teach.search.job import Decision, Job
-from ddl_teach.search.space import Space
+from ddl_teach.search.deciders.in_turn import InTurn
+from ddl_teach.search.job import Job, Settings
 
 
 @dataclass
-class RandomSearch:
+class RandomSearch(InTurn):
     """So many `trials` of so many `steps`; one that crashes is replaced by a new one."""
 
-    space: Space
     trials: int = 27
     steps: int = 100
-    seed: int = 0
-    decisions: list[Decision] = field(default_factory=list, init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        check_plan("RandomSearch", self.space, self.seed, trials=self.trials, steps=self.steps)
-        self._all = Trials(self.space, self.seed)
-        self._to_begin, self._done = self.trials, 0
+    def _propose(self, trial: int, random: np.random.Generator) -> Settings:
+        return self.space.sample(self.seed, trial)
 
-    @property
-    def planned(self) -> int:
-        """The steps it gives out."""
-        return self.trials * self.steps
-
-    @property
-    def finished(self) -> bool:
-        """Whether as many trials as were asked for are done."""
-        return self._done == self.trials
-
-    def next(self) -> Job | None:
-        """A new trial."""
-        if self._to_begin == 0:
-            return None
-        self._to_begin -= 1
-        return self._all.job(self._all.new(), 0, self.steps)
-
-    def tell(self, job: Job, loss: float) -> None:
-        """One trial is done."""
-        self._done += 1
-
-    def crashed(self, job: Job, error: str) -> None:
-        """A new one takes its place."""
-        self._to_begin += 1
+    def _learn(self, job: Job, loss: float) -> None:
+        """Nothing."""

@@ -11,12 +11,11 @@ What to look at: a rung ends when its last trial does. Workers wait there for th
 the last rungs most of them have nothing to do.
 """
 
-from __future__ import annotations
-
+import itertools
 from collections import deque
 from dataclasses import dataclass, field
 
-from ddl_teach.search.deciders.trials import Trials, check_plan
+from ddl_teach.search.deciders.plan import check_plan
 from ddl_teach.search.job import Decision, Job
 from ddl_teach.search.space import Space
 
@@ -42,19 +41,19 @@ class SuccessiveHalving:
 
     def __post_init__(self) -> None:
         name, trials, eta = type(self).__name__, self.trials, self.eta
-        check_plan(name, self.space, self.seed, trials=trials, eta=eta, least=self.least)
+        check_plan(self, "trials", "eta", "least")
         most = 1
         while eta**most <= trials:
             most += 1
         if self.rungs is None:
             self.rungs = most
-        check_plan(name, self.space, self.seed, rungs=self.rungs)
+        check_plan(self, "rungs")
         if self.rungs > most:
             raise ValueError(
                 f"{name}: {trials} trials can be cut to 1/{eta} of them {most - 1} times, so "
                 f"rungs is at most {most}, not {self.rungs}; take more trials or a smaller eta"
             )
-        self._all = Trials(self.space, self.seed, self.first, self.stride)
+        self._numbers = itertools.count(self.first, self.stride)  # of trials
         self._rung = 0
         self._to_begin = self._places = trials  # of the first rung; of this one
         self._queue: deque[int] = deque()  # who has entered it
@@ -64,12 +63,11 @@ class SuccessiveHalving:
     @property
     def schedule(self) -> tuple[tuple[int, int], ...]:
         """Each rung's number of trials, and the steps that each of them is trained for there."""
-        counts = [self.trials // self.eta**rung for rung in range(self.rungs)]
+        counts = [self.trials // self.eta**rung for rung in range(self.rungs or 0)]
         return tuple((count, self.trials * self.least // count) for count in counts)
 
     @property
     def planned(self) -> int:
-        """The steps it gives out."""
         return sum(trials * steps for trials, steps in self.schedule)
 
     @property
@@ -81,12 +79,13 @@ class SuccessiveHalving:
         """The next trial that has entered the rung; None while the rung's last ones run."""
         if self._to_begin > 0:
             self._to_begin -= 1
-            trial = self._all.new()
+            trial = next(self._numbers)
         elif self._queue:
             trial = self._queue.popleft()
         else:
             return None
-        return self._all.job(trial, self._rung, self.schedule[self._rung][1])
+        steps = self.schedule[self._rung][1]
+        return Job(trial, self.space.sample(self.seed, trial), self._rung, steps, self.seed)
 
     def tell(self, job: Job, loss: float) -> None:
         """The last trial of a rung to be done ends it."""
@@ -107,7 +106,7 @@ class SuccessiveHalving:
         if len(self._losses) < self._places or self.finished:
             return
         self._rung += 1
-        if self._rung < self.rungs:
+        if not self.finished:
             # Ties go to the smaller number, or the order in which workers are done would decide.
             ranking = sorted(self._losses, key=lambda trial: (self._losses[trial], trial))
             count = self.schedule[self._rung][0]

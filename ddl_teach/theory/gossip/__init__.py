@@ -3,8 +3,8 @@
 =========== =====================================================================================
 graphs      who sends to whom: ring, torus, exponential, one-peer exponential, random, directed
 mixing      the weights of the averages: Metropolis-Hastings, equal shares; and their check
-contraction the second eigenvalue, how fast ranks agree, how far apart noise keeps them
-gradients   what happens when neighbours average gradients instead of weights: they part
+contraction the second eigenvalue, how fast ranks agree, how far apart noise keeps them;
+            and what happens when neighbours average gradients instead of weights: they part
 =========== =====================================================================================
 
 In a step, rank i replaces its vector by an average of its neighbours' and its own:

@@ -17,9 +17,20 @@ deviation) ranks never agree entirely. Each eigenvalue keeps its share of the no
 
 Boyd et al., "Randomized gossip algorithms", 2006; Lian et al. 2017.
 What to look at: four times the ranks on a ring take sixteen times the steps.
-"""
 
-from __future__ import annotations
+With an all-reduce it makes no difference whether ranks average gradients or weights. Among a few
+neighbours it does. In a valley of curvature a, with learning rate r, a disagreement in the
+direction of eigenvalue lambda of the mixing matrix is multiplied in every step by
+
+    weights averaged, then a step    lambda - r a       |...| < 1: they come together
+    gradients averaged               1 - r a lambda     lambda < 0: they part, exponentially
+
+A ring of four or more ranks has negative eigenvalues: where neighbours alternate, everybody hears
+mostly those on the other side, and follows a gradient that is not its own. Where lambda = 0
+nothing holds ranks together, and each step's noise stays for ever. And where lambda > 0 they do
+not meet either if their data differ: each goes to the minimum of its own.
+What to look at: the mean of all ranks behaves well all the time; only the ranks do not.
+"""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -125,6 +136,24 @@ def disagreement(graph: CommunicationGraph, noise: float = 1.0) -> float:
     return noise * sqrt(float(np.square(ages).sum()) * (graph.ranks - 1) / graph.ranks)
 
 
-def bytes_sent(graph: CommunicationGraph, rank: int, nbytes: int, step: int = 0) -> int:
-    """What a rank sends in a step: its vector, to everybody it sends to."""
-    return nbytes * len(graph.sends_to(rank, step))
+def growth_of_averaged_gradients(
+    graph: CommunicationGraph, learning_rate: float, curvature: float
+) -> float:
+    """By how much the fastest disagreement is multiplied in a step: above 1 it explodes."""
+    return max(abs(1 - learning_rate * curvature * _of_one_round(graph)), default=0.0)
+
+
+def growth_of_averaged_weights(
+    graph: CommunicationGraph, learning_rate: float, curvature: float
+) -> float:
+    """The same for D-PSGD, which averages weights and takes a step with its own gradient."""
+    return max(abs(_of_one_round(graph) - learning_rate * curvature), default=0.0)
+
+
+def _of_one_round(graph: CommunicationGraph) -> np.ndarray:
+    if len(graph.rounds) > 1:
+        raise ValueError(
+            f"the {graph.name} graph changes from step to step, and so do its directions: no one "
+            "factor describes it. Simulate it instead"
+        )
+    return eigenvalues(graph)

@@ -9,8 +9,6 @@ Degree is what a step costs, and paths are what news must travel: on a ring P/2 
 sqrt(P), on an exponential graph log2 P.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property

@@ -16,8 +16,6 @@ averaging", 2004. What to look at: the plain average of all that a rank hears, 1
 rows that sum to 1 and columns that do not; it ends in agreement, but not on the mean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

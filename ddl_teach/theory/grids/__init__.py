@@ -1,10 +1,10 @@
 """Grids of ranks: data x pipeline x tensor x context, and what each of them costs.
 
 ======== =========================================================================================
-grid     the grid itself, a rank's place in it, and all grids of so many ranks
+grid     the grid itself, a rank's place in it, all grids of so many ranks; and clusters of nodes:
+         how fast ranks compute, and what a message costs along an axis
 layers   what a grid must know of a network's layers: transformers and perceptrons
 sent     the bytes that each rank sends along each axis, to the byte
-cluster  ranks on nodes: how fast they compute, and what a message costs along an axis
 seconds  the time of a step, and what it is spent on
 memory   the bytes that a rank holds: weights, gradients, states, activations
 search   all grids in order, with the reason for each

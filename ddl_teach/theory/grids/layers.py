@@ -15,8 +15,6 @@ What to look at: weights and work per position grow with h^2, messages with h. S
 easier to split than narrow ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -147,6 +145,7 @@ def stage_bounds(works: Sequence[float], stages: int) -> tuple[int, ...]:
                          f"not {stages}")  # fmt: skip
     before = [0.0, *accumulate(works)]
     # best[n]: the least time of the slowest stage, and the cuts, for the first n layers.
+    best: dict[int, tuple[float, tuple[int, ...]]]
     best = {n: (before[n], (0, n)) for n in range(1, len(works) + 1)}
     for stage in range(2, stages + 1):
         best = {

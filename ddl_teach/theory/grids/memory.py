@@ -7,8 +7,6 @@ Korthikanti et al., "Reducing activation recomputation in large transformer mode
 What to look at: the first stage holds the most activations, and deeper pipelines do not change it.
 """
 
-from __future__ import annotations
-
 from math import ceil
 
 from ddl_teach.theory import memory

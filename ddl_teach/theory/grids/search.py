@@ -6,17 +6,18 @@ be. AxoNN (Singh and Bhatele, 2022) chooses its grids in the same way, by a mode
 What to look at: the best is rarely pure, and the second best is close. So a rough model will do.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
 from ddl_teach.theory.grids import memory
-from ddl_teach.theory.grids.cluster import Cluster
-from ddl_teach.theory.grids.grid import Grid, divisors, every
+from ddl_teach.theory.grids.grid import Cluster, Grid, divisors, every
 from ddl_teach.theory.grids.layers import LayerStack
 from ddl_teach.theory.grids.seconds import Seconds, seconds
 from ddl_teach.theory.memory import HeldBytes
+
+Sizes = dict[str, Any]
+NEVER = Seconds(inf, 0, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class RankedGrid:
     grid: Grid
     refused: str = ""
     micro_batches: int = 0
-    seconds: Seconds | None = None
+    seconds: Seconds = NEVER
     held: HeldBytes | None = None  # on the rank that holds most
 
 
@@ -36,7 +37,7 @@ def search(
     kept: float = 1.0,
 ) -> list[RankedGrid]:  # fmt: skip
     """All grids of so many ranks: the fastest first, and at the end those that cannot be."""
-    sizes = {"itemsize": itemsize, "recompute": recompute, "kept": kept}
+    sizes: Sizes = {"itemsize": itemsize, "recompute": recompute, "kept": kept}
     memories = sizes | {"state": state, "sharding": sharding}
     choices = [_best(network, grid, cluster, batch, sizes, memories) for grid in every(ranks)]
     possible = [choice for choice in choices if not choice.refused]
@@ -56,14 +57,14 @@ def in_order(
         reason = refused(network, grid, batch)
         if not reason and batch % (grid.data * parts):
             reason = f"data {grid.data} times {parts} micro-batches do not divide {batch} samples"
-        split = {"batch": batch, "micro_batches": parts, "itemsize": itemsize}
-        time = None if reason else seconds(network, grid, cluster, **split)
+        split: Sizes = {"batch": batch, "micro_batches": parts, "itemsize": itemsize}
+        time = NEVER if reason else seconds(network, grid, cluster, **split)
         choices.append(RankedGrid(grid, reason, parts, time))
-    return sorted(choices, key=lambda one: one.seconds.total if one.seconds else inf)
+    return sorted(choices, key=lambda one: one.seconds.total)
 
 
 def _best(
-    network: LayerStack, grid: Grid, cluster: Cluster, batch: int, sizes: dict, memories: dict
+    network: LayerStack, grid: Grid, cluster: Cluster, batch: int, sizes: Sizes, memories: Sizes
 ) -> RankedGrid:
     if reason := refused(network, grid, batch):
         return RankedGrid(grid, reason)
@@ -71,20 +72,21 @@ def _best(
     stages = network.stages(grid.pipeline)
     first = {stage: place for place, stage in reversed(list(enumerate(stages)))}
     ranks = [place * grid.stride("pipeline") for place in first.values()]
-    fitting, least = [], None
+    fitting: list[RankedGrid] = []
+    needs: list[float] = []
     for micro_batches in divisors(batch // grid.data):
-        split = {"batch": batch, "micro_batches": micro_batches}
-        there = (memory.held(network, grid, rank, **split, **memories) for rank in ranks)
-        most = max(there, key=lambda one: one.total)
-        least = min(least or most, most, key=lambda one: one.total)
+        split: Sizes = {"batch": batch, "micro_batches": micro_batches}
+        on_ranks = (memory.held(network, grid, rank, **split, **memories) for rank in ranks)
+        most = max(on_ranks, key=lambda one: one.total)
+        needs.append(most.total / 1e9)
         if most.total <= cluster.memory:
             time = seconds(network, grid, cluster, **split, **sizes)
             fitting.append(RankedGrid(grid, "", micro_batches, time, most))
             if time.total > 1.1 * min(choice.seconds.total for choice in fitting):
                 break  # a shorter bubble no longer pays for more messages
     if not fitting:
-        needed, there = least.total / 1e9, cluster.memory / 1e9
-        return RankedGrid(grid, f"a rank would hold {needed:,.3g} GB and has {there:,.3g}")
+        there = cluster.memory / 1e9
+        return RankedGrid(grid, f"a rank would hold {min(needs):,.3g} GB and has {there:,.3g}")
     return min(fitting, key=lambda choice: choice.seconds.total)
 
 

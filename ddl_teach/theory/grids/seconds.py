@@ -14,15 +14,12 @@ Narayanan et al., 2021, section 3. What to look at: which term rules. It says wh
 long.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from ddl_teach.theory.collectives import ring
-from ddl_teach.theory.grids.cluster import Cluster
-from ddl_teach.theory.grids.grid import Grid
+from ddl_teach.theory.grids.grid import Cluster, Grid
 from ddl_teach.theory.grids.layers import Layer, LayerStack
 from ddl_teach.theory.grids.sent import micro_batch
 
@@ -42,7 +39,7 @@ class Seconds:
 
     @property
     def total(self) -> float:
-        return sum(getattr(self, one.name) for one in fields(self))
+        return float(sum(getattr(self, one.name) for one in fields(self)))
 
     @property
     def largest_price(self) -> str:
@@ -75,7 +72,7 @@ def stage_time(
     def sums(numbers: Sequence[int]) -> float:
         link = cluster.link(grid, "tensor")
         return sum(
-            times * ring(grid.tensor, here * one * itemsize, *link)
+            times * float(ring(grid.tensor, here * one * itemsize, *link))
             for one, times in Counter(numbers).items()
         )
 
@@ -126,5 +123,5 @@ def seconds(
         pipeline=2 * (grid.pipeline - 1) * hop * rounds,
         tensor=micro_batches * sum(slowest.tensor),
         context=micro_batches * sum(slowest.context),
-        data=ring(grid.replicas, kept * weights * itemsize, *cluster.link(grid, "data")),
+        data=float(ring(grid.replicas, kept * weights * itemsize, *cluster.link(grid, "data"))),
     )

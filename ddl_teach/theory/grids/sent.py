@@ -11,8 +11,6 @@ What to look at: with more ranks along its axis a sum along data or tensor sends
 activation between stages sends as much, and only context's part shrinks with tensor.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ddl_teach.theory import context, ring_bytes

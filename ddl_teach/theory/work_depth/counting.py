@@ -13,8 +13,11 @@ Blelloch, "Programming parallel algorithms", CACM 39(3), 1996. Ben-Nun & Hoefler
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import wraps
+from inspect import signature
+from typing import Any
 
 from ddl_teach.theory.inputs import ceil_log2, count
 
@@ -75,12 +78,6 @@ def joined(ready: Iterable[tuple[int, int]]) -> int:
     return ceil_log2(sum(many << level for level, many in ready))
 
 
-def counts(**sizes: int) -> None:
-    """Refuse sizes that are no counts, by their names."""
-    for name, size in sizes.items():
-        count(name, size)
-
-
 def elementwise(elements: int, operations: int = 1) -> WorkDepth:
     """A chain of so many operations on each of many numbers."""
     return WorkDepth(count("elements", elements) * operations, operations)
@@ -98,5 +95,39 @@ def dot(length: int) -> WorkDepth:
 
 def matrix_product(rows: int, inner: int, columns: int, batch: int = 1) -> WorkDepth:
     """A dot product for every number of the result, all at once: depth as of one of them."""
-    counts(rows=rows, columns=columns, batch=batch)
     return dot(inner).copies(batch * rows * columns)
+
+
+Count = Callable[..., WorkDepth]
+
+
+@dataclass(frozen=True)
+class Operator:
+    """The passes of an operator. All take its sizes by the same names, and refuse what is none."""
+
+    forward: Count
+    input_gradient: Count
+
+    def __post_init__(self) -> None:
+        for name, formula in list(vars(self).items()):
+            object.__setattr__(self, name, _of_sizes(formula))
+
+
+@dataclass(frozen=True)
+class Learning(Operator):
+    """An operator with something to learn."""
+
+    parameter_gradient: Count
+
+
+def _of_sizes(formula: Count) -> Count:
+    names = signature(formula)
+
+    @wraps(formula)
+    def checked(*sizes: Any, **more: Any) -> WorkDepth:
+        for name, size in names.bind(*sizes, **more).arguments.items():
+            if isinstance(size, int | float) and not isinstance(size, bool):
+                count(name, size)  # type: ignore[arg-type]  # a float is refused there
+        return formula(*sizes, **more)
+
+    return checked

@@ -6,15 +6,13 @@ number at a position is a sum of so many terms. Rows and columns are independent
 a pixel are the product of those of its row and of its column.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
-from ddl_teach.theory.convolution_cost import ConvolutionShape
+from ddl_teach.theory.convolution_tiles import ConvolutionShape
 from ddl_teach.theory.inputs import count
 
 Pair = Sequence[int]
@@ -76,7 +74,7 @@ class Pooling:
     @property
     def windows(self) -> int:
         """How many there are in all planes."""
-        return count("planes", self.planes) * self.outputs[0] * self.outputs[1]
+        return self.planes * self.outputs[0] * self.outputs[1]
 
     @property
     def covering(self) -> np.ndarray:

@@ -19,18 +19,15 @@ F(4,3), but the transforms grow. (Winograd 1980; Lavin & Gray, "Fast algorithms 
 neural networks", CVPR 2016.)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from ddl_teach.theory.convolution_cost import ConvolutionShape
+from ddl_teach.theory.convolution_tiles import ConvolutionShape
 from ddl_teach.theory.inputs import ceil_log2
+from ddl_teach.theory.work_depth.convolution import added_bias, bias_gradient, kernels
 from ddl_teach.theory.work_depth.counting import WorkDepth
-from ddl_teach.theory.work_depth.direct import added_bias, bias_gradient
-from ddl_teach.theory.work_depth.fft import kernels
 
 Transforms = Sequence[np.ndarray]
 """The matrices (data, kernel, output): t x t, t x r and m x t."""

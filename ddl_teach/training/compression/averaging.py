@@ -11,8 +11,6 @@ Bytes are those sent by each rank. What to look at: a sparse compressor that sav
 than a dense all-reduce on 200 ranks if it is gathered; that is what sparse all-reduce is for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -28,14 +28,6 @@ from ddl_teach.comm import Comm
 Allreduce = Callable[[Comm, Array], None]
 
 
-class Sends(Protocol):
-    """What a compressor needs to know of a consistency."""
-
-    @property
-    def sends(self) -> str:
-        """What travels: gradients, changes, weights or curvature."""
-
-
 class Keeps(Protocol):
     """What a compressor needs to know of an update rule."""
 
@@ -85,14 +77,9 @@ class Compressor(ABC):
         """A sender's side; links with different seeds draw different random numbers."""
         return CompressorState(self, seed)
 
-    def objection(
-        self,
-        consistency: Sends,
-        distribution: object,
-        compressor: Compressor,
-        update: Keeps | None,
-    ) -> str | None:
-        """Why this compressor makes no sense in such a training: a reason, or None."""
+    def objection(self, sends: str, update: Keeps | None) -> str | None:
+        """Why this compressor makes no sense where a consistency `sends` gradients, changes,
+        weights or curvature: a reason, or None."""
         return None
 
     def select(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -16,27 +16,18 @@ What to look at: with momentum 0 it is top-k with feedback; without masking, all
 owed together is what SGD with momentum would have done.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.training.compression.compressor import (
-    Compressor,
-    CompressorState,
-    Keeps,
-    Sends,
-    checked,
-    fraction,
-)
+from ddl_teach.training.compression.compressor import CompressorState, Keeps, checked
 from ddl_teach.training.compression.top_k import TopK, message_of
 
 STAGES = 4  # of the warm-up, each with a quarter of the entries of the one before
 
 
 @dataclass(frozen=True)
-class DeepGradientCompression(Compressor):
+class DeepGradientCompression(TopK):
     """Top-k with momentum correction, masking, clipping and warm-up."""
 
     density: float = 0.001
@@ -44,11 +35,10 @@ class DeepGradientCompression(Compressor):
     clip: float | None = None
     warm_up: int = 0
     masking: bool = True
-    sparse = True
     remembers = True
 
     def __post_init__(self) -> None:
-        fraction("density", self.density)
+        super().__post_init__()
         if not 0 <= self.momentum < 1:
             raise ValueError(f"momentum is 0 or more and less than 1, not {self.momentum!r}")
         if self.clip is not None and not self.clip > 0:
@@ -57,21 +47,12 @@ class DeepGradientCompression(Compressor):
             raise ValueError(f"warm_up counts steps: 0 or more, not {self.warm_up!r}")
 
     def stream(self, seed: int = 0) -> CompressorState:
-        """A sender's side, with speed, what is owed, and a count of steps."""
         return CorrectedLink(self, seed)
 
-    def objection(
-        self,
-        consistency: Sends,
-        distribution: object,
-        compressor: Compressor,
-        update: Keeps | None,
-    ) -> str | None:
-        """Why a training with this compressor would not be what the paper means."""
-        if consistency.sends != "gradients":
+    def objection(self, sends: str, update: Keeps | None) -> str | None:
+        if sends != "gradients":
             return (
-                f"momentum has been applied when {consistency.sends} travel, and this compressor "
-                "would apply "
+                f"momentum has been applied when {sends} travel, and this compressor would apply "
                 "it again: take Feedback(TopK()), or Synchronous()"
             )
         if update is not None and update.states:
@@ -88,32 +69,17 @@ class DeepGradientCompression(Compressor):
             return TopK(self.density)
         return TopK(max(self.density, 0.25 ** (1 + STAGES * step // self.warm_up)))
 
-    def encode(self, vector: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        return TopK(self.density).encode(vector, generator)
-
-    def select(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return TopK(self.density).select(vector)
-
-    def decode(self, message: np.ndarray, size: int) -> np.ndarray:
-        return TopK(self.density).decode(message, size)
-
     def nbytes(self, size: int, itemsize: int = 4) -> int | None:
-        return None if self.warm_up else TopK(self.density).nbytes(size)
-
-    def error(self, size: int) -> float:
-        return TopK(self.density).error(size)
+        return None if self.warm_up else super().nbytes(size)
 
 
 class CorrectedLink(CompressorState):
     """Keeps speed and what is owed: zeros before the first vector."""
 
     compressor: DeepGradientCompression
-
-    def __init__(self, compressor: DeepGradientCompression, seed: int = 0) -> None:
-        super().__init__(compressor, seed)
-        self.step = 0
-        self.speed: np.ndarray | None = None
-        self.owed: np.ndarray | None = None
+    step = 0
+    speed: np.ndarray | None = None
+    owed: np.ndarray | None = None
 
     def encode(self, vector: np.ndarray) -> np.ndarray:
         return message_of(*self.select(vector), len(vector))

@@ -5,8 +5,6 @@ memory: send it before the vector changes.
 What to look at: every other compressor is measured against this one, in bytes and in seconds.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -12,8 +12,6 @@ Elias, "Universal codeword sets and representations of the integers", 1975; in Q
 al. 2017). What to look at: the shortest messages of all, and the slowest to read.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 COUNT = 4  # bytes that say how many numbers are not zero

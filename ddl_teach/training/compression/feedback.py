@@ -13,8 +13,6 @@ Stich, Cordonnier & Jaggi, "Sparsified SGD with memory", 2018; Karimireddy, Rebj
 What to look at: the same training with and without; top-k alone stops far from the optimum.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +23,6 @@ from ddl_teach.training.compression.compressor import (
     Compressor,
     CompressorState,
     Keeps,
-    Sends,
     checked,
 )
 
@@ -50,15 +47,8 @@ class Feedback(Compressor):
                 f"{self.compressor} without Feedback around it"
             )
 
-    def objection(
-        self,
-        consistency: Sends,
-        distribution: object,
-        compressor: Compressor,
-        update: Keeps | None,
-    ) -> str | None:
-        """What the compressor inside objects to."""
-        return self.compressor.objection(consistency, distribution, compressor, update)
+    def objection(self, sends: str, update: Keeps | None) -> str | None:
+        return self.compressor.objection(sends, update)
 
     @property
     def sums(self) -> bool:

@@ -7,8 +7,6 @@ small (Micikevicius et al., "Mixed precision training", 2018).
 What to look at: messages add up on the way, but the sums are rounded to eleven digits as well.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -7,8 +7,6 @@ What to look at: of a gradient that is dense it saves nothing; it is a compresso
 only.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -10,8 +10,6 @@ data-parallel distributed training of speech DNNs", Interspeech 2014. (There a b
 of a weight matrix.) What to look at: it works with `Feedback`, and diverges without.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -8,8 +8,6 @@ bits are exactly b bytes, and fit into one machine word. What to look at: NumPy 
 bytes, so three bits cost more time to pack than eight, and only a slow network pays for it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 

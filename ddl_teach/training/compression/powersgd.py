@@ -12,11 +12,10 @@ optimization", NeurIPS 2019. What to look at: it is no better than its guess Q i
 and `Feedback` brings later what the guess has missed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -67,29 +66,23 @@ class PowerSGD(Compressor):
             rows = math.isqrt(max(0, size - 1)) + 1
             found = [Matrix(0, rows, -(-size // rows))]
         else:
-            sizes = [math.prod(shape) for shape in self.shapes]
-            if sum(sizes) != size:
+            *begins, end = accumulate(map(math.prod, self.shapes), initial=0)
+            if end != size:
                 raise ValueError(
-                    f"the shapes hold {sum(sizes)} numbers, the vector {size}: give the shapes of "
+                    f"the shapes hold {end} numbers, the vector {size}: give the shapes of "
                     "all layers of this vector, or none if it is a part of them"
                 )
-            begins = [sum(sizes[:layer]) for layer in range(len(sizes))]
             found = [
                 Matrix(begin, shape[0], math.prod(shape[1:]))
                 for begin, shape in zip(begins, self.shapes, strict=True)
                 if len(shape) > 1
             ]
-        small = (self.rank * (it.rows + it.columns) < it.rows * it.columns for it in found)
-        return [matrix for matrix, gains in zip(found, small, strict=True) if gains]
+        return [it for it in found if self.rank * (it.rows + it.columns) < it.rows * it.columns]
 
     def encode(self, vector: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        found = self.matrices(len(vector))
-        lefts, rights = power_step(cut(vector, found), self.guesses(found, generator))
-        return message_of(lefts, rights, vector[~inside(found, len(vector))])
-
-    def guesses(self, found: Sequence[Matrix], generator: np.random.Generator) -> list[np.ndarray]:
-        """Where power iteration begins."""
-        return [generator.standard_normal((it.columns, self.rank), np.float32) for it in found]
+        stream = PowerLink(self)
+        stream.generator = generator
+        return stream.encode(vector)
 
     def decode(self, message: np.ndarray, size: int) -> np.ndarray:
         found = self.matrices(size)
@@ -153,7 +146,10 @@ class PowerLink(CompressorState):
         return own
 
     def _guesses(self, found: Sequence[Matrix]) -> Matrices:
-        return self.guesses or self.compressor.guesses(found, self.generator)
+        if self.guesses:
+            return self.guesses
+        draw, rank = self.generator.standard_normal, self.compressor.rank
+        return [draw((it.columns, rank), np.float32) for it in found]
 
 
 def cut(vector: np.ndarray, found: Sequence[Matrix]) -> list[np.ndarray]:

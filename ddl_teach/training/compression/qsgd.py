@@ -13,8 +13,6 @@ quantization and encoding", NIPS 2017. What to look at: large buckets save 4-byt
 in variance; nothing has to be remembered, for the errors average out.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal

@@ -8,8 +8,6 @@ Stich, Cordonnier & Jaggi, "Sparsified SGD with memory", 2018.
 What to look at: the bound is that of top-k, and top-k is nearly always far better than it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

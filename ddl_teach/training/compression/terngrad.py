@@ -11,8 +11,6 @@ distributed deep learning", NIPS 2017. (There a bucket is a layer, and 1.58 bits
 What to look at: with `clip=None` it is unbiased, and its error has no bound but the size.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

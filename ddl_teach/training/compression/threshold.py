@@ -7,8 +7,6 @@ Strom, "Scalable distributed DNN training using commodity GPU cloud computing", 
 What to look at: tau has to be found by trying: messages are of any length, from nothing to all.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -8,8 +8,6 @@ What to look at: without `Feedback` small entries never travel, however long the
 same; and the k of all ranks are not the same ones.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +41,7 @@ class TopK(Compressor):
         vector[indices] = message[: 4 * kept].view(np.float32)
         return vector
 
-    def nbytes(self, size: int, itemsize: int = 4) -> int:
+    def nbytes(self, size: int, itemsize: int = 4) -> int | None:
         kept = kept_of(size, self.density)
         return 4 * kept + packed_bytes(kept, index_bits(size))
 

@@ -14,7 +14,6 @@ backup_workers      for all but the slowest
 stale_synchronous   for those who are too far behind
 asynchronous        for nobody
 hogwild             for nobody, and nobody takes a lock
-hogwild_threads     the same with threads of one process
 served              the loop of those with servers: hand a gradient in, fetch weights
 local               for everybody, but only now and then
 post_local          first at every step, later now and then
@@ -28,7 +27,6 @@ compressed_gossip   the same, and only what is new travels
 push_sum            the same where links go one way
 asynchronous_gossip with one neighbour at a time, whenever one likes
 
-damping             the older a gradient, the smaller its step
 lost_updates        what common memory forgets where nobody takes a lock
 
 rates               how the rates of update rules grow and fall

@@ -10,8 +10,6 @@ What to look at: all workers find the same period without a message, because eac
 of the same few samples at the same agreed weights.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -35,7 +33,6 @@ class AdaptiveLocalSGD(Consistency[Averages]):
             raise ValueError(f"AdaptiveLocalSGD: period={self.period} must be at least one step")
 
     def run(self, worker: AnyWorker[Averages]) -> None:
-        """One worker's training."""
         first = worker.common_loss(worker.weights)
 
         def period(step: int, agreed: np.ndarray) -> int:

@@ -4,13 +4,12 @@
 
 Each gradient is a step of its own, and while a worker computes it the others make about P - 1:
 so old are its weights. No time is lost, whatever the slowest does; but the rate that is still
-stable falls with the staleness. Dean et al., "Large scale distributed deep networks", NIPS 2012
-(Downpour); for `damp` = 1/staleness Zhang, Gupta, Lian and Liu, "Staleness-aware async-SGD for
-distributed deep learning", IJCAI 2016.
+stable falls like one over the staleness. With `damp=inverse` a rate that is right for one worker
+stays stable however many there are; and a slow worker's very old gradients hardly count.
+Dean et al., "Large scale distributed deep networks", NIPS 2012 (Downpour); for `inverse` Zhang,
+Gupta, Lian and Liu, "Staleness-aware async-SGD for distributed deep learning", IJCAI 2016.
 What to look at: `report.staleness` is P - 1 on average, and a slow worker's is far more.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Callable
@@ -35,5 +34,13 @@ class Asynchronous(Consistency[Serves]):
         return Service(rule, bound=math.inf, damp=self.damp)
 
     def run(self, worker: AnyWorker[Serves]) -> None:
-        """One worker's training."""
         follow_servers(worker)
+
+
+def inverse(staleness: int) -> float:
+    """One over the staleness, at most one.
+
+    >>> inverse(0), inverse(1), inverse(4)
+    (1.0, 1.0, 0.25)
+    """
+    return 1.0 / max(1, staleness)

@@ -12,8 +12,6 @@ hold nobody. Lian et al., "Asynchronous decentralized parallel stochastic gradie
 2018. What to look at: one straggler delays synchronous gossip for all ranks, hop by hop.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -59,7 +57,6 @@ class AsynchronousGossip(Consistency[Meets]):
             raise ValueError(f"ahead is a number of steps, 0 or more, not {self.ahead!r}")
 
     def run(self, worker: AnyWorker[Meets]) -> None:
-        """One worker's training."""
         meetings = worker.handle.meetings(worker.weights, worker.steps, self.seed, self.ahead)
         for step in range(worker.steps):
             gradients: list[np.ndarray] = []

@@ -9,8 +9,6 @@ synchronous SGD", 2016.
 What to look at: the servers' `report.dropped`; and that no update that counts is ever stale.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
@@ -36,7 +34,6 @@ class BackupWorkers(Consistency[Serves]):
         return Service(rule, bound=0, backups=self.extra)
 
     def run(self, worker: AnyWorker[Serves]) -> None:
-        """One worker's training: the servers say which step is next."""
         workers = worker.handle.workers
         if self.extra >= workers > 1:
             raise ValueError(

@@ -11,8 +11,6 @@ momentum = 1 - 1/P, and with `nesterov` begin a round where the velocity alone w
 What to look at: with momentum 0 it is local SGD.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +38,6 @@ class BlockMomentum(Consistency[Averages]):
             )
 
     def run(self, worker: AnyWorker[Averages]) -> None:
-        """One worker's training."""
         momentum = self.momentum
         if momentum is None:
             momentum = 1 - 1 / worker.handle.workers

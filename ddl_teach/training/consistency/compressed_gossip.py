@@ -12,8 +12,6 @@ compressed communication", ICML 2019.
 What to look at: a hundredth of the bytes, and ranks that stay further apart.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -44,7 +42,6 @@ class CompressedGossip(Consistency[MixesChanges]):
             raise ValueError(f"pull is a part of the way, above 0 and up to 1, not {self.pull!r}")
 
     def run(self, worker: AnyWorker[MixesChanges]) -> None:
-        """One worker's training."""
         for step in range(worker.steps):
             gradient = worker.gradient(step)
             worker.handle.mix_changes(worker.weights, step, self.pull)

@@ -13,8 +13,6 @@ What to look at: with hardly any penalty it begins as local SGD, with a large on
 from z.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import islice
 
@@ -41,7 +39,6 @@ class ConsensusADMM(Consistency[Averages]):
         check_amount("ConsensusADMM: penalty", self.penalty, zero=False)
 
     def run(self, worker: AnyWorker[Averages]) -> None:
-        """One worker's training."""
         steps = iter(range(worker.steps))
 
         def local(centre: np.ndarray, penalty: float) -> np.ndarray:

@@ -19,8 +19,6 @@ used: a gradient or a change of weights may lose nearly all of its entries, weig
 themselves and the factors of curvature may not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Protocol, TypeVar, runtime_checkable
 
@@ -41,15 +39,12 @@ class AnyWorker(Protocol[OwnHandle]):
     """What a consistency sees of a worker: `worker.Worker`, or whatever can do the same."""
 
     weights: np.ndarray
+    steps: int  # how many gradients it computes
     staleness: list[int]  # of its updates, where no server counts it
 
     @property
     def handle(self) -> OwnHandle:
         """Its place on the distribution."""
-
-    @property
-    def steps(self) -> int:
-        """How many gradients it computes."""
 
     @property
     def task(self) -> object:
@@ -80,10 +75,6 @@ class AnyWorker(Protocol[OwnHandle]):
 @runtime_checkable
 class Consistency(Requirements, Protocol[NeededHandle]):
     """Frozen settings, and how one worker trains with them."""
-
-    def objection(self, distribution: object, compressor: object, update: object) -> str | None:
-        """Why this consistency makes no sense in such a training: a reason, or None."""
-        return None
 
     def travels(self, task: object, weights: np.ndarray) -> np.ndarray:
         """A vector like those that will travel: most often one like the weights."""

@@ -11,10 +11,7 @@ What to look at: over servers nobody waits: each fetches the centre when it come
 all keep a copy of it, and move it by the mean of all that are away.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ddl_runtime.core.arrays import Array
@@ -29,9 +26,7 @@ class Pull:
     states = 0
     elementwise = True
 
-    def __call__(
-        self, weights: Array, gradient: Array, states: Sequence[Array], step: int
-    ) -> None:
+    def __call__(self, weights: Array, gradient: Array, states: object, step: int) -> None:
         weights -= gradient
 
 
@@ -56,7 +51,6 @@ class Elastic(Consistency[Serves | Averages]):
         return Service(Pull(), bound=math.inf)
 
     def run(self, worker: AnyWorker[Serves | Averages]) -> None:
-        """One worker's training."""
         handle, weights = worker.handle, worker.weights
         share = self.spring / handle.workers
         centre = weights.copy()

@@ -11,8 +11,6 @@ et al., "Exponential graph is provably efficient for decentralized deep training
 What to look at: averaging the neighbours' gradients instead looks alike, and tears ranks apart.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
@@ -27,7 +25,6 @@ class Gossip(Consistency[Mixes]):
     sends = "weights"
 
     def run(self, worker: AnyWorker[Mixes]) -> None:
-        """One worker's training."""
         for step in range(worker.steps):
             gradient = worker.gradient(step)
             worker.handle.mix(worker.weights, step)

@@ -8,8 +8,6 @@ McCandlish, Kaplan, Amodei et al., "An empirical model of large-batch training",
 What to look at: the noise scale grows while the loss falls.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ddl_teach.collectives import ring

@@ -13,8 +13,6 @@ has pushed. One number tells most consistencies apart, by how many clocks the fa
     bound = infinity  asynchronous: nobody ever waits
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, runtime_checkable

@@ -11,8 +11,6 @@ Recht, Re, Wright and Niu, "HOGWILD!: a lock-free approach to parallelizing stoc
 descent", NIPS 2011. What to look at: the ledger, which stays empty; and `Result.staleness`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, runtime_checkable
@@ -57,7 +55,6 @@ class Hogwild(Consistency[Shares]):
     sends = "changes"
 
     def run(self, worker: AnyWorker[Shares]) -> None:
-        """One worker's training."""
         handle, task = worker.handle, worker.task
         worker.weights = handle.shared  # from here on what this worker writes, all have
         for step in range(worker.steps):

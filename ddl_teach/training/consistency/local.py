@@ -10,8 +10,6 @@ AISTATS 2017; Stich, "Local SGD converges fast and communicates little", ICLR 20
 What to look at: accuracy against the period, and against bytes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
@@ -32,5 +30,4 @@ class LocalSGD(Consistency[Averages]):
             raise ValueError(f"LocalSGD: period={self.period} must be at least one step")
 
     def run(self, worker: AnyWorker[Averages]) -> None:
-        """One worker's training."""
         train_in_rounds(worker, lambda step, agreed: self.period)

@@ -7,8 +7,6 @@ What to look at: the first loses next to nothing although nobody takes a lock, a
 that came between, up to (P - 1) / P of everything: the reason why HOGWILD adds.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ddl_teach.comm import Comm

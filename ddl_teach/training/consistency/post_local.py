@@ -9,8 +9,6 @@ use local SGD", ICLR 2020, who switch where the rate first falls.
 What to look at: held-out accuracy beside that of Synchronous() at the same number of bytes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
@@ -35,5 +33,4 @@ class PostLocalSGD(Consistency[Averages]):
             )
 
     def run(self, worker: AnyWorker[Averages]) -> None:
-        """One worker's training."""
         train_in_rounds(worker, lambda step, agreed: 1 if step < self.switch else self.period)

@@ -13,8 +13,6 @@ What to look at: masses are far from 1 and their mean is 1, always; without them
 weighted mean in which popular ranks count for more.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -41,7 +39,6 @@ class PushSum(Consistency[PushesSums]):
     sends = "weights"
 
     def run(self, worker: AnyWorker[PushesSums]) -> None:
-        """One worker's training."""
         mass = 1.0
         for step in range(worker.steps):
             gradient = worker.gradient(step)

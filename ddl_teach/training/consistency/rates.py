@@ -14,29 +14,10 @@ weird trick for parallelizing convolutional neural networks", 2014.
 What to look at: neither rule goes on for ever (`theory.large_batches`).
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from ddl_teach.training.optimizers.settings import check_amount
-
-Rate = float | Callable[[int], float]
-"""A number, or a function of the step; steps are counted from 1."""
-
-
-def at(rate: Rate, step: int) -> float:
-    """What a rate is in this step."""
-    if not callable(rate):
-        return rate
-    now = rate(step)
-    if not 0 <= now < math.inf:
-        raise ValueError(
-            f"the rate in step {step} is {now!r}, and must be zero or more and finite: steps are "
-            "counted from 1, so look at what the schedule returns there"
-        )
-    return now
 
 
 def linear_scaling(rate: float, batch: int, reference: int) -> float:

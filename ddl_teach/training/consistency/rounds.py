@@ -4,8 +4,6 @@ What is averaged is how far each has come since the last agreement: the same mea
 weights, but small numbers, which may travel in compressors that lose some of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -5,8 +5,6 @@ next, they say: who was overtaken, or came late, goes on where the others are. W
 which rows it will look at only those travel, and all of them after the last step.
 """
 
-from __future__ import annotations
-
 from ddl_teach.training.consistency.consistency import AnyWorker
 from ddl_teach.training.consistency.handles import Serves
 

@@ -5,8 +5,6 @@ it and each worker an equal share of the piece. So all samples are seen equally 
 ever shorter, and P workers with b samples see what one worker with P b samples would.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

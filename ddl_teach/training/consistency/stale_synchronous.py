@@ -11,8 +11,6 @@ stale synchronous parallel parameter server", NIPS 2013.
 What to look at: `report.staleness` of the servers: how old the weights of each gradient were.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -40,5 +38,4 @@ class StaleSynchronous(Consistency[Serves]):
         return Service(rule, bound=self.bound, damp=self.damp)
 
     def run(self, worker: AnyWorker[Serves]) -> None:
-        """One worker's training."""
         follow_servers(worker)

@@ -4,8 +4,6 @@ NumPy's own format for several arrays, without pickle: what is read can only be 
 text come back as what they were.
 """
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

@@ -9,8 +9,6 @@ synchronous); Chen et al., "Revisiting distributed synchronous SGD", 2016.
 What to look at: it is the yardstick. Every other consistency gives up equal weights to wait less.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
@@ -25,7 +23,6 @@ class Synchronous(Consistency[Averages]):
     sends = "gradients"
 
     def run(self, worker: AnyWorker[Averages]) -> None:
-        """One worker's training."""
         for step in range(worker.steps):
             gradient = worker.gradient(step)
             worker.handle.average(gradient)

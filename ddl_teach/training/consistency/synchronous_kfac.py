@@ -12,8 +12,6 @@ curvature", CVPR 2019. What to look at: fewer steps to the same loss, more bytes
 each of them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -22,8 +20,8 @@ import numpy as np
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency, Question
 from ddl_teach.training.consistency.handles import Averages
 from ddl_teach.training.optimizers import kfac
-from ddl_teach.training.optimizers.curvature import Factors
 from ddl_teach.training.optimizers.settings import check_amount
+from ddl_teach.training.tasks.task import Factors
 
 
 @runtime_checkable
@@ -57,7 +55,6 @@ class SynchronousKFAC(Consistency[Averages]):
         return np.zeros_like(kfac.flattened(_curvature(task)(weights, 0, 1, 0)[1]))
 
     def run(self, worker: AnyWorker[Averages]) -> None:
-        """One worker's training."""
         for step in range(worker.steps):
             own = worker.ask(_curvature(worker.task), step)
             travelling = kfac.flattened(own)

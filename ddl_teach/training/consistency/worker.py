@@ -5,9 +5,8 @@ many bytes this rank had sent by then. Loss against steps says what an idea is w
 seconds or bytes what it is worth on a machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, runtime_checkable
 
 import numpy as np
@@ -29,37 +28,32 @@ class KnowsRows(Protocol):
         """Those of this share of the minibatch."""
 
 
+@dataclass(eq=False)
 class Worker(Generic[OwnHandle]):
     """What a consistency works with. `pace(worker, step)` are seconds that a gradient takes
     besides."""
 
-    def __init__(
-        self,
-        comm: Comm,
-        task: Trainable,
-        handle: OwnHandle,
-        rule: Update,
-        weights: np.ndarray,
-        steps: int,
-        pace: Pace | None = None,
-    ) -> None:
-        self.comm, self.task, self.handle, self.rule = comm, task, handle, rule
-        self.weights, self.steps, self.pace = weights, steps, pace
-        self.states = [np.zeros_like(weights) for _ in range(rule.states)]
-        self.updates = 0
-        self.losses: list[float] = []
-        self.seconds: list[float] = []
-        self.bytes: list[int] = []
-        self.staleness: list[int] = []
-        self._begun = comm.now()
-        self._sent = 0
-        _, self._entries = comm.ledger.since(0)
+    comm: Comm
+    task: Trainable
+    handle: OwnHandle
+    rule: Update
+    weights: np.ndarray
+    steps: int
+    pace: Pace | None = None
+    updates: int = field(default=0, init=False)
+    losses: list[float] = field(default_factory=list, init=False)
+    seconds: list[float] = field(default_factory=list, init=False)
+    bytes: list[int] = field(default_factory=list, init=False)
+    staleness: list[int] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        self.states = [np.zeros_like(self.weights) for _ in range(self.rule.states)]
+        self._begun, self._sent = self.comm.now(), 0
+        _, self._entries = self.comm.ledger.since(0)
 
     def gradient(
         self, step: int, weights: np.ndarray | None = None, comm: Comm | None = None
     ) -> np.ndarray:
-        """Of this worker's share of minibatch `step`, a new vector: at its own weights, or at
-        others; a background function gives the communicator that it runs on."""
         return self.ask(self.task.gradient, step, weights, comm)
 
     def ask(
@@ -84,7 +78,6 @@ class Worker(Generic[OwnHandle]):
         return answer
 
     def common_loss(self, weights: np.ndarray) -> float:
-        """The loss of the first samples, which are the same for all workers."""
         return self.task.gradient(weights, 0, 1, 0)[0]
 
     def needed(self, step: int) -> Rows | None:
@@ -94,7 +87,6 @@ class Worker(Generic[OwnHandle]):
         return self.task.needed(self.handle.worker, self.handle.workers, step)
 
     def update(self, gradient: np.ndarray) -> None:
-        """One step of the rule, on this worker's own weights."""
         self.updates += 1
         self.rule(self.weights, gradient, self.states, self.updates)
 

@@ -32,7 +32,6 @@ class AllReduce(Distribution["Everybody"]):
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
     ) -> Everybody:
-        """This rank's handle."""
         allreduce = self.algorithm
         if isinstance(allreduce, str):
             allreduce = registry.function(allreduce, "allreduce")
@@ -47,7 +46,6 @@ class Everybody:
         self._average = average
 
     def average(self, vector: np.ndarray) -> None:
-        """The mean over all ranks, in place."""
         self._average(vector)
 
     def leave(self) -> None:

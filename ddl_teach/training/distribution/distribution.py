@@ -1,8 +1,6 @@
 """A distribution: who sends to whom. Opened on all ranks at once, it gives each of them a
 handle."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -21,11 +19,7 @@ class Distribution(Protocol[OwnHandle]):
     offers: ClassVar[tuple[type, ...]]  # Protocols such as `training.consistency.handles.Averages`
 
     def objection(
-        self,
-        consistency: Requirements,
-        distribution: object,
-        compressor: Compressor,
-        update: Update | None,
+        self, consistency: Requirements, compressor: Compressor, update: Update | None
     ) -> str | None:
         """Why this distribution makes no sense in such a training: a reason, or None."""
         return None

@@ -12,8 +12,6 @@ systematic study" (Rudra-adv), ICDM 2016; Hsieh et al., "Gaia", NSDI 2017, for s
 What to look at: `ledger.bytes_to(0)` is nothing on ranks that do not lead.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +41,6 @@ class Hierarchical(Distribution[ServerHandle]):
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
     ) -> ServerHandle | Dedicated:
-        """This rank's handle."""
         if comm.size == 1:
             return OnlyRank(weights, compressor, service)
         worker = comm.rank - 1
@@ -87,6 +84,5 @@ class GroupMember(ServerHandle):
         return int(clock[0])
 
     def leave(self) -> None:
-        """Say that there is nothing more to come from this group."""
         if self._above is not None:
             self._above.leave()

@@ -1,7 +1,5 @@
 """The mean of the workers through servers, by itself: an average without any training."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ddl_teach.comm import Comm

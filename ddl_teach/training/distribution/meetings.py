@@ -15,8 +15,6 @@ What to look at: a slow rank answers as fast as others; it only asks less often,
 by others as well does not wait for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -66,7 +64,6 @@ class NeighbourMeetings:
         self._next = self._listen()
 
     def during(self, step: int, compute: Callable[[Comm], None]) -> None:
-        """Run `compute` in the background; meanwhile ask this step's neighbour, answer others."""
         computing = self._alone.background(compute)
         self._ask(self._partners[step])
         while self._next and (not computing.waited or self._runs_away(step)):
@@ -75,7 +72,6 @@ class NeighbourMeetings:
         computing.wait()
 
     def end(self) -> None:
-        """Ask once more, after the last step; answer all who will still ask."""
         self._ask(self._partners[-1])
         while self._next:
             self._answer()

@@ -52,17 +52,11 @@ class Neighbours(Distribution["Neighbour"]):
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
     ) -> Neighbour:
-        """This rank's handle."""
         return Neighbour(comm, self.graph, weights, compressor)
 
     def objection(
-        self,
-        consistency: Requirements,
-        distribution: object,
-        compressor: Compressor,
-        update: Update | None,
+        self, consistency: Requirements, compressor: Compressor, update: Update | None
     ) -> str | None:
-        """Why a compressor does not go with a verb of this distribution."""
         if Meets in consistency.needs and compressor.nbytes(1) is None:
             return (
                 "whoever is asked at any time must know beforehand how long a message is, and in "
@@ -98,7 +92,6 @@ class Neighbour:
         self._known = dict.fromkeys(known, weights)
 
     def mix(self, vector: np.ndarray, step: int) -> None:
-        """The weighted mean with the neighbours of this step, in place."""
         weights = heard_weights(self.graph, self.worker, step)
         message = self._stream.encode(vector)
         seen = self._told(message)
@@ -146,7 +139,6 @@ class Neighbour:
     def meetings(
         self, vector: np.ndarray, steps: int, seed: int, ahead: float
     ) -> NeighbourMeetings:
-        """For ranks that average in pairs, whenever one of them asks."""
         return NeighbourMeetings(
             self._comm, self.graph, self._compressor, vector, steps, seed, ahead
         )

@@ -50,13 +50,8 @@ class OneSided(Distribution["Reaching | OnlyRank"]):
         check_patience(self.patience)
 
     def objection(
-        self,
-        consistency: Requirements,
-        distribution: object,
-        compressor: Compressor,
-        update: Update | None,
+        self, consistency: Requirements, compressor: Compressor, update: Update | None
     ) -> str | None:
-        """What nobody at the memory can do."""
         if not isinstance(compressor, Dense):
             return (
                 "a window adds numbers, and nobody is there to decode a message: take Dense(), or "
@@ -77,7 +72,6 @@ class OneSided(Distribution["Reaching | OnlyRank"]):
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
     ) -> Reaching | OnlyRank:
-        """This rank's handle."""
         if comm.size == 1:
             return OnlyRank(weights, compressor, service)
         return Reaching(comm, weights, service, self.patience)
@@ -138,7 +132,6 @@ class Reaching:
         return self._clock
 
     def average(self, vector: np.ndarray) -> None:
-        """The mean over all workers, in place."""
         parts = split_evenly(vector, self.workers)
         # Of three rooms one is added to, one may still be read, and one is made ready.
         now, after = self._round % 3, (self._round + 1) % 3

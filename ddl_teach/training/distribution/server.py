@@ -69,11 +69,7 @@ class Sharded:
             raise TypeError(f"late is a tuple of workers' numbers, as (2,), not {self.late!r}")
 
     def objection(
-        self,
-        consistency: Requirements,
-        distribution: object,
-        compressor: object,
-        update: Update | None,
+        self, consistency: Requirements, compressor: object, update: Update | None
     ) -> str | None:
         """A server with a part of the weights cannot apply every rule."""
         if (
@@ -91,7 +87,6 @@ class Sharded:
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Codec, service: Service
     ) -> ServerHandle | Dedicated:
-        """This rank's handle."""
         if comm.size == 1:
             return OnlyRank(weights, compressor, service)
         servers = self.servers
@@ -148,7 +143,6 @@ class ServerClient(ServerHandle):
         self._versions = np.zeros(servers, np.int64)
 
     def push(self, update: np.ndarray) -> None:
-        """Hand an update in."""
         under_way = []
         parts = split_evenly(update, len(self._streams))
         for server in self._order:
@@ -186,7 +180,6 @@ class ServerClient(ServerHandle):
         return int(answers[:, 1].min())
 
     def leave(self) -> None:
-        """Say that there is nothing more to come."""
         _finish([self._ask(server, LEAVE) for server in range(len(self._streams))])
 
     def _ask(self, server: int, what: int, nbytes: int = 0) -> Request:
@@ -208,41 +201,31 @@ class ServerLoop:
         self._servers, self._compressor, self._alarm = servers, compressor, alarm
         self._begin = begin  # where its shard begins in the whole vector
         self._wanted: dict[int, np.ndarray] = {}  # by worker: where the rows are that it named
-        self._room = np.empty(0, np.uint8)
 
     def serve(self) -> ServerReport:
         """Answer requests in the order in which they come."""
         state, comm = self.state, self._comm
-        request = np.empty(3, np.int64)
+        request, room = np.empty(3, np.int64), np.empty(0, np.uint8)
         while state.open and (source := self._next(request)) is not None:
             worker, (what, version, nbytes) = source - self._servers, request.tolist()
             if what == PUSH:
-                message = self._room_for(nbytes)
+                if nbytes > len(room) or state.service.bound == 0:
+                    room = np.empty(nbytes, np.uint8)  # what waits for others keeps its own
+                message = room[:nbytes]
                 comm.recv(message, source, UPDATE)
                 update = self._compressor.decode(message, state.weights.size)
                 state.push(worker, version, update, comm.now())
             elif what == PULL:
                 if nbytes:
-                    self._note_rows(worker, source, nbytes)
+                    named = np.empty(nbytes // 4, np.uint32)
+                    comm.recv(named, source, ROWS)
+                    end = self._begin + len(state.weights)
+                    self._wanted[worker] = Rows.unpacked(named).places(self._begin, end)
                 state.pull(worker, comm.now())
             else:
                 state.leave(worker)
             self._answer()
         return state.report()
-
-    def _room_for(self, nbytes: int) -> np.ndarray:
-        """Where a message goes: to fresh memory if the update in it must wait for others."""
-        if self.state.service.bound == 0:
-            return np.empty(nbytes, np.uint8)
-        if nbytes > len(self._room):
-            self._room = np.empty(nbytes, np.uint8)
-        return self._room[:nbytes]
-
-    def _note_rows(self, worker: int, source: int, nbytes: int) -> None:
-        named = np.empty(nbytes // 4, np.uint32)
-        self._comm.recv(named, source, ROWS)
-        end = self._begin + len(self.state.weights)
-        self._wanted[worker] = Rows.unpacked(named).places(self._begin, end)
 
     def _answer(self) -> None:
         state, comm = self.state, self._comm

@@ -14,8 +14,6 @@ et al., "Revisiting distributed synchronous SGD", 2016, for backups.
 What to look at: who leaves, dies or comes late only changes for whom a server waits.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Protocol
 
@@ -189,7 +187,6 @@ class OnlyRank(ServerHandle):
         self._compressor, self._stream = compressor, compressor.stream()
 
     def push(self, update: np.ndarray) -> None:
-        """Hand an update in."""
         seen = self._compressor.decode(self._stream.encode(update), update.size)
         self.state.push(0, self.state.version, seen)
 
@@ -201,7 +198,6 @@ class OnlyRank(ServerHandle):
         return self.state.clock[0]
 
     def leave(self) -> ServerReport:
-        """Say that there is nothing more to come; returns what a server would tell."""
         self.state.leave(0)
         return self.state.report()
 

@@ -32,11 +32,7 @@ class SharedVector(Distribution["Common"]):
     offers = (Shares,)
 
     def objection(
-        self,
-        consistency: Requirements,
-        distribution: object,
-        compressor: Compressor,
-        update: Update | None,
+        self, consistency: Requirements, compressor: Compressor, update: Update | None
     ) -> str | None:
         """Nothing travels, so there is nothing to pack."""
         if isinstance(compressor, Dense):
@@ -67,26 +63,19 @@ class Common:
     """A worker's place at the shared vector."""
 
     def __init__(
-        self,
-        comm: Comm,
-        shared: np.ndarray,
-        counters: list[np.ndarray],
-        fence: Callable[[], None],
+        self, comm: Comm, shared: np.ndarray, counters: list[np.ndarray], fence: Callable[[], None]
     ) -> None:
         self.worker, self.workers = comm.rank, comm.size
         self.shared = shared
         self._counters, self._fence = counters, fence
 
     def applied(self) -> int:
-        """How many updates all workers together have made so far."""
         return sum(int(counter[0]) for counter in self._counters)
 
     def count(self) -> None:
-        """This worker has made one more."""
         self._counters[self.worker][0] += 1
 
     def all_done(self) -> np.ndarray:
-        """The weights, once everybody has made the last update."""
         self._fence()
         return self.shared.copy()
 

@@ -7,11 +7,8 @@ Renggli et al., "SparCML", SC 2019.
 What to look at: the mean has more entries than anybody sent; how many more, says `theory.sparse`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -25,13 +22,11 @@ from ddl_teach.training.distribution.all_reduce import Everybody
 from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.optimizers.update import Update
 
-WAYS: MappingProxyType[str, Callable[..., Stream]] = MappingProxyType(
-    {
-        "recursive_doubling": recursive_doubling.allreduce,
-        "split_allgather": split_allgather.allreduce,
-        "dense_second_phase": dense_second_phase.allreduce,
-    }
-)
+WAYS: dict[str, Callable[..., Stream]] = {
+    "recursive_doubling": recursive_doubling.allreduce,
+    "split_allgather": split_allgather.allreduce,
+    "dense_second_phase": dense_second_phase.allreduce,
+}
 
 
 @dataclass(frozen=True)
@@ -55,21 +50,13 @@ class SparseAllReduce(Distribution[Everybody]):
             )
 
     def objection(
-        self,
-        consistency: Requirements,
-        distribution: object,
-        compressor: Compressor,
-        update: Update | None,
+        self, consistency: Requirements, compressor: Compressor, update: Update | None
     ) -> str | None:
         """A compressor that sends every entry has nothing to list; the second compressor may
         object too."""
         if compressor.sparse:
             second = self.second
-            return (
-                None
-                if second is None
-                else second.objection(consistency, distribution, compressor, update)
-            )
+            return None if second is None else second.objection(consistency.sends, update)
         return (
             "a sparse all-reduce adds up lists of entries, and this compressor sends every entry: "
             "take "
@@ -79,7 +66,6 @@ class SparseAllReduce(Distribution[Everybody]):
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
     ) -> Everybody:
-        """This rank's handle."""
         stream = compressor.stream(comm.rank)
         second = (
             {} if self.second is None else {"encoder": self.second.stream(comm.size + comm.rank)}

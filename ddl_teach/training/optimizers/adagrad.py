@@ -8,14 +8,10 @@ for online learning and stochastic optimization", JMLR 2011; on a parameter serv
 "Large scale distributed deep networks", 2012, found it to steady asynchronous training.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ddl_runtime.core.arrays import Array
-from ddl_teach.training.consistency.rates import Rate, at
-from ddl_teach.training.optimizers.settings import Checked
+from ddl_teach.training.optimizers.settings import Checked, Rate, States, at
 
 
 @dataclass(frozen=True)
@@ -25,11 +21,8 @@ class AdaGrad(Checked):
     rate: Rate = 0.01
     epsilon: float = 1e-10
     states = 1
-    elementwise = True
 
-    def __call__(
-        self, weights: Array, gradient: Array, states: Sequence[Array], step: int
-    ) -> None:
+    def __call__(self, weights: Array, gradient: Array, states: States, step: int) -> None:
         (squares,) = states
         squares += gradient * gradient
         weights -= at(self.rate, step) * gradient / (squares**0.5 + self.epsilon)

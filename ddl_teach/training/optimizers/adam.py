@@ -9,14 +9,10 @@ What to look at: a gradient a thousand times as large makes the same step. Two s
 are twice the weights, in memory and wherever states travel.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ddl_runtime.core.arrays import Array
-from ddl_teach.training.consistency.rates import Rate, at
-from ddl_teach.training.optimizers.settings import Checked
+from ddl_teach.training.optimizers.settings import Checked, Rate, States, at
 
 
 @dataclass(frozen=True)
@@ -27,9 +23,8 @@ class Adam(Checked):
     betas: tuple[float, float] = (0.9, 0.999)
     epsilon: float = 1e-8
     states = 2
-    elementwise = True
 
-    def direction(self, gradient: Array, states: Sequence[Array], step: int) -> Array:
+    def direction(self, gradient: Array, states: States, step: int) -> Array:
         """Where to go, before the rate: about one in each entry while gradients agree."""
         first, second = states
         beta1, beta2 = self.betas
@@ -41,7 +36,5 @@ class Adam(Checked):
         size += self.epsilon
         return first / (1 - beta1**step) / size
 
-    def __call__(
-        self, weights: Array, gradient: Array, states: Sequence[Array], step: int
-    ) -> None:
+    def __call__(self, weights: Array, gradient: Array, states: States, step: int) -> None:
         weights -= at(self.rate, step) * self.direction(gradient, states, step)

@@ -7,15 +7,11 @@ that learn most would decay least. Loshchilov and Hutter, "Decoupled weight deca
 ICLR 2019.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ddl_runtime.core.arrays import Array
-from ddl_teach.training.consistency.rates import Rate, at
 from ddl_teach.training.optimizers.adam import Adam
-from ddl_teach.training.optimizers.settings import Checked
+from ddl_teach.training.optimizers.settings import Checked, Rate, States, at
 
 
 @dataclass(frozen=True)
@@ -27,10 +23,7 @@ class AdamW(Checked):
     epsilon: float = 1e-8
     decay: float = 0.01
     states = 2
-    elementwise = True
 
-    def __call__(
-        self, weights: Array, gradient: Array, states: Sequence[Array], step: int
-    ) -> None:
+    def __call__(self, weights: Array, gradient: Array, states: States, step: int) -> None:
         weights *= 1 - at(self.rate, step) * self.decay
         Adam(self.rate, self.betas, self.epsilon)(weights, gradient, states, step)

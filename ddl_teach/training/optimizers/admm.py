@@ -13,8 +13,6 @@ A small rho lets ranks disagree for long; a large one lets z hardly move.
 `training.consistency.consensus_admm` trains so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -16,17 +16,14 @@ What to look at: on linear least squares, where the factors are exact, one step 
 should come from answers that the network itself draws (the Fisher matrix), not from the labels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
 
 from ddl_teach.collectives import ring, tree
 from ddl_teach.comm import Comm
-from ddl_teach.training.optimizers.curvature import Factors
 from ddl_teach.training.optimizers.settings import check_amount
-from ddl_teach.training.tasks.task import offsets
+from ddl_teach.training.tasks.task import Factors, offsets
 
 
 def step(layer: Factors, damping: float) -> np.ndarray:

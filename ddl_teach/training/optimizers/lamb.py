@@ -9,16 +9,11 @@ with phi(z) = z.
 What to look at: every layer moves by exactly `rate` of its length in each step.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ddl_runtime.core.arrays import Array
-from ddl_teach.training.consistency.rates import Rate, at
 from ddl_teach.training.optimizers.adam import Adam
-from ddl_teach.training.optimizers.layers import norm, pieces
-from ddl_teach.training.optimizers.settings import Checked
+from ddl_teach.training.optimizers.settings import Checked, Rate, States, at, norm, pieces
 
 
 @dataclass(frozen=True)
@@ -33,9 +28,7 @@ class LAMB(Checked):
     states = 2
     elementwise = False
 
-    def __call__(
-        self, weights: Array, gradient: Array, states: Sequence[Array], step: int
-    ) -> None:
+    def __call__(self, weights: Array, gradient: Array, states: States, step: int) -> None:
         adam = Adam(betas=self.betas, epsilon=self.epsilon)
         direction = adam.direction(gradient, states, step) + self.decay * weights
         for own, towards in pieces(self.layers, weights, direction):

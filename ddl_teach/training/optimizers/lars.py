@@ -11,15 +11,10 @@ What to look at: a gradient ten times as large makes the same step (without deca
 that of the *averaged* gradient: average first, then scale.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ddl_runtime.core.arrays import Array
-from ddl_teach.training.consistency.rates import Rate, at
-from ddl_teach.training.optimizers.layers import norm, pieces
-from ddl_teach.training.optimizers.settings import Checked
+from ddl_teach.training.optimizers.settings import Checked, Rate, States, at, norm, pieces
 
 
 @dataclass(frozen=True)
@@ -34,9 +29,7 @@ class LARS(Checked):
     states = 1
     elementwise = False
 
-    def __call__(
-        self, weights: Array, gradient: Array, states: Sequence[Array], step: int
-    ) -> None:
+    def __call__(self, weights: Array, gradient: Array, states: States, step: int) -> None:
         rate = at(self.rate, step)
         for own, slope, moment in pieces(self.layers, weights, gradient, *states):
             moment *= self.momentum

@@ -8,14 +8,10 @@ The rate stands outside of m, so that one that changes acts at once; with the ra
 m = mu m + rate g, a warm-up needs a correction (Goyal et al. 2017, section 3).
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ddl_runtime.core.arrays import Array
-from ddl_teach.training.consistency.rates import Rate, at
-from ddl_teach.training.optimizers.settings import Checked
+from ddl_teach.training.optimizers.settings import Checked, Rate, States, at
 
 
 @dataclass(frozen=True)
@@ -25,11 +21,8 @@ class Momentum(Checked):
     rate: Rate = 0.1
     momentum: float = 0.9
     states = 1
-    elementwise = True
 
-    def __call__(
-        self, weights: Array, gradient: Array, states: Sequence[Array], step: int
-    ) -> None:
+    def __call__(self, weights: Array, gradient: Array, states: States, step: int) -> None:
         (moment,) = states
         moment *= self.momentum
         moment += gradient

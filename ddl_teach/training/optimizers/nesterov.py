@@ -7,14 +7,10 @@ Nesterov, "A method for solving the convex programming problem with convergence 
 1983; for deep networks Sutskever, Martens, Dahl and Hinton, ICML 2013. The form is torch.optim's.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ddl_runtime.core.arrays import Array
-from ddl_teach.training.consistency.rates import Rate, at
-from ddl_teach.training.optimizers.settings import Checked
+from ddl_teach.training.optimizers.settings import Checked, Rate, States, at
 
 
 @dataclass(frozen=True)
@@ -24,11 +20,8 @@ class Nesterov(Checked):
     rate: Rate = 0.1
     momentum: float = 0.9
     states = 1
-    elementwise = True
 
-    def __call__(
-        self, weights: Array, gradient: Array, states: Sequence[Array], step: int
-    ) -> None:
+    def __call__(self, weights: Array, gradient: Array, states: States, step: int) -> None:
         (moment,) = states
         moment *= self.momentum
         moment += gradient

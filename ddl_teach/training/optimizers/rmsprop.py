@@ -6,14 +6,10 @@ The squares are those of the last 1/(1 - a) steps or so, and the rate can rise a
 Hinton, "Neural networks for machine learning", lecture 6.5, 2012.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ddl_runtime.core.arrays import Array
-from ddl_teach.training.consistency.rates import Rate, at
-from ddl_teach.training.optimizers.settings import Checked
+from ddl_teach.training.optimizers.settings import Checked, Rate, States, at
 
 
 @dataclass(frozen=True)
@@ -24,11 +20,8 @@ class RMSProp(Checked):
     memory: float = 0.99
     epsilon: float = 1e-8
     states = 1
-    elementwise = True
 
-    def __call__(
-        self, weights: Array, gradient: Array, states: Sequence[Array], step: int
-    ) -> None:
+    def __call__(self, weights: Array, gradient: Array, states: States, step: int) -> None:
         (squares,) = states
         squares *= self.memory
         squares += (1 - self.memory) * gradient * gradient

@@ -2,21 +2,43 @@
 
 A negative rate climbs, a momentum of 1 never forgets, and NaN spreads to every weight: nothing of
 this would raise an error while it trains.
+
+`layers` are offsets into a flat vector, beginning with 0 and ending with the size of the whole:
+(0, 2048, 2080) is a matrix of 2048 weights and a bias of 32. A rule that needs a layer's norm
+needs the whole layer.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from numbers import Real
 from typing import Any
 
-from ddl_teach.training.optimizers.layers import check_layers
+from ddl_runtime.core.arrays import Array
 
+States = Sequence[Array]
+Rate = float | Callable[[int], float]
+"""A number, or a function of the step; steps are counted from 1."""
 SHARES = ("momentum", "memory", "betas")  # of what was there before, how much is kept: below 1
+
+
+def at(rate: Rate, step: int) -> float:
+    """What a rate is in this step."""
+    if not callable(rate):
+        return rate
+    now = rate(step)
+    if not 0 <= now < math.inf:
+        raise ValueError(
+            f"the rate in step {step} is {now!r}, and must be zero or more and finite: steps are "
+            "counted from 1, so look at what the schedule returns there"
+        )
+    return now
 
 
 class Checked:
     """A rule, a frozen dataclass: one with a setting that cannot be is refused."""
+
+    elementwise = True
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -46,3 +68,31 @@ def check_amount(
         begin = "zero or more" if zero else "above zero"
         end = "finite" if below == math.inf else f"less than {below}"
         raise ValueError(f"{what} must be {begin} and {end}, not {value!r}")
+
+
+def check_layers(layers: Sequence[int]) -> None:
+    """Refuse what cannot be the boundaries of layers."""
+    if len(layers) < 2 or layers[0] != 0 or any(end <= begin for begin, end in pairwise(layers)):
+        raise ValueError(
+            f"layers={tuple(layers)}: give the offsets at which layers begin, from 0 on and "
+            "rising, and the size of the whole vector last, as in (0, 2048, 2080)"
+        )
+
+
+def pieces(layers: Sequence[int], *vectors: Array) -> Iterator[tuple[Array, ...]]:
+    """The parts of each of the vectors that belong to one layer, as views, layer by layer."""
+    for vector in vectors:
+        if len(vector) != layers[-1]:
+            raise ValueError(
+                f"this vector has {len(vector)} numbers, but the layers end at {layers[-1]}. A "
+                "rule that looks at the norm of a layer cannot work on a part of it: give it the "
+                "whole vector, or take an element-wise rule where the vector is cut."
+            )
+    for begin, end in pairwise(layers):
+        yield tuple(vector[begin:end] for vector in vectors)
+
+
+def norm(vector: Array) -> float:
+    """The Euclidean length."""
+    length: float = float((vector * vector).sum()) ** 0.5
+    return length

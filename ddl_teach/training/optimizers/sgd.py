@@ -5,14 +5,10 @@ weights after one step on each rank is the step along the mean gradient, here on
 Robbins and Monro, "A stochastic approximation method", 1951.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ddl_runtime.core.arrays import Array
-from ddl_teach.training.consistency.rates import Rate, at
-from ddl_teach.training.optimizers.settings import Checked
+from ddl_teach.training.optimizers.settings import Checked, Rate, States, at
 
 
 @dataclass(frozen=True)
@@ -21,9 +17,6 @@ class SGD(Checked):
 
     rate: Rate = 0.1
     states = 0
-    elementwise = True
 
-    def __call__(
-        self, weights: Array, gradient: Array, states: Sequence[Array], step: int
-    ) -> None:
+    def __call__(self, weights: Array, gradient: Array, states: States, step: int) -> None:
         weights -= at(self.rate, step) * gradient

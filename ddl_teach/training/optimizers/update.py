@@ -5,8 +5,6 @@ may update any part of a vector anywhere: on the rank that owns it, in a bucket 
 compressed to those that are kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 

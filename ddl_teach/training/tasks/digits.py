@@ -8,8 +8,6 @@ of microseconds, so that hundreds of simulated workers can train in seconds. Eve
 What to look at: `skewed=True` sorts the pictures, and each worker sees a few digits only.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple
@@ -18,8 +16,8 @@ import numpy as np
 
 from ddl_teach.networks.models.digits_table import digits_table
 from ddl_teach.training.consistency.shares import share, share_of_a_kind
-from ddl_teach.training.optimizers.curvature import Factors
 from ddl_teach.training.tasks.perceptron import Perceptron, softmax
+from ddl_teach.training.tasks.task import Factors, LossAndGradient, Task
 
 PIXELS, CLASSES = 64, 10
 EVERY = 5  # of so many pictures one is held out
@@ -35,7 +33,7 @@ class Pictures(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Digits:
+class Digits(Task):
     """`batch` samples for each worker and step; `hidden` units; numbers of `dtype`.
 
     With `validation` a fifth of the pictures to learn from is held out instead: a search looks at
@@ -67,29 +65,20 @@ class Digits:
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Two matrices, each with its bias."""
         return self.network.shapes
-
-    @property
-    def layers(self) -> tuple[int, ...]:
-        """Where each of them begins in the vector, and its size."""
-        return self.network.layers
 
     def initial(self) -> np.ndarray:
         """Random numbers, others for each seed."""
         pictures(self.dtype, self.validation)  # loaded now, before anybody looks at a clock
         return self.network.initial(self.seed, self.dtype)
 
-    def gradient(
-        self, weights: np.ndarray, part: int, parts: int, step: int
-    ) -> tuple[float, np.ndarray]:
-        """The mean loss over this share of the minibatch, and its gradient."""
+    def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
         data, chosen = self.pictures, self.places(part, parts, step)
         shown, answers = data.learnt[chosen], data.answers[chosen]
         hidden, scores = self.network.forward(weights, shown)
-        likely = softmax(scores)
+        towards = likely = softmax(scores)
         loss = surprise(likely, answers)
-        towards = likely  # the gradient of the scores: (softmax - right answer) / samples
+        # The gradient of the scores: (softmax - right answer) / samples.
         towards[np.arange(len(answers)), answers] -= 1
         towards /= len(answers)
         return loss, self.network.backward(weights, shown, hidden, towards)
@@ -116,13 +105,11 @@ class Digits:
         return share(len(answers), self.batch, part, parts, step, self.seed)
 
     def loss(self, weights: np.ndarray) -> float:
-        """The mean loss over the pictures held out."""
         data = self.pictures
         scores = self.network.forward(weights, data.held_out)[1]
         return surprise(softmax(scores), data.held_out_answers)
 
     def accuracy(self, weights: np.ndarray) -> float:
-        """The share of the pictures held out that is recognised."""
         data = self.pictures
         scores = self.network.forward(weights, data.held_out)[1]
         return float(np.mean(scores.argmax(axis=1) == data.held_out_answers))

@@ -5,8 +5,6 @@ gradients over a new vector. Only what is trained is in the vector; what a netwo
 (the running means of a batch normalisation) would differ from worker to worker, and is refused.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -16,10 +14,10 @@ from torch import nn
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.signatures import Batch, Loss
 from ddl_teach.training.consistency.shares import share
-from ddl_teach.training.tasks.task import offsets
+from ddl_teach.training.tasks.task import LossAndGradient, Task
 
 
-class NetworkTask:
+class NetworkTask(Task):
     """`model` learns from `data`, `batch` samples a worker and step; every `every`-th sample is
     held out. It begins with the weights that the model has."""
 
@@ -54,19 +52,11 @@ class NetworkTask:
         """Those of the parameters, in the network's order."""
         return tuple(tuple(parameter.shape) for parameter in self._parameters)
 
-    @property
-    def layers(self) -> tuple[int, ...]:
-        """Where each of them begins in the vector, and its size."""
-        return offsets(self.shapes)
-
     def initial(self) -> np.ndarray:
         """The weights that the model had when the task was made."""
         return self._first.copy()
 
-    def gradient(
-        self, weights: np.ndarray, part: int, parts: int, step: int
-    ) -> tuple[float, np.ndarray]:
-        """The mean loss over this share of the minibatch, and its gradient."""
+    def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
         inputs, answers = self._learnt
         chosen = share(len(answers), self._batch, part, parts, step, self._seed)
         gradient = np.zeros_like(weights)
@@ -78,12 +68,10 @@ class NetworkTask:
         return error.item(), gradient
 
     def loss(self, weights: np.ndarray) -> float:
-        """The mean loss over the samples held out."""
         scores, answers = self._scores(weights)
         return self._error(scores, answers).item()
 
     def accuracy(self, weights: np.ndarray) -> float:
-        """The share of the samples held out that is answered rightly."""
         scores, answers = self._scores(weights)
         return (scores.argmax(dim=-1) == answers).double().mean().item()
 

@@ -9,8 +9,6 @@ real ranks sleep, as one does whose accelerator computes.
 What to look at: which consistencies wait for whom.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 

@@ -9,16 +9,13 @@ What to look at: hidden units have no order. Renumber them, in W1, b1 and W2 ali
 are the same.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
-from ddl_teach.training.optimizers.curvature import Factors, factors
-from ddl_teach.training.tasks.task import offsets
+from ddl_teach.training.tasks.task import Factors, factors, offsets
 
 
 @dataclass(frozen=True)

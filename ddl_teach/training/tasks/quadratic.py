@@ -6,15 +6,15 @@ gives every worker a minimum m of its own whose mean over all workers is zero: t
 never agree end in different places. `noise` is the standard deviation of each gradient's entries.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
+from ddl_teach.training.tasks.task import LossAndGradient, Task
+
 
 @dataclass(frozen=True)
-class Quadratic:
+class Quadratic(Task):
     """One dimension for each of the `eigenvalues`; it begins at one everywhere."""
 
     eigenvalues: tuple[float, ...] = (1.0, 0.1)
@@ -24,16 +24,9 @@ class Quadratic:
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """A single vector."""
         return ((len(self.eigenvalues),),)
 
-    @property
-    def layers(self) -> tuple[int, ...]:
-        """All of it is one layer."""
-        return 0, len(self.eigenvalues)
-
     def initial(self) -> np.ndarray:
-        """Ones."""
         return np.ones(len(self.eigenvalues))
 
     def minimum(self, part: int, parts: int) -> np.ndarray:
@@ -44,9 +37,7 @@ class Quadratic:
         minima = random.normal(0, self.apart, (parts, len(self.eigenvalues)))
         return np.asarray(minima[part] - minima.mean(axis=0))
 
-    def gradient(
-        self, weights: np.ndarray, part: int, parts: int, step: int
-    ) -> tuple[float, np.ndarray]:
+    def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
         """This worker's loss and its noisy gradient."""
         away = weights - self.minimum(part, parts)
         slope = np.asarray(self.eigenvalues) * away

@@ -6,13 +6,14 @@ ground and however often it is asked; all shares are equally large, or the mean 
 would not be the gradient of all.
 """
 
-from __future__ import annotations
-
 import math
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+
+LossAndGradient = tuple[float, np.ndarray]
 
 
 @runtime_checkable
@@ -22,9 +23,7 @@ class Trainable(Protocol):
     def initial(self) -> np.ndarray:
         """The weights to begin with, alike on every rank: a new vector each time."""
 
-    def gradient(
-        self, weights: np.ndarray, part: int, parts: int, step: int
-    ) -> tuple[float, np.ndarray]:
+    def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
         """The mean loss over this share of the minibatch, and its gradient: a new vector."""
 
 
@@ -32,12 +31,13 @@ class Task(Trainable, Protocol):
     """A loss over weights, in shares, and how good weights are."""
 
     @property
-    def layers(self) -> tuple[int, ...]:
-        """Where each array of weights begins in the vector, and at last the vector's size."""
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of the arrays of weights."""
 
     @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """The shapes of these arrays."""
+    def layers(self) -> tuple[int, ...]:
+        """Where each of them begins in the vector, and at last the vector's size."""
+        return offsets(self.shapes)
 
     def loss(self, weights: np.ndarray) -> float:
         """The mean loss over data held out."""
@@ -49,3 +49,23 @@ class Task(Trainable, Protocol):
 def offsets(shapes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
     """Where arrays of these shapes begin in one vector, and at last its size."""
     return tuple(accumulate((math.prod(shape) for shape in shapes), initial=0))
+
+
+@dataclass(frozen=True)
+class Factors:
+    """What K-FAC makes a layer's step of, as means over samples: two factors and the gradient."""
+
+    inputs: np.ndarray  # A, of inputs x inputs
+    derivatives: np.ndarray  # D, of outputs x outputs
+    gradient: np.ndarray  # G, of outputs x inputs
+
+
+def factors(inputs: np.ndarray, drawn: np.ndarray, derivatives: np.ndarray) -> Factors:
+    """Of (samples, inputs), and of derivatives (samples, outputs) for drawn and for true answers.
+
+    A layer with a bias has one input more, which is always 1.
+    """
+    samples = len(inputs)
+    return Factors(
+        inputs.T @ inputs / samples, drawn.T @ drawn / samples, derivatives.T @ inputs / samples
+    )

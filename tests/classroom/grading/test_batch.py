@@ -19,7 +19,7 @@ from ddl_class.cli import main
 from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises import unit_06
 from ddl_class.grading import batch
-from ddl_class.grading.command import summary
+from ddl_class.grading.batch import summary
 from ddl_class.grading.sandbox import Limits
 from ddl_class.grading.scoring import Score
 from ddl_class.grading.submission import find_submissions

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from ddl_class.grading import fingerprint as module
-from ddl_class.grading.fingerprint import fingerprint
+from ddl_class.grading import verdicts
+from ddl_class.grading.verdicts import fingerprint
 
 FILES = {"__init__.py": "", "exercises/unit_06.py": "points = 2", "table.json": "[1]"}
 
@@ -63,12 +63,12 @@ def test_it_does_not_change_with_by_products(tmp_path, name):
 @pytest.mark.parametrize("library", ["numpy", "torch"])
 def test_it_changes_with_the_version_of_a_library(tmp_path, monkeypatch, library):
     before = fingerprint([package(tmp_path)])
-    version = module.metadata.version
+    version = verdicts.metadata.version
 
     def newer(name):
         return version(name) + ("+newer" if name == library else "")
 
-    monkeypatch.setattr(module.metadata, "version", newer)
+    monkeypatch.setattr(verdicts.metadata, "version", newer)
     assert fingerprint([tmp_path]) != before
 
 

@@ -15,7 +15,6 @@ from wheels import build, copy_project, fresh_environment, install, open_to_all
 from ddl_class.commands.mistake import Mistake
 from ddl_class.grading import view
 from ddl_class.grading.inside import landlock, project
-from ddl_class.grading.inside.refusals import is_library
 from ddl_class.grading.sandbox import BOTH_WALLS, SECOND_WALL
 
 pytestmark = pytest.mark.slow
@@ -142,7 +141,7 @@ def test_of_a_clone_only_the_list_is_seen(clone, walls, tmp_path):
 def test_what_is_not_on_the_list_is_hidden_whatever_package_it_is_in(module, hidden, monkeypatch):
     monkeypatch.setattr(project, "packages", lambda: {"ddl_teach", "ddl_runtime", "ddl_more"})
     assert project.is_hidden(module) == hidden
-    assert is_library(module) == hidden
+    assert project.is_library(module) == hidden
 
 
 def test_a_link_to_what_holds_something_masked_opens_nothing(tmp_path):

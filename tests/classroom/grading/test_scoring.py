@@ -8,7 +8,7 @@ from handed_in import CROSSOVER, RING, RING_STUB, Desk
 from ddl_class.cli import main
 from ddl_class.exercises.stages import SimulatedStage
 from ddl_class.grading import batch, scoring
-from ddl_class.grading.command import summary
+from ddl_class.grading.batch import summary
 from ddl_class.grading.sandbox import Limits
 from ddl_runtime.diagnosis.deadlock import TimedOut
 

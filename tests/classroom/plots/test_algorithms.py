@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ddl_class.plots.algorithms import plot_times
+from ddl_class.plots.messages import plot_times
 from ddl_runtime.pictures.style import ALGORITHM_COLOURS, algorithm_colour
 
 SIZES = 2.0 ** np.arange(6, 20, 2)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ddl_class.plots.arrivals import plot_arrivals
+from ddl_class.plots.messages import plot_arrivals
 
 
 def test_each_column_has_the_ranks_from_first_to_last():

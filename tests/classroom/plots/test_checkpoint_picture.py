@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ddl_class.plots.checkpoints import plot_checkpoints
+from ddl_class.plots.many_nodes import plot_checkpoints
 from ddl_teach.theory.failures import expected, young
 
 EVERY = np.geomspace(10, 1e5, 200)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ddl_class.plots.choices import plot_choices, plot_regrets
+from ddl_class.plots.searching import plot_choices, plot_regrets
 
 TRUTH = [["ring", "ring"], ["tree", ""]]
 WHERE = {"row_quantity": "ranks", "column_quantity": "bytes of a vector"}

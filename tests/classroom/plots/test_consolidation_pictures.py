@@ -1,6 +1,6 @@
 """The pictures of consolidated networks say what came out."""
 
-from ddl_class.plots.consolidation import plot_consolidated
+from ddl_class.plots.searching import plot_consolidated
 
 
 def test_the_title_names_the_best_and_the_worst():

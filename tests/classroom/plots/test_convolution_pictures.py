@@ -3,11 +3,15 @@
 import numpy as np
 import pytest
 
-from ddl_class.plots.convolutions import Swept, method_name, plot_sweep
-from ddl_class.plots.im2col import plot_im2col
-from ddl_class.plots.method_map import plot_method_map
-from ddl_class.plots.spread import plot_spread
-from ddl_class.plots.winograd_error import plot_errors
+from ddl_class.plots.convolutions import (
+    Swept,
+    method_name,
+    plot_errors,
+    plot_im2col,
+    plot_method_map,
+    plot_spread,
+    plot_sweep,
+)
 from tests.classroom.plots.figures import title
 
 KERNELS = [3, 5, 7]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ddl_class.plots.copies import busy_at_once, plot_copies
+from ddl_class.plots.staging import busy_at_once, plot_copies
 from ddl_runtime.records.timeline import Timeline
 
 

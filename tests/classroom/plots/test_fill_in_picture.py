@@ -1,6 +1,6 @@
 """The picture of fill-in: shares are what was given, and the title says the ends of each line."""
 
-from ddl_class.plots.fill_in import plot_fill_in
+from ddl_class.plots.forms import plot_fill_in
 
 
 def test_lines_and_squares_are_what_was_given():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ddl_class.plots.grids import PARTS, plot_places, plot_shares
+from ddl_class.plots.networks import PARTS, plot_places, plot_shares
 from ddl_teach.theory.grids.grid import Grid
 
 

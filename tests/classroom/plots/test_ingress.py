@@ -1,6 +1,6 @@
 """The picture of what comes in at a port says who grows, and shows all three grounds."""
 
-from ddl_class.plots.ingress import plot_ingress
+from ddl_class.plots.gossip import plot_ingress
 
 WORKERS = [2, 8, 32]
 LINES = {"server": (WORKERS, [2e3, 8e3, 32e3]), "ring": (WORKERS, [1e3, 1.75e3, 1.94e3])}
@@ -12,6 +12,5 @@ def test_the_last_point_of_a_line_says_its_name():
 
 
 def test_squares_are_simulated_and_dots_measured():
-    [ax] = plot_ingress(LINES, {"server": LINES["server"]}, LINES, title="mine").axes
-    assert ax.get_title(loc="left") == "mine"
+    [ax] = plot_ingress(LINES, {"server": LINES["server"]}, LINES).axes
     assert [line.get_marker() for line in ax.lines] == ["None", "None", "s", "o", "o"]

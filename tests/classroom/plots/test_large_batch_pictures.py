@@ -26,7 +26,6 @@ def test_speed_ups_say_what_throughput_hides():
         "throughput", "the wall", "target: formula", "target: simulated", "target: measured",
     ]  # fmt: skip
     assert labels(plot_speed_ups(throughput, LINE, wall=6.0)) == labels(figure)[:3]
-    assert plot_speed_ups(throughput, LINE, wall=6.0, title="mine").axes[0].get_title("left")
 
 
 def test_losses_name_their_ends():

@@ -7,12 +7,8 @@ import matplotlib
 import numpy as np
 import pytest
 
-from ddl_runtime.pictures.style import (
-    new_axes,
-    rank_colour,
-    size_text,
-    time_text,
-)
+from ddl_runtime.pictures.style import new_axes, rank_colour
+from ddl_runtime.pictures.words import size_text, time_text
 
 
 def test_a_rank_never_changes_its_colour_and_the_first_36_differ():

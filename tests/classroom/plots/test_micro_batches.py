@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ddl_class.plots.convolutions import METHOD_COLOURS
-from ddl_class.plots.micro_batches import plot_divisions, plot_front, plot_limits
+from ddl_class.plots.memory import plot_divisions, plot_front, plot_limits
 from tests.classroom.plots.figures import title
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ddl_class.plots.nodes import plot_nodes
+from ddl_class.plots.many_nodes import plot_nodes
 from tests.classroom.plots.figures import title
 
 

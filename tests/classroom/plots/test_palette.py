@@ -15,15 +15,10 @@ from matplotlib.colors import to_rgb
 
 from ddl_class.plots import (
     convolutions,
-    copies,
-    grids,
+    course,
     memory,
-    micro_batches,
-    pipelines,
-    prediction,
-    progress,
+    networks,
     search,
-    spread,
     staging,
 )
 from ddl_runtime.pictures import style
@@ -55,18 +50,18 @@ PALETTES = {
     "ranks": style.RANK_COLOURS,
     "kinds of spans": style.KIND_COLOURS.values(),
     "algorithms": style.ALGORITHM_COLOURS.values(),
-    "predictions": [*prediction.COLOURS.values(), prediction.OTHER],
+    "predictions": [*course.SOURCE_COLOURS.values(), course.OTHER],
     "convolutions": [*convolutions.METHOD_COLOURS.values(), convolutions.OTHER],
-    "parts of a step on a grid": [colour for _, colour in grids.PARTS.values()],
+    "parts of a step on a grid": [colour for _, colour in networks.PARTS.values()],
     "decisions of a search": [colour for colour, _ in search.DECISIONS.values()],
     "memory": memory.KINDS.values(),
     "memory's curves": memory.CURVES,
-    "divisions": micro_batches.LIMIT_COLOURS,
+    "divisions": memory.LIMIT_COLOURS,
     "paths between devices": staging.PATH_COLOURS.values(),
-    "streams of a device": copies.COLOURS.values(),
-    "progress": [colour for colour, *_ in progress.STATES.values()],
-    "passes of a pipeline": {colour for _, colour in pipelines.PASSES.values()},
-    "spoiled or not": [spread.GOOD, spread.BAD],
+    "streams of a device": staging.STREAM_COLOURS.values(),
+    "progress": [colour for colour, *_ in course.STATES.values()],
+    "passes of a pipeline": {colour for _, colour in networks.PASSES.values()},
+    "spoiled or not": [convolutions.GOOD, convolutions.BAD],
 }
 
 

@@ -7,24 +7,21 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from ddl_class.plots.boxes import draw_boxes, write, write_into_boxes
-from ddl_class.plots.curves import draw, draw_all, explain
-from ddl_class.plots.frame import count_in_short, finish, finish_panels, log_scale, panels, plain
+from ddl_class.plots.convolutions import draw_names
+from ddl_class.plots.frame import finish_panels, panels, plain, plane
 from ddl_class.plots.gossip import plot_consensus, plot_disagreement
-from ddl_class.plots.grids import plot_shares
-from ddl_class.plots.tables import draw_names, write_numbers_into
+from ddl_class.plots.networks import plot_shares
 from ddl_runtime import pictures
-from ddl_runtime.pictures.style import KIND_COLOURS, ink_on, new_axes, rank_colour
+from ddl_runtime.pictures.style import KIND_COLOURS, ink_on, rank_colour
+from ddl_runtime.pictures.words import count_in_short
 
 LONG = "What was found " * 12
 
 
 @pytest.mark.parametrize(("title", "shown"), [(None, "It grows."), ("Mine", "Mine"), ("", "")])
 def test_the_title_is_what_was_found_or_what_is_asked_for_and_the_words_say_both(title, shown):
-    ax = new_axes()
-    figure = finish(
-        ax, "Time over size", "It grows.", title, x="size (bytes)", y="time (s)", more="2 s."
-    )
+    ax = plane("size (bytes)", "time (s)")
+    figure = ax.finish("Time over size", "It grows.", title, more="2 s.")
     assert ax.get_title(loc="left") == shown
     assert figure.alt == "Time over size. It grows. 2 s."
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("size (bytes)", "time (s)")
@@ -33,7 +30,7 @@ def test_the_title_is_what_was_found_or_what_is_asked_for_and_the_words_say_both
 def finished(many):
     if many:
         return finish_panels(panels(6, 3, columns=2), "About", LONG)
-    return finish(new_axes(6, 3), "About", LONG)
+    return plane(height=3, width=6).finish("About", LONG)
 
 
 @pytest.mark.parametrize("many", [False, True], ids=["axes", "panels"])
@@ -50,16 +47,16 @@ def test_a_long_title_stays_inside_the_picture(many):
      (10, count_in_short, {"1", "2", "5", "10", "20"}), (2, plain, {"1", "2", "4", "8", "16"})],
 )  # fmt: skip
 def test_logarithmic_axes_write_their_numbers_out(base, text, labels):
-    ax = new_axes()
+    ax = plane()
     ax.plot([1, 20], [1, 20])
-    log_scale(ax, "x", text, base=base)
+    ax.log_scale("x", text, base=base)
     ax.figure.canvas.draw()
     assert labels <= {label.get_text() for label in ax.get_xticklabels()}
 
 
 def test_ticks_stand_where_they_are_wanted():
-    ax = new_axes()
-    log_scale(ax, "y", at=(3, 7))
+    ax = plane()
+    ax.log_scale("y", at=(3, 7))
     assert list(ax.get_yticks()) == [3, 7]
     assert not len(ax.get_yticks(minor=True))
 
@@ -70,8 +67,8 @@ def test_ticks_stand_where_they_are_wanted():
      ("simulated", "s", "None", True), ("measured", "o", "None", False)],
 )  # fmt: skip
 def test_a_curve_looks_like_what_it_is(ground, marker, line, hollow):
-    ax = new_axes()
-    draw(ax, ground, ([1, 2], [3, 4], ([2, 3], [4, 5])), "#4477aa")
+    ax = plane()
+    ax.draw_curve(ground, ([1, 2], [3, 4], ([2, 3], [4, 5])), "#4477aa")
     [curve], [interval] = ax.lines, ax.collections
     assert (curve.get_marker(), curve.get_linestyle()) == (marker, line)
     assert (curve.get_markerfacecolor() == "none") == hollow
@@ -81,13 +78,13 @@ def test_a_curve_looks_like_what_it_is(ground, marker, line, hollow):
 
 
 def test_a_name_has_one_colour_on_all_grounds():
-    ax, curve = new_axes(), ([1, 2], [3, 4])
+    ax, curve = plane(), ([1, 2], [3, 4])
     grounds = {"predicted": {"a": curve}, "simulated": None, "measured": {"b": curve, "a": curve}}
-    colours = draw_all(ax, grounds)
+    colours = ax.draw_all(grounds)
     assert {line.get_label(): line.get_color() for line in ax.lines} == {
         "a, predicted": colours["a"], "b, measured": colours["b"], "a, measured": colours["a"],
     }  # fmt: skip
-    explain(ax, colours, ["predicted", "measured"])
+    ax.explain(colours, ["predicted", "measured"])
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == ["a", "b", "predicted", "measured"]
 
@@ -126,19 +123,19 @@ def contrast(ink, colour):
 @pytest.mark.parametrize("colour", [*map(rank_colour, range(36)), *KIND_COLOURS.values()])
 def test_words_on_a_colour_can_be_read(colour):
     assert contrast(ink_on(colour), colour) >= 4.5
-    ax = new_axes()
-    write(ax, 0, 0, 7, on=colour)
+    ax = plane()
+    ax.write(0, 0, 7, on=colour)
     assert (ax.texts[0].get_text(), ax.texts[0].get_color()) == ("7", ink_on(colour))
 
 
 def test_boxes_lie_in_their_rows_and_have_words_where_there_is_room():
-    ax = new_axes(9, 3)
+    ax = plane(height=3, width=9)
     rows, begins, ends = [0, 1], [0.0, 1.0], [1.0, 1.01]
-    draw_boxes(ax, rows, begins, ends, facecolors=["#000000", "#ffffff"])
+    ax.draw_boxes(rows, begins, ends, facecolors=["#000000", "#ffffff"])
     [boxes] = ax.collections
     middles = [path.vertices[:4].mean(axis=0).tolist() for path in boxes.get_paths()]
     assert np.allclose(middles, [[0.5, 0], [1.005, 1]])
-    write_into_boxes(ax, rows, begins, ends, ["wide", "thin"], ["#000000", "#ffffff"], 1.01)
+    ax.write_into_boxes(rows, begins, ends, ["wide", "thin"], ["#000000", "#ffffff"], 1.01)
     assert [text.get_text() for text in ax.texts] == ["wide"]
 
 
@@ -152,8 +149,8 @@ def test_cells_have_the_colours_of_their_names_as_strong_as_asked_for():
 
 
 def test_numbers_of_cells_leave_out_what_is_none():
-    ax = new_axes()
-    write_numbers_into(ax, np.array([[1.0, np.nan], [30.0, 4.0]]), 10)
+    ax = plane()
+    ax.write_numbers_into(np.array([[1.0, np.nan], [30.0, 4.0]]), 10)
     assert {text.get_text(): text.get_position() for text in ax.texts} == {
         "1": (0, 0), "30": (0, 1), "4": (1, 1),
     }  # fmt: skip
@@ -165,5 +162,5 @@ def test_pictures_of_runs_need_no_other_part_of_the_runtime():
     assert len(files) > 6
     for file in files:
         taken = set(re.findall(r"^from (ddl_\S+) import", file.read_text(), re.MULTILINE))
-        room = {f"ddl_runtime.pictures.{name}" for name in ("activity", "bars", "style")}
+        room = {f"ddl_runtime.pictures.{name}" for name in ("activity", "bars", "style", "words")}
         assert taken <= room, file

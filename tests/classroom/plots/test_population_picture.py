@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ddl_class.plots.population import LOOKS, plot_population
+from ddl_class.plots.searching import LOOKS, plot_population
 
 LOSSES = [[2.0, 1.0, 3.0, np.inf], [1.5, 0.9, 0.8, 1.0], [0.7, 0.6, 0.5, 0.9]]
 PARENTS = [[0, 1, 2, 3], [0, 1, 1, 1], [0, 1, 2, 2]]
@@ -28,6 +28,5 @@ def test_the_title_says_who_has_descendants_and_where_the_schedule_led():
     found = "All 4 members descend from 2 of the first; the best's rate went from 0.2 to 0.24"
     assert found in figure.alt
     assert figure.get_suptitle() == found
-    alone = plot_population([[1.0]], [[0]], [[0.5]], name="momentum", title="mine")
-    assert "the best's momentum stayed at 0.5" in alone.alt
-    assert alone.get_suptitle() == "mine"
+    alone = plot_population([[1.0]], [[0]], [[0.5]])
+    assert "the best's rate stayed at 0.5" in alone.alt

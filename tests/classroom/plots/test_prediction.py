@@ -2,7 +2,7 @@
 
 import pytest
 
-from ddl_class.plots.prediction import plot_prediction
+from ddl_class.plots.course import plot_prediction
 from tests.classroom.plots.figures import title
 
 

@@ -5,7 +5,7 @@ import itertools
 import pytest
 from matplotlib.colors import to_rgb
 
-from ddl_class.plots.progress import STATES, Column, Tile, plot_progress
+from ddl_class.plots.course import STATES, Column, Tile, plot_progress
 
 
 def words(figure):

@@ -2,9 +2,12 @@
 
 import numpy as np
 
-from ddl_class.plots.loss_scale import plot_loss_scale
-from ddl_class.plots.rounding import plot_sum_errors
-from ddl_class.plots.wavefront import plot_wavefronts, too_early
+from ddl_class.plots.recurrences import (
+    plot_loss_scale,
+    plot_sum_errors,
+    plot_wavefronts,
+    too_early,
+)
 from tests.classroom.plots.figures import title
 
 HALF = {"smallest": 2.0**-24, "smallest_normal": 2.0**-14, "largest": 65504.0}

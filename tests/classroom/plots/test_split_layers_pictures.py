@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 
-from ddl_class.plots.split_layers import EVERYBODY, plot_cuts, plot_either_way, plot_ways
+from ddl_class.plots.networks import EVERYBODY, plot_cuts, plot_either_way, plot_ways
 from ddl_runtime.pictures.style import rank_colour
 from tests.classroom.plots.figures import title
 

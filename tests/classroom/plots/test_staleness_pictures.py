@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from ddl_class.plots import losses, staleness
+from ddl_class.plots import (
+    staleness,
+)
 from ddl_teach.theory.staleness import delayed_descent, stable_rate
 
 
@@ -38,11 +40,11 @@ def test_histograms_are_shares_and_name_mean_and_most():
 
 def test_losses_against_three_measures_name_three_winners():
     curves = {
-        "few steps": losses.Curve([1, 2, 3], [10, 20, 30], [5, 10, 15], [3.0, 1.0, 0.5]),
-        "fast": losses.Curve([2, 4, 6], [1, 2, 3], [50, 100, 150], [2.0, 1.0, 0.4]),
-        "silent": losses.Curve([3, 6, 9], [11, 22, 33], [0, 0, 0], [2.0, 1.0, 0.5]),
+        "few steps": staleness.Curve([1, 2, 3], [10, 20, 30], [5, 10, 15], [3.0, 1.0, 0.5]),
+        "fast": staleness.Curve([2, 4, 6], [1, 2, 3], [50, 100, 150], [2.0, 1.0, 0.4]),
+        "silent": staleness.Curve([3, 6, 9], [11, 22, 33], [0, 0, 0], [2.0, 1.0, 0.5]),
     }
-    figure = losses.plot_losses(curves)
+    figure = staleness.plot_losses(curves)
     found = "First at a loss of 0.5: few steps by epochs, fast by seconds, silent by bytes"
     assert figure.get_suptitle() == found
     assert found in figure.alt
@@ -53,7 +55,7 @@ def test_losses_against_three_measures_name_three_winners():
 
 def test_a_mean_curve_is_the_mean_over_workers_and_over_some_steps():
     diaries = [([4.0, 2.0, 0.0], [1, 2, 3], [0, 8, 16]), ([2.0, 2.0, 2.0], [3, 4, 5], [0, 8, 16])]
-    curve = losses.mean_curve(diaries, epochs_a_step=0.5, width=2)
+    curve = staleness.mean_curve(diaries, epochs_a_step=0.5, width=2)
     assert np.allclose(curve.losses, [2.5, 1.5])
     assert np.allclose(curve.epochs, [1.0, 1.5])
     assert np.allclose(curve.seconds, [3.0, 4.0])

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ddl_class.plots.step_panels import plot_steps
-from ddl_class.plots.step_player import StepPlayer, player_data
+from ddl_class.plots.step_player import StepPlayer, player_data, plot_steps
 from ddl_class.plots.steps import DrawnStep, RecordedSteps, StepMessage, in_words
 
 pytestmark = pytest.mark.slow

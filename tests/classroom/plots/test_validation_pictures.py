@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ddl_class.plots.validation import ROUNDING, plot_apart
+from ddl_class.plots.honesty import ROUNDING, plot_apart
 
 
 def test_rules_that_do_not_differ_at_all_are_drawn_too():

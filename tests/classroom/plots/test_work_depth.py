@@ -2,9 +2,13 @@
 
 import numpy as np
 
-from ddl_class.plots.operation_graph import levels, plot_operation_graph
-from ddl_class.plots.schedule import plot_schedule
-from ddl_class.plots.work_depth import plot_bounds, plot_layers
+from ddl_class.plots.work_depth import (
+    levels,
+    plot_bounds,
+    plot_layers,
+    plot_operation_graph,
+    plot_schedule,
+)
 from tests.classroom.plots.figures import labels, title
 
 TREE = [[], [], [], [], [0, 1], [2, 3], [4, 5]]

@@ -35,16 +35,11 @@ def test_measured_jobs_and_their_rooms(problem):
     jobs = measure(problem, methods=methods, sizes="powers_of_two", repetitions=1)
     able = [name for name in methods if not find(name).refusal(problem)]
     sizes = sizes_of("powers_of_two", problem.batch)
-    how = {"stride": problem.stride, "padding": problem.padding, "groups": problem.groups}
     x, weight, dy = map(torch.randn, (problem.x_shape, problem.weight_shape, problem.output_shape))
     calls = {
-        "forward": lambda recipe: divided.forward(x, weight, recipe, **how),
-        "input_gradient": lambda recipe: divided.input_gradient(
-            dy, weight, problem.x_shape, recipe, **how
-        ),
-        "weight_gradient": lambda recipe: divided.weight_gradient(
-            x, dy, problem.weight_shape, recipe, **how
-        ),
+        "forward": lambda way: way.forward(x, weight, problem),
+        "input_gradient": lambda way: way.input_gradient(dy, weight, problem),
+        "weight_gradient": lambda way: way.weight_gradient(x, dy, problem),
     }
     for direction, job in jobs.items():
         assert {(one.method, one.size) for one in job.offers} == {*itertools.product(able, sizes)}
@@ -56,9 +51,9 @@ def test_measured_jobs_and_their_rooms(problem):
                 division = planning.dynamic.divide(job, limit)
             except ValueError:
                 continue
-            call = calls[direction]
-            result = call(divided.recipe(division)).nbytes
-            peak = peak_allocation(lambda: call(divided.recipe(division)))  # noqa: B023
+            call, way = calls[direction], divided.Divided(divided.recipe(division))
+            result = call(way).nbytes
+            peak = peak_allocation(lambda: call(way))  # noqa: B023
             assert peak - result <= division.workspace <= limit
 
 

@@ -5,7 +5,7 @@ import pytest
 from ddl_measure.experiments.search.waits import Pace, asynchronous, compared, halving, waits
 from ddl_teach import simulate
 from ddl_teach.search.job import Job
-from ddl_teach.theory.searches import waiting
+from ddl_teach.theory.stragglers import waiting
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 4, 5, 8])

@@ -133,7 +133,7 @@ def test_tiles_that_leave_no_digit_are_refused_by_name(dtype, kernel, largest):
     right = find("direct").forward(x.double(), weight.double(), **told)
 
     def error(outputs, **limits):
-        found = Winograd(outputs, **limits).forward(x, weight, **told).double()
+        found = Winograd(outputs, **limits).forward(x, weight, problem).double()
         return (found - right).norm() / right.norm()
 
     assert error(largest) < 0.25

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from operators.graphs.built.winograd import combine
 
 from ddl_teach.operators.graphs import fully_connected
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.schedule import finished
-from ddl_teach.operators.graphs.sums import combine, reduce
+from ddl_teach.operators.graphs.sums import reduce
 from ddl_teach.theory.work_depth.counting import joined
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from operators.graphs.built import direct, rnn
 from optimal import fewest_steps
 
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.graphs import direct, rnn
 from ddl_teach.operators.graphs.schedule import finished, greedy, remaining
 from ddl_teach.theory.work_depth.counting import WorkDepth
 

@@ -132,7 +132,7 @@ def test_a_network_that_has_our_operator_already_is_transformed_too(x, call):
 def test_gradients_of_gradients_and_shapes_are_what_torch_expects(x):
     weight = torch.randn(2, 1, 3, 3, dtype=torch.float64, requires_grad=True)
     x = x[:3, :1, :4, :5].clone().requires_grad_()
-    arguments = (x, weight, [1, 1], [1, 0], 1, MIXED)
+    arguments = (x, weight, [1, 1], [1, 0], 1, MIXED, None)
     tests = ("test_schema", "test_autograd_registration", "test_faketensor")
     torch.library.opcheck(operator.convolution, arguments, test_utils=tests)
     call = lambda x, weight: operator.convolution(x, weight, *arguments[2:])  # noqa: E731

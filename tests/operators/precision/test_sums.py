@@ -39,7 +39,7 @@ def wide(total):
 def test_ones_of_half_precision_stop_at_2048_and_of_bfloat16_at_256(name, stop):
     ones = numbers(name, np.ones(3000))
     assert wide(in_order(ones[:stop])) == wide(in_order(ones)) == stop
-    assert rounding.find_format(name).ones_stop == stop
+    assert 2 ** rounding.find_format(name).significant == stop
     nearest = wide(numbers(name, np.array([3000.0])))[0]
     for way in (pairwise, kahan, wider):
         assert wide(way(ones)) == nearest

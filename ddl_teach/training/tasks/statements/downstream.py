@@ -8,8 +8,6 @@ What to look at: random vectors are no bad start, for they tell statements apart
 adds is that it puts alike statements close to each other.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ddl_teach.training.tasks.statements.corpus import Corpus

@@ -10,8 +10,6 @@ their compositionality", NIPS 2013.
 What to look at: `touched` beside `gradient`: the same numbers, a small part of them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,14 +19,14 @@ from ddl_teach.training.consistency.rows import Rows
 from ddl_teach.training.consistency.shares import share
 from ddl_teach.training.tasks.statements import downstream
 from ddl_teach.training.tasks.statements.corpus import Corpus
-from ddl_teach.training.tasks.task import offsets
+from ddl_teach.training.tasks.task import LossAndGradient, Task
 
 FLATTER = 0.75  # contexts are drawn by their frequency to this power (Mikolov et al.)
 HELD_OUT_PAIRS = 4096  # are enough for the loss
 
 
 @dataclass(frozen=True, eq=False)
-class Statements:
+class Statements(Task):
     """`batch` pairs for each worker and step, vectors of `width` numbers, `negatives` a pair."""
 
     corpus: Corpus
@@ -43,20 +41,13 @@ class Statements:
         """The vectors of all statements, and of all contexts."""
         return ((len(self.corpus.vocabulary), self.width),) * 2
 
-    @property
-    def layers(self) -> tuple[int, ...]:
-        """Where each begins in the vector of weights, and its size."""
-        return offsets(self.shapes)
-
     def initial(self) -> np.ndarray:
         """Short random vectors, and contexts that say nothing yet."""
         random = np.random.default_rng(self.seed)
         vectors = (random.random(self.shapes[0]) - 0.5) / self.width
         return np.concatenate([vectors.ravel(), np.zeros(vectors.size)]).astype(self.dtype)
 
-    def gradient(
-        self, weights: np.ndarray, part: int, parts: int, step: int
-    ) -> tuple[float, np.ndarray]:
+    def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
         """The mean loss over this share of the minibatch, and its gradient, mostly zeros."""
         loss, indices, values = self.touched(weights, part, parts, step)
         gradient = np.zeros_like(weights)

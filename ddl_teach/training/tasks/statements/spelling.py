@@ -10,8 +10,6 @@ semantics", NeurIPS 2018, do this with the statements of a compiler's intermedia
 What to look at: the most frequent statements; how much of all code is getting and setting.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 from collections.abc import Iterator

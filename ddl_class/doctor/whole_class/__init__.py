@@ -1,1 +1,0 @@
-"""The doctor of a whole class: every account's findings on one page."""

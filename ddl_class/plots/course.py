@@ -1,0 +1,235 @@
+"""The course in pictures: the map of its units, how far the learner has come, and predictions.
+
+On the map arrows lead from a unit to those next to it that need it; what is farther away stands in
+the box alone, where no line crosses others. Of the progress a tile is an exercise. Nothing is told
+by colour alone: starred units have a star and a thick border, tiles a sign. What to look at: the
+first pale tile is what comes next; and of a prediction whether only you were off, or the formula
+too. Its last source is the judge, whose band reaches to the factor that counts as a good one.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch, Patch
+
+from ddl_class.plots.frame import Plane, need, plane
+from ddl_runtime.pictures.style import INK, Look, in_style
+
+WIDTH, HEIGHT = 0.8, 0.8  # of a box; one is 1 from the next
+STAR, PLAIN, PATH, ARROW = "#fff3c4", "#f3f4f6", "#e6b422", "#4477aa"
+LETTERS = 15  # of a title in one line
+
+Place = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class MappedUnit:
+    """A unit on the map."""
+
+    number: str
+    title: str
+    minutes: int  # for who works alone
+    starred: bool
+    needs: tuple[str, ...]  # the numbers of what it builds on
+
+
+@in_style
+def plot_course_map(parts: Mapping[str, Sequence[MappedUnit]]) -> Figure:
+    """All units, what leads to what, and the starred path."""
+    shown = {part: stops for part, stops in parts.items() if stops}
+    tallest = max(map(len, shown.values()))
+    places = {
+        stop.number: (column, (tallest - len(stops)) / 2 + row)
+        for column, stops in enumerate(shown.values())
+        for row, stop in enumerate(stops)
+    }
+    every = [stop for stops in shown.values() for stop in stops]
+    starred = [places[stop.number] for stop in every if stop.starred]
+    ax = plane(height=0.98 * tallest + 1.1, width=1.8 * len(shown))
+    path: Look = {"color": PATH, "linewidth": 9, "alpha": 0.75, "solid_joinstyle": "round"}
+    ax.plot(*zip(*starred, strict=True), zorder=0, **path)
+    for stop in every:
+        here = places[stop.number]
+        for there in (places[before] for before in stop.needs if before in places):
+            if here[0] - there[0] == 1 or there == (here[0], here[1] - 1):
+                _arrow(ax, there, here)
+        _box(ax, *here, stop)
+    for column, part in enumerate(shown):
+        ax.write(column, -0.95, part, weight="bold", fontsize=12)
+    ax.set(xlim=(-0.5, len(shown) - 0.5), ylim=(tallest - 0.45, -1.2))
+    ax.set_axis_off()
+    title = (
+        f"{len(every)} units; the first exercises of the {len(starred)} on the yellow path (★) "
+        "make half a day of a class"
+    )
+    return ax.finish(title, ". ".join(map(_in_words, shown, shown.values())), title, grid="")
+
+
+def _box(ax: Plane, x: float, y: float, stop: MappedUnit) -> None:
+    fill, line = (STAR, 2.0) if stop.starred else (PLAIN, 0.8)
+    corner = x - WIDTH / 2, y - HEIGHT / 2
+    ax.round_box(*corner, WIDTH, HEIGHT, 0.08, facecolor=fill, linewidth=line, zorder=3)
+    head = f"{stop.number}{' ★' if stop.starred else ''}"
+    ax.write(x - 0.36, y - 0.27, head, ha="left", weight="bold", fontsize=10, zorder=4)
+    ax.write(x + 0.36, y - 0.27, f"{stop.minutes} min", ha="right", fontsize=8.5, zorder=4)
+    ax.write(x, y + 0.02, textwrap.fill(stop.title, LETTERS), fontsize=9.5, zorder=4)
+    if stop.needs:
+        ax.write(x, y + 0.29, f"after {' and '.join(stop.needs)}", fontsize=8.5, zorder=4)
+
+
+def _arrow(ax: Plane, start: Place, end: Place) -> None:
+    (x, y), (to_x, to_y) = start, end
+    if x == to_x:
+        begin, tip = (x, y + HEIGHT / 2), (x, to_y - HEIGHT / 2)
+    else:
+        begin, tip = (x + WIDTH / 2, y), (to_x - WIDTH / 2, to_y)
+    look: Look = {"arrowstyle": "-|>", "mutation_scale": 11, "color": ARROW, "linewidth": 1.2}
+    ax.add_patch(FancyArrowPatch(begin, tip, shrinkA=0, shrinkB=0, zorder=2, **look))
+
+
+def _in_words(part: str, stops: Sequence[MappedUnit]) -> str:
+    units = "; ".join(
+        f"{stop.number} {stop.title}, {stop.minutes} minutes"
+        + (", starred" if stop.starred else "")
+        + (f", after {' and '.join(stop.needs)}" if stop.needs else "")
+        for stop in stops
+    )
+    return f"{part}: {units}"
+
+
+# -- progress ---------------------------------------------------------------------------------
+
+STATES: Mapping[str, tuple[str, str, str]] = {
+    "not tried": ("#f4f1e9", INK, "–"),
+    "tried": ("#e69f00", INK, "…"),
+    "hinted": ("#56b4e9", INK, "?"),
+    "solved": ("#117733", "white", "✓"),
+}
+"""Each state's colour, the colour of what is written on it, and its sign."""
+
+TILE, HEAD = 0.42, 0.62  # inches: the height of a tile, and of a unit's name above
+WIDEST, NAMED, WHOLE = 1.95, 1.2, 11.0  # inches: of a column, of one with names; of all columns
+
+
+class Tile(NamedTuple):
+    """One exercise."""
+
+    name: str
+    points: int
+    state: str
+
+
+class Column(NamedTuple):
+    """One unit."""
+
+    name: str
+    tiles: Sequence[Tile]
+
+
+@in_style
+def plot_progress(columns: Sequence[Column]) -> Figure:
+    """The exercises of all units, each in the state it is in."""
+    tiles = [tile for column in columns for tile in column.tiles]
+    width = min(WIDEST, WHOLE / max(len(columns), 1))
+    rows = max((len(column.tiles) for column in columns), default=0)
+    ax = plane(height=0.9 + HEAD + TILE * rows, width=max(5.0, width * len(columns)))
+    letters = int(width * 11) if width >= NAMED else 3  # signs and numbers only
+    for place, (name, exercises) in enumerate(columns):
+        lines = textwrap.wrap(name, letters)[: 2 if width >= NAMED else 1]
+        look: Look = {"ha": "center", "va": "bottom", "fontsize": 9, "fontweight": "bold"}
+        ax.text(place, -0.3, "\n".join(lines), **look)
+        for row, tile in enumerate(exercises):
+            _draw_tile(ax, place, row, tile, letters)
+    ax.set(xlim=(-0.55, max(len(columns), 1) - 0.45), ylim=(rows + 0.05, -0.3 - HEAD / TILE))
+    ax.set_axis_off()
+    legend = [
+        Patch(facecolor=colour, edgecolor=INK, linewidth=0.5, label=f"{sign} {state}")
+        for state, (colour, _, sign) in STATES.items()
+    ]
+    ax.legend(handles=legend, ncols=4, loc="upper left", bbox_to_anchor=(0, 0.02), fontsize=8)
+    solved = [tile for tile in tiles if tile.state == "solved"]
+    earned, whole = (sum(tile.points for tile in some) for some in (solved, tiles))
+    found = f"{len(solved)} of {len(tiles)} exercises solved, {earned} of {whole} points"
+    units = "; ".join(
+        f"{name}: {', '.join(f'{tile.name} {tile.state}' for tile in own)}"
+        for name, own in columns
+    )
+    return ax.finish("Progress over the course", found, grid="", more=f"{units}.")
+
+
+def _draw_tile(ax: Plane, place: int, row: int, tile: Tile, letters: int) -> None:
+    colour, ink, sign = STATES[tile.state]
+    ax.round_box(place - 0.46, row + 0.08, 0.92, 0.84, 0.06, facecolor=colour, linewidth=0.5)
+    name = textwrap.shorten(tile.name, letters, placeholder="…") if letters > 3 else ""
+    words: Look = {"va": "center", "fontsize": 8, "color": ink}
+    ax.text(place - 0.42, row + 0.5, f"{sign} {name}", ha="left", **words)
+    ax.text(place + 0.42, row + 0.5, str(tile.points), ha="right", **words)
+
+
+SOURCE_COLOURS = {
+    "you": "#ee7733",
+    "computed": "#333333",
+    "simulated": "#009988",
+    "measured": "#4477aa",
+}
+MARKERS = {"you": "D", "computed": "|", "simulated": "s", "measured": "o"}
+OTHER = "#aa3377"
+BAND = "#e8eef5"
+
+
+@in_style
+def plot_prediction(
+    said: float, found: Mapping[str, float], quantity: str, *, close: float = 2.0
+) -> Figure:
+    """Draw a committed number beside what was `found`, by source: `computed`, `simulated`, ...
+
+    The last source decides. `quantity` is what the number counts, as in "bytes".
+    """
+    need(found, "nothing was found yet: give at least a measured number")
+    numbers = {"you": said, **found}
+    *_, (judge, truth) = found.items()
+    ax = plane(quantity, height=1.1 + 0.42 * len(numbers), width=8.0)
+    least, most = min(numbers.values()), max(numbers.values())
+    if least > 0:
+        ax.log_scale("x", amount, subs=(1.0,) if most > 1000 * least else (1.0, 2.0, 5.0))
+        ax.set_xlim(min(least, truth / close) / 1.6, max(most, truth * close) * 1.6)
+        ax.axvspan(truth / close, truth * close, color=BAND, zorder=0)
+    ax.axvline(truth, color=SOURCE_COLOURS.get(judge, OTHER), linewidth=1.2, linestyle=":")
+    halo = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.5}
+    for row, (name, number) in enumerate(numbers.items()):
+        colour = SOURCE_COLOURS.get(name, OTHER)
+        inside = "none" if name == "simulated" else colour
+        look: Look = {"color": colour, "markerfacecolor": inside, "markeredgewidth": 2}
+        ax.plot(number, row, MARKERS.get(name, "o"), markersize=10, **look)
+        ax.note(amount(number), (number, row), (9, 0), va="center", fontsize=10, bbox=halo)
+    ax.name_rows(numbers)
+    words = finding(said, judge, truth, quantity, close)
+    listed = ", ".join(f"{name} {amount(number)}" for name, number in numbers.items())
+    return ax.finish(words, f"By source: {listed} {quantity}", words, grid="")
+
+
+def finding(said: float, judge: str, truth: float, quantity: str, close: float) -> str:
+    """How good a prediction was, in one line."""
+    both = f"You said {amount(said)}, {judge} {amount(truth)} {quantity}"
+    if said == truth:
+        return f"{both}: exactly right"
+    if said <= 0 or truth <= 0:
+        return f"{both}: {amount(abs(said - truth))} too {'high' if said > truth else 'low'}"
+    factor = max(said / truth, truth / said)
+    if factor <= close:
+        return f"{both}: within a factor of {close:g}"
+    return f"{both}: {amount(factor)} times too {'high' if said > truth else 'low'}"
+
+
+def amount(number: float) -> str:
+    """A number of any size as one would write it down.
+
+    >>> amount(50_000), amount(0.03456)
+    ('50,000', '0.0346')
+    """
+    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"

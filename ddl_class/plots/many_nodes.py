@@ -1,0 +1,122 @@
+"""Nodes, the ranks on them, and the cables between; and what failures cost where they are many.
+
+A frame is a node, a disc a rank in its colour, a thick line a cable to the switch. With bytes, a
+cable is as thick as what it has carried. What to look at: ranks of one node share one cable; the
+more nodes, the shorter the best interval between checkpoints and the higher the valley. Left of it
+saving itself takes the time, right of it the work that is done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle
+
+from ddl_class.plots.curves import Curves, Numbers
+from ddl_class.plots.frame import Plane, count, in_percent, need, plane
+from ddl_runtime.pictures.style import INK, Look, Points, algorithm_colour, in_style, rank_colour
+from ddl_runtime.pictures.words import size_text, time_text
+
+CABLE, PAPER = "#ddaa33", "#f4f1e8"
+WIDEST = 14.0  # points, of the cable that carried most
+BETWEEN = 0.5  # of two nodes, where a rank takes 1
+
+
+@in_style
+def plot_nodes(node_of: Sequence[int], sent: Numbers = (), *, title: str | None = None) -> Figure:
+    """Draw ranks on nodes, by the node of each rank; `sent` are bytes by node, in their order."""
+    nodes = list(dict.fromkeys(node_of))
+    ranks = [[rank for rank, node in enumerate(node_of) if node == one] for one in nodes]
+    words = f"sent has {len(sent)} numbers, but there are {len(nodes)} nodes"
+    need(not sent or len(sent) == len(nodes), words)
+    wide = sum(map(len, ranks)) + BETWEEN * (len(nodes) - 1)
+    ax = plane(height=3.2)
+    look: Look = {"color": INK, "fontsize": 10, "zorder": 4}
+    left = 0.0
+    for place, own in enumerate(ranks):
+        middle = left + len(own) / 2
+        if len(nodes) > 1:
+            share = sent[place] / max(sent) if sent and max(sent) else 0.3
+            cable: Look = {"linewidth": WIDEST * share + 0.5, "solid_capstyle": "butt"}
+            ax.plot([middle, wide / 2], [1.0, 2.2], color=CABLE, zorder=1, **cable)
+        if len(nodes) > 1 and sent:
+            halo = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+            ax.write(middle, 1.22, size_text(sent[place]), va="baseline", bbox=halo, **look)
+        _frame(ax, left, 0.0, len(own), 1.0)
+        ax.write(middle, -0.08, f"node {nodes[place]}", va="top", **look)
+        for at, rank in enumerate(own):
+            spot, colour = (left + at + 0.5, 0.5), rank_colour(rank)
+            ax.add_patch(Circle(spot, 0.34, color=colour, zorder=3))
+            ax.write(*spot, rank, on=colour, fontsize=10, zorder=4)
+        left += len(own) + BETWEEN
+    if len(nodes) > 1:
+        _frame(ax, wide / 2 - 0.9, 2.0, 1.8, 0.5)
+        ax.write(wide / 2, 2.25, "switch", **look)
+    ax.set(xlim=(-0.3, wide + 0.3), ylim=(-0.5, 2.7))
+    ax.axis("off")
+    placed = "; ".join(
+        f"node {node}: ranks {', '.join(map(str, own))}"
+        for node, own in zip(nodes, ranks, strict=True)
+    )
+    about, found = "Ranks on their nodes", _finding(ranks, nodes, sent)
+    return ax.finish(about, found, title, grid="", more=f"{placed}.")
+
+
+def _frame(ax: Plane, left: float, low: float, width: float, height: float) -> None:
+    box = left + 0.02, low + 0.02, width - 0.04, height - 0.04
+    ax.round_box(*box, 0.04, facecolor=PAPER, zorder=2)
+
+
+def _finding(ranks: Sequence[Sequence[int]], nodes: Sequence[int], sent: Numbers) -> str:
+    """How many pairs share a node; or which cable carried most."""
+    every = sum(map(len, ranks))
+    if len(nodes) == 1:
+        return f"{every} ranks on one node: no message crosses a cable"
+    if sent:
+        most, node = max(zip(sent, nodes, strict=True), key=lambda cable: cable[0])
+        whole = size_text(sum(sent))
+        return f"Node {node}'s cable carried most, {size_text(most)}; all together {whole}"
+    near = sum(len(own) * (len(own) - 1) // 2 for own in ranks)
+    pairs = every * (every - 1) // 2
+    return f"Of {pairs} pairs of ranks {near} share a node; {pairs - near} are joined by cables"
+
+
+@in_style
+def plot_share_of_work(predicted: Curves, simulated: Curves) -> Figure:
+    """Draw which share of a step is work, by exchange, over nodes."""
+    ax = plane("nodes   (line: predicted, square: simulated)", "work's share of a step", 3.8)
+    grounds = {"predicted": predicted, "simulated": simulated}
+    ax.draw_all(grounds, algorithm_colour, {"predicted": "{name}"})
+    ax.log_scale("x", count, base=2)
+    in_percent(ax.yaxis)
+    ax.set_ylim(0, 1.02)
+    most = max(nodes[-1] for nodes, _ in predicted.values())
+    said = ", ".join(f"{share[-1]:.0%} by {name}" for name, (_, share) in predicted.items())
+    about = "Share of work in a step over the number of nodes"
+    found = f"On {most:,} nodes work is {said} of a step"
+    return ax.finish(about, found, legend={"loc": "lower left"})
+
+
+@in_style
+def plot_checkpoints(
+    curves: Mapping[int, Points], young: Mapping[int, float], *, title: str | None = None
+) -> Figure:
+    """Draw expected time over the seconds between saves, as a multiple of the work's own, by
+    nodes; dots are the intervals of `young`'s rule."""
+    about = "seconds between two checkpoints"
+    ax = plane(about, "time, over that without failures and saves", width=8.0)
+    for place, (nodes, (every, times)) in enumerate(curves.items()):
+        colour = rank_colour(place)
+        ax.plot(every, times, color=colour, label=f"{nodes:,} nodes")
+        ax.plot(young[nodes], np.interp(young[nodes], every, times), "o", color=colour)
+    ax.set(xscale="log", ylim=(0.95, 2.5))
+    valleys = []
+    for nodes in (min(curves), max(curves)):
+        every, times = curves[nodes]
+        best = int(np.argmin(times))
+        valleys.append(f"{nodes:,} nodes every {time_text(every[best])} ({times[best]:.2f})")
+    found = f"Best saved: {', '.join(valleys)}"
+    legend = {"loc": "upper center", "ncols": len(curves)}
+    return ax.finish(f"Time over the {about}", found, title, grid="", legend=legend)

@@ -1,0 +1,290 @@
+"""Networks on many ranks: buckets of gradients, layers that are split, pipelines, grids of ranks.
+
+What to look at: the valley between many small buckets, each of which pays a latency, and a giant
+one, which leaves when nothing is left to hide behind; colours that meet at an edge of matrices fit
+together; white in a pipeline is a rank that waits, and a schedule further left is faster, one
+further down keeps less; in a grid a colour is a node, and who talks most should share one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from ddl_class.plots.curves import Curves, Numbers, Series, colours_of
+from ddl_class.plots.frame import BESIDE, count, in_percent, need, plane
+from ddl_runtime.pictures.activity import Spans
+from ddl_runtime.pictures.style import INK, Look, Points, algorithm_colour, in_style, rank_colour
+from ddl_runtime.pictures.words import size_text, time_text, time_unit
+
+EVERYBODY = "#dddddd"
+DATA, MODEL = "#4477aa", "#ee6677"
+WAYS = (DATA, MODEL, "#228833", "#ccbb44")
+GAP, PLUS = 2.2, 0.28  # between matrices, and between the parts of a sum
+CUTS = {"": "whole", "columns": "by columns", "rows": "by rows", "sum": "a sum of parts"}
+
+PASSES: Mapping[str, tuple[str, str]] = {
+    "F": ("forward", "#88ccee"),
+    "B": ("backward", "#44aa99"),
+    "I": ("backward, inputs", "#44aa99"),
+    "W": ("backward, weights", "#ddcc77"),
+}
+WORD = re.compile(r"(\d+)([FBIW])(\d+)")  # stage, pass, micro-batch
+MOST_ROWS_NUMBERED = 32
+
+PARTS: Mapping[str, tuple[str, str]] = {
+    "compute": ("computing", "#009e73"),
+    "bubble": ("the bubble", "#d9d9d9"),
+    "pipeline": ("messages between stages", "#56b4e9"),
+    "tensor": ("sums along tensor", "#e69f00"),
+    "context": ("keys and values going round", "#cc79a7"),
+    "data": ("averaging gradients", "#0072b2"),
+}
+"""What a step is spent on: its name for people, and its colour (Okabe and Ito)."""
+
+Place = tuple[int, int, int, int]  # data, pipeline, tensor, context
+Clocked = tuple[Numbers, Numbers, Numbers, Numbers]
+
+
+@in_style
+def plot_bucket_sizes(
+    predicted: Points,
+    simulated: Points | None = None,
+    measured: Clocked | None = None,
+    *,
+    backward: float,
+) -> Figure:
+    """Draw seconds over bytes of a bucket; `measured` also has the low and high ends of bars. The
+    grey line is the backward pass alone: nobody gets below it."""
+    ax, colour = plane(height=4.2), algorithm_colour("ring")
+    ax.axhline(backward, color="#999999", linewidth=1.2, label="backward pass alone")
+    ax.draw_curve("predicted", predicted, colour, "predicted")
+    ax.draw_curve("simulated", simulated, colour, "simulated")
+    (sizes, times), found = (np.asarray(part, float) for part in predicted), ""
+    best = int(np.argmin(times))
+    if measured:
+        by_clock, middle, *interval = measured
+        ax.draw_curve("measured", (by_clock, middle, interval), INK, "measured")
+        ratio = float(np.median(np.asarray(middle) / np.interp(by_clock, sizes, times)))
+        found = (
+            f"Best measured: buckets of {size_text(by_clock[int(np.argmin(middle))])}, "
+            f"predicted: {size_text(sizes[best])}; measured takes {ratio:.2g} times as long"
+        )
+    ax.scale_sizes_and_times("bucket (bytes)", "backward pass and averaging")
+    bottom, top = ax.get_ylim()
+    ax.set_ylim(min(bottom, backward * 0.8), top * 1.6)
+    found = found or (
+        f"Best: buckets of {size_text(sizes[best])}, {time_text(times[best])}; small ones take "
+        f"{times[0] / times[best]:.1f} times that, a giant one {times[-1] / times[best]:.1f} times"
+    )
+    above = {"loc": "upper center", "ncols": 4}
+    return ax.finish("Time over the size of the buckets", found, legend=above)
+
+
+@in_style
+def plot_cuts(matrices: Sequence[tuple[str, int, int, str]], ranks: int, *, title: str) -> Figure:
+    """Draw (name, height, width, cut) next to each other; the cut is one of
+
+    "" on every rank, "columns" and "rows" a colour per rank, "sum" a part of the sum from each.
+    """
+    ax = plane(height=2.9)
+    left, tallest = 0.0, max(height for _, height, _, _ in matrices)
+    for name, height, width, cut in matrices:
+        need(cut in CUTS, f'{name}: cut is "", "columns", "rows" or "sum", not {cut!r}')
+        bottom = (tallest - height) / 2
+        for part in range(ranks if cut else 1):
+            x, y, w, h = left, bottom, float(width), float(height)
+            if cut == "columns":
+                x, w = left + part / ranks * width, width / ranks
+            elif cut == "rows":
+                y, h = bottom + height * (1 - (part + 1) / ranks), height / ranks
+            elif cut == "sum":
+                x, y = left + PLUS * part, bottom - PLUS * part
+            colour = rank_colour(part) if cut else EVERYBODY
+            ax.add_patch(Rectangle((x, y), w, h, facecolor=colour, edgecolor="white"))
+        ax.text(left + width / 2, tallest + 0.5, name, ha="center", fontsize=11)
+        left += width + GAP
+    ax.set(xlim=(-0.5, left), ylim=(-1.6, tallest + 1.8), aspect="equal")
+    ax.axis("off")
+    words = "a colour is a rank, grey is on every rank, coloured sheets are to be added"
+    ax.text(-0.4, -1.4, words, fontsize=9, color=INK)
+    parts = ", ".join(f"{name} {CUTS[cut]}" for name, _, _, cut in matrices)
+    return ax.finish(title, f"Matrices over {ranks} ranks: {parts}", title, grid="")
+
+
+@in_style
+def plot_either_way(names: Sequence[str], weights: Numbers, activations: Numbers) -> Figure:
+    """Draw, for each layer, how many numbers are summed by data and handed on by model."""
+    ax = plane("numbers that go round the ring twice in a step", height=0.42 * len(names) + 1.6)
+    places = np.arange(len(names))[::-1]
+    ax.barh(places + 0.2, weights, 0.36, color=DATA, label="by data: weights")
+    model = "by model: inputs of the batch"
+    ax.barh(places - 0.2, activations, 0.36, color=MODEL, label=model)
+    ax.set_xscale("log")
+    ax.set_yticks(places, names)
+    ax.tick_params(axis="y", length=0)
+    by_data = sum(one < other for one, other in zip(weights, activations, strict=True))
+    found = f"{by_data} layers send less by data, {len(names) - by_data} by model"
+    about = f"Numbers sent by each of {len(names)} layers"
+    return ax.finish(about, found, grid="x", legend=BESIDE)
+
+
+@in_style
+def plot_ways(
+    axis: str,
+    predicted: Curves | None = None,
+    simulated: Curves | None = None,
+    measured: Curves | None = None,
+    *,
+    title: str,
+) -> Figure:
+    """Draw times over what `axis` names, a colour a way, with (lows, highs) as a third part if
+    known. Both axes are logarithmic."""
+    ax = plane(axis, "time")
+    given = {"predicted": predicted, "simulated": simulated, "measured": measured}
+    grounds = {ground: curves for ground, curves in given.items() if curves}
+    colours = ax.draw_all(grounds, colours_of(WAYS), label="")
+    *_, (places, *_) = (curve for curves in grounds.values() for curve in curves.values())
+    ax.log_scale("x", count, base=2, at=places)
+    ax.log_scale("y", time_text)
+    ax.explain(colours, grounds)
+    return ax.finish(f"Times over {axis} of {', '.join(colours)}", title)
+
+
+@in_style
+def plot_pipeline(timeline: Spans, *, title: str) -> Figure:
+    """Draw one step of a pipeline from the timeline of its run; a number is a micro-batch."""
+    boxes = [
+        (rank, word[2], word[3], span[2], span[3])
+        for rank in range(timeline.ranks)
+        for span in timeline.of(rank)
+        if (word := WORD.fullmatch(span[0]))
+    ]
+    words = "this timeline has no passes of a pipeline: spans such as 0F3, stage 0 forward with "
+    need(boxes, f"{words}micro-batch 3. Draw a run of `Worker`, with trace=True")
+    columns = zip(*boxes, strict=False)
+    rows, passes, micro_batches, starts, stops = (np.array(column) for column in columns)
+    begun, length = starts.min(), stops.max() - starts.min()
+    factor, unit = time_unit(length)
+    ax = plane(f"time ({unit})", "rank", 1.5 + 0.33 * min(timeline.ranks, 20))
+    begins, ends = (starts - begun) * factor, (stops - begun) * factor
+    colours = [PASSES[letter][1] for letter in passes]
+    line = 0.8 if len(boxes) < 2000 else 0.0
+    ax.draw_boxes(rows, begins, ends, facecolors=colours, linewidths=line)
+    if rows.max() < MOST_ROWS_NUMBERED:
+        ax.write_into_boxes(rows, begins, ends, micro_batches, colours, length * factor)
+    ax.set(xlim=(0, length * factor), ylim=(timeline.ranks - 0.5, -0.5))
+    ax.set_yticks(range(0, timeline.ranks, -(-timeline.ranks // 16)))
+    shown = dict(PASSES[letter] for letter in PASSES if letter in passes)
+    ax.explain_colours(shown, **BESIDE, handlelength=1.2)
+    idle = 1 - (stops - starts).sum() / (length * timeline.ranks)
+    found = f"{title}: {timeline.ranks} ranks: {length * factor:.4g} {unit}, {idle:.0%} idle"
+    return ax.finish("Pipeline", found, grid="", more="White is a rank that waits.")
+
+
+@in_style
+def plot_idle(
+    micro_batches: Sequence[int], formula: Numbers, simulated: Numbers, measured: Numbers
+) -> Figure:
+    """The share of time that ranks idle, over the number of micro-batches."""
+    ax = plane("micro-batches", "idle", 3.8, 7.5)
+    ax.draw_curve("formula", (micro_batches, formula), "#4477aa", "formula")
+    ax.draw_curve("simulated", (micro_batches, simulated), "#222222", "simulated", markersize=9)
+    ax.draw_curve("measured", (micro_batches, measured), "#ee6677", "measured")
+    ax.log_scale("x", base=2)
+    in_percent(ax.yaxis)
+    ax.set_ylim(0, 1)
+    found = (
+        f"From {micro_batches[0]} to {micro_batches[-1]} micro-batches: idle goes from "
+        f"{formula[0]:.0%} to {formula[-1]:.0%}"
+    )
+    more = f"Measured: {measured[0]:.0%} to {measured[-1]:.0%}."
+    return ax.finish("Idle share over micro-batches", found, legend={}, more=more)
+
+
+@in_style
+def plot_wait_and_memory(points: Mapping[str, tuple[float, float]], *, kept: str) -> Figure:
+    """Schedules as points: the share of the time that ranks idle, and what is `kept`."""
+    ax = plane("idle", kept, 4.4, 7.5)
+    for place, (name, point) in enumerate(points.items()):
+        look: Look = {"color": rank_colour(place), "markersize": 9, "label": name}
+        ax.plot(*point, "osD^v"[place % 5], **look)
+    ax.set_xlim(0, 1.1 * max(idle for idle, _ in points.values()))
+    ax.set_ylim(0, 1.15 * max(most for _, most in points.values()))
+    in_percent(ax.xaxis)
+    least = min(points, key=lambda name: points[name][::-1])
+    fastest = min(points, key=lambda name: points[name])
+    found = f"{fastest} waits least, {least} keeps least, and nobody does both"
+    if fastest == least:
+        found = f"{fastest} waits least and keeps least"
+    listed = "; ".join(
+        f"{name}: idle {idle:.0%}, keeps {most:.3g}" for name, (idle, most) in points.items()
+    )
+    return ax.finish("Schedules", found, legend=BESIDE, more=f"{listed}.")
+
+
+@in_style
+def plot_places(places: Sequence[Place], ranks_per_node: int, *, title: str) -> Figure:
+    """Draw which rank sits where; rank r is at `places[r]` and on node r // ranks_per_node."""
+    data, pipeline, tensor, context = (1 + max(axis) for axis in zip(*places, strict=True))
+    ax = plane(
+        "pipeline, and within a stage tensor; a colour is a node",
+        "data, and within a copy context",
+        1.3 + data * (0.45 * context + 0.3),
+        1.6 + pipeline * (0.5 * tensor + 0.5),
+    )
+    wide, high = tensor + 1.0, context + 0.6
+    for rank, (replica, stage, share, part) in enumerate(places):
+        left, top = stage * wide + share, replica * high + part
+        colour = rank_colour(rank // ranks_per_node)
+        ax.add_patch(Rectangle((left, top), 0.94, 0.94, facecolor=colour, edgecolor="white"))
+        ax.write(left + 0.47, top + 0.47, rank, on=colour, fontsize=8.5)
+    ax.set(xlim=(-0.2, pipeline * wide - 0.8), ylim=(data * high - 0.4, -0.2))
+    stages, copies = np.arange(pipeline), np.arange(data)
+    ax.set_xticks(stages * wide + tensor / 2, [f"stage {stage}" for stage in stages])
+    ax.set_yticks(copies * high + context / 2, [f"copy {replica}" for replica in copies])
+    ax.tick_params(length=0)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    words = (
+        f"{len(places)} ranks: data {data}, pipeline {pipeline}, tensor {tensor}, context "
+        f"{context}, {ranks_per_node} ranks a node"
+    )
+    return ax.finish(title, words, title, grid="")
+
+
+@in_style
+def plot_shares(
+    grids: Sequence[str], parts: Series, *, title: str, also: Series | None = None
+) -> Figure:
+    """Draw the seconds of a step on each grid, by what they are spent on.
+
+    `parts` are named as in PARTS; `also` are whole steps from other sources, such as "simulated".
+    """
+    unknown = sorted(parts.keys() - PARTS.keys())
+    words = f"parts of a step are {', '.join(PARTS)}, a number of seconds for each grid, and at "
+    words += f"least one; not {', '.join(unknown) or 'nothing'}"
+    need(grids and parts and not unknown, words)
+    totals = np.sum([*parts.values()], axis=0)
+    factor, unit = time_unit(max(totals))
+    ax = plane(f"time of a step ({unit})", height=1.7 + 0.36 * len(grids))
+    rows, left = range(len(grids)), np.zeros(len(grids))
+    for name, (label, colour) in PARTS.items():
+        if any(parts.get(name, ())):
+            lengths = factor * np.asarray(parts[name])
+            ax.barh(rows, lengths, 0.66, left, color=colour, label=label)
+            left += lengths
+    for name, times in (also or {}).items():
+        edge = INK if name == "simulated" else "white"
+        look: Look = {"markersize": 8, "markeredgecolor": edge, "markeredgewidth": 1.6}
+        ax.draw_curve(name, (factor * np.asarray(times), rows), INK, name, **look)
+    ax.name_rows(grids)
+    ax.set_xlim(left=0)
+    listed = "; ".join(
+        f"{grid} {total * factor:.3g} {unit}" for grid, total in zip(grids, totals, strict=True)
+    )
+    legend = {**BESIDE, "bbox_to_anchor": (1.0, 1.0)}
+    return ax.finish(title, f"Time of a step: {listed}", title, grid="", legend=legend)
