@@ -4,8 +4,6 @@ What notebooks use stands here by name. Each is imported when first asked for, s
 need not load the lessons, nor an engine the exercises.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Asking other processes: each of them prints lines of JSON."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Sequence

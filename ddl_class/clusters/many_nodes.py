@@ -8,8 +8,6 @@ with it, however it ends; and where no box can be made, the ranks of this machin
 rank programs by `ground.engines.run`, so that a notebook needs no case for any.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import os

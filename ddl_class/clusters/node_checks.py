@@ -6,8 +6,6 @@ of the rest. What to look at: the interface that MPI took. Clusters often have t
 the slow one is the one that everybody finds by name.
 """
 
-from __future__ import annotations
-
 import secrets
 import shlex
 import socket

@@ -7,8 +7,6 @@ back at HOST and PORT, and looks the other nodes' NAMEs up. It needs nothing but
 library, so that a node on which nothing else is installed can say so.
 """
 
-from __future__ import annotations
-
 import json
 import platform
 import socket

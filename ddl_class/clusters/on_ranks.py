@@ -7,8 +7,6 @@ and pass a few MiB to the next node while each node counts what its network inte
 interface whose count grew by those bytes is the one that MPI takes.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 import time

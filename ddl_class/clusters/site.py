@@ -6,8 +6,6 @@ sbatch takes partition, account and the like from variables SBATCH_..., so no ba
 name them, and one script serves every site.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -1,7 +1,5 @@
 """`ddl-teach again`: a program that is started again until it is done."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

@@ -5,8 +5,6 @@ field that is a network of its own is reached with a dot. Quantities are written
 `1us`, `25 GB/s`, `100Gbit/s`.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from dataclasses import MISSING, fields, is_dataclass, replace

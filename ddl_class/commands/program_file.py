@@ -1,7 +1,5 @@
 """Find the function that `program.py:function` names, and the values it is to be called with."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import inspect

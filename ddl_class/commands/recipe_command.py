@@ -1,7 +1,5 @@
 """`ddl-teach recipe run`: carry a recipe out, keep its report, hold it against somebody else's."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 import sys

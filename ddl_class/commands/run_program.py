@@ -1,7 +1,5 @@
 """`ddl-teach run`: one program file, on real or on simulated ranks."""
 
-from __future__ import annotations
-
 import argparse
 import functools
 import sys

@@ -6,8 +6,6 @@ Medians are shown, but two whose 95% intervals overlap are not told apart: the n
 turn them round. A team has one entry; several would be the best of several.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

@@ -8,8 +8,6 @@ benchmark", MLSys 2020).
 What to look at: seconds *and* epochs to the target: which of the two has a team shortened?
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache

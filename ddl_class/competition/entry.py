@@ -4,8 +4,6 @@ The form is what only the team knows: its settings, and every training that chos
 measured or found out, so that an honest entry is less work than another one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

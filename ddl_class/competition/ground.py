@@ -5,8 +5,6 @@ slowest cable is measured before the first training, so an entry says it without
 What to look at: on one node ranks talk through memory, and nothing is said of cables.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 from ddl_measure.cables import cables

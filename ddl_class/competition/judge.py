@@ -7,8 +7,6 @@ What to look at: what no judge can see in a file is whether it is true. That is 
 every program itself, and why teams read each other's code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ddl_class.competition.ground import NETWORK, NODES, same_network

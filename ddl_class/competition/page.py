@@ -1,7 +1,5 @@
 """The board as a page that anybody can open: one file, nothing to load, nothing that runs."""
 
-from __future__ import annotations
-
 import html
 import math
 

@@ -4,8 +4,6 @@ By unit 08 data-parallel ranks make the steps of one process with the whole batc
 chosen without ranks; on validation data, since the held-out data must stay unseen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ usable; a failure does not. What to look at: the line of the two ranks. With the
 process believes it is rank 0 of 1, silently, and every result is wrong without an error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from ddl_class.doctor import gpu_checks, machine_checks, mpi_checks

@@ -1,7 +1,5 @@
 """`ddl-teach doctor`: this machine, or with --class the accounts of a whole class."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

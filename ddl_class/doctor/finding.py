@@ -1,7 +1,5 @@
 """What the doctor says about one thing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial, wraps

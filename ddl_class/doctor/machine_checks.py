@@ -1,7 +1,5 @@
 """The doctor's checks that need no MPI: Python, packages, cores, memory, left-over processes."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

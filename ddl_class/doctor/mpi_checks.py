@@ -4,8 +4,6 @@ Only `ddl_runtime/mpi/wire.py` imports mpi4py, and a process can load one MPI li
 each question here is asked in processes of its own.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import re

@@ -9,8 +9,6 @@ not accounts: what thirty people share is one line. What to look at: who did not
 answer is a finding, too, and the one that is overlooked.
 """
 
-from __future__ import annotations
-
 import getpass
 import html
 import json

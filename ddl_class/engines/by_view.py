@@ -12,8 +12,6 @@ once; a job that has killed two engines has crashed.
 What to look at: a training that raises costs one job, one that kills its process an engine.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pickle

@@ -5,8 +5,6 @@ controller listens on 127.0.0.1 only, with a key of its own, and lives in a fold
 ends with the engines, or with the notebook if that is first.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

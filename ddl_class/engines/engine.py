@@ -5,8 +5,6 @@ cell's `comm` lives as long as cells succeed. After one that failed all ranks ma
 together, so that no message of the failed cell is ever received by a later one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import linecache
 import pickle

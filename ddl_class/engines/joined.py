@@ -12,8 +12,6 @@ Tasks see the namespace of `%%px` cells, `comm` included; what they print goes t
 Loaded in a rank when `engines.client` is used for the first time, and never before.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -6,8 +6,6 @@ then the newest line is previewed, whichever rank printed it. A rank that prints
 neither the notebook nor its memory.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -5,8 +5,6 @@ cell displays does not appear here but goes to the notebook, together with its p
 printed text. Errors are returned, not printed: the notebook tells the one that came first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

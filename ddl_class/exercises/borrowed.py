@@ -4,8 +4,6 @@ The rule and its words are those of grading, where none of the library is there 
 it is; so the function's code is looked at, and that of the learner's functions which it calls.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dis
 import weakref

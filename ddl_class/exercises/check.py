@@ -6,8 +6,6 @@ message, without the frames of whoever found it. `hint` helps, and `yours` lets 
 a notebook be run, and read, before all exercises of the first are done.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 import sys

@@ -4,8 +4,6 @@ It is the file of `ddl_teach.plain`, folded in a notebook until the learner open
 files answer an exercise: they are shown when it is solved.
 """
 
-from __future__ import annotations
-
 import html
 from collections.abc import Callable
 from dataclasses import dataclass

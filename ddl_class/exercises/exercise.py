@@ -6,8 +6,6 @@ made of simulated ranks and of the learner's own engines; when submissions are g
 sandbox that the judge stands outside of.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

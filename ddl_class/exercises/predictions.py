@@ -3,8 +3,6 @@
 `predict` keeps the number over the whole course, `reveal` lays it beside the one that was found.
 """
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Callable

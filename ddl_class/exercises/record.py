@@ -5,8 +5,6 @@ variable DDL_TEACH_DATA names another folder. It is written whole or not at all,
 after another; a file that cannot be read is put aside, never overwritten.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json

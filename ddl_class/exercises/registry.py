@@ -4,8 +4,6 @@ Each folder unit_NN is found by its name alone. Its exercises.toml holds what th
 unit, its judges stand beside it. To add an exercise, add it there, and its cells to the notebook.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches

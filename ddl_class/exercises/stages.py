@@ -4,8 +4,6 @@ Every rank gets copies of its arguments, so whatever the function does to them, 
 with its own. All runs of one check together have so many seconds.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import time

@@ -5,8 +5,6 @@ at whatever line it is; a line that waits inside the operating system is left al
 called goes on all the same.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import io

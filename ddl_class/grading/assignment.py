@@ -5,8 +5,6 @@ that only the grader sees. The other cells, as they were handed out, give an ans
 and the learner's notebook has lost.
 """
 
-from __future__ import annotations
-
 import ast
 from dataclasses import dataclass
 from pathlib import Path

@@ -10,8 +10,6 @@ was graded before, of the same notebook by the same source, judges and libraries
 again, unless it is doubtful.
 """
 
-from __future__ import annotations
-
 import argparse
 import fcntl
 import hashlib

@@ -4,8 +4,6 @@ IPython's own rules say what `f?`, `%magic` and `!shell` mean in a cell. They lo
 `?` in a comment stays one. Nothing of the cell is run here.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import lru_cache

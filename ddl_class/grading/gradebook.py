@@ -9,8 +9,6 @@ Each assignment has a gradebook of its own: in a common one nbgrader gives every
 known by one assignment zero points in all others.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -1,7 +1,5 @@
 """One submission's scores: each exercise in sandboxes of its own, judged outside of them."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

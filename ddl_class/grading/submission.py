@@ -5,8 +5,6 @@ they check and how many points they give stands in the instructor's source; what
 says about that is not even looked at.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

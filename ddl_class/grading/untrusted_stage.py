@@ -6,8 +6,6 @@ submission is judged by is what it really sent. It may say what it likes: only p
 arrive, and whatever is not understood ends the exercise.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager

@@ -1,7 +1,5 @@
 """A simulated rank that does what a rank in its sandbox asks for, verb by verb."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ verdict is kept under a digest of all that it depends on beside the submission: 
 library, the grader, the arithmetic. So a corrected judge means that it is reached anew.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

@@ -5,8 +5,6 @@ record of each installation names. An installation that was made from a folder o
 this machine says where: this is hidden too.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import site

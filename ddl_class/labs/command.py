@@ -1,7 +1,5 @@
 """`ddl-teach labs`: which there are, run one, mark what was handed in."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 import io

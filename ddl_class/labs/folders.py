@@ -1,7 +1,5 @@
 """The labs that there are, and what somebody has handed in for one of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

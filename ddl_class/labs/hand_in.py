@@ -5,8 +5,6 @@ batch script, it measures and writes `measured.json`, whole or not at all. The p
 in it as they stood at the first measurement: whoever measures again cannot mend them.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

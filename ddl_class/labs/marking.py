@@ -6,8 +6,6 @@ point whatever it says: it was made. What no measurement can have given is a `Co
 then nothing of the folder is marked: `positive`, `repeated`, `ranks_of` and `messages` find it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The options of every lab's program, for the program itself and for `ddl-teach labs run`."""
 
-from __future__ import annotations
-
 import argparse
 
 from ddl_class.commands.words import takes

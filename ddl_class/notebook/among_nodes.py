@@ -6,8 +6,6 @@ is what the notebook measures and simulates.
 What to look at: `measure.traffic.between_nodes` of a run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path

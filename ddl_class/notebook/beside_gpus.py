@@ -7,8 +7,6 @@ stay flat, where they bend, which paths cross. What to look at: the labels, whic
 There may be none: then the course says so instead of showing numbers of anybody else's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -8,8 +8,6 @@ Beside them what one needs to choose: the size of a chunk, and a path for each s
 What to look at: who waits for whom, and that nobody waits for more (`plots.copies`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ On a machine without a GPU the same commands run on the stand-in device, whose l
 measurement of hardware. It shows that the code runs, and its numbers are labelled so everywhere.
 """
 
-from __future__ import annotations
-
 import os
 from functools import cache
 

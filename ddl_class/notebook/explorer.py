@@ -9,8 +9,6 @@ picture is an ordinary output below the sliders, so it stays where there are no 
 notebook read without its kernel, and in a page or a PDF made from it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ Gloo is the library that torch takes where there is no GPU. It makes connections
 TCP, so neither the ledger nor the timeline sees what it sends.
 """
 
-from __future__ import annotations
-
 import contextlib
 import tempfile
 from collections.abc import Callable, Iterator

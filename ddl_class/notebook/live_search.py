@@ -7,8 +7,6 @@ worker does. It is drawn at most four times a second, and once more when all is 
 a line says how far it is; where nobody looks, nothing.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import time

@@ -4,8 +4,6 @@ All train the same network on the same samples and take turns, so that a disturb
 hits all alike. What to look at: ratios within one run; the times themselves are this machine's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

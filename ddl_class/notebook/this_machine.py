@@ -5,8 +5,6 @@ and bandwidth: for engines on one machine, a node; for ranks on many nodes withi
 What to look at: these are two ranks alone. Where four compute and talk at once it takes longer.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any

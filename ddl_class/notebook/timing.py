@@ -3,8 +3,6 @@
 It runs wherever there is a communicator: on engines it measures, on simulated ranks it computes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ them together: so nobody waits for somebody who waits, in whatever order they st
 What to look at: `training.distribution.neighbours.mix` is the same with our communicator's verbs.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ddl_class.notebook import gloo

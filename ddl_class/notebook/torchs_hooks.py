@@ -7,8 +7,6 @@ last one ended, so both sides may try several times with the same gradients, wit
 What to look at: how far from the exact mean is what arrives, in lengths of that mean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any

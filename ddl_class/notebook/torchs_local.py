@@ -8,8 +8,6 @@ comes one step after that.
 What to look at: with period - 1 steps of warm-up it is local SGD from the start.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -5,8 +5,6 @@ with the machine, the code and the date in it. What a notebook reads belongs to 
 folder `recorded`: a notebook that was handed out has no checkout of the course beside it.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ddl_class.commands.mistake import Mistake

@@ -4,8 +4,6 @@ What to look at: where the staircase is flat, more of the price buys nothing; an
 cloud is where two scores should agree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 import numpy as np

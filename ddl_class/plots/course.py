@@ -7,8 +7,6 @@ first pale tile is what comes next; and of a prediction whether only you were of
 too. Its last source is the judge, whose band reaches to the factor that counts as a good one.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

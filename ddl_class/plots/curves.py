@@ -1,7 +1,5 @@
 """How curves look, by what they are and by their names, in every picture of the course."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any

@@ -5,8 +5,6 @@ others come down; the bandwidth at which two lines of time cross; and how early 
 bends that hold something in a sum of sparse vectors, which above the dashed line is smaller dense.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.figure import Figure
 

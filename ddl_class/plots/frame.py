@@ -6,8 +6,6 @@ says both what is drawn and what was found. Each curve is drawn as what it is: a
 line, a simulation hollow squares, a measurement dots with their intervals.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 

@@ -6,8 +6,6 @@ is a straight line. What to look at: the slope, and for the one-peer exponential
 is none: it ends; and which path takes in more bytes with more workers, and which does not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ has a best step, between the curve that it takes for a line and the digits that 
 that is another one leaves at once, and one that is the same stays at rounding.
 """
 
-from __future__ import annotations
-
 import textwrap
 
 import numpy as np

@@ -4,8 +4,6 @@ A line is predicted, a hollow square simulated, a dot measured. What to look at:
 line is what one hopes for, half the steps for twice the batch; the horizontal one is the wall.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -6,8 +6,6 @@ more nodes, the shorter the best interval between checkpoints and the higher the
 saving itself takes the time, right of it the work that is done again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -7,8 +7,6 @@ time rises while a forward pass keeps activations and falls as the backward pass
 look at: how few steps a staircase has, which method each limit brings, and how high, not how long.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 

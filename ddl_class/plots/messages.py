@@ -7,8 +7,6 @@ look at: how long it stays flat, which dots lie above their line, and that ranks
 order of their numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

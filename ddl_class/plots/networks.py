@@ -6,8 +6,6 @@ together; white in a pipeline is a rank that waits, and a schedule further left 
 further down keeps less; in a grid a colour is a node, and who talks most should share one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

@@ -7,8 +7,6 @@ magnitudes lies outside of what a format holds; and that each halving of the los
 that overflowed and was skipped, is hardly seen in the loss.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ again and again while workers want the processors. What to look at: how many gre
 left, and how little of the right is theirs; the white before a rung is what waiting for all costs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any

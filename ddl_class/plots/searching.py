@@ -9,8 +9,6 @@ are worse than one alone. A cell of a map of choices is pale where several are t
 every dot is a question, a bar is the mean with its interval.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ and in rows of kernels, copies and messages those that are busy at the same time
 turns two of three stages stand idle, in chunks all three work at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

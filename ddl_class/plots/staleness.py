@@ -6,8 +6,6 @@ against epochs (what an idea is worth), seconds (what it is worth on this machin
 it asks of the network) no order holds in all three.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -10,8 +10,6 @@ it to those who do not want to see things move. Readers whose system asks for le
 without any.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 import json

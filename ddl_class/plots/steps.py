@@ -5,8 +5,6 @@ of its vector: how often each rank's chunk is in it. A chunk is finished when ev
 count of 2 is the usual mistake, and a chunk that is no sum of the vectors at all counts -1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

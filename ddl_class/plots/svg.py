@@ -4,8 +4,6 @@ Matplotlib takes half a second for what a browser draws in milliseconds from the
 any size. Lengths are pixels, y points downwards.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Iterable
 from html import escape

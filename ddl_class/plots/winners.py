@@ -6,8 +6,6 @@ size, the lowest line wins. What to look at: with more latency the borders move 
 less bandwidth to the left.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 

@@ -7,8 +7,6 @@ wide the lower levels are, and that the thick chain hardly grows with the width;
 where the white is: at the end of a sum fewer and fewer have work, whatever the scheduler does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 

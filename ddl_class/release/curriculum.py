@@ -5,8 +5,6 @@ long a unit takes who works alone, as its notebook says at its beginning, and `n
 that it builds on. What to look at: everything after part 2 stands on unit 06.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

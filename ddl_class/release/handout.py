@@ -8,8 +8,6 @@
 nbgrader itself makes the released notebooks from the others and writes the gradebook.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import sysconfig

@@ -15,8 +15,6 @@ that check, so that the learner's notebook can be handed in and graded as it is.
 bytes come out, and a cell keeps its id when others are put before it.
 """
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

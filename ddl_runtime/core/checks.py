@@ -1,7 +1,5 @@
 """What arguments are checked by before anything begins, with words that say what is wrong."""
 
-from __future__ import annotations
-
 import inspect
 import math
 import numbers

@@ -3,8 +3,6 @@
 Torch is asked only where the caller's data is a tensor, and is never imported here.
 """
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

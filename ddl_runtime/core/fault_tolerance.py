@@ -17,8 +17,6 @@ capability: design and rationale", IJHPCA 27, 2013.
 What to look at: leave `revoke` out, and see who waits for whom.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -4,8 +4,6 @@ Dissemination: in round k each rank hears of the rank 2^k before it, and tells t
 it. After log2 P rounds it has heard, directly or not, of all. Cost: log2 P latencies.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

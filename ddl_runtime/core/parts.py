@@ -9,8 +9,6 @@
 Each part takes a `RankContext` and stands in a file of the same name in `mpi` and in `simulator`.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What a verb that does not wait gives back."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TypeVar

@@ -18,8 +18,6 @@ those of the others directly, and announces its progress by counting up a number
 before entering it.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

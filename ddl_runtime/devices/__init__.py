@@ -9,8 +9,6 @@ room holds what the communicator needs to know of such arrays (`device`), how th
 `stand_in` needs no GPU.
 """
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -13,8 +13,6 @@ Cost: some seconds, once. MPI Forum, "Memory allocation kinds", 2024. What to lo
 `ddl-teach doctor`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import functools

@@ -9,8 +9,6 @@ slowest of the three stages hides the two others; the formulas are in `theory.st
 What to look at: the ledger says which way each message went, as kind "device staged" and so on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

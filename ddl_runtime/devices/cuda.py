@@ -12,8 +12,6 @@ reads it; a transfer therefore holds its array until its last event is done.
 What to look at: nsys, or torch.profiler: copies beside kernels, on other streams.
 """
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 from typing import Any

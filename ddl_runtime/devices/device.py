@@ -12,8 +12,6 @@ NVIDIA, "CUDA C++ programming guide", section on asynchronous concurrent executi
 What to look at: every method here returns at once; only `Event.done` says that something happened.
 """
 
-from __future__ import annotations
-
 import os
 from abc import ABC, abstractmethod
 from typing import Any, Protocol

@@ -6,8 +6,6 @@ and nothing overlaps: for n bytes two copies more than the work itself.
 What to look at: what is on the host already is not copied, so nobody pays who need not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -11,8 +11,6 @@ CUDA reads the variable once, and an MPI library that knows GPUs calls CUDA when
 comes before MPI. That is why the number is asked of the launcher, in the variables named here.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 from collections.abc import Mapping, MutableMapping, Sequence

@@ -4,8 +4,6 @@
 the answer. See `awareness`. Short messages and long ones travel differently, so both are tried.
 """
 
-from __future__ import annotations
-
 import sys
 
 SIZES = (64, 1 << 20)  # bytes

@@ -11,8 +11,6 @@ Pinning is slow (the system must fix every page), so what was pinned once is kep
 What to look at: `DEPTH`. With two buffers a copy runs beside a message; more even out delays.
 """
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections import deque

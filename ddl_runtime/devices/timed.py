@@ -12,8 +12,6 @@ virtual clock and real ones sleep: a program that copies by hand has a time on b
 What to look at: the spans "kernel", "copy out" and "copy in" on the timeline, and which overlap.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What to try after a deadlock, chosen by who waits for whom, and in which call."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ddl_runtime.diagnosis.waits import RECEIVES, SENDS, Wait

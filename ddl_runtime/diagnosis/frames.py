@@ -1,7 +1,5 @@
 """Where a rank is, and what it raised: frames and tracebacks without this package's machinery."""
 
-from __future__ import annotations
-
 import linecache
 import os
 import re

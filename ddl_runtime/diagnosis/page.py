@@ -1,7 +1,5 @@
 """Text as wide as a notebook's page, which would otherwise break it in the middle of words."""
 
-from __future__ import annotations
-
 import textwrap
 
 WIDTH = 88  # letters, beside the list of files in a window of 1280 pixels

@@ -1,7 +1,5 @@
 """What one rank waits for, as data: who may end the wait, in which call, at which line."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

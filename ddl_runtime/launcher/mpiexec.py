@@ -1,7 +1,5 @@
 """Starting MPI processes on this machine, whichever MPI it is, and taking every one down again."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

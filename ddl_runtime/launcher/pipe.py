@@ -10,8 +10,6 @@ What comes next is written over it. So lines of several ranks are never mixed, e
 front, and a rank that waits in the middle of a line is seen.
 """
 
-from __future__ import annotations
-
 import codecs
 import contextlib
 import os

@@ -7,8 +7,6 @@ and stop a later mpiexec that happens to get its number. No process outlives us:
 line end leaves, and a guard ends those that cannot even look.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pickle

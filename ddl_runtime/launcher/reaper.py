@@ -5,8 +5,6 @@ compiled code. The guard needs no help from them: it reads from a pipe that only
 holds, and the pipe's end is the launcher's end, whatever killed it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ Functions of the caller's own module travel by value, so that a program may live
 test or a notebook cell and be as new as its last edit. Installed modules are imported there.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import linecache

@@ -6,8 +6,6 @@ more, so had any message been under way between them, it would have arrived; whe
 several nodes, once nothing moves on any cable.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pickle

@@ -8,8 +8,6 @@ gone, so is the rank.
 Started as `python -m ddl_runtime.launcher.worker ADDRESS`, with the key in DDL_TEACH_KEY.
 """
 
-from __future__ import annotations
-
 import contextlib
 import faulthandler
 import io

@@ -1,7 +1,5 @@
 """All processes that were started together, ready to run one program after another."""
 
-from __future__ import annotations
-
 import socket
 import time
 from typing import Any, NoReturn

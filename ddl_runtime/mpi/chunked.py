@@ -15,8 +15,6 @@ k-1 times the slowest of them; `theory.staging` has it exactly, and the best k.
 What to look at: on the timeline, copies out, messages and copies in one above the other.
 """
 
-from __future__ import annotations
-
 from collections import deque
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Time on a real rank: the machine's."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -15,8 +15,6 @@ program may use the array on any stream. A send is over when the array may be wr
 Cost: `theory.staging`. What to look at: the ledger's kinds, and copies on the timeline.
 """
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from contextlib import AbstractContextManager

@@ -1,7 +1,5 @@
 """What a real rank tells of its waits: for which message, and what lies here instead."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -9,8 +9,6 @@ A message that was under way when the communicator was revoked may still touch i
 kept for as long as the program runs.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Other communicators of real ranks: MPI's own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -6,8 +6,6 @@ with it in the midst of later programs, so its arrays are kept. What MPI sends i
 the ledger holds one entry of kind "native" per call, which counts no bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -4,8 +4,6 @@ Every verb takes arrays in the host's memory straight to MPI. Arrays on a device
 `device_protocols`, and so does whatever must not overtake one of them.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import replace

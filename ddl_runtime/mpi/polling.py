@@ -7,8 +7,6 @@ cores burn none of them. A wait that lasts is reported to whoever watches the ra
 see a deadlock from the reports of all; and every long wait asks whether it should stop.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import threading

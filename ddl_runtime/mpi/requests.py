@@ -11,8 +11,6 @@ memory or not, waits in line: nothing overtakes what was sent before, to one ran
 What to look at: `in_line`; without it an array in host memory takes the place of the one before.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

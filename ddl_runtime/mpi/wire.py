@@ -8,8 +8,6 @@ never taken for one of another type:
               20  the channel    21-    a hint at the size, of more than 4000 bytes
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

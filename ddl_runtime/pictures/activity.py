@@ -6,8 +6,6 @@ that covers it. So messages count only where the rank does nothing else meanwhil
 behind work costs no time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol
 

@@ -6,8 +6,6 @@ goes on meanwhile. Named spans are thin lines above the bar with their names, an
 the one around it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -6,8 +6,6 @@ apart by colour-blind readers. No picture is drawn through pyplot: nothing globa
 must be closed.
 """
 
-from __future__ import annotations
-
 import base64
 import html
 import io

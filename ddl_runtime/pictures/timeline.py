@@ -6,8 +6,6 @@ nothing of all this. The title says how long it took, and which share of the ran
 sending and receiving, waits included.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

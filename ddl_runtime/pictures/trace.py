@@ -9,8 +9,6 @@ thread. Times are written so that a reader who multiplies by 1000 and cuts off, 
 gets whole nanoseconds and the nesting survives.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

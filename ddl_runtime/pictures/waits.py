@@ -5,8 +5,6 @@ nobody in it can go on. Pale ranks have returned and will send nothing more. Wha
 one call, if it were another, would open the ring.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from textwrap import shorten

@@ -1,7 +1,5 @@
 """Names and numbers as people write them: times, sizes and rates with their units."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

@@ -4,8 +4,6 @@ A formula says how many bytes an algorithm moves; the ledger says how many it di
 agree: a ring all-reduce of n bytes on P ranks sends 2 (P-1)/P n bytes per rank.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What a program leaves behind, the same from every ground."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Time on a simulated rank: a number that work and messages move forward."""
 
-from __future__ import annotations
-
 from ddl_runtime.core import arrays, parts
 from ddl_runtime.core.arrays import Array, Operation, Phantom
 from ddl_runtime.simulator.context import SimulatedContext

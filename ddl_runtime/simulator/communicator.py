@@ -1,7 +1,5 @@
 """The communicator of a simulated rank: which parts it has."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 from ddl_runtime.core.arrays import Array, Operation, Phantom

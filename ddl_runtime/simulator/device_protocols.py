@@ -10,8 +10,6 @@ The bytes are copied when the message is sent, in the order of the device's stre
 knows nothing of kernels, and waits for none. What to look at: two copies out, one after the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What simulated ranks tell when they cannot go on, or when something was left behind."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from typing import Any

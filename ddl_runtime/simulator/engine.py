@@ -9,8 +9,6 @@ nothing that comes later can precede it. If then nobody can run and nothing is u
 a deadlock, at that moment.
 """
 
-from __future__ import annotations
-
 import heapq
 import random
 import sys

@@ -1,7 +1,5 @@
 """The part of a simulated communicator that dies, and outlives others; `losses` says how."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NoReturn
 

@@ -1,7 +1,5 @@
 """How simulated ranks exchange messages with neighbours: the path of a million messages."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from ddl_runtime.core.arrays import Array, Phantom

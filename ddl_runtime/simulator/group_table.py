@@ -4,8 +4,6 @@ What a communicator was made from names it: the split of which communicator, and
 that name the same get the same number, the context, and it is part of what must match.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

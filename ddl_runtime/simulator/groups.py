@@ -1,7 +1,5 @@
 """Other communicators of simulated ranks: a group's number is part of what messages must match."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable
 from functools import partial

@@ -8,8 +8,6 @@ be simulated, and who is told and when does not depend on it.
 A vote, to agree or to shrink, is over 2 ceil(log2 P) latencies after the last who lives has come.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field

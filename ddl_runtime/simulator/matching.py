@@ -6,8 +6,6 @@ it takes the earliest arrival, and receives asked for after it wait for their tu
 MPI prescribes.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections import deque
 from itertools import count

@@ -1,7 +1,5 @@
 """How simulated ranks exchange messages: virtual time, and nothing else, is spent."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import inf
 from typing import Any

@@ -1,7 +1,5 @@
 """Simulated ranks: run a program on any number of them, in this process."""
 
-from __future__ import annotations
-
 import copy
 import gc
 from collections.abc import Callable

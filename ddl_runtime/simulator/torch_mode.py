@@ -5,8 +5,6 @@ recorded (`torch.no_grad`), which is laid aside and put back; and the backward p
 whose midst another rank's would begin. That one cannot be laid aside, so such a wait is refused.
 """
 
-from __future__ import annotations
-
 import sys
 
 ADVICE = (

@@ -14,8 +14,6 @@ third group drawn at random. That doubles the load on average, but no pattern is
 Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology", 2008.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from functools import cached_property

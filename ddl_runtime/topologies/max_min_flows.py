@@ -15,8 +15,6 @@ Bertsekas and Gallager, "Data networks", 1987, section 6.5. Not modelled: queues
 time that real protocols need to find their rates.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

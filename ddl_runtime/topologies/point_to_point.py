@@ -10,8 +10,6 @@ while P-1 messages to one rank come in one after another: latency + (P-1) n / ba
 What to look at: on such a network only ports are ever busy; see `shared_links` for congestion.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -20,8 +20,6 @@ Dally and Towles, "Principles and practices of interconnection networks", 2004. 
 the bytes that an algorithm sends over each link. No schedule is faster than max(bytes / capacity).
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property

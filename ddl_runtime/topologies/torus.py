@@ -13,8 +13,6 @@ many dimensions; a shift by half the ranks crosses the middle with every message
 Dally and Seitz, "The torus routing chip", 1986; Dally and Towles (2004), chapters 5 and 8.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod

@@ -10,8 +10,6 @@ what MPI libraries do (Thakur, Rabenseifner & Gropp 2005).
 What to look at: the ledger, whose messages are "host" after copying once.
 """
 
-from __future__ import annotations
-
 from ddl_runtime.core.arrays import Array, Operation, describe
 from ddl_runtime.devices import device_of
 from ddl_runtime.devices.choice import chosen

@@ -6,8 +6,6 @@ its copies can run beside its messages, and the device makes the sums (`theory.s
 What to look at: it wins for middling sizes, where copies pay for their starts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ddl_runtime.core.arrays import Array, Operation, describe

@@ -13,8 +13,6 @@ What to look at: mpiexec may end with status 0 although a node went away in the 
 asks for proof: a file that the program writes, whole or not at all, when it is done.
 """
 
-from __future__ import annotations
-
 import functools
 import signal
 import subprocess

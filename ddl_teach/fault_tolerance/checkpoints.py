@@ -17,8 +17,6 @@ Young, "A first order approximation to the optimum checkpoint interval", CACM 17
 What to look at: kill it anywhere. Resumed, it ends with the same weights, bit for bit.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json

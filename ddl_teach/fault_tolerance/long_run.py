@@ -10,8 +10,6 @@ What to look at: `result.json` holds a fingerprint of the weights. It does not d
 wrong meanwhile.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

@@ -9,8 +9,6 @@ The number of ranks may be another one then: all have the same state, and one fi
 What to look at: with `every=0` nothing is saved, and a failure costs all steps.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from functools import partial

@@ -17,8 +17,6 @@ on. `least` ranks, more than half of all, end the smaller one.
 What to look at: afterwards the weights are those of a serial twin, bit for bit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

@@ -16,8 +16,6 @@ neighbour listened *before*, if that one is late with its new address: then both
 (github.com/pytorch/pytorch/issues/135712). Hence the setting.
 """
 
-from __future__ import annotations
-
 import argparse
 import datetime
 import json

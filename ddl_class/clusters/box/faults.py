@@ -5,8 +5,6 @@ long. A dead process closes its connections, so its peers know at once. A cable 
 nothing: TCP repeats what it sent, more and more seldom, and whoever waits, waits.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

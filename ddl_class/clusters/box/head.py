@@ -11,8 +11,6 @@ its path in an isolated Python: it is there within milliseconds.
     head.py PLAN NODE         on the head: power that node on
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

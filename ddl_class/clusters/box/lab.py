@@ -5,8 +5,6 @@ may open; and outside, a port of this machine's own address (127.0.0.1) leads th
 by the environment, never by a command line, which everybody on a machine can read.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import secrets

@@ -5,8 +5,6 @@ node crosses two: it is sent at the slower one's rate, and both delays add up. H
 one packet through at a time. (A token bucket, TBF, lets whole short messages through unshaped.)
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ for that of another process (`nsenter`). From outside the way leads over the hea
 cluster; there a script enters the node, in the place of ssh.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

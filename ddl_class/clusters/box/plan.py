@@ -8,8 +8,6 @@ that enters the node's namespaces. Each of MPI's settings cures something that w
 - Open MPI's TCP: with its default protocol, messages both ways at once take twice as long.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Why there can be no box here, and what to do about it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

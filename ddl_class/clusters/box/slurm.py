@@ -16,8 +16,6 @@ folder. Slurm's programs look for their parts in /usr, so inside the box that fo
 /usr (an overlay); outside nobody sees it. 17 MB in ~/.cache/ddl-teach, once.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import platform

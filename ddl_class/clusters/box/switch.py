@@ -11,8 +11,6 @@ ranks, and at some hundred Mbit/s it takes one of them.
     switch.py CONTROL         a socket on which each line is a request in JSON
 """
 
-from __future__ import annotations
-
 import fcntl
 import heapq
 import json

@@ -3,8 +3,6 @@
 `wanted` says what to return, as in "return the number of steps"; a message begins with it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from itertools import zip_longest

@@ -5,8 +5,6 @@ A table of usual mistakes has for each what to say of it, and what it gives:
 A table of cases has for each whether it is so: `{"The weights have not changed": unchanged}`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

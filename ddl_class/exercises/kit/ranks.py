@@ -3,8 +3,6 @@
 A table of causes has what to say of an error, and a predicate on the error's data.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ one pattern of tens, hundreds, thousands. So every element of a result, however 
 off: three times the part of rank 0, nothing of rank 2. That is what a learner is then told.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ So the wrong twin differs from the right part in that line only, and follows whe
 where the line is gone, planting fails and says so.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import linecache

@@ -1,7 +1,5 @@
 """All planted bugs. Each was made by somebody before, in a library, a paper's code or a lab."""
 
-from __future__ import annotations
-
 from ddl_class.exercises.mutants.bug import Bug
 
 OPERATORS, TRAINING, DISTRIBUTED = "operators", "training", "distributed"

@@ -10,8 +10,6 @@ raises on a right one, it is the check that is wrong, and what it raised is told
 What to look at: `tell(number)` says what is wrong, when you have made up your mind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache

@@ -1,7 +1,5 @@
 """The judges of unit 00: who are my neighbours, a ball that comes back, and no deadlock."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

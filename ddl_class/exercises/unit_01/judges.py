@@ -4,8 +4,6 @@ Which of the ready operations a scheduler takes first is the learner's choice, s
 right answer: its judge replays what was handed in, step by step.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

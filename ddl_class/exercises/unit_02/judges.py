@@ -5,8 +5,6 @@ multiplies by zero leaves no trace in a direct convolution, but Winograd's tile 
 neighbours before it takes it away again, and the FFT adds it to the whole image.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

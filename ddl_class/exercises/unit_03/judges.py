@@ -4,8 +4,6 @@ A program is judged by what it says, not by how it is written: HiGHS solves it, 
 is compared with the right answer, which a slow and simple search finds.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,8 +1,6 @@
 """The judges of unit 04: a step of an LSTM, wavefronts, a layer on each rank; a pairwise sum, and
 a step with a dynamic loss scale."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The judges of unit 05: a ping-pong, a fitted line, and the size that divides short from long."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

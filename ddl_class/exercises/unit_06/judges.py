@@ -4,8 +4,6 @@ The sum tells who was counted how often (see `sums`), the ledger which algorithm
 messages, to whom, how long.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import NoReturn

@@ -1,7 +1,5 @@
 """The judges of unit 07, second part: the best chunk, the table of paths, whose GPU is whose."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ function that is done before a device could be has not asked the device. Whether
 stages overlap shows in the virtual time alone, and each usual mistake has a time of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

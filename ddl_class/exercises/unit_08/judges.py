@@ -1,7 +1,5 @@
 """The judges of unit 08: averaged gradients, weighted ones, buckets, and buckets that overlap."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any

@@ -1,8 +1,6 @@
 """The judges of unit 09: a column-row pair, its gradients, a hybrid; and edges of strips, forwards
 and backwards."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

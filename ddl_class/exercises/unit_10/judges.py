@@ -4,8 +4,6 @@ An order is judged by what it leads to. A thousand simulated seconds tell whethe
 too long, and what they keep meanwhile; so other orders that are as good are right as well.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -1,8 +1,6 @@
 """The judges of unit 11: sharding in three stages, states on another rank, and which activations
 to keep."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

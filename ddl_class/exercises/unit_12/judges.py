@@ -1,8 +1,6 @@
 """The judges of unit 12: all grids, bytes along each axis, the time of a step; and pruning, which
 is values without zeros, back again, and a step on many ranks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The judges of unit 13: a rate that scales and warms up, noise of gradients, LARS over ranks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import partial

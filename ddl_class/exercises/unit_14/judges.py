@@ -1,8 +1,6 @@
 """The judges of unit 14: old gradients, a server with a bound, no locks; and ranks that agree now
 and then, or hang on springs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

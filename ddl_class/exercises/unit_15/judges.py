@@ -1,8 +1,6 @@
 """The judges of unit 15: a mean through one server, and through several; mixing matrices, and a
 step of gossip."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 

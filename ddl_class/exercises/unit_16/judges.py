@@ -4,8 +4,6 @@ What is right stands here as functions, which take the learner's place in a note
 are right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,8 +1,6 @@
 """The judges of unit 17, second part: the exploit of a population on ranks, and ageing; an
 ensemble over ranks, and the loss that distils it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Losses that nobody has trained for yet stand in the table as well, and they are 
 whoever looks ahead walks into them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -1,8 +1,6 @@
 """The judges of unit 18: luck, intervals, the slowest rank, two kinds of scaling; time to a
 target, and a review of one's own."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

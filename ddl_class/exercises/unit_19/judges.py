@@ -1,7 +1,5 @@
 """The judges of unit 19: a gradient check, two rules side by side, and the verdict on a recipe."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby

@@ -1,8 +1,6 @@
 """The judges of unit 20: costs inside nodes and between them, the time of a step; a ring, an
 exchange that knows nodes, an agreement."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

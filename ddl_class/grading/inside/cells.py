@@ -6,8 +6,6 @@ cells those statements run which make the names that the answer uses: imports, f
 constants.
 """
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import dis

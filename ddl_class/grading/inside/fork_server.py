@@ -7,8 +7,6 @@ memory all its ranks use together, and ends them when the grader says so, or whe
 gone.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import os

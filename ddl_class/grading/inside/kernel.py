@@ -4,8 +4,6 @@ Each raises OSError as Python's own do. System calls without a function in the C
 number, which differs between processors.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform

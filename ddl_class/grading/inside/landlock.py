@@ -4,8 +4,6 @@ Where namespaces cannot be had, as inside many containers, this wall stands alon
 What it allows is listed; everything else, also what is made later, is refused by the kernel.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 from collections.abc import Iterable, Iterator

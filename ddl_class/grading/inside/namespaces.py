@@ -7,8 +7,6 @@ when it ends, the kernel ends everything that it started. An ordinary user may m
 user namespace; root makes it directly and then becomes nobody.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -5,8 +5,6 @@ Beside what is on it an answer may use those functions that its exercise names. 
 not use it is told in the same words wherever it is found: by `check` or by the grader.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Sequence
 from fnmatch import fnmatchcase

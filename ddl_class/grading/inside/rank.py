@@ -4,8 +4,6 @@ Each rank runs the cells itself, as real ranks do, so that nothing is shared bet
 not sent.
 """
 
-from __future__ import annotations
-
 import io
 import socket
 import sys

@@ -4,8 +4,6 @@ The packages above this folder would bring judges and solutions with them; empty
 them, so that nothing a submission must not know is ever in memory here.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket

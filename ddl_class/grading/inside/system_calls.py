@@ -7,8 +7,6 @@ The filter is a little program for the kernel: it looks at the number of a call,
 first argument, and answers "allowed" or "not permitted". It can never be taken off again.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

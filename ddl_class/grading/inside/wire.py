@@ -6,8 +6,6 @@ numbers, texts, lists and arrays of numbers, and never runs code, as unpickling 
 be read is `Malformed`.
 """
 
-from __future__ import annotations
-
 import math
 import socket
 import struct

@@ -5,8 +5,6 @@ through L layers and T steps has L + T - 1 links (unit 04). A layer that reads i
 needs the whole of what is below. torch adds two biases to each gate; the formulas know one.
 """
 
-from __future__ import annotations
-
 from ddl_measure.analysis.records import Call, OperationCost, Rule
 from ddl_teach.theory.work_depth import gru, lstm, rnn
 from ddl_teach.theory.work_depth.counting import (

@@ -9,8 +9,6 @@ look at: measuring takes many times as long as one step of training, once, and t
 gains.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial

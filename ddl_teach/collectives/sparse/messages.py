@@ -8,8 +8,6 @@ Cost of each: latency + (8 + n) per_byte.
 What to look at: in a ledger, every second message has 8 bytes.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ddl_teach.comm import Comm, Request
