@@ -1,4 +1,5 @@
-"""What the house is measured by: circles of files, foreign privates, sliced classes, types, loops.
+"""What the house is measured by: circles of files, foreign privates, sliced classes, names,
+types, loops.
 
     python -m tests.house      # today's numbers, and where each of them comes from
 
@@ -11,7 +12,7 @@ import ast
 import subprocess
 import sys
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -26,6 +27,7 @@ LIBRARIES = ("torch", "numpy", "ipyparallel", "IPython", "mpi4py", "matplotlib",
 OTHERS = frozenset({*sys.stdlib_module_names, *LIBRARIES})
 # Not private by their libraries' own word.
 PUBLIC = {"_replace", "_asdict", "_fields", "_make", "_exit", "_getframe"}
+PARTS = "ddl_runtime.core.parts"  # its Protocols have one class of their name on each ground
 
 
 @dataclass(eq=False)
@@ -174,6 +176,17 @@ def sliced_classes() -> list[str]:
     )
 
 
+def shared_names() -> list[str]:
+    """Public classes of one name in several files; a part has the same name on every ground."""
+    homes: dict[str, list[str]] = defaultdict(list)
+    for name, module in modules().items():
+        for node in module.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(name)
+    parts = {name for name, files in homes.items() if PARTS in files}
+    return [f"{name}: {files}" for name, files in homes.items() if files[1:] and name not in parts]
+
+
 def _bases(module: Module, node: ast.ClassDef) -> Iterator[str]:
     for base in node.bases:
         base = base.value if isinstance(base, ast.Subscript) else base
@@ -212,6 +225,7 @@ def main() -> None:
         ("circles of files", [", ".join(circle) for circle in circles()]),
         ("reads of another object's privates", foreign_privates()),
         ("classes cut over two files", sliced_classes()),
+        ("names of several classes", shared_names()),
         ("tests that loop over their cases", looped_cases.loops_over_cases()),
         ("errors of types", [f"{room}: {count}" for room, count in type_errors().items()]),
     ):

@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ddl_class.plots.curves import BRIGHT, Numbers, Series, over_steps
 from ddl_class.plots.frame import Plane, finish_panels, panels, plane
-from ddl_measure.reports.twelve_ways.trick import Curve, Panel, Trick
+from ddl_measure.reports.twelve_ways.trick import Panel, ReportedCurve, Trick
 from ddl_runtime.pictures.style import INK, Look, in_style
 
 FOOLS, HONEST = "#bb3344", "#1e7a2d"  # dark enough for letters
@@ -101,7 +101,7 @@ def _lines(ax: Plane, panel: Panel) -> None:
         ax.log_scale("y", base=2)
 
 
-def _ends(line: Curve) -> np.ndarray | None:
+def _ends(line: ReportedCurve) -> np.ndarray | None:
     if not line.low:
         return None
     middle = np.asarray(line.y)

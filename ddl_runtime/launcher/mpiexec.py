@@ -38,8 +38,13 @@ class SharedHosts(Protocol):
     """Where real ranks run, if not simply on this machine: nodes with addresses of their own,
     which see one folder at the same path, and an mpiexec that reaches them all."""
 
-    folder: Path
-    python: str  # what ranks there run
+    @property
+    def folder(self) -> Path:
+        """The one that all nodes see."""
+
+    @property
+    def python(self) -> str:
+        """What ranks there run."""
 
     @property
     def cure(self) -> str:

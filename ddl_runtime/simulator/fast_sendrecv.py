@@ -6,14 +6,16 @@ from ddl_runtime.core.arrays import Array, Phantom
 from ddl_runtime.simulator.point_to_point import PointToPoint
 
 
-class Neighbour(Protocol):
+class SwappingRank(Protocol):
     """A communicator."""
 
     @property
     def point_to_point(self) -> PointToPoint: ...
 
 
-def fast_sendrecv(comm: Neighbour, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
+def fast_sendrecv(
+    comm: SwappingRank, x: Array, to: int, y: Array, source: int, tag: int = 0
+) -> int:
     """Send `x` and receive into `y` at the same time; returns the rank `y` came from."""
     # Phantoms between two neighbours, written out flat; all else takes the usual way. It is the
     # communicator's method itself, for one call more would be a tenth of its time.

@@ -19,34 +19,12 @@ et al., "Reducing activation recomputation in large transformer models", 2022 (w
 What to look at: a sum on the way in only ever happens backwards, one on the way out forwards.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any
-
-from torch import Tensor, nn
-from torch.autograd import Function
+from torch import Tensor
 
 from ddl_teach.comm import Comm
-from ddl_teach.networks.axis_collectives import all_gather, all_reduce, reduce_scatter
+from ddl_teach.networks.axis_collectives import all_gather, reduce_scatter
+from ddl_teach.networks.both_ways import all_reduce, both
 from ddl_teach.networks.shares import own_slice
-
-Way = Callable[[Tensor], Tensor]
-
-
-class _Both(Function):
-    @staticmethod
-    def forward(ctx: Any, forwards: Way, backwards: Way, x: Tensor) -> Tensor:
-        ctx.backwards = backwards
-        return forwards(x)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, Tensor]:
-        return None, None, ctx.backwards(gradient)
-
-
-def both(forwards: Way, backwards: Way, x: Tensor) -> Tensor:
-    """Do one thing with `x` forwards, and another one with its gradient backwards."""
-    result: Tensor = _Both.apply(forwards, backwards, x)  # type: ignore[no-untyped-call]
-    return result
 
 
 def copy_in(comm: Comm, x: Tensor) -> Tensor:
@@ -86,15 +64,3 @@ def gather_out(comm: Comm, x: Tensor, axis: int, total: int) -> Tensor:
         return gradient.narrow(axis, mine.start, mine.stop - mine.start)
 
     return both(lambda x: all_gather(comm, x, axis, total), own_part, x)
-
-
-def sum_gradients(comm: Comm, parameters: Iterable[nn.Parameter | None]) -> None:
-    """From now on each backward pass sums the gradients of these parameters over the ranks: by an
-    all-reduce for each, 2 (P-1)/P of its bytes by the ring.
-
-    For parameters that all ranks hold and that see a part of the work on each: a part of the
-    sequence, of the image, or of the batch if the loss is that of the whole batch.
-    """
-    for parameter in parameters:
-        if parameter is not None and parameter.requires_grad:
-            parameter.register_hook(lambda gradient: all_reduce(comm, gradient))

@@ -1,4 +1,4 @@
-"""Sums of tensors, and tensors in pieces along an axis: all of them, or one's own of the sum.
+"""Tensors in pieces along an axis: all of them, or one's own of the sum.
 
 The ring of `collectives.ring`, for any axis and for pieces that differ in length:
 each rank sends all pieces but one, (P-1)/P n bytes where they are equal. Patarasuk and Yuan,
@@ -13,13 +13,6 @@ from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 from ddl_teach.networks.shares import share
 from ddl_teach.theory.ring_bytes import even
-
-
-def all_reduce(comm: Comm, x: Tensor) -> Tensor:
-    """The sum of all ranks' `x`, in a tensor of its own."""
-    total = x.detach().contiguous().clone()
-    ring.allreduce(comm, total)
-    return total
 
 
 def all_gather(comm: Comm, x: Tensor, axis: int, total: int) -> Tensor:

@@ -22,13 +22,8 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from ddl_teach.comm import Comm
-from ddl_teach.networks.autograd_collectives import (
-    copy_in,
-    gather_in,
-    scatter_out,
-    sum_gradients,
-    sum_out,
-)
+from ddl_teach.networks.autograd_collectives import copy_in, gather_in, scatter_out, sum_out
+from ddl_teach.networks.both_ways import sum_gradients
 
 
 @dataclass(frozen=True)

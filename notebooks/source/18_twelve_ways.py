@@ -233,7 +233,7 @@ judge("18.scaling", scaling, seed=184)
 # two, measured on real ranks with make-believe accelerators: left what fools, right what does not.
 
 # %%
-from ddl_measure.reports.twelve_ways.trick import Curve, Panel
+from ddl_measure.reports.twelve_ways.trick import Panel, ReportedCurve
 from ddl_teach import simulate
 from ddl_teach.comm import Phantom, Uniform
 
@@ -251,10 +251,10 @@ for kind, shares in {"weak": [256] * 5, "strong": [256 // p for p in grid]}.item
     took = [simulate(step, p, **how, samples=b).time for p, b in points]
     formula = [1e-3 * b + 2 * (p - 1) * (1e-5 + 4e-3 / p) for p, b in points]
     assert np.allclose(took, formula, rtol=1e-3)
-    lines.append(Curve(kind, grid, tuple(np.prod(points, axis=1) / took / 1e3)))
+    lines.append(ReportedCurve(kind, grid, tuple(np.prod(points, axis=1) / took / 1e3)))
 
 # %%
-lines.append(Curve("ideal", grid, grid, ideal=True))
+lines.append(ReportedCurve("ideal", grid, grid, ideal=True))
 title = "Simulated: weak scaling does not see what strong scaling sees"
 display(plot_panel(Panel(title, "ranks", "speed-up in samples a second", lines, logarithmic=True)))
 display(plot_trick(tricks[11]))

@@ -12,7 +12,7 @@ from torch import nn
 from ddl_measure.experiments.spatial.only_time import convolution
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 from ddl_teach import simulate
-from ddl_teach.networks.axis_collectives import all_reduce
+from ddl_teach.networks.both_ways import all_reduce
 from ddl_teach.networks.shares import share
 from ddl_teach.networks.spatial.network import put_together, split_images, split_windows
 from ddl_teach.networks.spatial.tiles import tiles

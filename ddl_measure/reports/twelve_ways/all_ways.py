@@ -9,9 +9,9 @@ from ddl_measure.reports.report import A_TRAINING, HELD_OUT, TRAINING, Claim, Re
 from ddl_measure.reports.twelve_ways.curves import accuracies, curve, times_to, until
 from ddl_measure.reports.twelve_ways.trick import (
     WAYS,
-    Curve,
     Keep,
     Panel,
+    ReportedCurve,
     Told,
     Trick,
     all_series,
@@ -93,11 +93,11 @@ def hide_tuning(true: Report) -> Told:
     tried = [it for it in fooling.trials if it.outcome != "kept"]
     total = sum(it.seconds for it in tried)
     tried.sort(key=lambda it: it.settings["rate"])
-    fools = Panel(says, "", "seconds", (Curve("training", ("the training",), (took,)),))
+    fools = Panel(says, "", "seconds", (ReportedCurve("training", ("the training",), (took,)),))
     honest = Panel(
         f"… after {len(tried)} trainings of {total:.3g} s in all to find the rate",
         "rate that was tried", "held-out accuracy in validation (%)",
-        (Curve("one trial", tuple(it.settings["rate"] for it in tried),
+        (ReportedCurve("one trial", tuple(it.settings["rate"] for it in tried),
               tuple(100 * it.accuracy for it in tried)),), logarithmic=True,
     )  # fmt: skip
     kept = tuple(it for it in fooling.trials if it.outcome == "kept")
@@ -196,7 +196,7 @@ def two_sets_of_options(true: Report) -> Told:
     axis = "seconds of a training"
     fools = Panel(says, "", axis, (line("measured", ("before", "ours"), seconds),))
     points = tuple(
-        Curve(
+        ReportedCurve(
             name, series_of(it, "seconds").values, tuple(100 * one for one in held_out(it).values)
         )
         for name, it in (("now and then", fast), ("at every step", good))

@@ -11,7 +11,7 @@ import numpy as np
 
 from ddl_measure.interval import interval
 from ddl_measure.reports.report import A_TRAINING, HELD_OUT, Entry, Series
-from ddl_measure.reports.twelve_ways.trick import Curve
+from ddl_measure.reports.twelve_ways.trick import ReportedCurve
 
 
 def accuracies(entry: Entry, split: str = HELD_OUT) -> np.ndarray:
@@ -24,14 +24,14 @@ def seconds(entry: Entry) -> np.ndarray:
     return _table(entry, "seconds", None)
 
 
-def curve(entry: Entry, name: str, split: str = HELD_OUT, *, over: str) -> Curve:
+def curve(entry: Entry, name: str, split: str = HELD_OUT, *, over: str) -> ReportedCurve:
     """Percent over looks, or over the median seconds, with 95% intervals."""
     table = 100 * accuracies(entry, split)
     places = (
         np.median(seconds(entry), axis=0) if over == "seconds" else 1 + np.arange(table.shape[1])
     )
     triples = np.array([interval(column) for column in table.T])
-    return Curve(name, tuple(places.tolist()), *(tuple(it.tolist()) for it in triples.T))
+    return ReportedCurve(name, tuple(places.tolist()), *(tuple(it.tolist()) for it in triples.T))
 
 
 def to_target(curves: Sequence[tuple[np.ndarray, np.ndarray]], target: float) -> float:
@@ -54,7 +54,7 @@ def times_to(goal: float, entry: Entry) -> Series:
                    repeated=len(reached))  # fmt: skip
 
 
-def until(line: Curve, stop: float) -> Curve:
+def until(line: ReportedCurve, stop: float) -> ReportedCurve:
     """The part of a line up to `stop`."""
     count = max(1, sum(x <= stop * (1 + 1e-9) for x in line.x))
     return replace(line, **{it: getattr(line, it)[:count] for it in ("x", "y", "low", "high")})

@@ -18,7 +18,7 @@ Place = float | str
 
 
 @dataclass(frozen=True)
-class Curve:
+class ReportedCurve:
     """Values with the ends of their intervals; over names they are bars. `ideal`: hoped for."""
 
     name: str
@@ -36,7 +36,7 @@ class Panel:
     title: str
     x: str
     y: str
-    lines: tuple[Curve, ...]
+    lines: tuple[ReportedCurve, ...]
     logarithmic: bool = False
 
 
@@ -133,18 +133,24 @@ def as_good(one: Series, other: Series, summary: str = "medians") -> float:
     return float(f"{good_ratio(one, other, summary)[0]:.3g}")
 
 
-def line(name: str, places: Sequence[Place], series: Sequence[Series], factor=1.0) -> Curve:
+def line(
+    name: str, places: Sequence[Place], series: Sequence[Series], factor=1.0
+) -> ReportedCurve:
     """Medians with the ends of their 95% intervals."""
     triples = [interval(np.multiply(factor, it.values), it.confidence) for it in series]
-    return Curve(name, tuple(places), *(tuple(column) for column in zip(*triples, strict=True)))
+    return ReportedCurve(
+        name, tuple(places), *(tuple(column) for column in zip(*triples, strict=True))
+    )
 
 
-def speed_ups(name: str, places: Sequence[float], series: Sequence[Series]) -> Curve:
+def speed_ups(name: str, places: Sequence[float], series: Sequence[Series]) -> ReportedCurve:
     """Over the first of them; the first is 1 by definition and has no interval."""
     triples = [(1.0, 1.0, 1.0), *(good_ratio(it, series[0], "medians") for it in series[1:])]
-    return Curve(name, tuple(places), *(tuple(column) for column in zip(*triples, strict=True)))
+    return ReportedCurve(
+        name, tuple(places), *(tuple(column) for column in zip(*triples, strict=True))
+    )
 
 
-def ideal(places: Sequence[float]) -> Curve:
+def ideal(places: Sequence[float]) -> ReportedCurve:
     """As many times as fast as there are ranks."""
-    return Curve("ideal", tuple(places), tuple(float(it) for it in places), ideal=True)
+    return ReportedCurve("ideal", tuple(places), tuple(float(it) for it in places), ideal=True)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ddl_teach.collectives.ring import allgather
 from ddl_teach.comm import Comm
-from ddl_teach.networks.autograd_collectives import both
+from ddl_teach.networks.both_ways import both
 
 
 def exchange(comm: Comm, x: Tensor, leaving: Sequence[int], coming: Sequence[int]) -> Tensor:

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from ddl_teach.collectives.tree import broadcast
 from ddl_teach.comm import Comm
-from ddl_teach.networks.autograd_collectives import sum_gradients
+from ddl_teach.networks.both_ways import sum_gradients
 from ddl_teach.networks.experts.exchange import exchange, gather_counts
 from ddl_teach.networks.experts.layer import MixtureOfExperts, combined
 from ddl_teach.networks.experts.routing import Routing, route

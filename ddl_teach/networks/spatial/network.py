@@ -15,7 +15,8 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from ddl_teach.networks.autograd_collectives import gather_out, sum_gradients
+from ddl_teach.networks.autograd_collectives import gather_out
+from ddl_teach.networks.both_ways import sum_gradients
 from ddl_teach.networks.spatial.halo import with_halo
 from ddl_teach.networks.spatial.overlapped import WindowReach, overlapped
 from ddl_teach.networks.spatial.tiles import Tiles

@@ -1,0 +1,51 @@
+"""One thing with a tensor forwards, another one with its gradient backwards.
+
+What to look at: a gradient that has to be summed over ranks is, by one all-reduce backwards.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from torch import Tensor, nn
+from torch.autograd import Function
+
+from ddl_teach.collectives import ring
+from ddl_teach.comm import Comm
+
+Way = Callable[[Tensor], Tensor]
+
+
+class _Both(Function):
+    @staticmethod
+    def forward(ctx: Any, forwards: Way, backwards: Way, x: Tensor) -> Tensor:
+        ctx.backwards = backwards
+        return forwards(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, Tensor]:
+        return None, None, ctx.backwards(gradient)
+
+
+def both(forwards: Way, backwards: Way, x: Tensor) -> Tensor:
+    """Do one thing with `x` forwards, and another one with its gradient backwards."""
+    result: Tensor = _Both.apply(forwards, backwards, x)  # type: ignore[no-untyped-call]
+    return result
+
+
+def all_reduce(comm: Comm, x: Tensor) -> Tensor:
+    """The sum of all ranks' `x`, in a tensor of its own."""
+    total = x.detach().contiguous().clone()
+    ring.allreduce(comm, total)
+    return total
+
+
+def sum_gradients(comm: Comm, parameters: Iterable[nn.Parameter | None]) -> None:
+    """From now on each backward pass sums the gradients of these parameters over the ranks: by an
+    all-reduce for each, 2 (P-1)/P of its bytes by the ring.
+
+    For parameters that all ranks hold and that see a part of the work on each: a part of the
+    sequence, of the image, or of the batch if the loss is that of the whole batch.
+    """
+    for parameter in parameters:
+        if parameter is not None and parameter.requires_grad:
+            parameter.register_hook(lambda gradient: all_reduce(comm, gradient))
