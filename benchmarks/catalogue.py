@@ -2,11 +2,11 @@
 
     python -m benchmarks.catalogue [--ranks 4] [--rates 0.1 0.2 0.4]
 
-One rate must do for every WHEN along every path, the forms taking turns, on simulated ranks. Each
-training is judged by a part of the pictures to learn from (`Digits(validation=True)`), by its
-worst worker. The rate whose worst training is best is chosen, and only then all train once more,
-at that rate, and are asked about the held-out digits.
-What to look at: a larger rate is better for most, and loses some.
+One rate must do for every consistency with every distribution, the compressors taking turns, on
+simulated ranks. Each training is judged by a part of the pictures to learn from
+(`Digits(validation=True)`), by its worst worker. The rate whose worst training is best is chosen,
+and only then all train once more, at that rate, and are asked about the held-out digits. What to
+look at: a larger rate is better for most, and loses some.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RESULTS = Path(__file__).parent / "results" / "catalogue.txt"
 
 
 def accuracies(task: Digits, rate: float, ranks: int) -> np.ndarray:
-    """Of every WHEN along every path, that of the worst worker."""
+    """Of every consistency with every distribution, that of the worst worker."""
     found = []
     for one in every_pair(sensible(SGD(rate))):
         run = simulate(

@@ -57,7 +57,7 @@ def trained(comm: Comm, consistency: Consistency, pace: Pace) -> Result:
 
 
 def in_turns(comm: Comm, repetitions: int) -> dict[tuple[str, str], list[Result]]:
-    """This rank's results, by pace and WHEN, one a turn."""
+    """This rank's results, by pace and consistency, one a turn."""
     found: dict[tuple[str, str], list[Result]] = {}
     for slow, (_, pace) in PACES.items():
         kept: dict[str, list[Result]] = {name: [] for name in WHENS}

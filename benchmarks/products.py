@@ -1,4 +1,5 @@
-"""WHEN x PATH x FORM on real ranks: what a step takes, and what all of them learn.
+"""Consistency x distribution x compressor on real ranks: what a step takes, and what all of them
+learn.
 
     python -m benchmarks.products [--ranks 1 2 4 5] [--timed 4] [--repetitions 5]
 
@@ -61,14 +62,14 @@ def short(thing: object) -> str:
 
 
 def with_settings(consistency: object) -> str:
-    """The name of a WHEN and its numbers, as it would be called."""
+    """The name of a consistency and its numbers, as it would be called."""
     settings = (getattr(consistency, field.name) for field in dataclasses.fields(consistency))
     numbers = [str(one) for one in settings if one is not None and one is not False]
     return f"{type(consistency).__name__}({', '.join(numbers)})"
 
 
 def table(title: str, cells: dict[Combination, str]) -> str:
-    """WHENs and paths down, forms across; a dot where it makes no sense."""
+    """Consistencies and distributions down, compressors across; a dot where it makes no sense."""
     lines = [
         title,
         " " * 44 + "".join(f"{short(compressor)[:12]:>13}" for compressor in COMPRESSORS),

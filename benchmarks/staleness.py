@@ -82,7 +82,7 @@ def ages(ranks: Ranks) -> Iterator[str]:
         ("bound 2, one slow", StaleSynchronous(2), slow),
     ):
         run = ranks.run(train, 4, consistency=consistency, pace=pace, steps=200, **BOWL)
-        counts = np.bincount(run.results[0].shift.staleness)
+        counts = np.bincount(run.results[0].report.staleness)
         shares = " ".join(f"{share:6.1%}" for share in counts / counts.sum())
         yield f"{name:<24}{shares}"
 

@@ -50,7 +50,7 @@ SHOWN = ("_, _ = get_cfws(_)", "raise ValueError(str)", "except OSError:", "_ = 
 
 
 def ways() -> dict[str, tuple[Consistency, Way, Compressor]]:
-    """By name: WHEN, PATH and FORM."""
+    """By name: consistency, distribution and compressor."""
     together, sparse = Synchronous(), NonZero()
     return {
         "dense all-reduce (ring)": (together, AllReduce("ring"), Dense()),

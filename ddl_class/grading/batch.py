@@ -93,7 +93,7 @@ def grade(
     modules = _slow_modules(handed_in, assignment)
     idle: queue.SimpleQueue[SandboxServer] = queue.SimpleQueue()
 
-    def in_a_nursery(work: Submission, doubted: Verdict | None = None) -> Verdict:
+    def in_a_sandbox(work: Submission, doubted: Verdict | None = None) -> Verdict:
         server = idle.get()
         try:
             return grading.verdict(server, work, doubted)
@@ -109,12 +109,12 @@ def grade(
         pool = stack.enter_context(ThreadPoolExecutor(jobs))
         stack.callback(pool.shutdown, cancel_futures=True)
         try:
-            for verdict in pool.map(in_a_nursery, handed_in):
+            for verdict in pool.map(in_a_sandbox, handed_in):
                 reached.append(verdict)
                 progress(len(reached), len(handed_in), verdict.student)
             doubtful = [at for at, verdict in enumerate(reached) if verdict.to_be_tried_again]
             for done, at in enumerate(doubtful, start=1):
-                reached[at] = pool.submit(in_a_nursery, handed_in[at], reached[at]).result()
+                reached[at] = pool.submit(in_a_sandbox, handed_in[at], reached[at]).result()
                 trying_again(done, len(doubtful), reached[at].student)
         except BaseException:
             for server in nurseries:  # or the end would wait for what is being graded

@@ -28,7 +28,7 @@ from ddl_class.grading.view import files_seen
 BY_A_LIMIT = (signal.SIGKILL, signal.SIGXCPU)  # what the system sends where a limit is reached
 BOTH_WALLS, SECOND_WALL = "namespaces", "landlock"
 
-# What the nursery, and so every submission, sees: nothing of the grader's environment.
+# What the fork server, and so every submission, sees: nothing of the grader's environment.
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": "/tmp",
@@ -72,7 +72,7 @@ class Sandboxed:
     """One rank behind its walls."""
 
     def __init__(self, server: SandboxServer, process: int, link: socket.socket) -> None:
-        self._nursery = server
+        self._server = server
         self._process = process
         self._link = link
 
@@ -95,7 +95,7 @@ class Sandboxed:
         self._link.close()
         if self._process == 0:
             return Ended("had ended before")
-        told = self._nursery.ask({"do": "bury", "process": self._process})
+        told = self._server.ask({"do": "reap", "process": self._process})
         self._process = 0
         return _how_it_ended(**told)
 
@@ -155,7 +155,7 @@ class SandboxServer(contextlib.AbstractContextManager["SandboxServer"]):
             self._control.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """End the nursery and every rank in it."""
+        """End the fork server and every rank in it."""
         self._control.close()
         self._process.wait()
         self._place.cleanup()
@@ -188,7 +188,7 @@ class SandboxServer(contextlib.AbstractContextManager["SandboxServer"]):
         return child
 
     def ask(self, request: dict[str, Any], link: socket.socket | None = None) -> dict[str, Any]:
-        """One request to the nursery and its answer."""
+        """One request to the fork server and its answer."""
         files = [] if link is None else [link.fileno()]
         try:
             socket.send_fds(self._control, [json.dumps(request).encode()], files)

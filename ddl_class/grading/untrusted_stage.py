@@ -56,7 +56,7 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
     ) -> None:
         self.printed = ""
         self.limit = ""
-        self._nursery = server
+        self._server = server
         self._cells = _all_python(cells)
         self._around = [_all_python(others) for others in around]
         self._library = list(library)
@@ -119,7 +119,7 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
         """Have so many ranks that know the notebook's cells."""
         if not self._deadline:
             self._deadline = time.monotonic() + self._limits.seconds
-        fresh = [self._nursery.birth(self._limits) for _ in range(ranks - len(self._ranks))]
+        fresh = [self._server.birth(self._limits) for _ in range(ranks - len(self._ranks))]
         self._ranks += fresh
         for rank in fresh:
             task = ("cells", self._cells, self._around, self._function, self._library)

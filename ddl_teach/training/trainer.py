@@ -35,7 +35,7 @@ class Result:
     Of a worker: its number, the weights that the consistency calls its result, and its diary, one
     entry for each gradient: the loss on its own share, the seconds since it began, the bytes it
     had sent by then; without servers also how many steps of others each of its updates came after.
-    A rank that only serves has a `shift` and no weights.
+    A rank that only serves has a `report` and no weights.
     """
 
     worker: int | None

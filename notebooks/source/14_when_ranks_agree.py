@@ -280,7 +280,7 @@ runs = {
     "one slow": engines.run(train, consistency=Asynchronous(), pace=slow, **given),
     "bounded": engines.run(train, consistency=StaleSynchronous(3), pace=slow, **given),
 }
-staleness.plot_ages({name: run.results[0].shift.staleness for name, run in runs.items()})
+staleness.plot_ages({name: run.results[0].report.staleness for name, run in runs.items()})
 
 # %%
 from ddl_teach.training.consistency.hogwild import Hogwild

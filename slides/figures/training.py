@@ -226,7 +226,7 @@ def _train(
 ) -> tuple[list[float], float]:
     task = Digits()
     weights, losses = task.initial(), []
-    links = [form.link(worker) for worker in range(workers)] if form else None
+    links = [form.stream(worker) for worker in range(workers)] if form else None
     for step in range(steps):
         arrived = [task.gradient(weights, worker, workers, step)[1] for worker in range(workers)]
         if links:

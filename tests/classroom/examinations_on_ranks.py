@@ -150,7 +150,7 @@ def feedback(candidate: Callable[..., Any]) -> float:
     """All messages and the last residual together, beside all vectors together."""
     vectors = np.random.default_rng(0).normal(size=(20, 30))
     form = candidate(TopK(0.1))
-    link = form.link()
+    link = form.stream()
     told = sum(form.decode(link.encode(vector), 30).astype(float) for vector in vectors)
     return errors(told + link.residual, vectors.sum(axis=0)).relative
 
@@ -159,7 +159,7 @@ def top_k(candidate: Callable[[float], Any]) -> float:
     """What arrives, beside the four entries of largest magnitude."""
     vector = np.random.default_rng(0).normal(-1, 2, 16).astype(np.float32)
     form = candidate(0.25)
-    found = form.decode(form.link().encode(vector), 16)
+    found = form.decode(form.stream().encode(vector), 16)
     expected = np.where(np.abs(vector) >= np.sort(np.abs(vector))[-4], vector, 0)
     return errors(found, expected).relative
 
@@ -168,7 +168,7 @@ def quantised(candidate: Callable[[], Any]) -> float:
     """The mean of a thousand messages of one vector, beside the vector."""
     vector = np.random.default_rng(0).normal(size=64).astype(np.float32)
     form = candidate()
-    link = form.link()
+    link = form.stream()
     mean = np.mean([form.decode(link.encode(vector), 64) for _ in range(1000)], axis=0)
     return errors(mean, vector).relative
 

@@ -1,8 +1,8 @@
-"""The nursery: a process from which each rank of a submission is born into its own sandbox.
+"""The fork server: a process from which each rank of a submission is born into its own sandbox.
 
 It has imported NumPy already, so that a birth takes milliseconds, and holds no secret, so that a
 child inherits none. What was imported here all ranks share, and none is charged for it. A
-child goes behind its walls before it hears of any submission. The nursery watches how much
+child goes behind its walls before it hears of any submission. It watches how much
 memory all its ranks use together, and ends them when the grader says so, or when the grader is
 gone.
 """
@@ -67,7 +67,7 @@ class ForkServer:
             return  # the grader has ended without waiting for the answer
         finally:
             for process in list(self.alive):
-                self._bury(process)
+                self._reap(process)
 
     def _birth(self, link: int, **circumstances: Any) -> dict[str, Any]:
         reading, writing = os.pipe()
@@ -86,7 +86,7 @@ class ForkServer:
         self.alive[int(told)] = circumstances["memory"]
         return {"born": int(told)}
 
-    def _bury(self, process: int) -> dict[str, Any]:
+    def _reap(self, process: int) -> dict[str, Any]:
         """End a rank and all that it started; tell what its own end was, if it had one."""
         ended, status = os.waitpid(process, os.WNOHANG)
         while not ended and _is_ending(process):  # its socket closes a little before it ends
@@ -163,7 +163,7 @@ def _begin(link: int, **circumstances: Any) -> None:
             send_frame(end, ("unconfined", str(error)))
             return
         send_frame(end, ("confined", walls))
-        receive_frame(end)  # the spawner has gone, the nursery is our parent now
+        receive_frame(end)  # the spawner has gone, the fork server is our parent now
         kernel.control(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
         rank.live(end)
         status = 0

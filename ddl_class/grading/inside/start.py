@@ -1,4 +1,4 @@
-"""Starts the nursery in a fresh Python that knows nothing.
+"""Starts the fork server in a fresh Python that knows nothing.
 
 The packages above this folder would bring judges and solutions with them; empty ones stand in for
 them, so that nothing a submission must not know is ever in memory here.
