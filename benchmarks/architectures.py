@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ddl_measure.experiments.architectures.costs import (
-    PlannedTraining,
+    PlannedJob,
     StepCosts,
     costs,
     step_seconds,
@@ -52,7 +52,7 @@ DECIDERS: dict[str, Callable[..., Decider]] = {
     "evolution": lambda *plan: Evolution(*plan, ahead=2),
     "controller": lambda *plan: Reinforce(*plan, ahead=2),
 }
-TRAINING, SCALING = CellTraining(), PlannedTraining()
+TRAINING, SCALING = CellTraining(), PlannedJob()
 PRICED = Priced(TRAINING, step_seconds)
 SHARED_RATE, SCORED = 0.02, 200
 AGAIN = (1001, 1002, 1003)  # seeds that no search has used

@@ -41,12 +41,6 @@ class TrainingProgress:
     weights: np.ndarray
     states: list[np.ndarray]
 
-    @classmethod
-    def begin(cls, task: Task, rule: Update) -> TrainingProgress:
-        """Nothing done yet."""
-        weights = task.initial()
-        return cls(0, 0, weights, [np.zeros_like(weights) for _ in range(rule.states)])
-
     def state(self) -> dict[str, Any]:
         """For a checkpoint."""
         states = {f"state {number}": state for number, state in enumerate(self.states)}
@@ -73,6 +67,12 @@ class TrainingPlan:
     def __post_init__(self) -> None:
         if self.keep not in ("batch", "share"):
             raise ValueError(f"Plan: keep={self.keep!r} must be 'batch' or 'share'")
+
+    def begin(self) -> TrainingProgress:
+        """Nothing done yet."""
+        weights = self.task.initial()
+        states = [np.zeros_like(weights) for _ in range(self.rule.states)]
+        return TrainingProgress(0, 0, weights, states)
         if self.steps < 0 or self.ranks < 1:
             raise ValueError(f"Plan: {self.steps} steps on {self.ranks} ranks are no training")
 

@@ -35,12 +35,8 @@ def resume(
     """Train from the newest checkpoint in the folder on, saving `every` so many steps; returns
     the weights."""
     kept = Checkpoints(comm, folder, alike=True)
-    found = kept.newest()
-    progress = (
-        TrainingProgress.begin(plan.task, plan.rule)
-        if found is None
-        else TrainingProgress.of(found.state)
-    )
+    newest = kept.newest()
+    progress = TrainingProgress.of(newest.state) if newest else plan.begin()
     while progress.step < plan.steps:
         before(comm, progress.step)
         plan.step(progress, comm.rank, comm.size, partial(allreduce, comm))

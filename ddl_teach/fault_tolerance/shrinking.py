@@ -61,7 +61,7 @@ def survive(
     before: Moment = lambda comm, step: None,
 ) -> Survived:
     """Train, however many ranks die meanwhile."""
-    progress, losses, noticed = TrainingProgress.begin(plan.task, plan.rule), [], None
+    progress, losses, noticed = plan.begin(), [], None
     while comm.size >= least:
         whole = True
         try:

@@ -41,11 +41,7 @@ def begin(plan: TrainingPlan, folder: Path) -> TrainingProgress:
     found = newest_whole(folder) if dist.get_rank() == 0 else None
     told = [None if found is None else found.state]
     dist.broadcast_object_list(told, 0)
-    return (
-        TrainingProgress.begin(plan.task, plan.rule)
-        if told[0] is None
-        else TrainingProgress.of(told[0])
-    )
+    return plan.begin() if told[0] is None else TrainingProgress.of(told[0])
 
 
 def train(plan: TrainingPlan, folder: Path, every: int, seconds: float, patience: float) -> None:

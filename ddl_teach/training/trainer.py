@@ -53,7 +53,8 @@ def train(
     comm: Comm,
     task: Trainable,
     consistency: Consistency[OwnHandle],
-    distribution: Distribution[OwnHandle] = AllReduce(),  # type: ignore[assignment]  # for what averages
+    # What all-reduce offers, averaging, is what the default is for.
+    distribution: Distribution[OwnHandle] = AllReduce(),  # type: ignore[assignment]
     compressor: Compressor = Dense(),
     update: Update = SGD(0.1),
     steps: int = 100,

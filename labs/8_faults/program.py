@@ -28,7 +28,7 @@ from ddl_class.labs.hand_in import Lab, Question, main
 from ddl_teach import Comm
 from ddl_teach.collectives import ring
 from ddl_teach.fault_tolerance.checkpoints import Checkpoints
-from ddl_teach.fault_tolerance.progress import TrainingPlan, TrainingProgress
+from ddl_teach.fault_tolerance.progress import TrainingPlan
 from ddl_teach.fault_tolerance.restarting import resume
 from ddl_teach.fault_tolerance.shrinking import survive
 from ddl_teach.training.optimizers.momentum import Momentum
@@ -118,7 +118,7 @@ def faults(
 def saving(comm: Comm, plan: TrainingPlan, folder: Path) -> float:
     """How long a checkpoint takes, in seconds: the best of a few."""
     kept, seconds = Checkpoints(comm, folder / "trial", alike=True), []
-    progress = TrainingProgress.begin(plan.task, plan.rule)
+    progress = plan.begin()
     for step in range(3):
         begun = time.perf_counter()
         kept.save(step, progress.state())

@@ -18,12 +18,7 @@ import numpy as np
 import torch
 
 from ddl_class import check, hint, judge, predict, progress, reveal, yours
-from ddl_class.plots.work_depth import (
-    plot_bounds,
-    plot_layers,
-    plot_operation_graph,
-    plot_schedule,
-)
+from ddl_class.plots import work_depth as plots
 from ddl_teach.operators.graphs import fully_connected as graphs
 from ddl_teach.operators.graphs.execute import run_on_threads
 from ddl_teach.operators.graphs.schedule import finished, greedy
@@ -39,7 +34,7 @@ from ddl_teach.operators.graphs.schedule import finished, greedy
 # %%
 one_after_another = [[], [0], [1], [2], [3], [4], [5]]
 two_by_two = [[], [], [], [], [0, 1], [2, 3], [4, 5]]
-plot_operation_graph(two_by_two, title="Seven additions, and only three of them in a chain")
+plots.plot_operation_graph(two_by_two, title="Seven additions, and only three of them in a chain")
 
 # %% [markdown]
 # All operations of one level can be done at the same time, so with four processors this sum takes
@@ -136,7 +131,7 @@ judge("01.layer", layer_passes, seed=12)
 # %%
 small = graphs.forward(1, 4, 2, bias=False)
 signs = [{"multiply": "×", "add": "+"}[name] for name in small.names()]
-plot_operation_graph(small.predecessors(), signs)
+plots.plot_operation_graph(small.predecessors(), signs)
 
 # %% [markdown]
 # **Exercise.** Count the work and the depth of any graph. `predecessors[k]` lists the operations
@@ -235,7 +230,7 @@ graph = graphs.forward(2, 8, 2, bias=False)
 steps = np.array(greedy_steps(graph.predecessors(), 6))
 seat = [int((steps[:one] == steps[one]).sum()) for one in range(len(steps))]
 look = {"kinds": graph.names(), "depth": graph.depth}
-plot_schedule(steps, np.ones(len(steps)), seat, 6, **look)
+plots.plot_schedule(steps, np.ones(len(steps)), seat, 6, **look)
 
 # %% name="01.greedy" tags=["check"]
 check("01.greedy", greedy_steps)
@@ -296,7 +291,7 @@ for crew, time in simulated.items():
     least, most = my_bounds(layer.work, layer.depth, crew)
     assert least <= time <= most
 reveal("01.many", layer.work / simulated[65_536])
-plot_bounds(layer.work, layer.depth, simulated)
+plots.plot_bounds(layer.work, layer.depth, simulated)
 
 # %% [markdown]
 # It falls in a straight line, twice as many processors in half of the time, until about $W / D$ of
@@ -340,7 +335,7 @@ torch.set_num_threads(cores)
 assert torch.allclose(blocks[-1], torch.einsum("kni,kio->no", inputs, weights), rtol=1e-3)
 kinds, two = ["add" if before else "multiply" for before in tree], fastest[2]
 look = {"kinds": kinds, "unit": "s", "title": "Two threads, and nobody planned it"}
-plot_schedule(two.start, two.duration, two.processor, 2, **look)
+plots.plot_schedule(two.start, two.duration, two.processor, 2, **look)
 
 # %% [markdown]
 # ## 8. Prediction, simulation, measurement · *intermediate*
@@ -356,7 +351,7 @@ simulated = {2**k: greedy(tree, 2**k, durations).makespan for k in range(0, 17, 
 measured = {crew: plan.makespan for crew, plan in fastest.items()}
 assert all(max(work / crew, depth) <= 1.001 * time for crew, time in simulated.items())
 reveal("01.threads", work / measured[cores])
-plot_bounds(work, depth, simulated, measured=measured, unit="s")
+plots.plot_bounds(work, depth, simulated, measured=measured, unit="s")
 
 # %% [markdown]
 # Look at three things.
@@ -400,7 +395,7 @@ depths = {kind: sum(one.forward.depth for one in busy if one.kind == kind)
 print(f"work {table.forward.work:,}, depth {table.forward.depth:,}; by kind of layer:", depths)
 assert depths["BatchNorm2d"] > depths["Conv2d"]
 columns = zip(*((one.name, one.forward.work, one.forward.depth) for one in busy), strict=True)
-plot_layers(*columns, kinds=[one.kind for one in busy])
+plots.plot_layers(*columns, kinds=[one.kind for one in busy])
 
 # %% [markdown]
 # Ten steps more, for a billion times the work. Depth grows like a logarithm while work explodes:
@@ -425,7 +420,7 @@ for words in (64, 256, 1024, 4096):
     found["LSTM", words] = lstm.forward(batch=16, steps=words, inputs=512, hidden=512)
     found["attention", words] = attention.forward(16, 8, words, words, features=64)
 names, kinds = [f"{kind}, {words} words" for kind, words in found], [kind for kind, _ in found]
-plot_layers(names, [it.work for it in found.values()], [it.depth for it in found.values()],
+plots.plot_layers(names, [it.work for it in found.values()], [it.depth for it in found.values()],
             kinds=kinds)  # fmt: skip
 
 # %% [markdown]
@@ -478,7 +473,7 @@ nine = [[], [], [], [], [3], [3], [3], [3], [0]]
 times = [3, 2, 2, 2, 4, 4, 4, 4, 9]
 three, four = greedy(nine, 3, times), greedy(nine, 4, times)
 assert three.makespan == 12 < 15 == four.makespan
-plot_schedule(four.start, four.duration, four.processor, 4, unit="steps", depth=12)
+plots.plot_schedule(four.start, four.duration, four.processor, 4, unit="steps", depth=12)
 
 # %% [markdown]
 # With four processors task 3 is done at once, and then its four followers are ready before task 8,

@@ -37,7 +37,7 @@ from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.tasks.paces import ByChance, Even, OneSlow
 from ddl_teach.training.trainer import train
 
-fast, bowl = Uniform(1e-4, 1e9), {"task": Quadratic(), "path": Server(), "steps": 5}
+fast, bowl = Uniform(1e-4, 1e9), {"task": Quadratic(), "distribution": Server(), "steps": 5}
 for when, how in ((Synchronous(), "All wait for the slowest"), (Asynchronous(), "Nobody waits")):
     run = simulate(train, 9, network=fast, consistency=when, pace=ByChance(0.01), **bowl)
     display(run.timeline.plot(title=f"{how}: five steps in {run.time * 1e3:.0f} ms"))
@@ -219,8 +219,8 @@ from ddl_teach.training.consistency.backup_workers import BackupWorkers
 from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
 
 
-def ends(when, pace, steps):
-    given = {**bowl, "when": when, "pace": pace, "steps": steps, "trace": False}
+def ends(consistency, pace, steps):
+    given = {**bowl, "consistency": consistency, "pace": pace, "steps": steps, "trace": False}
     fast = [worker.seconds for worker in simulate(train, 257, **given).results[2:]]
     return np.median([each for each in fast if len(each) == steps], axis=0)  # none was dropped
 
@@ -285,9 +285,9 @@ staleness.plot_ages({name: run.results[0].report.staleness for name, run in runs
 # %%
 from ddl_teach.training.consistency.hogwild import Hogwild
 from ddl_teach.training.distribution.shared_vector import SharedVector
-from ddl_teach.training.tasks.digits import Digits
 
-free = {"when": Hogwild(), "path": SharedVector(), "steps": 28, "pace": even, "trace": False}
+free = {"consistency": Hogwild(), "distribution": SharedVector()}
+free |= {"steps": 28, "pace": even, "trace": False}
 found = [simulate(stable_limit, n, network=TwoLevel(n), **free) for n in (1, 2, 4, 8)]
 real = [engines.run(stable_limit, n, **free) for n in (2, 3, 4)]
 limits = ([run.results[0] for run in some] for some in (found, real))
@@ -309,7 +309,10 @@ staleness.plot_stable_steps(theory.stable_rate, *points)
 # chosen for one worker. Sixteen workers learn to read digits:
 
 # %%
-digits = {"task": Digits(), "path": Server(), "update": SGD(0.3), "steps": 30, "pace": even}
+from ddl_teach.training.tasks.digits import Digits
+
+digits = {"task": Digits(), "distribution": Server(), "update": SGD(0.3), "steps": 30}
+digits["pace"] = even
 for when in (Asynchronous(), Asynchronous(damp=inverse)):
     learnt = simulate(train, 17, consistency=when, trace=False, **digits).results[1].weights
     print(f"damp={when.damp and when.damp.__name__}: {Digits().accuracy(learnt):.1%} are read")
@@ -486,11 +489,11 @@ four = {
 
 
 # %%
-def learn(when, path, rate):
+def learn(consistency, distribution, rate):
     pace = OneSlow(0.002, times=5, worker=2)
-    given = {"task": Digits(), "steps": 40, "pace": pace, "update": SGD(rate)}
-    found = engines.run(train, consistency=when, distribution=path, timeout=60, **given).results
-    diaries = [(it.losses, it.seconds, it.bytes) for it in found if it.weights is not None]
+    given = {"task": Digits(), "steps": 40, "pace": pace, "update": SGD(rate), "timeout": 60}
+    ranks = engines.run(train, consistency=consistency, distribution=distribution, **given).results
+    diaries = [(it.losses, it.seconds, it.bytes) for it in ranks if it.weights is not None]
     return staleness.mean_curve(diaries, epochs_a_step=16 * len(diaries) / 1438)
 
 

@@ -237,16 +237,16 @@ for name, middle in zip(three, np.median(took, axis=0), strict=True):
 
 
 # %%
-def training(comm, path, falls_silent=None, steps=6):
+def training(comm, distribution, falls_silent=None, steps=6):
     weights = np.zeros(4)
-    station = path.open(comm, weights, Dense(), Service(SGD(0.1)))
-    if station.worker is None:
-        return station.serve()  # a server's shift ends when all workers have left
-    while (clock := station.pull(weights)) < steps:
-        if (station.worker, clock) == falls_silent:
+    handle = distribution.open(comm, weights, Dense(), Service(SGD(0.1)))
+    if handle.worker is None:
+        return handle.serve()  # until all workers have left
+    while (clock := handle.pull(weights)) < steps:
+        if (handle.worker, clock) == falls_silent:
             return None  # without leave(): nobody is told
-        station.push(weights - station.worker)
-    station.leave()
+        handle.push(weights - handle.worker)
+    handle.leave()
 
 
 # %%
@@ -255,7 +255,7 @@ from ddl_teach.training.consistency.handles import Service
 from ddl_teach.training.distribution.server import Server
 from ddl_teach.training.optimizers.sgd import SGD
 
-how = {"path": Server(patience=1.0), "falls_silent": (1, 2)}
+how = {"distribution": Server(patience=1.0), "falls_silent": (1, 2)}
 for run in (simulate(training, 5, **how), engines.run(training, **how)):
     shift = run.results[0]
     print(f"{shift.steps} steps; " + "; ".join(shift.events))

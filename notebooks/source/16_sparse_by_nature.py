@@ -136,9 +136,10 @@ engines = Engines(4)
 
 
 # %%
-def trained(when, path, form, rate, steps=150):
-    given = {"task": task, "when": when, "path": path, "form": form, "update": SGD(rate)}
-    ranks = engines.run(train, steps=steps, **given, trace=False, timeout=200).results
+def trained(consistency, distribution, compressor, rate, steps=150):
+    given = {"consistency": consistency, "distribution": distribution, "compressor": compressor}
+    given |= {"task": task, "update": SGD(rate), "steps": steps, "trace": False, "timeout": 200}
+    ranks = engines.run(train, **given).results
     return ranks[-1].weights, sum(rank.total_bytes for rank in ranks) / steps / 4
 
 

@@ -265,7 +265,7 @@ for name, likely in told[0].likely.items():
 # head learn.
 
 # %%
-from ddl_measure.experiments.architectures.costs import PlannedTraining, costs
+from ddl_measure.experiments.architectures.costs import PlannedJob, costs
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Machine, Phantom, Uniform
 
@@ -276,9 +276,7 @@ by_hand = {"all conv3": {**dict.fromkeys(EDGES, "conv3"), "head": "mean"},
 ground = {"network": Uniform(latency=5e-6, bandwidth=1.25e8), "machine": Machine(flops=1e10)}
 
 # %%
-prices = {
-    name: costs(cell, PlannedTraining(ranks=16, samples=8)) for name, cell in by_hand.items()
-}
+prices = {name: costs(cell, PlannedJob(ranks=16, samples=8)) for name, cell in by_hand.items()}
 for name, price in prices.items():
     print(f"{name}:", ", ".join(f"{what} {number:.3g}" for what, number in vars(price).items()))
 assert max(prices, key=lambda name: prices[name].efficiency) == "all conv3"
@@ -299,8 +297,7 @@ def step(comm, cell):
 
 for ranks in (1, 4, 16, 64):
     times = [simulate(step, ranks, cell=it, **ground).time for it in prices.values()]
-    job = PlannedTraining(ranks)
-    formula = [it.work / 1e10 + job.messages(it.nbytes) for it in prices.values()]
+    formula = [it.work / 1e10 + PlannedJob(ranks).messages(it.nbytes) for it in prices.values()]
     assert np.allclose(times, formula, rtol=0.01)
     print(f"{ranks:2} ranks:", *(f"{1e6 * time:5,.0f} µs" for time in times))
 

@@ -176,7 +176,8 @@ def quantised(candidate: Callable[[], Any]) -> float:
 def gossip(candidate: Callable[[], Consistency]) -> float:
     """Weights of five workers with minima of their own, beside the same steps on a matrix."""
     task, ranks, steps, rate = Quadratic(apart=1.0, noise=0.1), 5, 30, 0.2
-    kwargs = {"when": candidate(), "path": Neighbours(ring), "update": SGD(rate), "steps": steps}
+    kwargs = {"consistency": candidate(), "distribution": Neighbours(ring)}
+    kwargs |= {"update": SGD(rate), "steps": steps}
     run = simulate(train_workers, ranks, task=task, **kwargs)
     matrix = mixing_matrix(ring(ranks))
     weights = np.array([task.initial()] * ranks)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 from ddl_measure.analysis import analyse
-from ddl_measure.experiments.architectures.costs import PlannedTraining, costs, step_seconds
+from ddl_measure.experiments.architectures.costs import PlannedJob, costs, step_seconds
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 from ddl_teach import simulate
 from ddl_teach.collectives import ring
@@ -92,7 +92,7 @@ def test_genotypes_that_are_no_genotypes_are_refused():
 
 def test_costs_are_those_of_the_network_and_add_up_along_a_chain():
     """A convolution in place of nothing adds its work, depth and weights in each of two cells."""
-    scaling = PlannedTraining(samples=4)
+    scaling = PlannedJob(samples=4)
     plain = costs(CHAIN, scaling)
     cells = {**CHAIN, "1-2": "conv3"}
     convolved = costs(cells, scaling)
@@ -117,7 +117,7 @@ def test_costs_are_those_of_the_network_and_add_up_along_a_chain():
 
 @pytest.mark.parametrize("ranks", [1, 5, 16])
 def test_predicted_seconds_are_those_of_a_simulated_step(ranks):
-    scaling = PlannedTraining(ranks=ranks, samples=2, flops=1e9, latency=2e-5, bandwidth=1e8)
+    scaling = PlannedJob(ranks=ranks, samples=2, flops=1e9, latency=2e-5, bandwidth=1e8)
     cell = costs({**CHAIN, "head": "sixteenths"}, scaling)
 
     def step(comm):
@@ -171,7 +171,7 @@ def test_a_training_goes_on_where_it_was_and_learns():
     assert error < 0.3
     assert 0.7 < training.test(cell, whole) <= 1
 
-    scaling = PlannedTraining(ranks=8)
+    scaling = PlannedJob(ranks=8)
     predicted = partial(step_seconds, scaling=scaling)
     _, priced = Priced(training, predicted, target=1e-3, power=0.5)(cell, None, 60, 1)
     assert priced == error * (costs(cell, scaling).seconds / 1e-3) ** 0.5

@@ -85,7 +85,7 @@ def test_the_best_chunk_is_the_root_where_one_stage_is_slowest_in_everything(slo
     best = staging.best_chunk(nbytes, route)
     reached = staging.in_equal_chunks(nbytes, round(nbytes / best), route)
     assert at_least(reached, bound)
-    if root <= nbytes / 2:  # the next whole numbers of chunks are near
+    if 1 <= root <= nbytes / 2:  # the next whole numbers of chunks are near
         assert 2 / 3 <= best / root <= 3 / 2
         assert reached <= bound * 1.1
 

@@ -25,7 +25,7 @@ ITEMSIZE = 4  # bytes of a weight
 
 
 @dataclass(frozen=True)
-class PlannedTraining:
+class PlannedJob:
     """The training that is planned: `ranks` with `samples` each; messages as on 1 Gbit/s."""
 
     ranks: int = 16
@@ -54,9 +54,7 @@ class StepCosts:
     efficiency: float
 
 
-def costs(
-    genotype: Genotype, scaling: PlannedTraining = PlannedTraining(), channels: int = 8
-) -> StepCosts:
+def costs(genotype: Genotype, scaling: PlannedJob = PlannedJob(), channels: int = 8) -> StepCosts:
     """Counted on the genotype's own network."""
     network = standing_alone(genotype, channels)
     counted = analyse(network, torch.empty(scaling.samples, *IMAGE))
@@ -68,7 +66,7 @@ def costs(
 
 
 def step_seconds(
-    genotype: Genotype, scaling: PlannedTraining = PlannedTraining(), channels: int = 8
+    genotype: Genotype, scaling: PlannedJob = PlannedJob(), channels: int = 8
 ) -> float:
     """The seconds alone, as `priced.Priced` takes them."""
     return costs(genotype, scaling, channels).seconds

@@ -2,7 +2,8 @@
 
 L(n) = ceil(log2 n) is the depth of a sum of n numbers. What to look at: the depth of each pass is
 the logarithm of *its own* sum; of a fully connected layer's input gradient those are the outputs,
-not the inputs. (Ben-Nun & Hoefler 2019, table 4.)
+not the inputs. (Ben-Nun & Hoefler 2019, table 4. GELU: Hendrycks & Gimpel 2016; attention: Vaswani
+et al. 2017; layer normalisation: Ba, Kiros & Hinton 2016.)
 """
 
 from ddl_teach.theory.work_depth.counting import (
