@@ -24,14 +24,10 @@ from ddl_teach.fault_tolerance.shrinking import Moment
 
 
 def resume(
-    comm: Comm,
-    plan: TrainingPlan,
-    folder: str | os.PathLike[str],
-    every: int,
-    *,
+    comm: Comm, plan: TrainingPlan, folder: str | os.PathLike[str], every: int, *,
     allreduce: Callable[[Comm, Array], None] = ring.allreduce,
     before: Moment = lambda comm, step: None,
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """Train from the newest checkpoint in the folder on, saving `every` so many steps; returns
     the weights."""
     kept = Checkpoints(comm, folder, alike=True)

@@ -420,8 +420,7 @@ asked = {"size": size, "bandwidths": [np.inf, *rates], "trace": False, "timeout"
 
 # %%
 def slowest(form):
-    times = engines.run(averages, compressor=form, **asked).results
-    return np.median(np.max(times, axis=0), axis=0)
+    return np.median(np.max(engines.run(averages, compressor=form, **asked).results, 0), 0)
 
 
 took = {"32 bits": slowest(dense.Dense()), "1 bit": slowest(bits.OneBit())}
@@ -443,8 +442,8 @@ plots.plot_bandwidths(computed, measured=measured, even=even)
 #
 # Now the real thing: four ranks, real messages, every byte in the ledger. `train` takes a
 # *consistency*, when ranks agree; a *distribution*, who sends to whom; and a *compressor*, what is
-# sent: here always synchronous, over a ring, and four compressors. Its rule is plain descent at the
-# rate 0.1. The picture has bytes on its axis in place of steps.
+# sent: here always synchronous, over a ring, and four compressors. Its rule is plain descent
+# at the rate 0.1. The picture has bytes on its axis in place of steps.
 
 # %%
 from ddl_teach.training.compression import powersgd, qsgd
