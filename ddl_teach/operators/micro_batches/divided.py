@@ -11,7 +11,7 @@ pieces again and again, the last one cut, so that the room never grows. What to 
 result is copied and gone before the next one begins; at most one piece's workspace is held.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, groupby
 
@@ -20,6 +20,9 @@ from torch import Tensor
 from ddl_teach.operators.convolution.methods import Algorithm, Method, find
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.micro_batches.offers import Division
+
+# Which of a method's operators is meant.
+Run = Callable[[Algorithm], Callable[[Tensor, Tensor, Convolution], Tensor]]
 
 
 def recipe(division: Division) -> str:
@@ -55,23 +58,28 @@ class Divided:
             for method, piece in pieces(self.recipe, problem.batch)
         ]
 
+    def _side_by_side(
+        self, run: Run, first: Tensor, weight: Tensor, problem: Convolution, shape: Sequence[int]
+    ) -> Tensor:
+        # Each piece fills the part of the result that belongs to its examples.
+        pieces = self.pieces(problem)
+        if len(pieces) == 1:
+            [(way, _, _)] = pieces
+            return run(way)(first, weight, problem).contiguous()
+        result = first.new_empty(shape)
+        for way, piece, sizes in pieces:
+            result[piece] = run(way)(first[piece], weight, sizes)
+        return result
+
     def forward(self, x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
-        (way, _, _), *others = self.pieces(problem)
-        if not others:
-            return way.forward(x, weight, problem).contiguous()
-        output = x.new_empty(problem.output_shape)
-        for way, piece, sizes in self.pieces(problem):
-            output[piece] = way.forward(x[piece], weight, sizes)
-        return output
+        return self._side_by_side(
+            lambda way: way.forward, x, weight, problem, problem.output_shape
+        )
 
     def input_gradient(self, gradient: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
-        (way, _, _), *others = self.pieces(problem)
-        if not others:
-            return way.input_gradient(gradient, weight, problem).contiguous()
-        total = gradient.new_empty(problem.x_shape)
-        for way, piece, sizes in self.pieces(problem):
-            total[piece] = way.input_gradient(gradient[piece], weight, sizes)
-        return total
+        return self._side_by_side(
+            lambda way: way.input_gradient, gradient, weight, problem, problem.x_shape
+        )
 
     def weight_gradient(self, x: Tensor, gradient: Tensor, problem: Convolution) -> Tensor:
         # Those of all pieces added up.
