@@ -69,9 +69,7 @@ def _affine_parameters(batch: int, inputs: int, outputs: int, bias: bool = True)
 
 fully_connected = Learning(
     forward=_affine,
-    input_gradient=lambda batch, inputs, outputs, bias=True: matrix_product(
-        batch, outputs, inputs
-    ),
+    input_gradient=_affine_inputs,
     parameter_gradient=_affine_parameters,
 )
 """y = x W + b: three matrix products of about 2 N C_in C_out operations.
