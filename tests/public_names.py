@@ -69,6 +69,8 @@ def found(name: str) -> Any:
             except ModuleNotFoundError:
                 raise AttributeError(f"there is no {name}") from None
         thing = getattr(thing, part)
+        if inspect.ismodule(thing) and not getattr(thing, "__file__", None):
+            raise AttributeError(f"there is no {name}: {part} is a folder without files")
     return thing
 
 

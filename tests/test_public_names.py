@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import pytest
 
+import ddl_class
 from ddl_class import cli
 from tests import public_names
 
@@ -78,3 +79,10 @@ def test_the_net_notices_a_call_that_is_no_longer_taken():
 def test_the_net_notices_a_name_that_is_gone():
     with pytest.raises(AttributeError, match=r"there is no ddl_teach\.collectives\.rings"):
         public_names.found("ddl_teach.collectives.rings.allreduce")
+
+
+def test_a_folder_that_its_files_have_left_is_no_module(monkeypatch, tmp_path):
+    (tmp_path / "left_over").mkdir()
+    monkeypatch.setattr(ddl_class, "__path__", [*ddl_class.__path__, str(tmp_path)])
+    with pytest.raises(AttributeError, match="left_over"):
+        public_names.found("ddl_class.left_over")
