@@ -1,0 +1,184 @@
+"""Trainings that others ran and published: a row of the table is a run with its source."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+TABLE = Path(__file__).with_name("runs.csv")
+
+# Vendors' figures: dense operations a second in 16 bits, bytes a second of the memory.
+PEAKS = {
+    "P100": 21.2e12, "V100": 125e12, "A100": 312e12, "A800": 312e12, "H100": 989.4e12,
+    "H800": 989.4e12, "H200": 989.4e12, "GH200": 989.4e12, "B200": 2250e12, "GB200": 2500e12,
+    "MI250X": 383e12, "MI300X": 1307e12,
+}  # fmt: skip
+PEAKS_OF_OTHERS = {("V100", "fp32"): 15.7e12, ("A100", "tf32"): 156e12}
+MEMORY_RATES = {
+    "P100": 0.732e12, "V100": 0.9e12, "A100-40GB": 1.555e12, "A100": 2.039e12, "A800": 2.039e12,
+    "H100": 3.35e12, "H800": 3.35e12, "H200": 4.8e12, "GH200": 4.0e12, "B200": 8e12, "GB200": 8e12,
+    "MI250X": 3.2e12, "MI300X": 5.3e12,
+}  # fmt: skip
+CARDS = {"P100": 12.5e9, "V100": 50e9, "A100": 200e9}  # bytes a node, if not printed
+LATER_CARDS = 400e9
+
+
+@dataclass(frozen=True)
+class PublishedRun:
+    """A training, and the seconds that a step of it took."""
+
+    name: str
+    source: str
+    note: str
+    model: str
+    arch: str
+    gpu: str
+    precision: str
+    processors: float
+    ranks_a_node: float
+    inside_rate: float  # bytes a second and rank, in one direction
+    node_rate: float  # of all cards of a node
+    data: float
+    tensor: float
+    pipeline: float
+    interleaved: float
+    sharding: str
+    recompute: str
+    micro_batch: float
+    global_batch: float
+    layers: float
+    hidden: float
+    heads: float
+    heads_of_keys: float
+    inner: float  # width of the feed-forward layers
+    gated: bool
+    vocabulary: float
+    sequence: float
+    seconds: float
+
+    @property
+    def kind(self) -> str:
+        """The processor, without its memory: "A100"."""
+        return kind_of(self.gpu)
+
+    @property
+    def peak(self) -> float:
+        wide = 2 if self.precision == "fp8" else 1
+        return PEAKS_OF_OTHERS.get((self.kind, self.precision), wide * self.peak_16_bit)
+
+    @property
+    def peak_16_bit(self) -> float:
+        return PEAKS[self.kind]
+
+    @property
+    def memory_rate(self) -> float:
+        return MEMORY_RATES.get(self.gpu, MEMORY_RATES[self.kind])
+
+    @property
+    def turns(self) -> float:
+        """How many micro-batches a rank computes in a step."""
+        return max(1.0, self.global_batch / self.data / self.micro_batch)
+
+    @property
+    def layer_weights(self) -> float:
+        """What a layer multiplies with: attention's four products and the feed-forward ones."""
+        attention = self.hidden**2 * (2 + 2 * self.heads_of_keys / self.heads)
+        return attention + (3 if self.gated else 2) * self.hidden * self.inner
+
+    @property
+    def weights(self) -> float:
+        """All weights, one embedding among them, or two where the head has its own."""
+        return self.layers * self.layer_weights + (1 + self.gated) * self.vocabulary * self.hidden
+
+    @property
+    def shards_weights(self) -> bool:
+        return "SDP" in self.sharding
+
+    @property
+    def shards_state(self) -> bool:
+        return self.sharding not in ("", "ZeRO-0")
+
+    @property
+    def plan(self) -> tuple[object, ...]:
+        """What may be chosen differently for the same model on the same machine."""
+        return (
+            self.data, self.tensor, self.pipeline, self.interleaved, self.sharding, self.recompute,
+            self.micro_batch,
+        )  # fmt: skip
+
+    @property
+    def setting(self) -> tuple[object, ...]:
+        """The model, the machine and who ran it."""
+        return (
+            self.source[:40], self.arch, self.layers, self.hidden, self.heads, self.sequence,
+            self.gpu, self.precision, self.processors,
+        )  # fmt: skip
+
+    @property
+    def seconds_a_sample(self) -> float:
+        return self.seconds / self.global_batch
+
+
+def read_runs(path: Path = TABLE) -> list[PublishedRun]:
+    """The runs of a table in this form; its columns are those of `runs.csv`, where an empty cell
+    was not published."""
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    if not rows or "run_id" not in rows[0]:
+        raise ValueError(f"{path} is no table of runs: it has no column run_id")
+    return [_run(row) for row in rows]
+
+
+def _run(row: dict[str, str]) -> PublishedRun:
+    def number(column: str, otherwise: float = 1.0) -> float:
+        return float(row[column]) if row.get(column) else otherwise
+
+    kind = kind_of(row["gpu"])
+    if kind not in PEAKS:
+        raise ValueError(f"{row['run_id']}: no rates are known of {row['gpu']}: add it to PEAKS")
+    processors, images = number("n_gpus"), row["arch"] == "cnn"
+    batch = number("global_batch", 256 * processors)
+    tensor, pipeline = number("tp"), number("pp")
+    data = number("dp")
+    if data * tensor * pipeline != processors:  # as one row says of itself
+        data = processors / tensor / pipeline
+    # Where no size is printed: small ones in deep pipelines, as in the papers' other tables.
+    micro = number("micro_batch", 1 if pipeline > 8 else 2 if pipeline > 1 else 8)
+    samples_a_second = (
+        number("samples_s")
+        if images
+        else number("tokens_s_gpu_used") * processors / number("seq_len")
+    )
+    return PublishedRun(
+        name=row["run_id"], source=row["source"], note=row["note"], model=row["model"],
+        arch=row["arch"], gpu=row["gpu"], precision=row["precision"], processors=processors,
+        ranks_a_node=number("gpus_per_node", 8),
+        inside_rate=number("intra_GBps_uni_per_gpu", 150) * 1e9,
+        node_rate=_node_rate(row, kind), data=data, tensor=tensor, pipeline=pipeline,
+        interleaved=number("vp"), sharding=row["sharding"], recompute=row["recompute"] or "none",
+        micro_batch=min(micro, batch / data), global_batch=batch, layers=number("layers", 0),
+        hidden=number("hidden", 0), heads=number("heads"),
+        heads_of_keys=number("kv_heads", number("heads")), inner=number("ffn", 0),
+        gated=row["gated"] == "1", vocabulary=number("vocab", 0), sequence=number("seq_len", 0),
+        seconds=batch / samples_a_second,
+    )  # fmt: skip
+
+
+def _node_rate(row: dict[str, str], kind: str) -> float:
+    """Bytes a second of all cards of a node: "400" a card, or "1600 per node total"."""
+    if not row["nic_gbps"]:
+        return CARDS.get(kind, LATER_CARDS)
+    rate = float(row["nic_gbps"].split()[0]) * 1e9 / 8
+    return rate * float(row["nics_per_node"] or 1)
+
+
+def kind_of(gpu: str) -> str:
+    """ "A100" of "A100-80GB", "V100" of "V100-32GB (DGX-2)"."""
+    return gpu.split("-")[0].split(" ")[0]
+
+
+def named(runs: Sequence[PublishedRun], names: Sequence[str]) -> list[PublishedRun]:
+    """The runs of these names."""
+    return [run for run in runs if run.name in set(names)]
